@@ -1,0 +1,68 @@
+// What a panel sees and what it may ask for. Panels hold only their own small saved state: no I/O,
+// no lock, no sleep.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/controls/control_map.h"
+#include "app/gui/theme/theme.h"
+#include "app/protocol/worker_link.h"
+#include "engine/model/run_request.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+enum class Workspace { Performance, Numerics, Graphs, Compare };
+
+/// Read-only picture of the window's state for one frame.
+struct SessionView {
+  engine::RunRequest requested;  // what the rail shows
+  /// The run on screen; null = none yet. Immutable once published, so panels may cache what they
+  /// derive from it, keyed by `run_generation`.
+  std::shared_ptr<const profiling::RecordedRun> run;
+  std::uint64_t run_generation = 0;  // changes whenever `run` does
+  bool stale = false;                // the rail asks for something newer than `run` answers
+  bool from_file = false;            // `run` comes from an opened recording
+  std::vector<std::shared_ptr<const profiling::RecordedRun>>
+      runs;  // all runs at hand, oldest first
+  std::size_t run_index = 0;
+  std::string session_path;  // of the opened recording, empty = live
+  LinkStatus link;
+  std::optional<WorkerHello> hello;
+};
+
+/// At most one wish of each kind a frame; the shell fulfils them after the frame.
+struct CommandSlots {
+  std::optional<engine::RunRequest> set_request;  // as if changed in the rail
+  bool run_now = false;
+  bool cancel = false;
+  std::optional<std::string> open_recording;  // path; the shell opens it on a thread of its own
+  bool open_sample = false;                   // the recording that ships in assets
+  std::optional<std::size_t> select_run;
+  std::optional<Workspace> show_workspace;
+};
+
+struct PanelContext {
+  const SessionView& view;
+  CommandSlots& commands;
+  const Theme& theme;
+  ControlMap& controls;
+};
+
+/// A workspace fills the region right of the rail. One class each in panels/.
+class WorkspacePanel {
+ public:
+  virtual ~WorkspacePanel() = default;
+  /// Draws into the current ImGui window, using the whole of `size`.
+  virtual void draw(const PanelContext& context, ImVec2 size) = 0;
+};
+
+std::unique_ptr<WorkspacePanel> make_performance_panel();
+std::unique_ptr<WorkspacePanel> make_numerics_panel();
+std::unique_ptr<WorkspacePanel> make_graphs_panel();
+
+}  // namespace app

@@ -1,0 +1,108 @@
+// The window's side of a worker: a child process, its pipes, and what is known of its life.
+// Nothing here blocks the caller: two threads of its own do all reading and writing, slots hold
+// only the newest command.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/input/tensor_source.h"
+#include "engine/model/error.h"
+#include "engine/model/run_result.h"
+#include "profiling/trace/activity.h"
+
+namespace app {
+
+enum class LinkState {
+  Starting,    // spawned, no HelloReply yet
+  Responsive,  // pulses arrive, idle
+  Busy,        // pulses arrive, a run is under way and moving
+  Stalled,     // no pulse for 500 ms, or a pulse whose progress has not moved for the stall limit
+  Lost,        // exited, killed, refused or sent garbage; never comes back: start a new link
+};
+
+struct BackendOffer {
+  engine::GemmBackend kind = engine::GemmBackend::CpuReference;
+  bool available = false;
+  std::string reason;
+  engine::DeviceFacts device;
+};
+
+struct WorkerHello {
+  std::string program_version;
+  std::string host;
+  std::string tracing;
+  std::vector<BackendOffer> backends;
+  std::vector<std::string> cublaslt_libraries;
+};
+
+struct PulseReport {
+  std::uint64_t request_id = 0;
+  engine::Stage stage = engine::Stage::Other;
+  int iteration = -1;
+  int iterations = 0;
+  int expert = -1;
+  double fraction = 0.0;
+  std::uint64_t dropped_records = 0;
+};
+
+struct RunDone {
+  engine::RunResult result;
+  profiling::Activity activity;
+};
+struct RunError {
+  std::uint64_t id = 0;
+  engine::Error error;
+};
+struct FileReport {
+  std::string path;
+  std::string error;
+  std::vector<engine::TensorEntry> tensors;
+};
+struct LogReport {
+  int level = 0;
+  std::string text;
+};
+
+using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport>;
+
+struct LinkStatus {
+  LinkState state = LinkState::Starting;
+  std::string reason;  // for Stalled and Lost: "killed by signal 9", "sent a malformed frame: ...",
+                       // "no pulse for 0.8 s"
+  PulseReport pulse;
+  int pid = 0;
+};
+
+class WorkerLink {
+ public:
+  struct Options {
+    std::vector<std::string> argv;  // worker's program and arguments; never passed through a shell
+    std::function<void()>
+        wake;  // called from a link thread when poll() or status() may say something new
+    double progress_stall_seconds =
+        0;  // 0 = a busy worker may be silent about progress for any time
+  };
+  /// Never fails: a program that cannot be started gives a link that is Lost with the reason.
+  static std::unique_ptr<WorkerLink> start(Options options);
+  /// Kills the worker (its whole process group) if it still lives, joins the threads.
+  virtual ~WorkerLink() = default;
+
+  /// Newest wins: a request that has not been sent yet is replaced. Returns the id its result will
+  /// name.
+  virtual std::uint64_t submit(const engine::RunRequest& request) = 0;
+  virtual void cancel() = 0;
+  virtual void inspect_file(const std::string& path) = 0;
+  /// Events since the last call, in order.
+  virtual std::vector<LinkEvent> poll() = 0;
+  virtual LinkStatus status() const = 0;
+  /// SIGKILL to the worker's process group; the state becomes Lost when it is reaped.
+  virtual void kill() = 0;
+};
+
+}  // namespace app

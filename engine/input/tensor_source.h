@@ -1,0 +1,53 @@
+// Where operand values come from: seeded generators and tensor files, one interface for both.
+// Random access by row range, so that no backend needs the whole operand in host memory at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace engine {
+
+enum class OperandRole { Activations, Weights };
+
+/// A 2D view [rows, columns] of values, row-major. Thread-safe for concurrent reads.
+class TensorSource {
+ public:
+  virtual ~TensorSource() = default;
+  virtual ElementType element() const = 0;
+  virtual std::int64_t rows() const = 0;
+  virtual std::int64_t columns() const = 0;
+  /// Copies rows [first, first + count) as FP32 (exact for every element type) into out[count *
+  /// columns].
+  virtual void read_f32(std::int64_t first_row, std::int64_t count, std::span<float> out) const = 0;
+  /// The same rows rounded to BF16 (round to nearest even; exact if the element type is BF16), as
+  /// bits.
+  virtual void read_bf16(std::int64_t first_row, std::int64_t count,
+                         std::span<std::uint16_t> out) const = 0;
+};
+
+/// Opens or builds the source of one operand and checks its size: activations [tokens, k], weights
+/// of one layer [num_experts * n, k] (a file may also hold [num_experts, n, k]; all layers then
+/// read the same file). Synthetic values depend only on (seed, role, layer, row, column), never on
+/// how they are read.
+Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
+                                                  int layer);
+
+/// One tensor of a file, as a person would pick it.
+struct TensorEntry {
+  std::string name;   // empty for .npy
+  std::string dtype;  // as the file says: "BF16", "F32", "<f4", ...
+  std::vector<std::int64_t> shape;
+  bool usable = false;
+  std::string reason;  // why not usable
+};
+
+/// Header only: no tensor data is read. .npy and .safetensors.
+Result<std::vector<TensorEntry>> inspect_file(const std::string& path);
+
+}  // namespace engine

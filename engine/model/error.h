@@ -1,0 +1,70 @@
+// The one error type of the project: expected failures are return values that carry a sentence for
+// the person. Exceptions stay inside third-party calls; nothing here ends the process.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace engine {
+
+enum class ErrorCode {
+  InvalidArgument,  // the request is wrong: the message names the value, the limit and the way out
+  NotFound,
+  Io,
+  Unsupported,  // a gate refused: the message is the gate's sentence
+  OutOfMemory,
+  Device,
+  Protocol,
+  Cancelled,
+  Internal,
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::Internal;
+  std::string message;
+};
+
+/// Either a value or an Error. Test with ok() before value(): asking for the other side is a bug,
+/// not an error.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
+
+  bool ok() const { return state_.index() == 0; }
+  const T& value() const& { return checked<0>(); }
+  T& value() & { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  const Error& error() const { return checked<1>(); }
+
+ private:
+  template <std::size_t kIndex>
+  const auto& checked() const {
+    assert(state_.index() == kIndex);
+    return std::get<kIndex>(state_);
+  }
+  std::variant<T, Error> state_;
+};
+
+/// Result of a call that yields nothing.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::move(error)) {}  // NOLINT: implicit by design
+  bool ok() const { return !error_.has_value(); }
+  const Error& error() const {
+    assert(error_.has_value());
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace engine

@@ -1,0 +1,121 @@
+// RunRequest is the whole experiment: cache key, wire message, session header, bug report and
+// command line at once. Plain values, no CUDA. Limits are checked in one place: validate().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "engine/model/error.h"
+#include "engine/model/shape.h"
+#include "kernels/common/formats.h"
+
+namespace engine {
+
+using ElementType = kernels::InputType;  // Bf16, Fp16, Fp32
+using Fp8Format = kernels::Fp8Format;    // E4m3, E5m2
+
+enum class Distribution {
+  Normal,       // mean 0, standard deviation 1 (activations) or 1/sqrt(k) (weights)
+  Uniform,      // [-1, 1) times the same deviation
+  HeavyTailed,  // normal, with every 64th column (by hash) 50 times larger: outlier channels
+  Zeros,
+  NonFinite,  // normal, with a sprinkling of +inf, -inf and NaN (1 element in 4096 each, by hash)
+};
+
+struct SyntheticInput {
+  Distribution distribution = Distribution::Normal;
+  ElementType element = ElementType::Bf16;
+  bool operator==(const SyntheticInput&) const = default;
+};
+
+/// A tensor from disk: .npy (float32, float16, or uint16 holding BF16 bits) or .safetensors (F32,
+/// F16, BF16).
+struct FileInput {
+  std::string path;
+  std::string tensor;  // name inside a .safetensors file; empty for .npy
+  bool operator==(const FileInput&) const = default;
+};
+
+using InputSpec = std::variant<SyntheticInput, FileInput>;
+
+enum class RoutingDistribution {
+  Uniform,    // equal shares
+  Mild,       // equal shares +-20 %
+  Zipf,       // share_e proportional to (e+1)^-0.7
+  Heavy,      // share_e proportional to (e+1)^-1.5
+  OneHot,     // expert 0 gets every token
+  HalfEmpty,  // odd experts get none, even ones equal shares
+  File,       // splits from RoutingSpec::path (.json list of integers, or .npy int32/int64)
+};
+
+struct RoutingSpec {
+  RoutingDistribution distribution = RoutingDistribution::Uniform;
+  std::string path;  // only for File
+  std::int64_t alignment =
+      1;  // every split but the last non-empty one is a multiple of this (1 = any)
+  bool operator==(const RoutingSpec&) const = default;
+};
+
+enum class Scaling {
+  None,              // BF16: nothing is quantized
+  PerTensorCurrent,  // FP8, one scale an expert from this tensor's own amax
+  Block,             // FP8, 1x128 blocks on activations, 128x128 blocks on weights
+};
+
+struct Recipe {
+  Scaling scaling = Scaling::Block;
+  Fp8Format activation_format =
+      Fp8Format::E4m3;            // weights are always E4M3; ignored when scaling is None
+  bool pow2_scales = true;        // scale rounded down to a power of two
+  float amax_epsilon = 0.0F;      // amax below this counts as this; >= 0
+  bool split_accumulator = true;  // promote partial sums to FP32; block scaling has no other way
+  bool operator==(const Recipe&) const = default;
+};
+
+enum class WorkspaceStrategy {
+  PerMatmul,  // every product of the step owns a cuBLASLt workspace: always right
+  Shared,     // one workspace for all products of the step: wrong replays on cuBLASLt before 13.6.2
+};
+
+enum class LaunchKind { Eager, GraphReplay };
+
+struct LaunchMode {
+  LaunchKind kind = LaunchKind::Eager;
+  int iterations = 10;  // eager repetitions, or replays of the captured graph
+  bool operator==(const LaunchMode&) const = default;
+};
+
+enum class GemmBackend {
+  CublasLtGrouped,  // CUDA: one grouped matmul for all experts
+  CpuReference,     // CPU: per-expert loop through OpenBLAS on dequantized operands
+};
+
+struct RunRequest {
+  ShapeSpec shape;
+  RoutingSpec routing;
+  InputSpec activations;  // X [tokens, k]
+  InputSpec weights;      // W [num_experts, n, k]
+  Recipe recipe;
+  GemmBackend backend = GemmBackend::CpuReference;
+  WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
+  LaunchMode launch;
+  int layers = 1;  // grouped products in one step, each with its own weights and output, all
+                   // reading the same X
+  std::uint64_t seed = 1;
+  std::string cublaslt_library;  // path; empty = the worker's default
+
+  bool operator==(const RunRequest&) const = default;
+};
+
+inline constexpr int kMaxExperts = 1024;
+inline constexpr int kMaxLayers = 8;
+inline constexpr int kMaxIterations = 100000;
+inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
+
+/// Checks every field against its limit (experts 1..1024, tokens 0..2^24, n and k 1..2^24, k and n
+/// multiples of 16, layers 1..8, iterations 1..100000, epsilon finite and >= 0, alignment 1..4096,
+/// file paths present). The error names the value, the limit and the way out.
+Status validate(const RunRequest& request);
+
+}  // namespace engine

@@ -1,0 +1,39 @@
+// The geometry of one grouped product: Y_e[m_e, n] = X_e[m_e, k] * W_e[n, k]^T for every expert e.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace engine {
+
+/// What a person asks for, before routing has decided how many tokens each expert gets.
+struct ShapeSpec {
+  std::string preset;  // name of a preset in assets, empty when typed by hand; a label, never
+                       // looked up again
+  int num_experts = 8;
+  std::int64_t tokens = 1024;  // rows of X: routed (token, expert) pairs, the sum of all splits
+  std::int64_t n = 512;        // output features
+  std::int64_t k = 512;        // input features, the reduction dimension of fprop
+
+  bool operator==(const ShapeSpec&) const = default;
+};
+
+/// A shape whose routing is known. splits[e] = m_e >= 0; experts with 0 rows are legal anywhere.
+struct GroupedShape {
+  std::vector<std::int64_t> splits;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+
+  int num_experts() const { return static_cast<int>(splits.size()); }
+  std::int64_t sum_m() const {
+    return std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
+  }
+  /// 2 * m * n * k useful FLOP of one product over all experts, padding not counted.
+  double flop() const {
+    return 2.0 * static_cast<double>(sum_m()) * static_cast<double>(n) * static_cast<double>(k);
+  }
+};
+
+}  // namespace engine

@@ -1,0 +1,60 @@
+// The limits of a RunRequest, in one place, each refusal naming the value, the limit and the way
+// out.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/model/run_request.h"
+
+namespace engine {
+namespace {
+
+Status refuse(std::string message) { return Error{ErrorCode::InvalidArgument, std::move(message)}; }
+
+Status check_range(const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) return {};
+  return refuse(fmt::format("{} is {}; it must be between {} and {}", field, value, low, high));
+}
+
+Status check_input(const char* field, const InputSpec& input) {
+  const auto* file = std::get_if<FileInput>(&input);
+  if (file == nullptr || !file->path.empty()) return {};
+  return refuse(fmt::format(
+      "{} is a file without a path; choose a .npy or .safetensors file or a synthetic distribution",
+      field));
+}
+
+}  // namespace
+
+Status validate(const RunRequest& request) {
+  const ShapeSpec& shape = request.shape;
+  for (const Status& status :
+       {check_range("num_experts", shape.num_experts, 1, kMaxExperts),
+        check_range("tokens", shape.tokens, 0, kMaxDimension),
+        check_range("n", shape.n, 1, kMaxDimension), check_range("k", shape.k, 1, kMaxDimension),
+        check_range("layers", request.layers, 1, kMaxLayers),
+        check_range("launch.iterations", request.launch.iterations, 1, kMaxIterations),
+        check_range("routing.alignment", request.routing.alignment, 1, 4096),
+        check_input("activations", request.activations), check_input("weights", request.weights)}) {
+    if (!status.ok()) return status;
+  }
+  for (const auto& [field, value] : {std::pair{"n", shape.n}, std::pair{"k", shape.k}}) {
+    if (value % 16 != 0) {
+      return refuse(fmt::format(
+          "{} is {}; it must be a multiple of 16 (FP8 rows are read 16 bytes at a time): use {}",
+          field, value, (value + 15) / 16 * 16));
+    }
+  }
+  if (!std::isfinite(request.recipe.amax_epsilon) || request.recipe.amax_epsilon < 0.0F) {
+    return refuse(fmt::format("recipe.amax_epsilon is {}; it must be finite and at least 0",
+                              request.recipe.amax_epsilon));
+  }
+  if (request.routing.distribution == RoutingDistribution::File && request.routing.path.empty()) {
+    return refuse(
+        "routing is read from a file but routing.path is empty; name a .json or .npy file of "
+        "splits");
+  }
+  return {};
+}
+
+}  // namespace engine

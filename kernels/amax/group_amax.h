@@ -1,0 +1,20 @@
+// Largest magnitude of every group: the first pass of per-tensor current scaling.
+#pragma once
+
+#include "kernels/common/types.h"
+
+namespace kernels {
+
+struct GroupAmaxArgs {
+  GroupedInput input;
+  float* amax =
+      nullptr;  // [num_groups]; 0 for an empty group. NaN elements are ignored, inf is not.
+};
+
+void group_amax_cpu(const GroupAmaxArgs& args);
+#ifdef EXPERTSCOPE_WITH_CUDA
+/// Zeroes amax, then accumulates: two graph nodes at most (a memset and a kernel).
+cudaError_t group_amax(const GroupAmaxArgs& args, cudaStream_t stream);
+#endif
+
+}  // namespace kernels

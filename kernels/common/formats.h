@@ -1,0 +1,11 @@
+// Element formats and their limits. No CUDA: the value types of engine/model are built on these.
+#pragma once
+
+namespace kernels {
+
+enum class InputType { Bf16, Fp16, Fp32 };
+enum class Fp8Format { E4m3, E5m2 };
+
+constexpr float fp8_max(Fp8Format format) { return format == Fp8Format::E4m3 ? 448.0F : 57344.0F; }
+
+}  // namespace kernels

@@ -1,0 +1,84 @@
+// Statistics over operands and products that leave the tensors where they are: histograms, error
+// sums, checksums. The CUDA versions read tensors of any size on the device; only a few KiB travel
+// to the host.
+#pragma once
+
+#include "kernels/common/types.h"
+#include "kernels/dequantize/dequantize.h"
+
+namespace kernels {
+
+inline constexpr int kMagnitudeBins =
+    1024;  // FP32 bits (sign cleared) >> 21: four bins a power of two
+
+/// Raw counts; the slots of infinities and NaNs and of zero are apart from `bins`.
+struct MagnitudeCounts {
+  std::uint64_t bins[kMagnitudeBins];
+  std::uint64_t zeros;
+  std::uint64_t infinities;
+  std::uint64_t nans;
+};
+
+/// What quantizing did to one group. Sums over elements whose input and dequantized value are
+/// finite.
+struct GroupQuantizationSums {
+  double signal;              // sum of x^2
+  double noise;               // sum of (x - dequantized)^2
+  std::uint64_t saturated;    // finite or infinite |x * scale| above the format's largest finite
+                              // value (scale = 1/scale_inv)
+  std::uint64_t underflowed;  // x != 0 and the code is +-0
+};
+
+struct QuantizationStatisticsArgs {
+  GroupedInput input;
+  const std::uint8_t* codes =
+      nullptr;  // null = not quantized: `after` equals `before`, sums have no noise
+  Fp8Format format = Fp8Format::E4m3;
+  ScaleLayout layout = ScaleLayout::PerTensor;
+  const float* scale_inv = nullptr;
+  MagnitudeCounts* before = nullptr;      // added to, caller zeroes
+  MagnitudeCounts* after = nullptr;       // added to, caller zeroes
+  GroupQuantizationSums* sums = nullptr;  // [num_groups], added to, caller zeroes
+};
+
+/// Error of one group's product. Sums over elements where both values are finite.
+struct GroupProductError {
+  double reference_squares;
+  double error_squares;
+  double max_abs_error;
+  std::uint64_t elements;  // that counted
+};
+
+struct ProductErrorArgs {
+  const void* product = nullptr;     // [capacity_rows, columns] BF16
+  const float* reference = nullptr;  // [capacity_rows, columns] FP32
+  const std::int64_t* row_offsets = nullptr;
+  int num_groups = 0;
+  std::int64_t capacity_rows = 0;
+  std::int64_t columns = 0;
+  GroupProductError* errors = nullptr;  // [num_groups], added to, caller zeroes
+};
+
+/// Order-independent 64-bit checksum of each group's bits: equal tensors give equal sums in any
+/// launch shape.
+struct GroupChecksumArgs {
+  const void* values = nullptr;  // [capacity_rows, columns] 16-bit elements
+  const std::int64_t* row_offsets = nullptr;
+  int num_groups = 0;
+  std::int64_t capacity_rows = 0;
+  std::int64_t columns = 0;
+  std::uint64_t* checksums = nullptr;  // [num_groups], added to, caller zeroes
+};
+
+/// Counts of a plain FP32 array (scales, amax).
+void magnitude_counts_cpu(const float* values, std::int64_t count, MagnitudeCounts& counts);
+void quantization_statistics_cpu(const QuantizationStatisticsArgs& args);
+void product_error_cpu(const ProductErrorArgs& args);
+void group_checksum_cpu(const GroupChecksumArgs& args);
+#ifdef EXPERTSCOPE_WITH_CUDA
+cudaError_t quantization_statistics(const QuantizationStatisticsArgs& args, cudaStream_t stream);
+cudaError_t product_error(const ProductErrorArgs& args, cudaStream_t stream);
+cudaError_t group_checksum(const GroupChecksumArgs& args, cudaStream_t stream);
+#endif
+
+}  // namespace kernels

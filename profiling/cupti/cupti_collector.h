@@ -1,0 +1,17 @@
+// StepObserver of the CUDA flavour: CUPTI activity records of kernels, copies, memsets and graph
+// nodes.
+#pragma once
+
+#include <memory>
+
+#include "engine/model/error.h"
+#include "profiling/trace/host_spans.h"
+
+namespace profiling {
+
+/// Subscribes to CUPTI for the life of the object (one a process). An error if another profiler
+/// holds it or CUPTI is missing: the caller then falls back to the host-span collector and shows
+/// the sentence.
+engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector();
+
+}  // namespace profiling

@@ -1,0 +1,65 @@
+// The session file: one SQLite database a recording, documented in profiling/session/README.md for
+// people who query it with sqlite3 or pandas. Writing commits every run; reading treats the file as
+// untrusted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+#include "engine/model/run_result.h"
+#include "profiling/trace/activity.h"
+
+namespace profiling {
+
+/// One finished run as it is kept: in memory by the window, in the file by the session.
+struct RecordedRun {
+  engine::RunRequest request;
+  engine::RunResult result;
+  Activity activity;
+  std::int64_t wall_clock_ms = 0;  // Unix time of the run's end
+};
+
+/// Turns requests into the text stored in the file and back. Supplied by app/protocol (Protobuf's
+/// JSON form), so that wire, command line and file share one form and one validation.
+struct RequestCodec {
+  virtual ~RequestCodec() = default;
+  virtual std::string to_json(const engine::RunRequest& request) const = 0;
+  virtual engine::Result<engine::RunRequest> from_json(const std::string& json) const = 0;
+};
+
+class SessionWriter {
+ public:
+  /// Creates a new file (refuses to overwrite: the error names the path). WAL, synchronous NORMAL.
+  static engine::Result<std::unique_ptr<SessionWriter>> create(const std::string& path,
+                                                               const RequestCodec& codec);
+  virtual ~SessionWriter() = default;
+  /// One transaction: the run is in the file when this returns, or not at all.
+  virtual engine::Status append(const RecordedRun& run) = 0;
+  virtual engine::Status set_note(const std::string& key,
+                                  const std::string& value) = 0;  // title, comment, ...
+};
+
+struct SessionLimits {
+  std::int64_t max_file_bytes = std::int64_t{8} << 30;
+  std::int64_t max_runs = 10000;
+  std::int64_t max_records = 20'000'000;
+};
+
+/// Everything of a session that the window shows.
+struct Session {
+  std::string path;
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::vector<RecordedRun> runs;
+};
+
+/// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, schema
+/// version, sizes, index ranges and blob lengths before believing any. A broken or foreign file is
+/// refused with the reason.
+engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
+                                     const SessionLimits& limits = {});
+
+}  // namespace profiling

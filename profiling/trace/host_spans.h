@@ -1,0 +1,20 @@
+// StepObserver of the CPU flavour: collects the backend's host spans as activity records.
+#pragma once
+
+#include <memory>
+
+#include "engine/backend/backend.h"
+#include "profiling/trace/activity.h"
+
+namespace profiling {
+
+/// An observer whose records can be taken after end_run(). One run at a time.
+class ActivityCollector : public engine::StepObserver {
+ public:
+  /// Records of the run that ended last; leaves the collector empty.
+  virtual Activity take() = 0;
+};
+
+std::unique_ptr<ActivityCollector> make_host_span_collector();
+
+}  // namespace profiling

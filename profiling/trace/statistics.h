@@ -1,0 +1,67 @@
+// Summaries of activity: percentiles, kernel totals, per-expert times, the replay x node matrix. No
+// CUDA.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profiling/trace/activity.h"
+
+namespace profiling {
+
+/// Linear-interpolated quantile of unsorted samples, q in [0, 1]; NaN when empty. (numpy's default
+/// method.)
+double quantile(std::span<const double> samples, double q);
+
+/// Nanoseconds; NaN where n is 0.
+struct Distribution {
+  std::size_t n = 0;
+  double median = 0, p5 = 0, p95 = 0, minimum = 0, maximum = 0, sum = 0;
+};
+Distribution summarize(std::vector<double> samples);
+
+/// One row of the kernel table: all records of one (name, stage).
+struct KernelSummary {
+  std::uint32_t name = 0;
+  engine::Stage stage = engine::Stage::Other;
+  Distribution time;
+  double share = 0.0;  // of the summed time of all rows
+};
+
+struct TimeRange {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;  // exclusive
+};
+
+/// Records that start inside the range, largest total first. `only_iterations` leaves out set-up
+/// and checks.
+std::vector<KernelSummary> kernel_table(const Activity& activity, TimeRange range,
+                                        bool only_iterations);
+
+/// Time of one expert in one iteration summed over its records of `stage`, over all iterations.
+/// Empty when no record names an expert: then the method cannot tell, and nobody may guess.
+struct ExpertTime {
+  int expert = 0;
+  Distribution time;
+};
+std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage);
+
+/// Rows = graph nodes (or, without a graph, distinct (stage, layer, expert, name)), in order of
+/// first start; columns = iterations.
+struct NodeMatrix {
+  struct Row {
+    std::string label;
+    engine::Stage stage = engine::Stage::Other;
+    std::uint64_t node_id = 0;
+    int expert = -1;
+    Distribution time;
+  };
+  std::vector<Row> rows;
+  int iterations = 0;
+  std::vector<float> duration_ns;  // [rows, iterations]; NaN = no record
+};
+NodeMatrix node_matrix(const Activity& activity);
+
+}  // namespace profiling
