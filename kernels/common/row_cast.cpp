@@ -2,6 +2,8 @@
 // the addition inside fp8_encode would skip a rounding that the definition has.
 #include "kernels/common/row_cast.h"
 
+#include <limits>
+
 #include "kernels/common/fp8_encode.h"
 #include "kernels/common/input_elements.h"
 
@@ -24,8 +26,11 @@ template <InputType kType>
   Bits<kType> largest = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto magnitude = static_cast<Bits<kType>>(input[i] & Element::kMagnitudeMask);
-    const auto counted =
-        magnitude > Element::kInfinity ? Bits<kType>{0} : magnitude;  // NaN does not count
+    // 1 up to infinity, 0 for NaN: the sign of a difference, because a comparison would become a
+    // branch that keeps the loop from being vectorised.
+    const auto counts = static_cast<Bits<kType>>((magnitude - (Element::kInfinity + 1U)) >>
+                                                 (std::numeric_limits<Bits<kType>>::digits - 1));
+    const auto counted = static_cast<Bits<kType>>(magnitude & (Bits<kType>{0} - (counts & 1U)));
     largest = counted > largest ? counted : largest;
   }
   return largest;
