@@ -27,7 +27,7 @@ void Liveness::lost(std::string reason) {
 }
 
 bool Liveness::silent(Time now) const {
-  return greeted_ ? now - heard_ > kPulseLimit : now - heard_ > kStartLimit;
+  return greeted_ ? now - heard_ > kPulseLimit : now - started_ > kStartLimit;
 }
 
 bool Liveness::stuck(Time now) const {
@@ -47,8 +47,9 @@ std::string Liveness::reason(Time now, bool awaiting) const {
   if (lost_) return lost_reason_;
   if (state(now, awaiting) != LinkState::Stalled) return {};
   if (silent(now)) {
-    return greeted_ ? fmt::format("no pulse for {:.1f} s", seconds(now - heard_))
-                    : fmt::format("no answer for {:.0f} s since its start", seconds(now - heard_));
+    return greeted_
+               ? fmt::format("no pulse for {:.1f} s", seconds(now - heard_))
+               : fmt::format("no answer for {:.0f} s since its start", seconds(now - started_));
   }
   return fmt::format("no progress for {:.1f} s in {}, iteration {} of {}",
                      seconds(now - progressed_), engine::stage_name(pulse_.stage),

@@ -18,7 +18,10 @@ class Liveness {
   using Time = std::chrono::steady_clock::time_point;
 
   Liveness(Time now, double progress_stall_seconds)
-      : heard_(now), progressed_(now), progress_stall_seconds_(progress_stall_seconds) {}
+      : started_(now),
+        heard_(now),
+        progressed_(now),
+        progress_stall_seconds_(progress_stall_seconds) {}
 
   /// Any bytes of the worker count: while a large result travels, its pulses queue behind it.
   void heard(Time now) { heard_ = now; }
@@ -35,6 +38,7 @@ class Liveness {
   bool silent(Time now) const;
   bool stuck(Time now) const;
 
+  Time started_;
   Time heard_;
   Time progressed_;
   double progress_stall_seconds_;
