@@ -8,6 +8,8 @@
 #include <array>
 #include <utility>
 
+#include "engine/gemm/support.h"
+
 namespace engine {
 namespace {
 
@@ -144,11 +146,14 @@ Status GroupedMatmul::choose_algorithm() {
            result.workspaceSize <= static_cast<std::size_t>(kWorkspaceBytes);
   });
   if (status != CUBLAS_STATUS_SUCCESS || usable == end) {
-    return Error{ErrorCode::Unsupported,
-                 fmt::format("cuBLASLt has no grouped algorithm for {} with {} groups, n {} and k "
-                             "{} on this device; choose another recipe or library ({})",
-                             recipe_name(config_), config_.num_groups, config_.n, config_.k,
-                             lt.error(status, "the heuristic").message)};
+    return Error{
+        ErrorCode::Unsupported,
+        fmt::format("cuBLASLt has no grouped algorithm for {} with {} groups, n {} and k "
+                    "{} on this device; choose another recipe or library (cuBLASLt {}: {})",
+                    recipe_name(config_), config_.num_groups, config_.n, config_.k,
+                    cublaslt_version_text(lt.version()),
+                    status == CUBLAS_STATUS_SUCCESS ? "no candidate fits the workspace"
+                                                    : lt.get_status_string(status))};
   }
   algorithm_ = usable->algo;
   return {};
