@@ -52,7 +52,8 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
 }
 
 bool segmented(const PanelContext& context, const char* id, int& index,
-               const std::vector<std::string>& items, const Options& options) {
+               const std::vector<std::string>& items, const Options& options,
+               const std::vector<Options>& item_options) {
   if (items.empty()) return false;
   const Palette& colors = context.theme.colors;
   const float gap = 1.0F;
@@ -72,6 +73,13 @@ bool segmented(const PanelContext& context, const char* id, int& index,
     const std::string item = option_id(id, i);
     Options part = options;
     part.width = width;
+    if (i < item_options.size()) {
+      part.tooltip = item_options[i].tooltip.empty() ? options.tooltip : item_options[i].tooltip;
+      if (!item_options[i].enabled) {
+        part.enabled = false;
+        part.reason = item_options[i].reason;
+      }
+    }
     // One mark for the row, drawn beside the last part.
     part.hazardous = options.hazardous && i + 1 == items.size();
     {

@@ -88,7 +88,8 @@ Row::Row(const PanelContext& context, const char* id, const char* label, const c
       ImGui::SetCursorPosX(start + taken);
     }
   }
-  width_ = options.width > 0 ? options.width : std::max(row - taken - mark, context.theme.px(24));
+  width_ = options.width > 0 ? options.width
+                             : std::max((row - taken - mark) * options.share, context.theme.px(24));
   ImGui::BeginDisabled(!options.enabled);
 }
 

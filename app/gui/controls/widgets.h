@@ -21,6 +21,7 @@ struct Options {
   /// 0 = fill for controls with a value, natural for buttons and checkboxes; < 0 = fill for those
   /// too. With a width the label stands right before the control instead of in the label column.
   float width = 0;
+  float share = 1;  // of the filled width, where several controls stand in one row
 };
 
 /// Share of a filled row that the label column takes.
@@ -48,8 +49,10 @@ bool input_text(const PanelContext&, const char* id, const char* label, std::str
                 const Options& = {});
 /// One of several exclusive choices in a row (segmented control). Each becomes "<id>.<index>" in
 /// the map.
+/// `item_options` as for combo.
 bool segmented(const PanelContext&, const char* id, int& index,
-               const std::vector<std::string>& items, const Options& = {});
+               const std::vector<std::string>& items, const Options& = {},
+               const std::vector<Options>& item_options = {});
 /// Records a region that is not an ImGui item (a plot, a figure) with a value tests can read.
 void record(const PanelContext&, const char* id, const char* label, const char* kind,
             const std::string& value, ImVec2 min, ImVec2 max);
