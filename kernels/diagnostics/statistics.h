@@ -19,13 +19,25 @@ struct MagnitudeCounts {
   std::uint64_t nans;
 };
 
+inline void add_counts(const MagnitudeCounts& more, MagnitudeCounts& counts) {
+  for (int bin = 0; bin < kMagnitudeBins; ++bin) counts.bins[bin] += more.bins[bin];
+  counts.zeros += more.zeros;
+  counts.infinities += more.infinities;
+  counts.nans += more.nans;
+}
+
+/// Where saturation starts for |x * (1 / scale_inv)|: the format's largest finite value plus
+/// 2^-22 of it. Both inversions and the product round, so the element that set the scale may come
+/// out an ulp or two above the largest value without having been cut.
+constexpr float saturation_limit(Fp8Format format) { return fp8_max(format) * (1.0F + 0x1p-22F); }
+
 /// What quantizing did to one group. Sums over elements whose input and dequantized value are
 /// finite.
 struct GroupQuantizationSums {
   double signal;              // sum of x^2
   double noise;               // sum of (x - dequantized)^2
-  std::uint64_t saturated;    // finite or infinite |x * scale| above the format's largest finite
-                              // value (scale = 1/scale_inv)
+  std::uint64_t saturated;    // finite or infinite |x * scale| above saturation_limit(format)
+                              // (scale = 1/scale_inv); NaN is not counted
   std::uint64_t underflowed;  // x != 0 and the code is +-0
 };
 

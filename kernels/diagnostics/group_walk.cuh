@@ -1,0 +1,106 @@
+// How the diagnostic kernels go over a grouped operand: every thread block takes an equal,
+// contiguous share of the elements that the device's own row offsets say are there, and is told
+// when a group begins and ends. Nothing is sized by the number of groups; a replayed graph follows
+// new offsets.
+#pragma once
+
+#include <cstdint>
+
+namespace kernels {
+
+constexpr int kWalkThreads = 256;
+constexpr int kWalkWarps = kWalkThreads / 32;
+constexpr int kWalkVector = 8;  // elements a thread takes at once: 16 bytes of a 16-bit type
+
+struct GroupRows {
+  const std::int64_t* row_offsets = nullptr;  // [num_groups + 1], device
+  int num_groups = 0;
+  std::int64_t capacity_rows = 0;
+  std::int64_t columns = 0;
+};
+
+/// kWalkVector neighbours in one row.
+struct WalkPosition {
+  int group;
+  std::int64_t group_rows;
+  std::int64_t row;  // inside the group
+  std::int64_t column;
+  std::int64_t element;  // of the whole operand
+};
+
+/// Sum over the block, valid in thread 0. All threads must call.
+template <class T>
+__device__ T block_sum(T value) {
+  __shared__ T partial[kWalkWarps];
+  for (int distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(0xFFFFFFFFU, value, distance);
+  }
+  __syncthreads();  // the previous call's readers are done
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int warp = 1; warp < kWalkWarps; ++warp) value += partial[warp];
+  }
+  return value;
+}
+
+/// The group that owns `row`: the last one that starts at or before it (empty groups before it
+/// start there too). The row must lie below row_offsets[num_groups].
+__device__ inline int group_of_row(const GroupRows& rows, std::int64_t row) {
+  int low = 0;
+  int high = rows.num_groups;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (rows.row_offsets[middle] <= row) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// enter(group, group_rows) and leave(group) are called by all threads of the block together, so
+/// they may synchronise; visit(position) by single threads. Needs blockDim.x == kWalkThreads.
+template <class Enter, class Visit, class Leave>
+__device__ void walk_groups(const GroupRows& rows, Enter enter, Visit visit, Leave leave) {
+  const std::int64_t per_row = rows.columns / kWalkVector;
+  const std::int64_t used_rows = min(rows.row_offsets[rows.num_groups], rows.capacity_rows);
+  const std::int64_t total = used_rows * per_row;
+  const std::int64_t share = (total + gridDim.x - 1) / gridDim.x;
+  const std::int64_t begin = min(share * blockIdx.x, total);
+  const std::int64_t end = min(begin + share, total);
+  if (begin >= end) return;
+  // A thread's next vector is one step on: the step is split once, no division an element.
+  const std::int64_t step_rows = kWalkThreads / per_row;
+  const std::int64_t step_columns = kWalkThreads % per_row;
+  std::int64_t at = begin;
+  for (int group = group_of_row(rows, begin / per_row); at < end && group < rows.num_groups;
+       ++group) {
+    const std::int64_t first_row = rows.row_offsets[group];
+    const std::int64_t group_rows = rows.row_offsets[group + 1] - first_row;
+    const std::int64_t stop = min(end, (first_row + group_rows) * per_row);
+    if (stop <= at) continue;  // empty
+    enter(group, group_rows);
+    const std::int64_t mine = at + threadIdx.x;
+    std::int64_t row = mine / per_row;
+    std::int64_t vector = mine % per_row;
+    while (row * per_row + vector < stop) {
+      visit(WalkPosition{.group = group,
+                         .group_rows = group_rows,
+                         .row = row - first_row,
+                         .column = vector * kWalkVector,
+                         .element = (row * per_row + vector) * kWalkVector});
+      row += step_rows;
+      vector += step_columns;
+      if (vector >= per_row) {
+        vector -= per_row;
+        ++row;
+      }
+    }
+    leave(group);
+    at = stop;
+  }
+}
+
+}  // namespace kernels

@@ -1,0 +1,64 @@
+// Error of a BF16 product against an FP32 reference, a group at a time, on the CPU.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/dequantize/group_scales.h"
+#include "kernels/diagnostics/statistics.h"
+#include "kernels/diagnostics/vector_clones.h"
+#include "kernels/diagnostics/widen.h"
+
+namespace kernels {
+
+namespace {
+
+constexpr std::int64_t kElementsPerTask = 1 << 16;
+
+KERNELS_VECTOR_CLONES
+GroupProductError span_error(const std::uint16_t* product, const float* reference,
+                             std::int64_t count) {
+  double reference_squares = 0.0;
+  double error_squares = 0.0;
+  double largest = 0.0;
+  std::uint64_t elements = 0;
+#pragma omp simd reduction(+ : reference_squares, error_squares, elements) reduction(max : largest)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool counts = (product[i] & 0x7F80U) != 0x7F80U &&
+                        (std::bit_cast<std::uint32_t>(reference[i]) & 0x7F800000U) != 0x7F800000U;
+    const double expected = counts ? reference[i] : 0.0F;
+    const double error = static_cast<double>(counts ? bf16_to_float(product[i]) : 0.0F) - expected;
+    reference_squares += expected * expected;
+    error_squares += error * error;
+    largest = std::max(largest, std::fabs(error));
+    elements += counts ? 1U : 0U;
+  }
+  return {.reference_squares = reference_squares,
+          .error_squares = error_squares,
+          .max_abs_error = largest,
+          .elements = elements};
+}
+
+}  // namespace
+
+void product_error_cpu(const ProductErrorArgs& args) {
+  const std::vector<RowTask> tasks =
+      row_tasks(args.row_offsets, args.num_groups, args.columns, kElementsPerTask);
+  std::vector<GroupProductError> parts(tasks.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const RowTask& task = tasks[t];
+    const std::int64_t first = (args.row_offsets[task.group] + task.first_row) * args.columns;
+    parts[t] = span_error(static_cast<const std::uint16_t*>(args.product) + first,
+                          args.reference + first, (task.last_row - task.first_row) * args.columns);
+  }
+  // In task order, so that the sums do not depend on the number of threads.
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    GroupProductError& group = args.errors[tasks[t].group];
+    group.reference_squares += parts[t].reference_squares;
+    group.error_squares += parts[t].error_squares;
+    group.max_abs_error = std::max(group.max_abs_error, parts[t].max_abs_error);
+    group.elements += parts[t].elements;
+  }
+}
+
+}  // namespace kernels

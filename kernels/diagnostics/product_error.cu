@@ -1,0 +1,84 @@
+// Error of a BF16 product against an FP32 reference, a group at a time, on the device. Graph-safe:
+// see group_walk.cuh.
+#include "kernels/diagnostics/element_vector.cuh"
+#include "kernels/diagnostics/group_walk.cuh"
+#include "kernels/diagnostics/statistics.h"
+#include "kernels/diagnostics/walk_launch.h"
+
+namespace kernels {
+
+namespace {
+
+__device__ double warp_max(double value) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    value = fmax(value, __shfl_down_sync(0xFFFFFFFFU, value, distance));
+  }
+  return value;
+}
+
+/// The bits of doubles >= 0, read as integers, have the same order.
+__device__ void atomic_max_non_negative(double* target, double value) {
+  atomicMax(reinterpret_cast<unsigned long long*>(target),
+            static_cast<unsigned long long>(__double_as_longlong(value)));
+}
+
+__global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
+    const __grid_constant__ ProductErrorArgs args) {
+  double reference_squares = 0.0;
+  double error_squares = 0.0;
+  double largest = 0.0;
+  unsigned long long elements = 0;
+
+  const auto enter = [](int, std::int64_t) {};
+  const auto visit = [&](const WalkPosition& position) {
+    const FloatVector product = load_floats<InputType::Bf16>(args.product, position.element);
+    const FloatVector reference = load_floats<InputType::Fp32>(args.reference, position.element);
+#pragma unroll
+    for (int i = 0; i < kWalkVector; ++i) {
+      if (!isfinite(product.value[i]) || !isfinite(reference.value[i])) continue;
+      const double expected = reference.value[i];
+      const double error = static_cast<double>(product.value[i]) - expected;
+      reference_squares += expected * expected;
+      error_squares += error * error;
+      largest = fmax(largest, fabs(error));
+      ++elements;
+    }
+  };
+  const auto leave = [&](int group) {
+    GroupProductError& sums = args.errors[group];
+    const double reference_sum = block_sum(reference_squares);
+    const double error_sum = block_sum(error_squares);
+    const unsigned long long element_sum = block_sum(elements);
+    const double warp_largest = warp_max(largest);
+    if (threadIdx.x % 32 == 0) atomic_max_non_negative(&sums.max_abs_error, warp_largest);
+    if (threadIdx.x == 0) {
+      atomicAdd(&sums.reference_squares, reference_sum);
+      atomicAdd(&sums.error_squares, error_sum);
+      atomicAdd(reinterpret_cast<unsigned long long*>(&sums.elements), element_sum);
+    }
+    reference_squares = error_squares = largest = 0.0;
+    elements = 0;
+  };
+  walk_groups({.row_offsets = args.row_offsets,
+               .num_groups = args.num_groups,
+               .capacity_rows = args.capacity_rows,
+               .columns = args.columns},
+              enter, visit, leave);
+}
+
+}  // namespace
+
+cudaError_t product_error(const ProductErrorArgs& args, cudaStream_t stream) {
+  if (!is_aligned(args.product, 16) || !is_aligned(args.reference, 16)) {
+    return cudaErrorInvalidValue;
+  }
+  const WalkGrid grid = walk_grid({.row_offsets = args.row_offsets,
+                                   .num_groups = args.num_groups,
+                                   .capacity_rows = args.capacity_rows,
+                                   .columns = args.columns});
+  if (grid.error != cudaSuccess || grid.blocks == 0) return grid.error;
+  product_error_kernel<<<grid.blocks, kWalkThreads, 0, stream>>>(args);
+  return cudaGetLastError();
+}
+
+}  // namespace kernels

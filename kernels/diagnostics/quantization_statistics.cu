@@ -1,0 +1,202 @@
+// What quantizing did to an operand, on the device: histograms in shared memory, FP64 sums in
+// registers until the group ends. Graph-safe: the grid comes from the capacity, the groups from
+// row_offsets as they are when the kernel runs.
+#include "kernels/diagnostics/element_vector.cuh"
+#include "kernels/diagnostics/group_walk.cuh"
+#include "kernels/diagnostics/statistics.h"
+#include "kernels/diagnostics/walk_launch.h"
+
+namespace kernels {
+
+namespace {
+
+constexpr std::uint32_t kInfinityBits = 0x7F800000U;
+constexpr int kZeroSlot = kMagnitudeBins;
+constexpr int kInfinitySlot = kMagnitudeBins + 1;
+constexpr int kNanSlot = kMagnitudeBins + 2;
+constexpr int kSlots = kMagnitudeBins + 3;
+// Even and odd lanes count apart: values of one tensor crowd into a dozen bins, and the odd number
+// of slots puts the two copies of a bin into different banks.
+constexpr int kCopies = 2;
+
+enum class Codes { None, E4m3, E5m2 };
+
+__device__ int magnitude_slot(float value) {
+  const std::uint32_t magnitude = __float_as_uint(value) & 0x7FFFFFFFU;
+  if (magnitude == 0) return kZeroSlot;
+  if (magnitude < kInfinityBits) return static_cast<int>(magnitude >> 21);
+  return magnitude == kInfinityBits ? kInfinitySlot : kNanSlot;
+}
+
+__device__ void add_slot(MagnitudeCounts* counts, int slot, std::uint32_t count) {
+  std::uint64_t* target = slot < kMagnitudeBins   ? &counts->bins[slot]
+                          : slot == kZeroSlot     ? &counts->zeros
+                          : slot == kInfinitySlot ? &counts->infinities
+                                                  : &counts->nans;
+  atomicAdd(reinterpret_cast<unsigned long long*>(target), count);
+}
+
+/// Index of the group's first scale: what all earlier groups take. All threads must call and get
+/// it.
+__device__ std::int64_t first_scale_index(const QuantizationStatisticsArgs& args, int group) {
+  if (args.layout == ScaleLayout::PerTensor) return group;
+  __shared__ std::int64_t first;
+  const std::int64_t* row_offsets = args.input.row_offsets;
+  const std::int64_t blocks = ceil_div(args.input.columns, kBlock);
+  long long sum = 0;
+  for (int g = static_cast<int>(threadIdx.x); g < group; g += kWalkThreads) {
+    const std::int64_t rows = row_offsets[g + 1] - row_offsets[g];
+    sum += args.layout == ScaleLayout::Block1x128 ? blocks * round_up(rows, 4)
+                                                  : round_up(blocks, 4) * ceil_div(rows, kBlock);
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) first = sum;
+  __syncthreads();
+  return first;
+}
+
+__device__ std::int64_t scale_index(const QuantizationStatisticsArgs& args,
+                                    const WalkPosition& position) {
+  switch (args.layout) {
+    case ScaleLayout::Block1x128:
+      return position.column / kBlock * round_up(position.group_rows, 4) + position.row;
+    case ScaleLayout::Block128x128:
+      return position.row / kBlock * round_up(ceil_div(args.input.columns, kBlock), 4) +
+             position.column / kBlock;
+    case ScaleLayout::PerTensor:
+      break;
+  }
+  return 0;
+}
+
+template <InputType kType, Codes kCodes>
+__global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
+    const __grid_constant__ QuantizationStatisticsArgs args) {
+  constexpr bool kQuantized = kCodes != Codes::None;
+  constexpr Fp8Format kFormat = kCodes == Codes::E5m2 ? Fp8Format::E5m2 : Fp8Format::E4m3;
+  constexpr int kHistograms = kQuantized ? 2 : 1;
+  __shared__ std::uint32_t slots[kHistograms][kCopies][kSlots];
+  for (int i = static_cast<int>(threadIdx.x); i < kHistograms * kCopies * kSlots;
+       i += kWalkThreads) {
+    (&slots[0][0][0])[i] = 0;
+  }
+  __syncthreads();
+
+  const int copy = static_cast<int>(threadIdx.x) % kCopies;
+  const float limit = saturation_limit(kFormat);
+  std::int64_t first_scale = 0;
+  double signal = 0.0;
+  double noise = 0.0;
+  unsigned long long saturated = 0;
+  unsigned long long underflowed = 0;
+
+  const auto enter = [&](int group, std::int64_t) {
+    if constexpr (kQuantized) first_scale = first_scale_index(args, group);
+  };
+  const auto visit = [&](const WalkPosition& position) {
+    const FloatVector x = load_floats<kType>(args.input.input, position.element);
+    CodeVector codes = {};
+    float scale_inv = 1.0F;
+    float scale = 1.0F;
+    if constexpr (kQuantized) {
+      codes = load_codes(args.codes, position.element);
+      scale_inv = args.scale_inv[first_scale + scale_index(args, position)];
+      // The scale may have been the largest finite FP32, whose inverse does not invert back.
+      scale = fminf(__fdiv_rn(1.0F, scale_inv), 3.402823466e38F);
+    }
+#pragma unroll
+    for (int i = 0; i < kWalkVector; ++i) {
+      const float original = x.value[i];
+      atomicAdd(&slots[0][copy][magnitude_slot(original)], 1U);
+      if constexpr (kQuantized) {
+        // __fmul_rn keeps the product out of a fused subtraction: the value is rounded to FP32.
+        const float dequantized = __fmul_rn(decode_fp8<kFormat>(codes.code[i]), scale_inv);
+        atomicAdd(&slots[1][copy][magnitude_slot(dequantized)], 1U);
+        if (isfinite(original) && isfinite(dequantized)) {
+          const double exact = original;
+          const double error = exact - static_cast<double>(dequantized);
+          signal += exact * exact;
+          noise += error * error;
+        }
+        // NaN compares false and is not counted.
+        if (fabsf(__fmul_rn(original, scale)) > limit) ++saturated;
+        if ((codes.code[i] & 0x7FU) == 0 && original != 0.0F) ++underflowed;
+      } else if (isfinite(original)) {
+        signal += static_cast<double>(original) * static_cast<double>(original);
+      }
+    }
+  };
+  const auto leave = [&](int group) {
+    const double signal_sum = block_sum(signal);
+    if (threadIdx.x == 0) atomicAdd(&args.sums[group].signal, signal_sum);
+    signal = 0.0;
+    if constexpr (kQuantized) {
+      const double noise_sum = block_sum(noise);
+      const unsigned long long saturated_sum = block_sum(saturated);
+      const unsigned long long underflowed_sum = block_sum(underflowed);
+      if (threadIdx.x == 0) {
+        GroupQuantizationSums& sums = args.sums[group];
+        atomicAdd(&sums.noise, noise_sum);
+        atomicAdd(reinterpret_cast<unsigned long long*>(&sums.saturated), saturated_sum);
+        atomicAdd(reinterpret_cast<unsigned long long*>(&sums.underflowed), underflowed_sum);
+      }
+      noise = 0.0;
+      saturated = underflowed = 0;
+    }
+  };
+  walk_groups({.row_offsets = args.input.row_offsets,
+               .num_groups = args.input.num_groups,
+               .capacity_rows = args.input.capacity_rows,
+               .columns = args.input.columns},
+              enter, visit, leave);
+
+  __syncthreads();
+  for (int slot = static_cast<int>(threadIdx.x); slot < kSlots; slot += kWalkThreads) {
+    std::uint32_t before = 0;
+    std::uint32_t after = 0;
+    for (int c = 0; c < kCopies; ++c) {
+      before += slots[0][c][slot];
+      after += slots[kHistograms - 1][c][slot];
+    }
+    if (before != 0) add_slot(args.before, slot, before);
+    if (after != 0) add_slot(args.after, slot, after);
+  }
+}
+
+using Kernel = void (*)(QuantizationStatisticsArgs);
+
+template <InputType kType>
+Kernel kernel_for_codes(const QuantizationStatisticsArgs& args) {
+  if (args.codes == nullptr) return quantization_statistics_kernel<kType, Codes::None>;
+  return args.format == Fp8Format::E4m3 ? quantization_statistics_kernel<kType, Codes::E4m3>
+                                        : quantization_statistics_kernel<kType, Codes::E5m2>;
+}
+
+Kernel kernel_for(const QuantizationStatisticsArgs& args) {
+  switch (args.input.type) {
+    case InputType::Bf16:
+      return kernel_for_codes<InputType::Bf16>(args);
+    case InputType::Fp16:
+      return kernel_for_codes<InputType::Fp16>(args);
+    case InputType::Fp32:
+      break;
+  }
+  return kernel_for_codes<InputType::Fp32>(args);
+}
+
+}  // namespace
+
+cudaError_t quantization_statistics(const QuantizationStatisticsArgs& args, cudaStream_t stream) {
+  if (!is_aligned(args.input.input, 16) || !is_aligned(args.codes, 8)) {
+    return cudaErrorInvalidValue;
+  }
+  const WalkGrid grid = walk_grid({.row_offsets = args.input.row_offsets,
+                                   .num_groups = args.input.num_groups,
+                                   .capacity_rows = args.input.capacity_rows,
+                                   .columns = args.input.columns});
+  if (grid.error != cudaSuccess || grid.blocks == 0) return grid.error;
+  kernel_for(args)<<<grid.blocks, kWalkThreads, 0, stream>>>(args);
+  return cudaGetLastError();
+}
+
+}  // namespace kernels
