@@ -25,7 +25,7 @@ void group_amax_cpu(const GroupAmaxArgs& args) {
   const GroupedInput& input = args.input;
   std::fill_n(args.amax, input.num_groups, 0.0F);
   const std::int64_t rows = active_rows(input);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * input.columns > kThreadedElements)
   for (std::int64_t row = 0; row < rows; ++row) {
     const float amax = run_amax({.input = input.input,
                                  .type = input.type,

@@ -18,4 +18,7 @@ inline std::int64_t active_rows(const GroupedInput& input) {
   return input.row_offsets[input.num_groups];
 }
 
+/// Below this many elements a cast takes less time than waking other threads does.
+inline constexpr std::int64_t kThreadedElements = std::int64_t{1} << 16;
+
 }  // namespace kernels

@@ -1,11 +1,13 @@
-// Where the inverse scale of an element lies in each layout, seen from one group, and how the rows
-// of a grouped operand are cut into tasks that never straddle groups. Host side.
+// Where the inverse scale of an element lies in each layout, seen from one group (also on the
+// device), and how the rows
+// of a grouped operand are cut into tasks that never straddle groups.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
 #include "kernels/common/types.h"
 #include "kernels/dequantize/dequantize.h"
 
@@ -19,7 +21,7 @@ struct GroupScales {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
 
-  float at(std::int64_t row, std::int64_t column) const {
+  KERNELS_HOST_DEVICE float at(std::int64_t row, std::int64_t column) const {
     return first[(row >> row_shift) * row_stride + (column >> column_shift) * column_stride];
   }
 };

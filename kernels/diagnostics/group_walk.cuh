@@ -21,8 +21,6 @@ struct GroupRows {
 
 /// kWalkVector neighbours in one row.
 struct WalkPosition {
-  int group;
-  std::int64_t group_rows;
   std::int64_t row;  // inside the group
   std::int64_t column;
   std::int64_t element;  // of the whole operand
@@ -86,9 +84,7 @@ __device__ void walk_groups(const GroupRows& rows, Enter enter, Visit visit, Lea
     std::int64_t row = mine / per_row;
     std::int64_t vector = mine % per_row;
     while (row * per_row + vector < stop) {
-      visit(WalkPosition{.group = group,
-                         .group_rows = group_rows,
-                         .row = row - first_row,
+      visit(WalkPosition{.row = row - first_row,
                          .column = vector * kWalkVector,
                          .element = (row * per_row + vector) * kWalkVector});
       row += step_rows;

@@ -1,6 +1,7 @@
 // What quantizing did to an operand, on the device: histograms in shared memory, FP64 sums in
 // registers until the group ends. Graph-safe: the grid comes from the capacity, the groups from
 // row_offsets as they are when the kernel runs.
+#include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/element_vector.cuh"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/statistics.h"
@@ -19,6 +20,10 @@ constexpr int kSlots = kMagnitudeBins + 3;
 // of slots puts the two copies of a bin into different banks.
 constexpr int kCopies = 2;
 
+// Evaluated here, since a host function may not be called inside a kernel.
+template <Fp8Format kFormat>
+constexpr float kSaturationLimit = saturation_limit(kFormat);
+
 enum class Codes { None, E4m3, E5m2 };
 
 __device__ int magnitude_slot(float value) {
@@ -36,37 +41,32 @@ __device__ void add_slot(MagnitudeCounts* counts, int slot, std::uint32_t count)
   atomicAdd(reinterpret_cast<unsigned long long*>(target), count);
 }
 
-/// Index of the group's first scale: what all earlier groups take. All threads must call and get
-/// it.
-__device__ std::int64_t first_scale_index(const QuantizationStatisticsArgs& args, int group) {
-  if (args.layout == ScaleLayout::PerTensor) return group;
-  __shared__ std::int64_t first;
+__device__ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+__device__ std::int64_t multiple_of_4(std::int64_t a) { return divide_up(a, 4) * 4; }
+
+/// The device's own group_scales() of one group; the scales before it are summed by the block. All
+/// threads must call and all get the result.
+__device__ GroupScales scales_of_group(const QuantizationStatisticsArgs& args, int group,
+                                       std::int64_t group_rows) {
+  if (args.layout == ScaleLayout::PerTensor) return {.first = args.scale_inv + group};
+  __shared__ long long before;
   const std::int64_t* row_offsets = args.input.row_offsets;
-  const std::int64_t blocks = ceil_div(args.input.columns, kBlock);
+  const std::int64_t blocks = divide_up(args.input.columns, kBlock);
+  const bool transposed = args.layout == ScaleLayout::Block1x128;
   long long sum = 0;
   for (int g = static_cast<int>(threadIdx.x); g < group; g += kWalkThreads) {
     const std::int64_t rows = row_offsets[g + 1] - row_offsets[g];
-    sum += args.layout == ScaleLayout::Block1x128 ? blocks * round_up(rows, 4)
-                                                  : round_up(blocks, 4) * ceil_div(rows, kBlock);
+    sum +=
+        transposed ? blocks * multiple_of_4(rows) : multiple_of_4(blocks) * divide_up(rows, kBlock);
   }
   sum = block_sum(sum);
-  if (threadIdx.x == 0) first = sum;
+  if (threadIdx.x == 0) before = sum;
   __syncthreads();
-  return first;
-}
-
-__device__ std::int64_t scale_index(const QuantizationStatisticsArgs& args,
-                                    const WalkPosition& position) {
-  switch (args.layout) {
-    case ScaleLayout::Block1x128:
-      return position.column / kBlock * round_up(position.group_rows, 4) + position.row;
-    case ScaleLayout::Block128x128:
-      return position.row / kBlock * round_up(ceil_div(args.input.columns, kBlock), 4) +
-             position.column / kBlock;
-    case ScaleLayout::PerTensor:
-      break;
-  }
-  return 0;
+  return {.first = args.scale_inv + before,
+          .row_shift = transposed ? 0 : 7,
+          .column_shift = 7,
+          .row_stride = transposed ? 1 : multiple_of_4(blocks),
+          .column_stride = transposed ? multiple_of_4(group_rows) : 1};
 }
 
 template <InputType kType, Codes kCodes>
@@ -83,15 +83,14 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
   __syncthreads();
 
   const int copy = static_cast<int>(threadIdx.x) % kCopies;
-  const float limit = saturation_limit(kFormat);
-  std::int64_t first_scale = 0;
+  GroupScales scales;
   double signal = 0.0;
   double noise = 0.0;
   unsigned long long saturated = 0;
   unsigned long long underflowed = 0;
 
-  const auto enter = [&](int group, std::int64_t) {
-    if constexpr (kQuantized) first_scale = first_scale_index(args, group);
+  const auto enter = [&](int group, std::int64_t group_rows) {
+    if constexpr (kQuantized) scales = scales_of_group(args, group, group_rows);
   };
   const auto visit = [&](const WalkPosition& position) {
     const FloatVector x = load_floats<kType>(args.input.input, position.element);
@@ -100,9 +99,10 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
     float scale = 1.0F;
     if constexpr (kQuantized) {
       codes = load_codes(args.codes, position.element);
-      scale_inv = args.scale_inv[first_scale + scale_index(args, position)];
+      scale_inv = scales.at(position.row, position.column);
       // The scale may have been the largest finite FP32, whose inverse does not invert back.
-      scale = fminf(__fdiv_rn(1.0F, scale_inv), 3.402823466e38F);
+      scale = __fdiv_rn(1.0F, scale_inv);
+      if (scale > 3.402823466e38F) scale = 3.402823466e38F;
     }
 #pragma unroll
     for (int i = 0; i < kWalkVector; ++i) {
@@ -119,7 +119,7 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
           noise += error * error;
         }
         // NaN compares false and is not counted.
-        if (fabsf(__fmul_rn(original, scale)) > limit) ++saturated;
+        if (fabsf(__fmul_rn(original, scale)) > kSaturationLimit<kFormat>) ++saturated;
         if ((codes.code[i] & 0x7FU) == 0 && original != 0.0F) ++underflowed;
       } else if (isfinite(original)) {
         signal += static_cast<double>(original) * static_cast<double>(original);

@@ -58,7 +58,7 @@ void quantize_block_1x128_cpu(const QuantizeBlockArgs& args) {
     padded_offsets[group + 1] = padded_offsets[group] + round_up(rows, 4);
   }
   const std::int64_t rows = active_rows(input);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * input.columns > kThreadedElements)
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto group = static_cast<std::size_t>(group_of_row(input, row));
     const std::int64_t padded_rows = padded_offsets[group + 1] - padded_offsets[group];
@@ -87,7 +87,7 @@ void quantize_block_128x128_cpu(const QuantizeBlockArgs& args) {
     }
   }
   const std::int64_t blocks = static_cast<std::int64_t>(strips.size()) * blocks_per_row;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (blocks * kBlock * kBlock > kThreadedElements)
   for (std::int64_t i = 0; i < blocks; ++i) {
     const std::int64_t bx = i % blocks_per_row;
     Block block = strips[static_cast<std::size_t>(i / blocks_per_row)];

@@ -24,7 +24,7 @@ void per_tensor_scale_cpu(const PerTensorScaleArgs& args) {
 void quantize_per_tensor_cpu(const QuantizePerTensorArgs& args) {
   const GroupedInput& input = args.input;
   const std::int64_t rows = active_rows(input);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * input.columns > kThreadedElements)
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t first = row * input.columns;
     cast_run({.input = input.input, .type = input.type, .first = first, .count = input.columns},

@@ -1,0 +1,233 @@
+// The diagnostics kernels give what their CPU twins give: counts and checksums exactly, FP64 sums
+// up to their order.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "kernels/diagnostics/statistics.h"
+#include "tests/numerics/diagnostics/operand.h"
+
+namespace {
+
+using kernels::Fp8Format;
+using kernels::InputType;
+using kernels::ScaleLayout;
+
+/// A copy of host values on the device, freed with the object.
+template <class T>
+class DeviceCopy {
+ public:
+  explicit DeviceCopy(const std::vector<T>& host) : count_(host.size()) {
+    // Never of size 0: a null pointer means "not given" to the launchers.
+    EXPECT_EQ(cudaMalloc(&pointer_, std::max<std::size_t>(1, count_) * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(pointer_, host.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
+              cudaSuccess);
+  }
+  DeviceCopy(const DeviceCopy&) = delete;
+  DeviceCopy& operator=(const DeviceCopy&) = delete;
+  ~DeviceCopy() { cudaFree(pointer_); }
+
+  T* get() const { return static_cast<T*>(pointer_); }
+  std::vector<T> read() const {
+    std::vector<T> host(count_);
+    EXPECT_EQ(cudaMemcpy(host.data(), pointer_, count_ * sizeof(T), cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    return host;
+  }
+
+ private:
+  void* pointer_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+class DiagnosticsGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    const cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error != cudaSuccess || devices == 0) {
+      GTEST_SKIP() << "needs a GPU: "
+                   << (error != cudaSuccess ? cudaGetErrorString(error) : "no CUDA device");
+    }
+    int major = 0;
+    ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
+    if (major != 9) {
+      GTEST_SKIP() << "built for compute capability 9.0, this device has " << major << ".x";
+    }
+  }
+};
+
+/// Routings that have broken such kernels: one group, empty ones everywhere, more groups than
+/// thread blocks, groups smaller than a block's share.
+std::vector<std::vector<std::int64_t>> routings() {
+  std::vector<std::int64_t> many(1024);
+  for (std::size_t g = 0; g < many.size(); ++g) many[g] = static_cast<std::int64_t>(g % 4);
+  std::vector<std::int64_t> one_of_many(1024, 0);
+  one_of_many[777] = 700;
+  return {{5}, {0, 0, 0}, {0, 3, 0, 0, 131, 1, 0}, {2000, 0, 257, 640}, many, one_of_many};
+}
+
+struct Statistics {
+  std::vector<kernels::MagnitudeCounts> before;
+  std::vector<kernels::MagnitudeCounts> after;
+  std::vector<kernels::GroupQuantizationSums> sums;
+};
+
+Statistics on_cpu(const tests::Operand& operand, bool quantized) {
+  Statistics result{
+      .before = std::vector<kernels::MagnitudeCounts>(1),
+      .after = std::vector<kernels::MagnitudeCounts>(1),
+      .sums = std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1)};
+  kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
+  if (!quantized) args.codes = nullptr;
+  args.before = result.before.data();
+  args.after = result.after.data();
+  args.sums = result.sums.data();
+  kernels::quantization_statistics_cpu(args);
+  return result;
+}
+
+Statistics on_gpu(const tests::Operand& operand, bool quantized) {
+  const DeviceCopy<std::uint16_t> words(operand.words);
+  const DeviceCopy<float> floats(operand.floats);
+  const DeviceCopy<std::int64_t> row_offsets(operand.row_offsets);
+  const DeviceCopy<std::uint8_t> codes(operand.codes);
+  const DeviceCopy<float> scale_inv(operand.scale_inv);
+  const DeviceCopy<kernels::MagnitudeCounts> before(std::vector<kernels::MagnitudeCounts>(1));
+  const DeviceCopy<kernels::MagnitudeCounts> after(std::vector<kernels::MagnitudeCounts>(1));
+  const DeviceCopy<kernels::GroupQuantizationSums> sums(
+      std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1));
+  kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
+  args.input.input = operand.type == InputType::Fp32 ? static_cast<const void*>(floats.get())
+                                                     : static_cast<const void*>(words.get());
+  args.input.row_offsets = row_offsets.get();
+  args.codes = quantized ? codes.get() : nullptr;
+  args.scale_inv = scale_inv.get();
+  args.before = before.get();
+  args.after = after.get();
+  args.sums = sums.get();
+  EXPECT_EQ(kernels::quantization_statistics(args, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  return {.before = before.read(), .after = after.read(), .sums = sums.read()};
+}
+
+void expect_equal(const kernels::MagnitudeCounts& gpu, const kernels::MagnitudeCounts& cpu) {
+  for (int bin = 0; bin < kernels::kMagnitudeBins; ++bin) {
+    ASSERT_EQ(gpu.bins[bin], cpu.bins[bin]) << "bin " << bin;
+  }
+  EXPECT_EQ(gpu.zeros, cpu.zeros);
+  EXPECT_EQ(gpu.infinities, cpu.infinities);
+  EXPECT_EQ(gpu.nans, cpu.nans);
+}
+
+void expect_close(double gpu, double cpu) { EXPECT_NEAR(gpu, cpu, std::fabs(cpu) * 1e-9); }
+
+TEST_F(DiagnosticsGpu, QuantizationStatisticsEqualTheTwin) {
+  for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
+    for (const ScaleLayout layout :
+         {ScaleLayout::PerTensor, ScaleLayout::Block1x128, ScaleLayout::Block128x128}) {
+      for (const std::vector<std::int64_t>& splits : routings()) {
+        for (const std::int64_t columns : {16, 272, 4240}) {
+          SCOPED_TRACE("type " + std::to_string(static_cast<int>(type)) + ", layout " +
+                       std::to_string(static_cast<int>(layout)) + ", groups " +
+                       std::to_string(splits.size()) + ", columns " + std::to_string(columns));
+          const Fp8Format format = columns == 272 ? Fp8Format::E5m2 : Fp8Format::E4m3;
+          const tests::Operand operand = tests::make_operand({.type = type,
+                                                              .format = format,
+                                                              .layout = layout,
+                                                              .splits = splits,
+                                                              .columns = columns});
+          const bool quantized = columns != 16 || layout != ScaleLayout::PerTensor;
+          const Statistics cpu = on_cpu(operand, quantized);
+          const Statistics gpu = on_gpu(operand, quantized);
+          expect_equal(gpu.before[0], cpu.before[0]);
+          expect_equal(gpu.after[0], cpu.after[0]);
+          for (std::size_t g = 0; g < cpu.sums.size(); ++g) {
+            expect_close(gpu.sums[g].signal, cpu.sums[g].signal);
+            expect_close(gpu.sums[g].noise, cpu.sums[g].noise);
+            EXPECT_EQ(gpu.sums[g].saturated, cpu.sums[g].saturated) << g;
+            EXPECT_EQ(gpu.sums[g].underflowed, cpu.sums[g].underflowed) << g;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DiagnosticsGpu, ProductErrorEqualsTheTwin) {
+  for (const std::vector<std::int64_t>& splits : routings()) {
+    SCOPED_TRACE(splits.size());
+    const tests::Operand product = tests::make_operand({.splits = splits, .columns = 1040});
+    const tests::Operand reference = tests::make_operand(
+        {.type = InputType::Fp32, .splits = splits, .columns = 1040, .seed = 2});
+    std::vector<kernels::GroupProductError> cpu(splits.size());
+    kernels::ProductErrorArgs args{.product = product.words.data(),
+                                   .reference = reference.floats.data(),
+                                   .row_offsets = product.row_offsets.data(),
+                                   .num_groups = product.num_groups(),
+                                   .capacity_rows = product.capacity_rows,
+                                   .columns = product.columns,
+                                   .errors = cpu.data()};
+    kernels::product_error_cpu(args);
+    const DeviceCopy<std::uint16_t> words(product.words);
+    const DeviceCopy<float> floats(reference.floats);
+    const DeviceCopy<std::int64_t> row_offsets(product.row_offsets);
+    const DeviceCopy<kernels::GroupProductError> errors(
+        std::vector<kernels::GroupProductError>(splits.size()));
+    args.product = words.get();
+    args.reference = floats.get();
+    args.row_offsets = row_offsets.get();
+    args.errors = errors.get();
+    ASSERT_EQ(kernels::product_error(args, nullptr), cudaSuccess);
+    const std::vector<kernels::GroupProductError> gpu = errors.read();
+    for (std::size_t g = 0; g < cpu.size(); ++g) {
+      expect_close(gpu[g].reference_squares, cpu[g].reference_squares);
+      expect_close(gpu[g].error_squares, cpu[g].error_squares);
+      EXPECT_EQ(gpu[g].max_abs_error, cpu[g].max_abs_error) << g;
+      EXPECT_EQ(gpu[g].elements, cpu[g].elements) << g;
+    }
+  }
+}
+
+TEST_F(DiagnosticsGpu, ChecksumEqualsTheTwin) {
+  for (const std::vector<std::int64_t>& splits : routings()) {
+    SCOPED_TRACE(splits.size());
+    const tests::Operand operand = tests::make_operand({.splits = splits, .columns = 272});
+    std::vector<std::uint64_t> cpu(splits.size(), 0);
+    kernels::GroupChecksumArgs args{.values = operand.words.data(),
+                                    .row_offsets = operand.row_offsets.data(),
+                                    .num_groups = operand.num_groups(),
+                                    .capacity_rows = operand.capacity_rows,
+                                    .columns = operand.columns,
+                                    .checksums = cpu.data()};
+    kernels::group_checksum_cpu(args);
+    const DeviceCopy<std::uint16_t> words(operand.words);
+    const DeviceCopy<std::int64_t> row_offsets(operand.row_offsets);
+    const DeviceCopy<std::uint64_t> checksums(std::vector<std::uint64_t>(splits.size(), 0));
+    args.values = words.get();
+    args.row_offsets = row_offsets.get();
+    args.checksums = checksums.get();
+    ASSERT_EQ(kernels::group_checksum(args, nullptr), cudaSuccess);
+    EXPECT_EQ(checksums.read(), cpu);
+  }
+}
+
+TEST_F(DiagnosticsGpu, UnalignedOrOddOperandsAreRefused) {
+  const std::int64_t* offsets = nullptr;
+  const void* unaligned = reinterpret_cast<const void*>(std::uintptr_t{2});
+  EXPECT_EQ(kernels::group_checksum({.values = unaligned,
+                                     .row_offsets = offsets,
+                                     .num_groups = 1,
+                                     .capacity_rows = 1,
+                                     .columns = 16},
+                                    nullptr),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(
+      kernels::group_checksum(
+          {.row_offsets = offsets, .num_groups = 1, .capacity_rows = 1, .columns = 12}, nullptr),
+      cudaErrorInvalidValue);
+}
+
+}  // namespace
