@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/linear/step_buffers.h"
+#include "engine/linear/step_arrays.h"
 
 namespace engine::testing {
 
