@@ -100,7 +100,7 @@ Result<OperandNumbers> measure_operand(const OperandView& view, cudaStream_t str
 /// Layer 0 of the unquantized operands into `reference`, FP32.
 Status reference_product(const GroupedStep& step, float* reference, cudaStream_t stream) {
   const StepConfig& config = step.config();
-  const StepBuffers& buffers = step.buffers();
+  const StepArrays& buffers = step.buffers();
   const std::int64_t pointer_bytes = 8 * std::int64_t{config.num_groups};
   DeviceBuffer pointers[3];
   for (DeviceBuffer& array : pointers) {
@@ -180,7 +180,7 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
                                       const std::vector<std::int64_t>& splits,
                                       cudaStream_t stream) {
   const StepConfig& config = step.config();
-  const StepBuffers& buffers = step.buffers();
+  const StepArrays& buffers = step.buffers();
   const Scaling scaling = config.recipe.scaling;
   OperandView x{.input = step.activations(),
                 .format = config.recipe.activation_format,

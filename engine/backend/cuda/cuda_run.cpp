@@ -88,9 +88,10 @@ class CudaRun {
   }
 
   Status check_memory() {
-    std::vector<OperandKey> keys = {operand_key(request_, OperandRole::Activations, 0)};
+    std::vector<DeviceOperandKey> keys = {
+        device_operand_key(request_, OperandRole::Activations, 0)};
     for (int layer = 0; layer < request_.layers; ++layer) {
-      keys.push_back(operand_key(request_, OperandRole::Weights, layer));
+      keys.push_back(device_operand_key(request_, OperandRole::Weights, layer));
     }
     const std::int64_t needed = resources_.operands.keep_only(keys) + step_bytes(config_) +
                                 numerics_bytes(config_) + kModuleReserveBytes;
