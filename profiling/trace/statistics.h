@@ -35,8 +35,8 @@ struct TimeRange {
   std::int64_t end_ns = 0;  // exclusive
 };
 
-/// Records that start inside the range, largest total first. `only_iterations` leaves out set-up
-/// and checks.
+/// Records that start inside the range, largest total first (`records` must be sorted by start).
+/// `only_iterations` leaves out set-up and checks.
 std::vector<KernelSummary> kernel_table(const Activity& activity, TimeRange range,
                                         bool only_iterations);
 
@@ -61,7 +61,9 @@ struct NodeMatrix {
   std::vector<Row> rows;
   int iterations = 0;
   std::vector<float> duration_ns;  // [rows, iterations]; NaN = no record
+  std::size_t omitted_rows = 0;    // last rows, left out to stay within kMaxMatrixCells
 };
+inline constexpr std::size_t kMaxMatrixCells = std::size_t{1} << 26;
 NodeMatrix node_matrix(const Activity& activity);
 
 }  // namespace profiling

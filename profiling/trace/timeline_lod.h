@@ -1,0 +1,75 @@
+// Level of detail of the timeline: any zoom over any number of records becomes a few segments a
+// pixel, and the longest record of a crowd is never lost. Built once a run; queries are const and
+// may come from any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "profiling/trace/activity.h"
+
+namespace profiling {
+
+/// One record (count 1), or a fold: neighbours each narrower than kFoldPixels (or, where records
+/// overlap in one row, wide ones that begin in the same pixel).
+struct TimelineSegment {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;    // of the last to end
+  std::int64_t busy_ns = 0;   // sum of the durations
+  std::uint32_t count = 0;    // records in it
+  std::uint32_t longest = 0;  // index of the longest record (of the record itself for count 1)
+};
+
+inline constexpr double kFoldPixels = 3.0;
+
+/// A row of records in order of start. At most 2^32 - 1 records.
+class TimelineLod {
+ public:
+  /// `records` must outlive this; `members` are the indices of this row's records, by start.
+  TimelineLod(std::span<const ActivityRecord> records, std::vector<std::uint32_t> members);
+
+  /// Segments that touch [view_begin_ns, view_end_ns), by begin; at most about two a pixel however
+  /// many records there are. Segments keep their true times: the caller clips at its edges.
+  /// Cost: O(pixels log n) and less where little is visible.
+  std::vector<TimelineSegment> query(std::int64_t view_begin_ns, std::int64_t view_end_ns,
+                                     int pixels) const;
+
+  std::size_t size() const { return members_.size(); }
+  /// First start and last end; both 0 when empty.
+  std::int64_t begin_ns() const;
+  std::int64_t end_ns() const;
+
+ private:
+  /// What all records below a node have in common; node i of a level covers nodes
+  /// [i * kFanout, (i + 1) * kFanout) of the level below.
+  struct Node {
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    std::int64_t busy_ns = 0;
+    std::uint32_t longest = 0;
+  };
+  class Query;
+
+  TimelineSegment segment(std::size_t level, std::size_t index) const;
+
+  std::span<const ActivityRecord> records_;
+  std::vector<std::uint32_t> members_;
+  std::vector<std::vector<Node>> levels_;  // levels_[0] covers records
+};
+
+/// A lane (stream or thread) with its records spread over as few rows as keep overlapping records
+/// apart, at most kMaxRowsPerLane; what overlaps even then shares the last row.
+struct TimelineLane {
+  std::uint16_t lane = 0;
+  bool host = false;  // host spans; lanes of host and device are numbered apart
+  std::vector<TimelineLod> rows;
+};
+
+inline constexpr std::size_t kMaxRowsPerLane = 16;
+
+/// Lanes in order: host first, then by number. `records` must be sorted by start and outlive the
+/// result.
+std::vector<TimelineLane> build_timeline(std::span<const ActivityRecord> records);
+
+}  // namespace profiling
