@@ -15,9 +15,9 @@ namespace app::controls {
 
 struct Options {
   bool enabled = true;
-  std::string reason;  // shown as tooltip when disabled; as a warn mark's tooltip when hazardous
+  std::string reason{};  // shown as tooltip when disabled; as a warn mark's tooltip when hazardous
   bool hazardous = false;  // draws a warn mark beside the control
-  std::string tooltip;
+  std::string tooltip{};
   /// 0 = fill for controls with a value, natural for buttons and checkboxes; < 0 = fill for those
   /// too. With a width the label stands right before the control instead of in the label column.
   float width = 0;
