@@ -207,8 +207,7 @@ QuantizationTotals total_quantization(std::span<const kernels::GroupQuantization
 
 ProductAccuracy product_accuracy(const kernels::GroupProductError& error) {
   if (error.elements == 0) {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    return {.snr_db = kNone, .max_abs_error = kNone, .reference_rms = kNone};
+    return {.snr_db = std::numeric_limits<double>::quiet_NaN()};
   }
   return {
       .snr_db = snr_db(error.reference_squares, error.error_squares),

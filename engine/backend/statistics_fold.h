@@ -51,7 +51,7 @@ struct QuantizationTotals {
 QuantizationTotals total_quantization(std::span<const kernels::GroupQuantizationSums> sums);
 
 struct ProductAccuracy {
-  double snr_db = 0.0;  // NaN, as the others, if no element of the reference was finite
+  double snr_db = 0.0;  // NaN if no element of the reference was finite
   double max_abs_error = 0.0;
   double reference_rms = 0.0;
 };
