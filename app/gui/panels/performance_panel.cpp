@@ -403,17 +403,17 @@ void PerformancePanel::draw_row_histogram(const PanelContext& context, ImVec2 si
   const plot::Bins& bins = model_.row_bins();
   const plot::Range limits = plot::histogram_limits({&bins}, plot::AxisKind::Nanoseconds);
   const engine::Stage stage = model_.kernels()[static_cast<std::size_t>(shown)].stage;
-  plot::draw_histogram(
-      context,
-      {.id = "##performance.durations",
-       .size = room,
-       .x = {.kind = plot::AxisKind::Nanoseconds,
-             .label = "",
-             .limits = limits},
-       .y_label = "records / bin",
-       .per_bin = true,
-       .end_bins = false},
-      {{.name = name, .color = context.theme.stage(stage), .bins = &bins}}, row_view_);
+  plot::HistogramSpec spec;
+  spec.id = "##performance.durations";
+  spec.size = room;
+  spec.x.kind = plot::AxisKind::Nanoseconds;
+  spec.x.limits = limits;
+  spec.y_label = "records / bin";
+  spec.per_bin = true;
+  spec.end_bins = false;
+  const plot::HistogramSeries series{
+      .name = name, .color = context.theme.stage(stage), .bins = &bins};
+  plot::draw_histogram(context, spec, {series}, row_view_);
   controls::record(context, "performance.durations", "durations of one row", "plot",
                    fmt::format("row={};n={:.0f}", name, bins.total()), at,
                    ImVec2(at.x + room.x, at.y + room.y));
