@@ -170,11 +170,14 @@ engine::Status check_tables(sqlite3* database, const std::string& path, MemoryBu
     if (type != "table" || known == expected.end()) {
       rows.refuse(fmt::format("{} '{}' does not belong into a session file", type.substr(0, 40),
                               name.substr(0, 80)));
-    } else if (rows.text("sql") != known->second) {
+      break;
+    }
+    if (rows.text("sql") != known->second) {
       rows.refuse(fmt::format("table '{}' is not defined as schema version {} defines it", name,
                               kSchemaVersion));
+      break;
     }
-    expected.erase(known == expected.end() ? expected.begin() : known);
+    expected.erase(known);
   }
   engine::Status status = rows.take();
   if (status.ok() && !expected.empty()) {
