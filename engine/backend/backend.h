@@ -33,6 +33,8 @@ class StepObserver {
   /// tag.
   virtual void begin_work(const WorkTag&) {}
   virtual void end_work() {}
+  /// A graph that will be instantiated next: a cudaGraph_t, valid during the call. CUDA only.
+  virtual void graph_captured(const void* /*graph*/) {}
   /// Brackets one timed iteration: an eager step, or one graph launch.
   virtual void begin_iteration(int /*iteration*/) {}
   virtual void end_iteration() {}

@@ -3,13 +3,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/model/run_request.h"
+#include "engine/model/run_result.h"
 
 namespace engine {
 
 /// What the gates depend on. Versions as cublasLtGetVersion() gives them: 13.10.0 -> 131000, 0 =
-/// not loaded.
+/// not loaded. The fourth part of a package version (13.6.2.16) cannot be seen.
 struct DeviceCapability {
   bool cuda = false;
   int compute_major = 0;
@@ -29,5 +31,25 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                           const DeviceCapability& device);
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
                        const DeviceCapability& device);
+
+/// Settings that have only one possible value for this request. `effective` is what runs instead;
+/// every change is one deviation with its reason.
+struct ForcedSettings {
+  RunRequest effective;
+  std::vector<Deviation> deviations;
+};
+ForcedSettings forced_settings(const RunRequest& request);
+
+/// One row of the table as a person reads it.
+struct Gate {
+  std::string subject;    // what is gated: "FP8 block scaling"
+  std::string condition;  // when the row stands in the way
+  Support support = Support::Refused;
+  std::string sentence;  // as shown for `device`
+};
+std::vector<Gate> list_gates(const DeviceCapability& device);
+
+/// 131000 -> "13.10.0", 0 -> "none".
+std::string cublaslt_version_text(long version);
 
 }  // namespace engine

@@ -19,7 +19,7 @@ namespace kernels {
 struct QuantizeBlockArgs {
   GroupedInput input;
   Fp8Format format = Fp8Format::E4m3;
-  ScaleOptions options;
+  ScaleOptions options = {};
   std::uint8_t* output = nullptr;  // [capacity_rows, columns] rowwise FP8 codes
   float* scale_inv = nullptr;      // 1 / scale, IEEE
   float* block_amax = nullptr;     // optional: before epsilon

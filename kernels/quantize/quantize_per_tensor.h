@@ -9,7 +9,7 @@ struct PerTensorScaleArgs {
   const float* amax = nullptr;  // [num_groups]
   int num_groups = 0;
   Fp8Format format = Fp8Format::E4m3;
-  ScaleOptions options;
+  ScaleOptions options = {};
   float* scale = nullptr;      // [num_groups]
   float* scale_inv = nullptr;  // [num_groups], 1 / scale rounded to nearest
 };

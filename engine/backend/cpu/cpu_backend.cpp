@@ -1,0 +1,227 @@
+// The CPU backend: says what it can do of a request, loads the operands, measures the numerics
+// once, then times the step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include "engine/backend/backend.h"
+#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/loaded_operands.h"
+#include "engine/backend/cpu/machine.h"
+#include "engine/backend/cpu/product.h"
+#include "engine/backend/cpu/step_statistics.h"
+#include "engine/gemm/support.h"
+#include "engine/input/routing.h"
+
+namespace engine {
+namespace {
+
+constexpr DeviceCapability kNoDevice = {};
+
+/// Brackets a run even when it is left early.
+class RunScope {
+ public:
+  explicit RunScope(StepObserver& observer) : observer_(observer) { observer_.begin_run(); }
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+  ~RunScope() { end(); }
+  void end() {
+    if (!ended_) observer_.end_run();
+    ended_ = true;
+  }
+
+ private:
+  StepObserver& observer_;
+  bool ended_ = false;
+};
+
+/// What this backend does instead of what it was asked, each with the gate's sentence.
+void settle(RunResult& result) {
+  RunRequest& effective = result.effective;
+  if (effective.backend != GemmBackend::CpuReference) {
+    result.deviations.push_back(
+        {.field = "backend",
+         .requested = "cuBLASLt grouped",
+         .effective = "CPU reference",
+         .reason = recipe_support(effective.recipe, effective.backend, kNoDevice).sentence});
+    effective.backend = GemmBackend::CpuReference;
+  }
+  const Verdict launch = launch_support(effective.launch, effective.backend, kNoDevice);
+  if (effective.launch.kind != LaunchKind::Eager && launch.support == Support::Refused) {
+    result.deviations.push_back({.field = "launch",
+                                 .requested = "graph replay",
+                                 .effective = "eager",
+                                 .reason = launch.sentence});
+    effective.launch.kind = LaunchKind::Eager;
+  }
+  const Verdict workspace = workspace_support(effective.workspace, effective, kNoDevice);
+  if (effective.workspace != WorkspaceStrategy::PerMatmul &&
+      workspace.support == Support::Refused) {
+    result.deviations.push_back({.field = "workspace",
+                                 .requested = "shared",
+                                 .effective = "per matmul",
+                                 .reason = workspace.sentence});
+    effective.workspace = WorkspaceStrategy::PerMatmul;
+  }
+  if (effective.recipe.scaling != Scaling::None && !effective.recipe.split_accumulator) {
+    result.deviations.push_back(
+        {.field = "recipe.split_accumulator",
+         .requested = "off",
+         .effective = "on",
+         .reason = "The CPU product sums in FP32 throughout; fast accumulation exists on the CUDA "
+                   "backend with FP8 per-tensor scaling only"});
+    effective.recipe.split_accumulator = true;
+  }
+  if (!effective.cublaslt_library.empty()) {
+    result.deviations.push_back(
+        {.field = "cublaslt_library",
+         .requested = effective.cublaslt_library,
+         .effective = "none",
+         .reason = "The CPU backend multiplies with OpenBLAS and loads no cuBLASLt; choose the "
+                   "CUDA backend to compare libraries"});
+    effective.cublaslt_library.clear();
+  }
+}
+
+double gibibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p30; }
+
+Status check_memory(const MemoryPlan& plan, const GroupedShape& shape, std::int64_t available) {
+  if (available == 0 || plan.step_bytes + plan.kept_bytes <= available) return {};
+  const auto largest = std::max_element(shape.splits.begin(), shape.splits.end());
+  return Error{
+      ErrorCode::OutOfMemory,
+      fmt::format("the step needs {:.1f} GiB for its largest expert (expert {}: {} rows, n {}, k "
+                  "{}) but {:.1f} GiB of memory are available; choose fewer tokens, a smaller n "
+                  "or k, or a routing that spreads the tokens",
+                  gibibytes(plan.step_bytes), largest - shape.splits.begin(), *largest, shape.n,
+                  shape.k, gibibytes(available))};
+}
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend() {
+    confine_openblas();
+    device_ = cpu_facts();
+  }
+
+  GemmBackend kind() const override { return GemmBackend::CpuReference; }
+  DeviceFacts device() const override { return device_; }
+
+  Result<RunResult> run(const RunRequest& request, RunContext context) override {
+    // Allocation is the one thing here that throws, and a request decides its size.
+    try {
+      return run_step(request, context);
+    } catch (const std::bad_alloc&) {
+      operands_.reset();
+      buffers_ = {};
+      return Error{ErrorCode::OutOfMemory,
+                   fmt::format("memory ran out during the run ({:.1f} GiB were available); choose "
+                               "fewer tokens, or a smaller n or k",
+                               gibibytes(available_memory_bytes()))};
+    }
+  }
+
+ private:
+  Result<RunResult> run_step(const RunRequest& request, RunContext context) {
+    const std::int64_t begin_ns = steady_ns();
+    RunResult result;
+    result.effective = request;
+    result.device = device_;
+    settle(result);
+    const Result<GroupedShape> shape = resolve_shape(request);
+    if (!shape.ok()) return shape.error();
+    result.splits = shape.value().splits;
+    result.flop = shape.value().flop() * request.layers;
+
+    context.progress.iterations.store(request.launch.iterations);
+    context.progress.iteration.store(-1);
+    context.progress.stage.store(static_cast<int>(Stage::Memory));
+    context.progress.fraction.store(0.0);
+    const Status loaded = load(result.effective, shape.value());
+    if (!loaded.ok()) return loaded.error();
+
+    const int iterations = request.launch.iterations;
+    RunScope scope(context.observer);
+    CpuStep step({.request = result.effective,
+                  .shape = shape.value(),
+                  .operands = *operands_,
+                  .buffers = buffers_,
+                  .context = context});
+    step.expect(shape.value().num_experts() *
+                (kStatisticsUnits + static_cast<double>(iterations) * request.layers));
+    const Status measured = measure_statistics(step, result);
+    if (!measured.ok()) return measured.error();
+    const Status timed = run_iterations(step, iterations, context, result);
+    if (!timed.ok()) return timed.error();
+    scope.end();
+
+    describe_methods(context.observer, result);
+    if (!operands_->kept()) buffers_ = {};  // as large as an expert: not held while idle
+    context.progress.fraction.store(1.0);
+    result.wall_ns = steady_ns() - begin_ns;
+    return result;
+  }
+
+  /// Operands of the last run when they are the same, else new ones.
+  Status load(const RunRequest& request, const GroupedShape& shape) {
+    if (operands_ && operands_->kept() && operands_->key == operand_key(request)) {
+      const std::int64_t available = available_memory_bytes();
+      MemoryPlan plan = plan_memory(request, shape, available);
+      plan.kept_bytes = 0;  // already taken
+      return check_memory(plan, shape, available);
+    }
+    operands_.reset();
+    const std::int64_t available = available_memory_bytes();
+    const MemoryPlan plan = plan_memory(request, shape, available);
+    const Status fits = check_memory(plan, shape, available);
+    if (!fits.ok()) return fits.error();
+    Result<LoadedOperands> operands = load_operands(request, plan.kept_bytes > 0);
+    if (!operands.ok()) return operands.error();
+    operands_.emplace(std::move(operands).value());
+    return {};
+  }
+
+  static Status run_iterations(CpuStep& step, int iterations, RunContext& context,
+                               RunResult& result) {
+    std::int64_t first_ns = 0;
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+      context.progress.iteration.store(iteration);
+      context.observer.begin_iteration(iteration);
+      const std::int64_t reading_ns = step.reading_ns();
+      const std::int64_t start_ns = steady_ns();
+      const Status status = step.run();
+      const std::int64_t end_ns = steady_ns();
+      context.observer.end_iteration();
+      if (!status.ok()) return status;
+      if (iteration == 0) first_ns = start_ns;
+      result.iterations.push_back(
+          {.start_ns = start_ns - first_ns,
+           .duration_ns = end_ns - start_ns - (step.reading_ns() - reading_ns)});
+    }
+    return {};
+  }
+
+  void describe_methods(const StepObserver& observer, RunResult& result) const {
+    result.iteration_method =
+        operands_->kept() ? "steady clock around each step"
+                          : "steady clock around each step, less the time to read the operands, "
+                            "which are too large to keep in memory";
+    result.activity_method = observer.method();
+    if (result.activity_method.empty()) {
+      result.activity_method = "steady clock per expert and stage";
+    }
+    result.dropped_records = observer.dropped();
+  }
+
+  DeviceFacts device_;
+  std::optional<LoadedOperands> operands_;  // of the last run
+  StepBuffers buffers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace engine

@@ -1,0 +1,56 @@
+// The operands of a request, and the product of the unquantized ones, kept from run to run: a drag
+// of epsilon asks for the same values again and must only quantize.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/backend/cpu/buffer.h"
+#include "engine/backend/cpu/operand_store.h"
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+#include "engine/model/shape.h"
+
+namespace engine {
+
+/// What operand values depend on; a file's size and time stand for its contents.
+struct OperandKey {
+  InputSpec activations;
+  InputSpec weights;
+  std::uint64_t seed = 0;
+  int num_experts = 0;
+  std::int64_t tokens = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  int layers = 0;
+  std::string file_stamps;
+  bool operator==(const OperandKey&) const = default;
+};
+
+OperandKey operand_key(const RunRequest& request);
+
+struct LoadedOperands {
+  OperandKey key;
+  OperandStore activations;
+  std::vector<OperandStore> weights;  // one a layer
+
+  /// FP32 product of layer 0's unquantized operands, for exactly these splits; empty splits = none.
+  Buffer<float> reference;  // [tokens, n]
+  std::vector<std::int64_t> reference_splits;
+
+  bool kept() const { return activations.kept(); }
+};
+
+/// Memory a run takes. `kept` is what stays between runs, chosen against `available` bytes.
+struct MemoryPlan {
+  std::int64_t step_bytes = 0;  // of the largest expert
+  std::int64_t kept_bytes = 0;  // 0 = operands are read expert by expert
+};
+
+MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
+                       std::int64_t available);
+
+Result<LoadedOperands> load_operands(const RunRequest& request, bool keep);
+
+}  // namespace engine

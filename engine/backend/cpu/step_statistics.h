@@ -1,0 +1,15 @@
+// The numerics of layer 0, measured once a run outside the timed iterations: what quantizing did to
+// each operand, and each expert's product against the product of the unquantized operands.
+#pragma once
+
+#include "engine/backend/cpu/cpu_step.h"
+#include "engine/model/run_result.h"
+
+namespace engine {
+
+/// Fills result.activations, .weights and .experts. Counts kStatisticsUnits of progress an expert.
+Status measure_statistics(CpuStep& step, RunResult& result);
+
+inline constexpr double kStatisticsUnits = 3.0;  // an expert's statistics in units of its step
+
+}  // namespace engine

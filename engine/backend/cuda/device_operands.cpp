@@ -1,0 +1,127 @@
+// Upload in row chunks through two page-locked buffers: all host threads fill one while the other
+// is on its way.
+#include "engine/backend/cuda/device_operands.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "kernels/common/types.h"
+
+namespace engine {
+namespace {
+
+constexpr std::int64_t kStagingBytes = std::int64_t{32} << 20;
+// A piece one thread fills at a time: large enough to forget the scheduling, small enough to share.
+constexpr std::int64_t kPieceElements = std::int64_t{1} << 16;
+
+void fill(const TensorSource& source, std::int64_t first_row, std::int64_t count,
+          std::uint16_t* out) {
+  const std::int64_t columns = source.columns();
+  const std::int64_t piece_rows = std::max<std::int64_t>(kPieceElements / columns, 1);
+  const std::int64_t pieces = kernels::ceil_div(count, piece_rows);
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    const std::int64_t row = piece * piece_rows;
+    const std::int64_t rows = std::min(piece_rows, count - row);
+    source.read_bf16(first_row + row, rows,
+                     {out + row * columns, static_cast<std::size_t>(rows * columns)});
+  }
+}
+
+}  // namespace
+
+DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer) {
+  const bool activations = role == OperandRole::Activations;
+  DeviceOperandKey key{
+      .input = activations ? request.activations : request.weights,
+      .role = role,
+      .layer = layer,
+      .rows = activations ? request.shape.tokens : request.shape.num_experts * request.shape.n,
+      .columns = request.shape.k,
+      .seed = request.seed};
+  if (const auto* file = std::get_if<FileInput>(&key.input)) {
+    key.layer = 0;
+    key.seed = 0;
+    std::error_code error;
+    key.file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(file->path, error));
+    key.file_time = static_cast<std::int64_t>(
+        std::filesystem::last_write_time(file->path, error).time_since_epoch().count());
+  }
+  return key;
+}
+
+std::int64_t DeviceOperands::keep_only(const std::vector<DeviceOperandKey>& keys) {
+  std::erase_if(operands_, [&](const std::unique_ptr<Operand>& operand) {
+    return std::find(keys.begin(), keys.end(), operand->key) == keys.end();
+  });
+  std::vector<DeviceOperandKey> missing;
+  for (const DeviceOperandKey& key : keys) {
+    const bool here = std::any_of(operands_.begin(), operands_.end(),
+                                  [&](const auto& operand) { return operand->key == key; });
+    if (!here && std::find(missing.begin(), missing.end(), key) == missing.end()) {
+      missing.push_back(key);
+    }
+  }
+  std::int64_t bytes = 0;
+  for (const DeviceOperandKey& key : missing) bytes += key.bytes();
+  return bytes;
+}
+
+Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& request,
+                                                           OperandRole role, int layer,
+                                                           cudaStream_t stream,
+                                                           const RunProgress& progress) {
+  const DeviceOperandKey key = device_operand_key(request, role, layer);
+  for (const auto& operand : operands_) {
+    if (operand->key == key) return static_cast<const Operand*>(operand.get());
+  }
+  const Result<std::unique_ptr<TensorSource>> source = open_source(request, role, layer);
+  if (!source.ok()) return source.error();
+  Result<DeviceBuffer> values = DeviceBuffer::allocate(key.bytes());
+  if (!values.ok()) return values.error();
+  auto operand = std::make_unique<Operand>();
+  operand->key = key;
+  operand->values = std::move(values).value();
+  operand->element = source.value()->element();
+  ENGINE_TRY(upload(*source.value(), operand->values, stream, progress));
+  operands_.push_back(std::move(operand));
+  return static_cast<const Operand*>(operands_.back().get());
+}
+
+Status DeviceOperands::upload(const TensorSource& source, DeviceBuffer& target, cudaStream_t stream,
+                              const RunProgress& progress) {
+  const std::int64_t row_bytes = 2 * source.columns();
+  // A row of the longest legal width is as large as the staging buffer.
+  const std::int64_t chunk_rows = std::max<std::int64_t>(kStagingBytes / row_bytes, 1);
+  for (int slot = 0; slot < 2; ++slot) {
+    if (copied_[slot]) continue;
+    Result<PinnedBuffer> staging = PinnedBuffer::allocate(kStagingBytes);
+    if (!staging.ok()) return staging.error();
+    Result<Event> copied = make_timing_event();
+    if (!copied.ok()) return copied.error();
+    staging_[slot] = std::move(staging).value();
+    copied_[slot] = std::move(copied).value();
+  }
+  int slot = 0;
+  for (std::int64_t first = 0; first < source.rows(); first += chunk_rows, slot ^= 1) {
+    if (progress.cancel.load()) {
+      // The other chunk may still be reading its staging buffer and writing a target that goes now.
+      ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Uploading an operand");
+      return Error{ErrorCode::Cancelled, "The run was cancelled while its operands were uploaded"};
+    }
+    const std::int64_t count = std::min(chunk_rows, source.rows() - first);
+    ENGINE_CUDA_TRY(cudaEventSynchronize(copied_[slot].get()), "Uploading an operand");
+    fill(source, first, count, staging_[slot].as<std::uint16_t>());
+    ENGINE_CUDA_TRY(
+        cudaMemcpyAsync(target.data() + first * row_bytes, staging_[slot].as<std::byte>(),
+                        static_cast<std::size_t>(count * row_bytes), cudaMemcpyHostToDevice,
+                        stream),
+        "Uploading an operand");
+    ENGINE_CUDA_TRY(cudaEventRecord(copied_[slot].get(), stream), "Uploading an operand");
+  }
+  return check_cuda(cudaStreamSynchronize(stream), "Uploading an operand");
+}
+
+}  // namespace engine

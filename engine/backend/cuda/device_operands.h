@@ -1,0 +1,62 @@
+// BF16 operands on the device, kept between runs: a run that changes only the recipe or the routing
+// uploads nothing, which is what makes Live mode quick.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/device/buffer.h"
+#include "engine/device/handles.h"
+#include "engine/input/tensor_source.h"
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace engine {
+
+/// Everything an operand's values depend on. A file that was rewritten is another operand.
+struct DeviceOperandKey {
+  InputSpec input;
+  OperandRole role = OperandRole::Activations;
+  int layer = 0;  // 0 for files: every layer reads the same tensor
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::uint64_t seed = 0;
+  std::int64_t file_bytes = 0;
+  std::int64_t file_time = 0;
+  bool operator==(const DeviceOperandKey&) const = default;
+
+  std::int64_t bytes() const { return 2 * rows * columns; }
+};
+
+DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer);
+
+class DeviceOperands {
+ public:
+  struct Operand {
+    DeviceOperandKey key;
+    DeviceBuffer values;                      // [rows, columns] BF16
+    ElementType element = ElementType::Bf16;  // of the source, before rounding
+  };
+
+  /// Frees what `keys` does not name; returns the bytes that are still to be uploaded.
+  std::int64_t keep_only(const std::vector<DeviceOperandKey>& keys);
+
+  /// The operand, uploaded if it is not here yet. Valid until the next keep_only(). Cancelled when
+  /// progress.cancel was seen.
+  Result<const Operand*> get(const RunRequest& request, OperandRole role, int layer,
+                             cudaStream_t stream, const RunProgress& progress);
+
+ private:
+  Status upload(const TensorSource& source, DeviceBuffer& target, cudaStream_t stream,
+                const RunProgress& progress);
+
+  std::vector<std::unique_ptr<Operand>> operands_;
+  PinnedBuffer staging_[2];
+  Event copied_[2];
+};
+
+}  // namespace engine

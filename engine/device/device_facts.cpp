@@ -1,0 +1,74 @@
+// Device probe. Uses the runtime only, so that a missing driver is an answer and not a failed
+// start.
+#include "engine/device/device_facts.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "engine/device/check.h"
+
+namespace engine {
+namespace {
+
+// CUDA knows only the API version of its driver; the kernel module's version is what people quote.
+std::string driver_version() {
+  std::string version;
+  if (std::getline(std::ifstream("/sys/module/nvidia/version"), version) && !version.empty()) {
+    return version;
+  }
+  int api = 0;
+  if (cudaDriverGetVersion(&api) != cudaSuccess) return {};
+  return fmt::format("CUDA {}.{}", api / 1000, api % 1000 / 10);
+}
+
+}  // namespace
+
+Result<FoundDevice> find_device() {
+  int count = 0;
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  int api = 0;
+  const bool has_driver = cudaDriverGetVersion(&api) == cudaSuccess && api > 0;
+  if (counted != cudaSuccess || count == 0) {
+    (void)cudaGetLastError();
+    const char* what = !has_driver                              ? "no CUDA driver"
+                       : counted == cudaErrorInsufficientDriver ? "the CUDA driver is too old"
+                                                                : "no CUDA device";
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("{}: {}", what,
+                             counted == cudaSuccess ? "the driver lists no GPU"
+                                                    : cudaGetErrorString(counted))};
+  }
+  cudaDeviceProp properties{};
+  ENGINE_CUDA_TRY(cudaGetDeviceProperties(&properties, 0), "Reading the device's properties");
+  const std::string compute = fmt::format("{}.{}", properties.major, properties.minor);
+  // The kernels are compiled ahead of time for sm_90a, which no other architecture can load.
+  if (properties.major != 9 || properties.minor != 0) {
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("{} has compute capability {} and this worker's kernels are built for "
+                             "9.0 (Hopper) only; use the CPU backend",
+                             properties.name, compute)};
+  }
+  ENGINE_CUDA_TRY(cudaSetDevice(0), "Making the device current");
+  FoundDevice found;
+  found.facts.name = properties.name;
+  found.facts.driver = driver_version();
+  found.facts.compute_capability = compute;
+  found.facts.multiprocessors = properties.multiProcessorCount;
+  found.facts.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  found.capability = {.cuda = true,
+                      .compute_major = properties.major,
+                      .compute_minor = properties.minor,
+                      .cublaslt_version = 0};
+  return found;
+}
+
+Result<std::int64_t> free_device_memory() {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  ENGINE_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), "Asking for free device memory");
+  return static_cast<std::int64_t>(free_bytes);
+}
+
+}  // namespace engine

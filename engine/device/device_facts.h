@@ -1,0 +1,22 @@
+// What the machine has: the first CUDA device, or the sentence why there is none.
+#pragma once
+
+#include "engine/gemm/support.h"
+#include "engine/model/error.h"
+#include "engine/model/run_result.h"
+
+namespace engine {
+
+struct FoundDevice {
+  DeviceFacts facts;
+  DeviceCapability capability;  // cublaslt_version still 0
+};
+
+/// Makes device 0 current on the calling thread. Errors: no driver, no device, or a device that
+/// this build's kernels cannot run on.
+Result<FoundDevice> find_device();
+
+/// Free device memory right now, in bytes.
+Result<std::int64_t> free_device_memory();
+
+}  // namespace engine

@@ -1,0 +1,43 @@
+// Fills DriverApi through the runtime's entry point query.
+#include "engine/device/driver_api.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include "engine/device/check.h"
+
+namespace engine {
+namespace {
+
+template <class Function>
+Status look_up(const char* name, unsigned version, Function& function) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult query = cudaDriverEntryPointSymbolNotFound;
+  ENGINE_CUDA_TRY(
+      cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &query),
+      fmt::format("Looking up {} in the driver", name).c_str());
+  if (query != cudaDriverEntryPointSuccess || found == nullptr) {
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("The CUDA driver has no {}; install a driver for CUDA 13", name)};
+  }
+  function = reinterpret_cast<Function>(found);
+  return {};
+}
+
+}  // namespace
+
+Result<DriverApi> load_driver_api() {
+  // The version picks the signature: 12.3 gave cuGraphGetEdges its edge data, 12.0 the kernel node
+  // parameters their CUkernel; CUDA 13's header declares the same forms.
+  constexpr unsigned kVersion = 13000;
+  DriverApi api;
+  ENGINE_TRY(look_up("cuGraphGetNodes", kVersion, api.graph_get_nodes));
+  ENGINE_TRY(look_up("cuGraphGetEdges", kVersion, api.graph_get_edges));
+  ENGINE_TRY(look_up("cuGraphNodeGetType", kVersion, api.graph_node_get_type));
+  ENGINE_TRY(look_up("cuGraphKernelNodeGetParams", kVersion, api.graph_kernel_node_get_params));
+  ENGINE_TRY(look_up("cuFuncGetName", kVersion, api.func_get_name));
+  ENGINE_TRY(look_up("cuKernelGetName", kVersion, api.kernel_get_name));
+  return api;
+}
+
+}  // namespace engine

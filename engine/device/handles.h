@@ -1,0 +1,71 @@
+// Move-only owners of CUDA's handles. An owner destroys its handle once; a moved-from owner is
+// empty. Destruction errors are dropped: they only repeat an error that a call before reported.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+
+#include "engine/device/check.h"
+#include "engine/model/error.h"
+
+namespace engine {
+
+template <class Handle, auto kDestroy>
+class Owner {
+ public:
+  Owner() = default;
+  explicit Owner(Handle handle) : handle_(handle) {}
+  Owner(Owner&& other) noexcept : handle_(std::exchange(other.handle_, Handle{})) {}
+  Owner& operator=(Owner&& other) noexcept {
+    if (this != &other) {
+      reset();
+      handle_ = std::exchange(other.handle_, Handle{});
+    }
+    return *this;
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+  ~Owner() { reset(); }
+
+  Handle get() const { return handle_; }
+  explicit operator bool() const { return handle_ != Handle{}; }
+
+ private:
+  void reset() {
+    if (handle_ != Handle{}) (void)kDestroy(std::exchange(handle_, Handle{}));
+  }
+  Handle handle_{};
+};
+
+using Stream = Owner<cudaStream_t, cudaStreamDestroy>;
+using Event = Owner<cudaEvent_t, cudaEventDestroy>;
+using Graph = Owner<cudaGraph_t, cudaGraphDestroy>;
+using GraphExec = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// A stream that does not wait for the legacy default stream.
+Result<Stream> make_stream();
+/// An event that keeps time.
+Result<Event> make_timing_event();
+
+/// Captures what `enqueue` puts on the stream. ThreadLocal mode: other threads of the worker may
+/// go on making CUDA calls. A failing `enqueue` still ends the capture, and its error wins.
+template <class Enqueue>
+Result<Graph> capture(cudaStream_t stream, Enqueue&& enqueue) {
+  ENGINE_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+                  "Starting the graph capture");
+  const Status enqueued = enqueue();
+  cudaGraph_t raw = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream, &raw);
+  Graph graph(raw);
+  if (!enqueued.ok()) {
+    (void)cudaGetLastError();
+    return enqueued.error();
+  }
+  ENGINE_CUDA_TRY(ended, "Ending the graph capture");
+  return graph;
+}
+
+Result<GraphExec> instantiate(const Graph& graph);
+
+}  // namespace engine

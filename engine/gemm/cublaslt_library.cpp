@@ -1,0 +1,95 @@
+// dlopen, the function table and the handle of one cuBLASLt library.
+#include "engine/gemm/cublaslt_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "engine/gemm/cublaslt_search.h"
+#include "engine/gemm/support.h"
+
+namespace engine {
+namespace {
+
+std::string loader_error() {
+  const char* text = dlerror();
+  return text == nullptr ? "unknown loader error" : text;
+}
+
+}  // namespace
+
+CublasLt::~CublasLt() {
+  if (handle_ != nullptr) (void)destroy(handle_);
+}
+
+Error CublasLt::error(cublasStatus_t status, const std::string& doing) const {
+  return {
+      .code = status == CUBLAS_STATUS_NOT_SUPPORTED ? ErrorCode::Unsupported : ErrorCode::Device,
+      .message = fmt::format("{} failed: {} (cuBLASLt {})", doing, get_status_string(status),
+                             cublaslt_version_text(version_))};
+}
+
+Result<std::shared_ptr<const CublasLt>> CublasLt::open(const std::string& path) {
+  // Local symbols: two versions in one process must not see each other's.
+  void* library = dlopen(path.c_str(), RTLD_LOCAL | RTLD_NOW);
+  if (library == nullptr) return Error{ErrorCode::NotFound, loader_error()};
+  std::shared_ptr<CublasLt> loaded(new CublasLt());
+  loaded->path_ = path;
+  const char* missing = nullptr;
+  const auto look_up = [&](const char* name, auto& function) {
+    using Function = std::remove_reference_t<decltype(function)>;
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    return function != nullptr;
+  };
+  const auto require = [&](const char* name, auto& function) {
+    if (!look_up(name, function) && missing == nullptr) missing = name;
+  };
+  require("cublasLtCreate", loaded->create);
+  require("cublasLtDestroy", loaded->destroy);
+  require("cublasLtGetVersion", loaded->get_version);
+  require("cublasLtGetStatusString", loaded->get_status_string);
+  require("cublasLtMatmul", loaded->matmul);
+  require("cublasLtMatmulDescCreate", loaded->matmul_desc_create);
+  require("cublasLtMatmulDescDestroy", loaded->matmul_desc_destroy);
+  require("cublasLtMatmulDescSetAttribute", loaded->matmul_desc_set_attribute);
+  require("cublasLtMatrixLayoutDestroy", loaded->matrix_layout_destroy);
+  require("cublasLtMatmulPreferenceCreate", loaded->preference_create);
+  require("cublasLtMatmulPreferenceDestroy", loaded->preference_destroy);
+  require("cublasLtMatmulPreferenceSetAttribute", loaded->preference_set_attribute);
+  require("cublasLtMatmulAlgoGetHeuristic", loaded->algo_get_heuristic);
+  if (missing != nullptr) {
+    return Error{ErrorCode::NotFound, fmt::format("{} has no {}", path, missing)};
+  }
+  (void)look_up("cublasLtGroupedMatrixLayoutCreate", loaded->grouped_matrix_layout_create);
+  loaded->version_ = static_cast<long>(loaded->get_version());
+  // A bare name went through the loader's own search; people want to know which file that was.
+  Dl_info where{};
+  if (dladdr(reinterpret_cast<void*>(loaded->matmul), &where) != 0 && where.dli_fname != nullptr) {
+    loaded->path_ = where.dli_fname;
+  }
+  if (const cublasStatus_t status = loaded->create(&loaded->handle_);
+      status != CUBLAS_STATUS_SUCCESS) {
+    loaded->handle_ = nullptr;
+    return loaded->error(status, "Creating a handle of " + path);
+  }
+  return std::shared_ptr<const CublasLt>(std::move(loaded));
+}
+
+Result<std::shared_ptr<const CublasLt>> CublasLt::load(const std::string& path) {
+  if (!path.empty()) return open(path);
+  std::vector<std::string> candidates = find_cublaslt_libraries();
+  candidates.emplace_back("libcublasLt.so.13");
+  std::string tried;
+  for (const std::string& candidate : candidates) {
+    Result<std::shared_ptr<const CublasLt>> loaded = open(candidate);
+    if (loaded.ok()) return loaded;
+    tried += (tried.empty() ? "" : "; ") + loaded.error().message;
+  }
+  return Error{ErrorCode::NotFound,
+               fmt::format("No cuBLASLt 13 library could be loaded ({}); app/run fetches one, or "
+                           "set EXPERTSCOPE_CUBLASLT to a libcublasLt.so.13",
+                           tried)};
+}
+
+}  // namespace engine

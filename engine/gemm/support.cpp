@@ -1,0 +1,191 @@
+// The gates as data: condition -> verdict -> sentence. The first row of an aspect whose condition
+// holds decides; every sentence says what stands in the way and what would help.
+#include "engine/gemm/support.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace engine {
+namespace {
+
+constexpr long kFirstGroupedBlackwell = 130300;
+constexpr long kFirstGroupedHopper = 130400;
+constexpr long kFirstPerTensorHopper = 130500;
+constexpr long kFirstBlockHopper = 130600;
+constexpr long kFirstSafeSharedWorkspace = 130602;
+
+enum class Aspect { Recipe, Workspace, Launch };
+
+struct Question {
+  Recipe recipe = {};
+  WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
+  LaunchMode launch = {};
+  GemmBackend backend = GemmBackend::CpuReference;
+  int layers = 1;
+  DeviceCapability device = {};
+
+  bool on_cuda() const { return backend == GemmBackend::CublasLtGrouped; }
+  bool fp8() const { return recipe.scaling != Scaling::None; }
+  bool block() const { return recipe.scaling == Scaling::Block; }
+  bool hopper() const { return device.compute_major == 9; }
+  bool older_than(long version) const { return device.cublaslt_version < version; }
+};
+
+struct Row {
+  Aspect aspect;
+  const char* subject;
+  const char* condition;
+  Support support;
+  bool (*stands)(const Question&);
+  const char* sentence;  // {compute} and {loaded} are filled in
+};
+
+constexpr std::array kRows = {
+    Row{Aspect::Recipe, "grouped matmul on CUDA", "no CUDA device", Support::Refused,
+        [](const Question& q) { return q.on_cuda() && !q.device.cuda; },
+        "The grouped matmul needs a CUDA device and this worker has none; choose the CPU backend"},
+    Row{Aspect::Recipe, "FP8 on CUDA", "compute capability below 9.0", Support::Refused,
+        [](const Question& q) { return q.on_cuda() && q.fp8() && q.device.compute_major < 9; },
+        "FP8 products on CUDA need compute capability 9.0 (Hopper) or later and this device has "
+        "{compute}; choose the CPU backend"},
+    Row{Aspect::Recipe, "grouped matmul on CUDA", "compute capability outside 9.0 to 11.x",
+        Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && (q.device.compute_major < 9 || q.device.compute_major > 11);
+        },
+        "cuBLASLt's grouped matmul exists for compute capability 9.0 to 11.x and this device has "
+        "{compute}; choose the CPU backend"},
+    Row{Aspect::Recipe, "grouped matmul on CUDA", "no cuBLASLt library", Support::Refused,
+        [](const Question& q) { return q.on_cuda() && q.device.cublaslt_version == 0; },
+        "No cuBLASLt library is loaded; name one with the cuBLASLt control or "
+        "EXPERTSCOPE_CUBLASLT"},
+    Row{Aspect::Recipe, "grouped matmul on Hopper", "cuBLASLt before 13.4", Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && q.hopper() && q.older_than(kFirstGroupedHopper);
+        },
+        "The grouped matmul on Hopper needs cuBLASLt 13.4 or later and {loaded} is loaded; choose "
+        "a later library (13.6.2 or later runs every recipe)"},
+    Row{Aspect::Recipe, "grouped matmul on Blackwell", "cuBLASLt before 13.3", Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && !q.hopper() && q.older_than(kFirstGroupedBlackwell);
+        },
+        "The grouped matmul on Blackwell needs cuBLASLt 13.3 or later and {loaded} is loaded; "
+        "choose a later library"},
+    Row{Aspect::Recipe, "FP8 block scaling", "not Hopper", Support::Refused,
+        [](const Question& q) { return q.on_cuda() && q.block() && !q.hopper(); },
+        "FP8 block scaling in the grouped matmul is Hopper only and this device has compute "
+        "capability {compute}; MXFP8 is Blackwell's way, FP8 per tensor runs on both"},
+    Row{Aspect::Recipe, "FP8 block scaling", "cuBLASLt before 13.6", Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && q.block() && q.older_than(kFirstBlockHopper);
+        },
+        "FP8 block scaling in the grouped matmul needs cuBLASLt 13.6 or later and {loaded} is "
+        "loaded; choose a later library, or FP8 per tensor"},
+    Row{Aspect::Recipe, "FP8 block scaling", "E5M2 activations", Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && q.block() && q.recipe.activation_format == Fp8Format::E5m2;
+        },
+        "Block-scaled E5M2 activations have not been verified with cuBLASLt's grouped matmul; "
+        "choose E4M3, FP8 per tensor, or the CPU backend"},
+    Row{Aspect::Recipe, "FP8 per-tensor scaling on Hopper", "cuBLASLt before 13.5",
+        Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && q.hopper() && q.recipe.scaling == Scaling::PerTensorCurrent &&
+                 q.older_than(kFirstPerTensorHopper);
+        },
+        "cuBLASLt has no grouped FP8 per-tensor algorithm for Hopper before 13.5 and {loaded} is "
+        "loaded; choose a later library, or BF16"},
+    Row{Aspect::Workspace, "matmul workspace", "CPU backend", Support::Refused,
+        [](const Question& q) { return !q.on_cuda(); },
+        "OpenBLAS needs no workspace; the strategy applies to the CUDA backend only"},
+    Row{Aspect::Workspace, "one shared workspace",
+        "FP8 block scaling, two or more layers, graph replay, cuBLASLt before 13.6.2",
+        Support::Hazardous,
+        [](const Question& q) {
+          return q.workspace == WorkspaceStrategy::Shared && q.block() && q.layers >= 2 &&
+                 q.launch.kind == LaunchKind::GraphReplay && q.device.cublaslt_version != 0 &&
+                 q.older_than(kFirstSafeSharedWorkspace);
+        },
+        "Products of one captured graph that share a workspace were measured wrong from replay 2 "
+        "on with cuBLASLt before 13.6.2.16 ({loaded} is loaded): stale descriptors stay in the "
+        "workspace. Use one workspace per matmul, or load 13.6.2.16 or later"},
+    Row{Aspect::Launch, "graph replay", "CPU backend", Support::Refused,
+        [](const Question& q) { return q.launch.kind == LaunchKind::GraphReplay && !q.on_cuda(); },
+        "CUDA graphs need a CUDA device; the CPU backend runs every iteration eagerly"},
+    Row{Aspect::Launch, "graph replay", "no CUDA device", Support::Refused,
+        [](const Question& q) {
+          return q.launch.kind == LaunchKind::GraphReplay && !q.device.cuda;
+        },
+        "CUDA graphs need a CUDA device and this worker has none; choose eager launches"},
+};
+
+std::string fill(const Row& row, const DeviceCapability& device) {
+  const std::string compute =
+      device.cuda ? fmt::format("{}.{}", device.compute_major, device.compute_minor) : "none";
+  return fmt::format(fmt::runtime(row.sentence), fmt::arg("compute", compute),
+                     fmt::arg("loaded", cublaslt_version_text(device.cublaslt_version)));
+}
+
+Verdict answer(Aspect aspect, const Question& question) {
+  for (const Row& row : kRows) {
+    if (row.aspect == aspect && row.stands(question)) {
+      return {.support = row.support, .sentence = fill(row, question.device)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device) {
+  return answer(Aspect::Recipe, {.recipe = recipe, .backend = backend, .device = device});
+}
+
+Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
+                          const DeviceCapability& device) {
+  return answer(Aspect::Workspace, {.recipe = request.recipe,
+                                    .workspace = strategy,
+                                    .launch = request.launch,
+                                    .backend = request.backend,
+                                    .layers = request.layers,
+                                    .device = device});
+}
+
+Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
+                       const DeviceCapability& device) {
+  return answer(Aspect::Launch, {.launch = launch, .backend = backend, .device = device});
+}
+
+ForcedSettings forced_settings(const RunRequest& request) {
+  ForcedSettings forced{.effective = request, .deviations = {}};
+  Recipe& recipe = forced.effective.recipe;
+  if (recipe.scaling == Scaling::Block && !recipe.split_accumulator) {
+    recipe.split_accumulator = true;
+    forced.deviations.push_back(
+        {.field = "recipe.split_accumulator",
+         .requested = "off",
+         .effective = "on",
+         .reason = "Block scales change along the reduction, so partial sums must be promoted to "
+                   "FP32; cuBLASLt has no block-scaled algorithm with fast accumulation"});
+  }
+  return forced;
+}
+
+std::vector<Gate> list_gates(const DeviceCapability& device) {
+  std::vector<Gate> gates;
+  for (const Row& row : kRows) {
+    gates.push_back({.subject = row.subject,
+                     .condition = row.condition,
+                     .support = row.support,
+                     .sentence = fill(row, device)});
+  }
+  return gates;
+}
+
+std::string cublaslt_version_text(long version) {
+  if (version <= 0) return "none";
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+}  // namespace engine

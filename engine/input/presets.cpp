@@ -1,0 +1,103 @@
+// Presets ship with the program but the folder is a user's to extend: every field is checked as a
+// request's would be.
+#include "engine/input/presets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/input/mapped_file.h"
+#include "engine/model/run_request.h"
+
+namespace engine {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxPresetBytes = 64 * 1024;
+
+std::optional<std::string> text_field(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+std::optional<std::int64_t> integer_field(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_unsigned()) return std::nullopt;
+  const auto value = found->get<std::uint64_t>();
+  if (value > static_cast<std::uint64_t>(kMaxDimension)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+Result<ShapePreset> load_preset(const std::string& path) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("shape preset {}: {}", path, why)};
+  };
+  const Result<MappedFile> file = MappedFile::open(path);
+  if (!file.ok()) return file.error();
+  const std::span<const std::byte> bytes = file.value().bytes();
+  if (bytes.size() > kMaxPresetBytes) {
+    return refuse(fmt::format("{} bytes; at most {} are read", bytes.size(), kMaxPresetBytes));
+  }
+  const char* text = reinterpret_cast<const char*>(bytes.data());
+  const Json json = Json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) return refuse("not a JSON object");
+
+  ShapePreset preset;
+  const std::optional<std::string> name = text_field(json, "name");
+  const std::optional<std::string> description = text_field(json, "description");
+  if (!name || name->empty() || !description) return refuse("needs a name and a description");
+  preset.name = *name;
+  preset.description = *description;
+  const auto laptop = json.find("laptop");
+  preset.laptop = laptop != json.end() && laptop->is_boolean() && laptop->get<bool>();
+  preset.shape.preset = preset.name;
+  struct Field {
+    const char* key;
+    std::int64_t* value;
+  };
+  std::int64_t experts = 0;
+  for (const Field& field : {Field{"num_experts", &experts}, Field{"tokens", &preset.shape.tokens},
+                             Field{"n", &preset.shape.n}, Field{"k", &preset.shape.k}}) {
+    const std::optional<std::int64_t> value = integer_field(json, field.key);
+    if (!value) {
+      return refuse(fmt::format("'{}' must be an integer from 0 to {}", field.key, kMaxDimension));
+    }
+    *field.value = *value;
+  }
+  preset.shape.num_experts = static_cast<int>(experts);  // at most 2^24
+  RunRequest request;
+  request.shape = preset.shape;
+  const Status status = validate(request);
+  if (!status.ok()) return refuse(status.error().message);
+  return preset;
+}
+
+}  // namespace
+
+Result<std::vector<ShapePreset>> load_presets(const std::string& folder) {
+  std::error_code failure;
+  std::vector<std::string> paths;
+  for (std::filesystem::directory_iterator it(folder, failure), end; !failure && it != end;
+       it.increment(failure)) {
+    if (it->path().extension() == ".json") paths.push_back(it->path().string());
+  }
+  if (failure) {
+    return Error{ErrorCode::Io,
+                 fmt::format("cannot list the shape presets in {}: {}", folder, failure.message())};
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<ShapePreset> presets;
+  for (const std::string& path : paths) {
+    Result<ShapePreset> preset = load_preset(path);
+    if (!preset.ok()) return preset.error();
+    presets.push_back(std::move(preset).value());
+  }
+  return presets;
+}
+
+}  // namespace engine

@@ -1,0 +1,89 @@
+// At most kMaxExperts numbers are ever kept, whatever the file claims.
+#include "engine/input/splits_file.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "engine/input/tensor_file.h"
+#include "engine/model/run_request.h"
+
+namespace engine {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxJsonBytes = 1 << 20;
+
+Error refuse(const std::string& path, const std::string& why) {
+  return {ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+}
+
+Error too_many(const std::string& path, std::size_t count) {
+  return refuse(
+      path, fmt::format("it holds {} splits; at most {} experts are possible", count, kMaxExperts));
+}
+
+Result<std::vector<std::int64_t>> read_json(const std::string& path) {
+  const Result<MappedFile> file = MappedFile::open(path);
+  if (!file.ok()) return file.error();
+  const std::span<const std::byte> bytes = file.value().bytes();
+  if (bytes.size() > kMaxJsonBytes) {
+    return refuse(path, fmt::format("{} bytes are too many for a list of splits; at most {} are "
+                                    "read",
+                                    bytes.size(), kMaxJsonBytes));
+  }
+  const char* text = reinterpret_cast<const char*>(bytes.data());
+  const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 1; };
+  const Json list = Json::parse(text, text + bytes.size(), shallow, /*allow_exceptions=*/false);
+  if (list.is_discarded() || !list.is_array()) {
+    return refuse(path, "not a JSON list of integers such as [128, 0, 256]");
+  }
+  if (list.size() > static_cast<std::size_t>(kMaxExperts)) return too_many(path, list.size());
+  std::vector<std::int64_t> splits;
+  for (const Json& item : list) {
+    if (!item.is_number_integer() ||
+        (item.is_number_unsigned() && item.get<std::uint64_t>() > INT64_MAX)) {
+      return refuse(path, fmt::format("entry {} is not an integer of 64 bits", splits.size()));
+    }
+    splits.push_back(item.get<std::int64_t>());
+  }
+  return splits;
+}
+
+Result<std::vector<std::int64_t>> read_npy(const std::string& path) {
+  const Result<TensorFile> file = open_tensor_file(path);
+  if (!file.ok()) return file.error();
+  const StoredTensor& tensor = file.value().tensors.front();
+  if (tensor.type != StoredType::I32 && tensor.type != StoredType::I64) {
+    return refuse(path, fmt::format("its type '{}' is not int32 or int64; save splits as "
+                                    "np.save(path, np.asarray(splits, np.int64))",
+                                    tensor.dtype));
+  }
+  if (tensor.shape.size() != 1) {
+    return refuse(
+        path, fmt::format("its shape is {}; splits are one-dimensional", shape_text(tensor.shape)));
+  }
+  const auto count = static_cast<std::size_t>(tensor.shape[0]);
+  if (count > static_cast<std::size_t>(kMaxExperts)) return too_many(path, count);
+  std::vector<std::int64_t> splits(count);
+  if (tensor.type == StoredType::I64) {
+    std::memcpy(splits.data(), tensor.bytes.data(), tensor.bytes.size());
+  } else {
+    std::vector<std::int32_t> narrow(count);
+    std::memcpy(narrow.data(), tensor.bytes.data(), tensor.bytes.size());
+    splits.assign(narrow.begin(), narrow.end());
+  }
+  return splits;
+}
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> read_splits_file(const std::string& path) {
+  if (path.ends_with(".npy")) return read_npy(path);
+  if (path.ends_with(".json")) return read_json(path);
+  return refuse(path, "splits are read from .json or .npy files");
+}
+
+}  // namespace engine

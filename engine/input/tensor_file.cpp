@@ -1,0 +1,137 @@
+// Opening by extension, and reading values out of a mapping. Data in a .safetensors file may start
+// at any byte, so elements are copied out, never read through a typed pointer.
+#include "engine/input/tensor_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "engine/input/element_rounding.h"
+
+namespace engine {
+namespace {
+
+constexpr std::int64_t kParallelValues = 1 << 16;
+
+template <class Stored>
+Stored load(const std::byte* bytes, std::int64_t index) {
+  Stored value;
+  std::memcpy(&value, bytes + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof(Stored));
+  return value;
+}
+
+class FileSource final : public TensorSource {
+ public:
+  explicit FileSource(FileView view) : view_(std::move(view)) {
+    const StoredTensor& tensor = view_.file->tensors[view_.index];
+    bytes_ = tensor.bytes.data();
+    type_ = tensor.type;
+  }
+
+  ElementType element() const override {
+    if (type_ == StoredType::F32) return ElementType::Fp32;
+    return type_ == StoredType::F16 ? ElementType::Fp16 : ElementType::Bf16;
+  }
+  std::int64_t rows() const override { return view_.rows; }
+  std::int64_t columns() const override { return view_.columns; }
+
+  void read_f32(std::int64_t first_row, std::int64_t count, std::span<float> out) const override {
+    const std::int64_t values = count * view_.columns;
+    const std::byte* from = bytes_ + first_row * view_.columns * stored_size(type_);
+    float* to = out.data();
+    if (type_ == StoredType::F32) {
+      std::memcpy(to, from, static_cast<std::size_t>(values) * sizeof(float));
+    } else if (type_ == StoredType::F16) {
+#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+      for (std::int64_t i = 0; i < values; ++i) to[i] = fp16_value(load<std::uint16_t>(from, i));
+    } else {
+#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+      for (std::int64_t i = 0; i < values; ++i) to[i] = bf16_value(load<std::uint16_t>(from, i));
+    }
+  }
+
+  void read_bf16(std::int64_t first_row, std::int64_t count,
+                 std::span<std::uint16_t> out) const override {
+    const std::int64_t values = count * view_.columns;
+    const std::byte* from = bytes_ + first_row * view_.columns * stored_size(type_);
+    std::uint16_t* to = out.data();
+    if (type_ == StoredType::F32) {
+#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+      for (std::int64_t i = 0; i < values; ++i) to[i] = bf16_bits(load<float>(from, i));
+    } else if (type_ == StoredType::F16) {
+#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+      for (std::int64_t i = 0; i < values; ++i) {
+        to[i] = bf16_bits(fp16_value(load<std::uint16_t>(from, i)));
+      }
+    } else {
+      std::memcpy(to, from, static_cast<std::size_t>(values) * sizeof(std::uint16_t));
+    }
+  }
+
+ private:
+  FileView view_;
+  const std::byte* bytes_ = nullptr;
+  StoredType type_ = StoredType::F32;
+};
+
+}  // namespace
+
+Result<TensorFile> open_tensor_file(const std::string& path) {
+  const bool npy = path.ends_with(".npy");
+  if (!npy && !path.ends_with(".safetensors")) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{}: only .npy and .safetensors files are read", path)};
+  }
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file.ok()) return file.error();
+  std::vector<StoredTensor> tensors;
+  if (npy) {
+    Result<StoredTensor> tensor = parse_npy(file.value().bytes(), path);
+    if (!tensor.ok()) return tensor.error();
+    tensors.push_back(std::move(tensor).value());
+  } else {
+    Result<std::vector<StoredTensor>> parsed = parse_safetensors(file.value().bytes(), path);
+    if (!parsed.ok()) return parsed.error();
+    tensors = std::move(parsed).value();
+  }
+  return TensorFile{std::move(file).value(), std::move(tensors)};
+}
+
+Result<std::int64_t> element_count(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t dimension : shape) {
+    if (dimension < 0 || __builtin_mul_overflow(count, dimension, &count)) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("shape {} has a negative dimension or more than 2^63 elements",
+                               shape_text(shape))};
+    }
+  }
+  return count;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+std::int64_t stored_size(StoredType type) {
+  switch (type) {
+    case StoredType::Unusable:
+      return 0;
+    case StoredType::F16:
+    case StoredType::Bf16:
+      return 2;
+    case StoredType::F32:
+    case StoredType::I32:
+      return 4;
+    case StoredType::I64:
+      break;
+  }
+  return 8;
+}
+
+std::unique_ptr<TensorSource> make_file_source(FileView view) {
+  return std::make_unique<FileSource>(std::move(view));
+}
+
+}  // namespace engine

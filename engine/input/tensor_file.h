@@ -1,0 +1,57 @@
+// What .npy and .safetensors files have in common once their headers are read: typed, shaped byte
+// ranges. Files are untrusted: a range is only handed out after it was checked against the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/input/mapped_file.h"
+#include "engine/input/tensor_source.h"
+#include "engine/model/error.h"
+
+namespace engine {
+
+enum class StoredType { Unusable, F32, F16, Bf16, I32, I64 };
+
+struct StoredTensor {
+  std::string name;   // empty for .npy
+  std::string dtype;  // as the file says
+  std::vector<std::int64_t> shape;
+  StoredType type = StoredType::Unusable;
+  std::string reason;                // a sentence, when Unusable
+  std::span<const std::byte> bytes;  // empty when Unusable; else exactly elements * size
+};
+
+struct TensorFile {
+  MappedFile file;
+  std::vector<StoredTensor> tensors;  // at least one; ranges inside `file`
+};
+
+/// Reads the header that the path's extension names (.npy or .safetensors).
+Result<TensorFile> open_tensor_file(const std::string& path);
+
+/// Product of the dimensions; an error when one is negative or the product passes 2^63.
+Result<std::int64_t> element_count(const std::vector<std::int64_t>& shape);
+std::string shape_text(const std::vector<std::int64_t>& shape);
+std::int64_t stored_size(StoredType type);  // bytes an element; 0 for Unusable
+
+/// The formats. `where` names the file in errors.
+Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::string& where);
+Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> file,
+                                                    const std::string& where);
+
+/// A [rows, columns] view of tensor `index`, whose type is F32, F16 or Bf16 and whose element count
+/// is rows * columns.
+struct FileView {
+  std::shared_ptr<const TensorFile> file;
+  std::size_t index = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+std::unique_ptr<TensorSource> make_file_source(FileView view);
+
+}  // namespace engine

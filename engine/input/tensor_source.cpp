@@ -1,0 +1,129 @@
+// From a request to the source of one operand: the place where sizes are checked and refusals say
+// which control to change.
+#include "engine/input/tensor_source.h"
+
+#include <fmt/format.h>
+
+#include "engine/input/synthetic.h"
+#include "engine/input/tensor_file.h"
+
+namespace engine {
+namespace {
+
+bool is_operand(StoredType type) {
+  return type == StoredType::F32 || type == StoredType::F16 || type == StoredType::Bf16;
+}
+
+std::string integer_reason() { return "it holds integers; operands are F32, F16 or BF16"; }
+
+/// Index of the tensor that the request names.
+Result<std::size_t> pick_tensor(const TensorFile& file, const FileInput& input) {
+  for (std::size_t index = 0; index < file.tensors.size(); ++index) {
+    if (file.tensors[index].name == input.tensor) return index;
+  }
+  if (file.tensors.size() == 1 && input.tensor.empty()) return std::size_t{0};
+  return Error{ErrorCode::NotFound,
+               fmt::format("{} has no tensor '{}'; it holds {}, the first is '{}'", input.path,
+                           input.tensor, file.tensors.size(), file.tensors.front().name)};
+}
+
+struct OperandShape {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::string wanted;  // as text, for the refusal
+  std::string way_out;
+};
+
+OperandShape operand_shape(const ShapeSpec& shape, OperandRole role) {
+  if (role == OperandRole::Activations) {
+    return {.rows = shape.tokens,
+            .columns = shape.k,
+            .wanted = fmt::format("activations need [tokens = {}, k = {}]", shape.tokens, shape.k),
+            .way_out = "set tokens and k to the tensor's"};
+  }
+  return {.rows = shape.num_experts * shape.n,
+          .columns = shape.k,
+          .wanted = fmt::format("weights need [{}, {}, {}] (experts, n, k) or [{}, {}]",
+                                shape.num_experts, shape.n, shape.k, shape.num_experts * shape.n,
+                                shape.k),
+          .way_out = "set experts, n and k to the tensor's"};
+}
+
+bool fits(const std::vector<std::int64_t>& dimensions, const OperandShape& wanted,
+          const ShapeSpec& shape, OperandRole role) {
+  if (dimensions.size() == 2) {
+    return dimensions[0] == wanted.rows && dimensions[1] == wanted.columns;
+  }
+  return role == OperandRole::Weights && dimensions.size() == 3 &&
+         dimensions[0] == shape.num_experts && dimensions[1] == shape.n && dimensions[2] == shape.k;
+}
+
+Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
+                                                       const ShapeSpec& shape, OperandRole role) {
+  Result<TensorFile> opened = open_tensor_file(input.path);
+  if (!opened.ok()) return opened.error();
+  const auto file = std::make_shared<const TensorFile>(std::move(opened).value());
+  const Result<std::size_t> index = pick_tensor(*file, input);
+  if (!index.ok()) return index.error();
+  const StoredTensor& tensor = file->tensors[index.value()];
+  const std::string label =
+      tensor.name.empty() ? input.path : fmt::format("{}: '{}'", input.path, tensor.name);
+  if (!is_operand(tensor.type)) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("{} cannot be an operand: {}", label,
+                    tensor.type == StoredType::Unusable ? tensor.reason : integer_reason())};
+  }
+  const OperandShape wanted = operand_shape(shape, role);
+  if (!fits(tensor.shape, wanted, shape, role)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} is {} but {}: {}, or pick another tensor", label,
+                             shape_text(tensor.shape), wanted.wanted, wanted.way_out)};
+  }
+  return make_file_source(
+      {.file = file, .index = index.value(), .rows = wanted.rows, .columns = wanted.columns});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
+                                                  int layer) {
+  const bool activations = role == OperandRole::Activations;
+  const InputSpec& input = activations ? request.activations : request.weights;
+  if (const auto* file = std::get_if<FileInput>(&input)) {
+    return open_file_source(*file, request.shape, role);
+  }
+  const OperandShape shape = operand_shape(request.shape, role);
+  return make_synthetic_source({.input = std::get<SyntheticInput>(input),
+                                .role = role,
+                                .layer = activations ? 0 : layer,  // all layers read the same X
+                                .seed = request.seed,
+                                .rows = shape.rows,
+                                .columns = shape.columns});
+}
+
+Result<std::vector<TensorEntry>> inspect_file(const std::string& path) {
+  const Result<TensorFile> file = open_tensor_file(path);
+  if (!file.ok()) return file.error();
+  std::vector<TensorEntry> entries;
+  for (const StoredTensor& tensor : file.value().tensors) {
+    TensorEntry entry;
+    entry.name = tensor.name;
+    entry.dtype = tensor.dtype;
+    entry.shape = tensor.shape;
+    entry.usable = is_operand(tensor.type);
+    if (tensor.type == StoredType::Unusable) {
+      entry.reason = tensor.reason;
+    } else if (!entry.usable) {
+      entry.reason = integer_reason();
+    } else if (tensor.shape.size() != 2 && tensor.shape.size() != 3) {
+      entry.usable = false;
+      entry.reason = fmt::format(
+          "it has {} dimensions; operands have 2, or 3 for weights by expert", tensor.shape.size());
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace engine

@@ -1,0 +1,63 @@
+// Event arithmetic of the iteration clock.
+#include "engine/linear/iteration_clock.h"
+
+#include <cmath>
+
+namespace engine {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+
+}  // namespace
+
+Result<IterationClock> IterationClock::create() {
+  IterationClock clock;
+  for (Pair& pair : clock.pairs_) {
+    for (Event* event : {&pair.start, &pair.end}) {
+      Result<Event> made = make_timing_event();
+      if (!made.ok()) return made.error();
+      *event = std::move(made).value();
+    }
+  }
+  return clock;
+}
+
+Status IterationClock::begin(cudaStream_t stream) {
+  while (begun_ - finished() >= kInFlight) ENGINE_TRY(read_next());
+  const Pair& pair = pairs_[static_cast<std::size_t>(begun_ % kPairs)];
+  return check_cuda(cudaEventRecord(pair.start.get(), stream),
+                    "Recording the start of an iteration");
+}
+
+Status IterationClock::end(cudaStream_t stream) {
+  const Pair& pair = pairs_[static_cast<std::size_t>(begun_ % kPairs)];
+  ++begun_;
+  return check_cuda(cudaEventRecord(pair.end.get(), stream), "Recording the end of an iteration");
+}
+
+Status IterationClock::finish() {
+  while (finished() < begun_) ENGINE_TRY(read_next());
+  return {};
+}
+
+Status IterationClock::read_next() {
+  const int index = finished();
+  const Pair& pair = pairs_[static_cast<std::size_t>(index % kPairs)];
+  ENGINE_CUDA_TRY(cudaEventSynchronize(pair.end.get()), "Waiting for an iteration");
+  float elapsed_ms = 0.0F;
+  if (index > 0) {
+    // From start to start: a single difference from the first start would lose its nanoseconds to
+    // the float after some seconds.
+    const Pair& before = pairs_[static_cast<std::size_t>((index - 1) % kPairs)];
+    ENGINE_CUDA_TRY(cudaEventElapsedTime(&elapsed_ms, before.start.get(), pair.start.get()),
+                    "Timing an iteration");
+    start_ns_ += static_cast<double>(elapsed_ms) * kNsPerMs;
+  }
+  ENGINE_CUDA_TRY(cudaEventElapsedTime(&elapsed_ms, pair.start.get(), pair.end.get()),
+                  "Timing an iteration");
+  iterations_.push_back({.start_ns = std::llround(start_ns_),
+                         .duration_ns = std::llround(static_cast<double>(elapsed_ms) * kNsPerMs)});
+  return {};
+}
+
+}  // namespace engine

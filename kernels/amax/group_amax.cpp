@@ -1,0 +1,38 @@
+// CPU twin of the amax kernel. A maximum does not depend on the order of its operands, so rows
+// can be spread over threads whatever the group sizes are.
+#include "kernels/amax/group_amax.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/common/group_rows.h"
+#include "kernels/common/row_cast.h"
+
+namespace kernels {
+namespace {
+
+void raise_to(float& target, float candidate) {
+  const std::atomic_ref<float> shared(target);
+  float seen = shared.load(std::memory_order_relaxed);
+  while (seen < candidate &&
+         !shared.compare_exchange_weak(seen, candidate, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+void group_amax_cpu(const GroupAmaxArgs& args) {
+  const GroupedInput& input = args.input;
+  std::fill_n(args.amax, input.num_groups, 0.0F);
+  const std::int64_t rows = active_rows(input);
+#pragma omp parallel for schedule(static) if (rows * input.columns > kThreadedElements)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float amax = run_amax({.input = input.input,
+                                 .type = input.type,
+                                 .first = row * input.columns,
+                                 .count = input.columns});
+    raise_to(args.amax[group_of_row(input, row)], amax);
+  }
+}
+
+}  // namespace kernels

@@ -1,0 +1,51 @@
+// Amax of every group in one read: a warp reduces its run of elements in registers and ends with
+// one atomic. Non-negative floats order like their bits, so the atomic is an integer maximum.
+#include "kernels/amax/group_amax.h"
+#include "kernels/common/group_runs.cuh"
+#include "kernels/common/launch.cuh"
+
+namespace kernels {
+namespace {
+
+template <InputType kType>
+__global__ __launch_bounds__(kThreads) void group_amax_kernel(
+    const __grid_constant__ GroupAmaxArgs args) {
+  constexpr int kUnroll = 4;  // independent loads in flight
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  for_each_group_run(args.input, [&](int group, std::int64_t begin, std::int64_t end) {
+    float amax = 0.0F;
+    std::int64_t step = begin + lane;
+    for (; step + (kUnroll - 1) * 32 < end; step += kUnroll * 32) {
+      RawStep<kType> raw[kUnroll];
+#pragma unroll
+      for (int i = 0; i < kUnroll; ++i) raw[i] = load_step<kType>(args.input.input, step + i * 32);
+#pragma unroll
+      for (int i = 0; i < kUnroll; ++i) amax = step_amax(raw[i], amax);
+    }
+    for (; step < end; step += 32) {
+      amax = step_amax(load_step<kType>(args.input.input, step), amax);
+    }
+    const unsigned bits = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
+    if (lane == 0 && bits != 0) {
+      atomicMax(reinterpret_cast<unsigned*>(args.amax + group), bits);
+    }
+  });
+}
+
+}  // namespace
+
+cudaError_t group_amax(const GroupAmaxArgs& args, cudaStream_t stream) {
+  const GroupedInput& input = args.input;
+  if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
+  if (input.num_groups == 0) return cudaSuccess;
+  const cudaError_t cleared = cudaMemsetAsync(
+      args.amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
+  if (cleared != cudaSuccess) return cleared;
+  const unsigned grid = capacity_grid(input.capacity_rows * input.columns / kStep, kThreads);
+  dispatch_input(input.type, [&](auto type) {
+    group_amax_kernel<type()><<<grid, kThreads, 0, stream>>>(args);
+  });
+  return cudaGetLastError();
+}
+
+}  // namespace kernels

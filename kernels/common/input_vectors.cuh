@@ -1,0 +1,106 @@
+// Device side of element access: eight consecutive input elements are one step of every kernel.
+// Loads are 16 bytes wide; columns % 16 == 0 keeps a step inside its row and aligned.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include "kernels/common/types.h"
+
+namespace kernels {
+
+inline constexpr int kStep = 8;  // elements
+
+template <InputType kType>
+struct DeviceElement;
+template <>
+struct DeviceElement<InputType::Bf16> {
+  using Type = __nv_bfloat16;
+};
+template <>
+struct DeviceElement<InputType::Fp16> {
+  using Type = __half;
+};
+template <>
+struct DeviceElement<InputType::Fp32> {
+  using Type = float;
+};
+
+/// Eight elements as they lie in memory: conversion waits until they are used, so that a kernel
+/// can keep many of them in registers.
+template <InputType kType>
+struct RawStep {
+  static constexpr int kWords = kStep * sizeof(typename DeviceElement<kType>::Type) / 4;
+  std::uint32_t words[kWords];
+};
+
+template <InputType kType>
+__device__ __forceinline__ RawStep<kType> zero_step() {
+  RawStep<kType> raw;
+#pragma unroll
+  for (int i = 0; i < RawStep<kType>::kWords; ++i) raw.words[i] = 0;
+  return raw;
+}
+
+/// `step` counts eights of elements from the start of the input.
+template <InputType kType>
+__device__ __forceinline__ RawStep<kType> load_step(const void* input, std::int64_t step) {
+  constexpr int kVectors = RawStep<kType>::kWords / 4;
+  const uint4* vectors = static_cast<const uint4*>(input) + step * kVectors;
+  RawStep<kType> raw;
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i) {
+    const uint4 vector = __ldg(vectors + i);
+    raw.words[4 * i] = vector.x;
+    raw.words[4 * i + 1] = vector.y;
+    raw.words[4 * i + 2] = vector.z;
+    raw.words[4 * i + 3] = vector.w;
+  }
+  return raw;
+}
+
+/// Elements 2 * pair and 2 * pair + 1, exact in FP32.
+template <InputType kType>
+__device__ __forceinline__ float2 step_pair(const RawStep<kType>& raw, int pair) {
+  if constexpr (kType == InputType::Bf16) {
+    const std::uint32_t word = raw.words[pair];
+    return {__uint_as_float(word << 16), __uint_as_float(word & 0xFFFF0000U)};
+  } else if constexpr (kType == InputType::Fp16) {
+    const std::uint32_t word = raw.words[pair];
+    const __half low = __ushort_as_half(static_cast<unsigned short>(word & 0xFFFFU));
+    const __half high = __ushort_as_half(static_cast<unsigned short>(word >> 16));
+    return {__half2float(low), __half2float(high)};
+  } else {
+    return {__uint_as_float(raw.words[2 * pair]), __uint_as_float(raw.words[2 * pair + 1])};
+  }
+}
+
+/// fmaxf drops NaN operands, which is the rule: NaN never reaches an amax, inf does.
+template <InputType kType>
+__device__ __forceinline__ float step_amax(const RawStep<kType>& raw, float amax) {
+#pragma unroll
+  for (int pair = 0; pair < kStep / 2; ++pair) {
+    const float2 values = step_pair(raw, pair);
+    amax = fmaxf(amax, fmaxf(fabsf(values.x), fabsf(values.y)));
+  }
+  return amax;
+}
+
+/// Writes eight codes with one 8-byte store.
+template <InputType kType, Fp8Format kFormat>
+__device__ __forceinline__ void store_codes(const RawStep<kType>& raw, float scale,
+                                            std::uint8_t* output, std::int64_t step) {
+  constexpr __nv_fp8_interpretation_t kTarget = kFormat == Fp8Format::E4m3 ? __NV_E4M3 : __NV_E5M2;
+  std::uint32_t pairs[kStep / 2];
+#pragma unroll
+  for (int pair = 0; pair < kStep / 2; ++pair) {
+    const float2 values = step_pair(raw, pair);
+    pairs[pair] = __nv_cvt_float2_to_fp8x2({__fmul_rn(values.x, scale), __fmul_rn(values.y, scale)},
+                                           __NV_SATFINITE, kTarget);
+  }
+  reinterpret_cast<uint2*>(output)[step] = {pairs[0] | (pairs[1] << 16),
+                                            pairs[2] | (pairs[3] << 16)};
+}
+
+}  // namespace kernels

@@ -1,0 +1,56 @@
+// Prefix sum of the strips of every group, in shared memory. A strip is a fixed number of rows
+// of one group, or what is left of it: the unit of work that never straddles groups. Every block
+// of threads builds its own table, since only the device knows the row offsets.
+#pragma once
+
+#include "kernels/common/group_search.cuh"
+#include "kernels/common/types.h"
+
+namespace kernels {
+
+inline constexpr int kMaxGroups = 1024;
+
+struct StripTable {
+  std::int32_t first_strip[kMaxGroups + 1];
+  std::int32_t warp_totals[32];
+};
+
+/// Fills the table; every thread of the block calls, and may read the table afterwards.
+/// kThreads is the size of the block, a multiple of 32.
+template <int kThreads, int kRowsPerStrip>
+__device__ __forceinline__ void build_strip_table(const std::int64_t* row_offsets, int num_groups,
+                                                  StripTable& table) {
+  constexpr int kGroupsPerThread = kMaxGroups / kThreads;
+  static_assert(kMaxGroups % kThreads == 0);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread & 31;
+  const int first = thread * kGroupsPerThread;
+  std::int32_t ends[kGroupsPerThread];  // strips of this thread's groups, summed up to each
+  std::int32_t sum = 0;
+#pragma unroll
+  for (int i = 0; i < kGroupsPerThread; ++i) {
+    if (first + i < num_groups) {
+      const std::int64_t rows = row_offsets[first + i + 1] - row_offsets[first + i];
+      sum += static_cast<std::int32_t>(ceil_div(rows, kRowsPerStrip));
+    }
+    ends[i] = sum;
+  }
+  std::int32_t inclusive = sum;
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const std::int32_t below = __shfl_up_sync(kFullWarp, inclusive, distance);
+    if (lane >= distance) inclusive += below;
+  }
+  if (lane == 31) table.warp_totals[thread / 32] = inclusive;
+  __syncthreads();
+  std::int32_t before = inclusive - sum;
+  for (int warp = 0; warp < thread / 32; ++warp) before += table.warp_totals[warp];
+  if (thread == 0) table.first_strip[0] = 0;
+#pragma unroll
+  for (int i = 0; i < kGroupsPerThread; ++i) {
+    if (first + i < num_groups) table.first_strip[first + i + 1] = before + ends[i];
+  }
+  __syncthreads();
+}
+
+}  // namespace kernels

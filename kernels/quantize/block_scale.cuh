@@ -1,0 +1,24 @@
+// The scale of one block and what the two block kernels share: its rule on the host side, its
+// value and the two stores on the device side.
+#pragma once
+
+#include "kernels/common/scale_rule.h"
+#include "kernels/quantize/quantize_block.h"
+
+namespace kernels {
+
+inline ScaleRule block_scale_rule(const QuantizeBlockArgs& args) {
+  return {.format_max = fp8_max(args.format),
+          .pow2 = args.options.pow2,
+          .amax_epsilon = args.options.amax_epsilon,
+          .inf_value = input_max(args.input.type)};
+}
+
+/// Stores what a product needs to undo the scale, and the amax where it is wanted.
+__device__ __forceinline__ void store_block_scale(const QuantizeBlockArgs& args, float amax,
+                                                  float scale, std::int64_t index) {
+  args.scale_inv[index] = __frcp_rn(scale);
+  if (args.block_amax != nullptr) args.block_amax[index] = amax;
+}
+
+}  // namespace kernels

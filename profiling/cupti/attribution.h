@@ -1,0 +1,59 @@
+// From what CUPTI delivers to Activity: which stage, layer, expert and iteration a record belongs
+// to. Plain values, no CUPTI, so that it can be tested without a GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "profiling/trace/activity.h"
+
+namespace profiling {
+
+/// Where work belongs, packed into the 64 bits of an external correlation id.
+struct WorkPlace {
+  engine::WorkTag tag;
+  int iteration = -1;
+};
+std::uint64_t pack(const WorkPlace& place);
+WorkPlace unpack(std::uint64_t id);
+
+/// One kernel, copy or memset as CUPTI reports it.
+struct RawRecord {
+  std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint64_t node_id = 0;  // of the executable graph's node
+  std::uint32_t name = 0;     // index into RawActivity::names
+  std::uint32_t correlation = 0;
+  std::uint32_t stream = 0;
+  ActivityKind kind = ActivityKind::Kernel;
+};
+
+struct RawActivity {
+  std::vector<std::string> names;
+  std::vector<RawRecord> records;
+  std::unordered_map<std::uint32_t, std::uint64_t> places;  // correlation id -> packed WorkPlace
+};
+
+/// What is known about graphs: filled while one is captured and instantiated.
+struct GraphKnowledge {
+  std::unordered_map<std::uint64_t, engine::WorkTag> tags;    // captured node -> its work
+  std::unordered_map<std::uint64_t, std::uint64_t> clone_of;  // clone -> the node it came from
+  std::vector<GraphNode> nodes;                               // captured, topological order
+
+  /// The captured node behind a clone; the id itself when it is no known clone.
+  std::uint64_t captured(std::uint64_t node_id) const;
+};
+
+/// Times become relative to `origin_ns`; records name captured nodes, as Activity::nodes does.
+Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t origin_ns);
+
+/// Orders nodes so that each follows its dependencies; nodes without order keep their place.
+std::vector<GraphNode> topological(std::vector<GraphNode> nodes);
+
+/// Demangled, without return type, parameter list and anonymous namespaces.
+std::string readable_kernel_name(const char* symbol);
+
+}  // namespace profiling

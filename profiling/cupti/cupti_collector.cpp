@@ -1,0 +1,266 @@
+// The collector: tells CUPTI where the step is (external correlation ids while launching, node ids
+// while capturing) and turns its records into Activity after the run.
+#include "profiling/cupti/cupti_collector.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "profiling/cupti/attribution.h"
+#include "profiling/cupti/captured_graph.h"
+#include "profiling/cupti/cupti_library.h"
+#include "profiling/cupti/record_buffers.h"
+
+namespace profiling {
+namespace {
+
+// RUNTIME and DRIVER are here because an external id is attached to the API record of a launch:
+// without API records there are none.
+constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                               CUPTI_ACTIVITY_KIND_MEMCPY,
+                               CUPTI_ACTIVITY_KIND_MEMSET,
+                               CUPTI_ACTIVITY_KIND_RUNTIME,
+                               CUPTI_ACTIVITY_KIND_DRIVER,
+                               CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+constexpr std::array kGraphCallbacks = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                        CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+constexpr CUpti_ExternalCorrelationKind kIdKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+constexpr const char* kMethod =
+    "CUPTI activity records of every kernel, copy and memset; graph nodes one by one";
+
+// CUPTI's buffer callbacks carry no user pointer, and it may hold a buffer until the process ends:
+// so the exchange is made once and never freed.
+std::atomic<RecordBuffers*> record_buffers{nullptr};
+std::atomic<bool> collector_lives{false};
+
+void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  *max_records = 0;  // as many as fit
+  *buffer = record_buffers.load()->borrow(*size);
+}
+
+void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                               std::size_t valid_bytes) {
+  record_buffers.load()->give_back(buffer, valid_bytes);
+}
+
+class CuptiCollector final : public ActivityCollector {
+ public:
+  CuptiCollector(CuptiLibrary& cupti, RecordBuffers& buffers) : cupti_(cupti), buffers_(buffers) {}
+
+  ~CuptiCollector() override {
+    stop_recording();
+    if (subscriber_ != nullptr) (void)cupti_.unsubscribe(subscriber_);
+    collector_lives.store(false);
+  }
+
+  engine::Status subscribe() {
+    const CUptiResult subscribed = cupti_.subscribe(&subscriber_, &on_callback, this);
+    if (subscribed != CUPTI_SUCCESS) {
+      subscriber_ = nullptr;
+      return cupti_.error(subscribed, "Subscribing to CUPTI");
+    }
+    const CUptiResult registered = cupti_.register_callbacks(&buffer_requested, &buffer_completed);
+    if (registered != CUPTI_SUCCESS) {
+      return cupti_.error(registered, "Registering CUPTI's buffers");
+    }
+    return {};
+  }
+
+  void begin_run() override {
+    (void)buffers_.drain();
+    // Reading the count resets it.
+    std::size_t old_drops = 0;
+    (void)cupti_.get_num_dropped_records(nullptr, 0, &old_drops);
+    incomplete_before_ = buffers_.incomplete();
+    dropped_ = 0;
+    origin_ns_.reset();
+    failure_.clear();
+    raw_ = {};
+    {
+      const std::lock_guard lock(graph_mutex_);
+      graphs_ = {};
+    }
+    start_recording();
+  }
+
+  void begin_work(const engine::WorkTag& tag) override {
+    {
+      const std::lock_guard lock(graph_mutex_);
+      current_work_ = tag;
+    }
+    push({.tag = tag, .iteration = iteration_});
+  }
+
+  void end_work() override {
+    pop();
+    const std::lock_guard lock(graph_mutex_);
+    current_work_.reset();
+  }
+
+  void begin_iteration(int iteration) override {
+    if (!origin_ns_.has_value()) {
+      std::uint64_t now = 0;
+      if (cupti_.get_timestamp(&now) == CUPTI_SUCCESS) origin_ns_ = now;
+    }
+    iteration_ = iteration;
+    push({.tag = {}, .iteration = iteration});
+  }
+
+  void end_iteration() override {
+    pop();
+    iteration_ = -1;
+  }
+
+  void graph_captured(const void* graph) override {
+    if (!driver_.has_value()) {
+      engine::Result<engine::DriverApi> driver = engine::load_driver_api();
+      if (!driver.ok()) return fail(driver.error().message);
+      driver_ = driver.value();
+    }
+    // CUgraph and cudaGraph_t are one handle; the getter takes it without const.
+    auto* const handle = static_cast<CUgraph>(const_cast<void*>(graph));
+    const std::lock_guard lock(graph_mutex_);
+    engine::Result<std::vector<GraphNode>> nodes =
+        read_graph(*driver_, cupti_, handle, graphs_.tags);
+    if (!nodes.ok()) return fail(nodes.error().message);
+    graphs_.nodes = std::move(nodes).value();
+  }
+
+  void end_run() override {
+    // First what is complete, then whatever CUPTI still holds.
+    check(cupti_.flush_all(0), "Flushing CUPTI's records");
+    check(cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "Flushing CUPTI's records");
+    std::size_t dropped = 0;
+    check(cupti_.get_num_dropped_records(nullptr, 0, &dropped), "Counting dropped records");
+    stop_recording();
+    raw_ = buffers_.drain();
+    dropped_ = dropped + buffers_.incomplete() - incomplete_before_;
+    if (raw_.records.empty()) {
+      fail(
+          "CUPTI delivered no records although the run launched work; another tool may have "
+          "taken its place, or the library does not fit the driver");
+    }
+  }
+
+  std::string method() const override {
+    return failure_.empty() ? kMethod : fmt::format("error: {}", failure_);
+  }
+
+  std::uint64_t dropped() const override { return dropped_; }
+
+  Activity take() override {
+    const std::lock_guard lock(graph_mutex_);
+    std::uint64_t origin = origin_ns_.value_or(0);
+    if (!origin_ns_.has_value() && !raw_.records.empty()) origin = raw_.records.front().start_ns;
+    return attribute(std::exchange(raw_, {}), std::exchange(graphs_, {}), origin);
+  }
+
+ private:
+  static void CUPTIAPI on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                   const void* raw) {
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE || raw == nullptr) return;
+    const auto& resource = *static_cast<const CUpti_ResourceData*>(raw);
+    if (resource.resourceDescriptor == nullptr) return;
+    static_cast<CuptiCollector*>(self)->on_node(
+        id, *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
+  }
+
+  /// Runs inside the launch that is being captured, or inside the instantiation.
+  void on_node(CUpti_CallbackId id, const CUpti_GraphData& graph) {
+    std::uint64_t node = 0;
+    if (cupti_.get_graph_node_id(graph.node, &node) != CUPTI_SUCCESS) return;
+    const std::lock_guard lock(graph_mutex_);
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
+      if (current_work_.has_value()) graphs_.tags.emplace(node, *current_work_);
+      return;
+    }
+    std::uint64_t original = 0;
+    if (cupti_.get_graph_node_id(graph.originalNode, &original) == CUPTI_SUCCESS &&
+        original != node) {
+      graphs_.clone_of[node] = original;
+    }
+  }
+
+  void start_recording() {
+    for (const auto callback : kGraphCallbacks) {
+      check(cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, callback),
+            "Watching graph nodes");
+    }
+    for (const auto kind : kKinds) check(cupti_.enable(kind), "Enabling CUPTI records");
+    recording_ = true;
+  }
+
+  void stop_recording() {
+    if (!recording_) return;
+    recording_ = false;
+    for (const auto kind : kKinds) (void)cupti_.disable(kind);
+    for (const auto callback : kGraphCallbacks) {
+      (void)cupti_.enable_callback(0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, callback);
+    }
+  }
+
+  void push(const WorkPlace& place) {
+    if (recording_) check(cupti_.push_external_id(kIdKind, pack(place)), "Tagging launches");
+  }
+
+  void pop() {
+    std::uint64_t last = 0;
+    if (recording_) (void)cupti_.pop_external_id(kIdKind, &last);
+  }
+
+  /// The first failure is the one worth reading.
+  void fail(const std::string& sentence) {
+    if (failure_.empty()) failure_ = sentence;
+  }
+  void check(CUptiResult result, const char* doing) {
+    if (result != CUPTI_SUCCESS) fail(cupti_.error(result, doing).message);
+  }
+
+  CuptiLibrary& cupti_;
+  RecordBuffers& buffers_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  std::optional<engine::DriverApi> driver_;
+  bool recording_ = false;
+  int iteration_ = -1;
+  std::optional<std::uint64_t> origin_ns_;
+  std::string failure_;
+  std::uint64_t dropped_ = 0;
+  std::uint64_t incomplete_before_ = 0;
+  RawActivity raw_;
+
+  std::mutex graph_mutex_;  // callbacks come on whichever thread touches a graph
+  std::optional<engine::WorkTag> current_work_;
+  GraphKnowledge graphs_;
+};
+
+}  // namespace
+
+engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector() {
+  if (collector_lives.exchange(true)) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         "A CUPTI collector already lives in this process; one is the limit"};
+  }
+  const auto refuse = [](engine::Error error) {
+    collector_lives.store(false);
+    return error;
+  };
+  static CuptiLibrary cupti;  // lives as long as the buffers that use it
+  if (record_buffers.load() == nullptr) {
+    engine::Result<CuptiLibrary> loaded = load_cupti();
+    if (!loaded.ok()) return refuse(loaded.error());
+    cupti = loaded.value();
+    record_buffers.store(new RecordBuffers(cupti));
+  }
+  auto collector = std::make_unique<CuptiCollector>(cupti, *record_buffers.load());
+  // A collector that failed gives its place back itself when it goes.
+  if (const engine::Status subscribed = collector->subscribe(); !subscribed.ok()) {
+    return subscribed.error();
+  }
+  return std::unique_ptr<ActivityCollector>(std::move(collector));
+}
+
+}  // namespace profiling

@@ -1,0 +1,151 @@
+// Buffer exchange and parsing of CUPTI's records.
+#include "profiling/cupti/record_buffers.h"
+
+#include <utility>
+
+namespace profiling {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{2} << 20;  // about 9000 kernel records
+
+const char* copy_name(std::uint8_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+      return "memcpy host to device";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+      return "memcpy device to host";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+      return "memcpy device to device";
+    default:
+      return "memcpy";
+  }
+}
+
+}  // namespace
+
+RecordBuffers::RecordBuffers(const CuptiLibrary& cupti)
+    : cupti_(cupti), thread_([this] { parse_until_stopped(); }) {}
+
+RecordBuffers::~RecordBuffers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::uint8_t* RecordBuffers::borrow(std::size_t& bytes) {
+  bytes = kBufferBytes;
+  const std::lock_guard lock(mutex_);
+  if (empty_.empty()) {
+    // operator new aligns to 16 bytes; CUPTI wants 8.
+    all_.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(kBufferBytes));
+    return all_.back().get();
+  }
+  std::uint8_t* const buffer = empty_.back();
+  empty_.pop_back();
+  return buffer;
+}
+
+void RecordBuffers::give_back(std::uint8_t* buffer, std::size_t valid_bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    full_.push_back({.buffer = buffer, .valid_bytes = valid_bytes});
+  }
+  changed_.notify_all();
+}
+
+RawActivity RecordBuffers::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return full_.empty() && !parsing_; });
+  name_index_.clear();
+  return std::exchange(parsed_, {});
+}
+
+void RecordBuffers::parse_until_stopped() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stop_ || !full_.empty(); });
+    if (full_.empty()) return;  // asked to stop, and nothing is left to parse
+    const Full full = full_.front();
+    full_.pop_front();
+    parsing_ = true;
+    lock.unlock();
+    parse(full);
+    lock.lock();
+    empty_.push_back(full.buffer);
+    parsing_ = false;
+    changed_.notify_all();
+  }
+}
+
+void RecordBuffers::parse(const Full& full) {
+  CUpti_Activity* record = nullptr;
+  while (full.valid_bytes > 0 &&
+         cupti_.get_next_record(full.buffer, full.valid_bytes, &record) == CUPTI_SUCCESS) {
+    add(*record);
+  }
+}
+
+void RecordBuffers::add(const CUpti_Activity& record) {
+  switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
+      // Later CUPTI versions append fields; the ones read here keep their places.
+      const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
+      const std::string symbol = kernel.name == nullptr ? "" : kernel.name;
+      auto readable = readable_.find(symbol);
+      if (readable == readable_.end()) {
+        readable = readable_.emplace(symbol, readable_kernel_name(kernel.name)).first;
+      }
+      return add_record({.start_ns = kernel.start,
+                         .end_ns = kernel.end,
+                         .node_id = kernel.graphNodeId,
+                         .correlation = kernel.correlationId,
+                         .stream = kernel.streamId,
+                         .kind = ActivityKind::Kernel},
+                        readable->second);
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY: {
+      const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy6&>(record);
+      return add_record({.start_ns = copy.start,
+                         .end_ns = copy.end,
+                         .node_id = copy.graphNodeId,
+                         .correlation = copy.correlationId,
+                         .stream = copy.streamId,
+                         .kind = ActivityKind::Memcpy},
+                        copy_name(copy.copyKind));
+    }
+    case CUPTI_ACTIVITY_KIND_MEMSET: {
+      const auto& set = reinterpret_cast<const CUpti_ActivityMemset4&>(record);
+      return add_record({.start_ns = set.start,
+                         .end_ns = set.end,
+                         .node_id = set.graphNodeId,
+                         .correlation = set.correlationId,
+                         .stream = set.streamId,
+                         .kind = ActivityKind::Memset},
+                        "memset");
+    }
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
+      const auto& external = reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(record);
+      parsed_.places[external.correlationId] = external.externalId;
+      return;
+    }
+    default:
+      return;  // API records: enabled only because external ids hang on them
+  }
+}
+
+void RecordBuffers::add_record(RawRecord record, const std::string& name) {
+  if (record.end_ns == 0 || record.end_ns < record.start_ns) {
+    ++incomplete_;
+    return;
+  }
+  const auto [index, inserted] =
+      name_index_.emplace(name, static_cast<std::uint32_t>(parsed_.names.size()));
+  if (inserted) parsed_.names.push_back(name);
+  record.name = index->second;
+  parsed_.records.push_back(record);
+}
+
+}  // namespace profiling

@@ -1,0 +1,64 @@
+// The way of a record buffer: CUPTI asks for an empty one and hands back a full one; a thread of
+// our own parses it. CUPTI's callbacks, which may run inside a launch, only move pointers.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "profiling/cupti/attribution.h"
+#include "profiling/cupti/cupti_library.h"
+
+namespace profiling {
+
+class RecordBuffers {
+ public:
+  explicit RecordBuffers(const CuptiLibrary& cupti);
+  ~RecordBuffers();
+  RecordBuffers(const RecordBuffers&) = delete;
+  RecordBuffers& operator=(const RecordBuffers&) = delete;
+
+  /// Called by CUPTI on any thread.
+  std::uint8_t* borrow(std::size_t& bytes);
+  void give_back(std::uint8_t* buffer, std::size_t valid_bytes);
+
+  /// What was parsed since the last call, once every buffer given back has been.
+  RawActivity drain();
+  /// Records whose end CUPTI never learnt; they are left out of what drain() returns.
+  std::uint64_t incomplete() const { return incomplete_; }
+
+ private:
+  struct Full {
+    std::uint8_t* buffer = nullptr;
+    std::size_t valid_bytes = 0;
+  };
+
+  void parse_until_stopped();
+  void parse(const Full& full);
+  void add(const CUpti_Activity& record);
+  void add_record(RawRecord record, const std::string& name);
+
+  const CuptiLibrary& cupti_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<std::uint8_t[]>> all_;
+  std::vector<std::uint8_t*> empty_;
+  std::deque<Full> full_;
+  bool parsing_ = false;
+  bool stop_ = false;
+
+  // Touched by the parsing thread, and by drain() while that one has nothing to do.
+  RawActivity parsed_;
+  std::unordered_map<std::string, std::uint32_t> name_index_;
+  std::unordered_map<std::string, std::string> readable_;  // symbol -> demangled
+  std::uint64_t incomplete_ = 0;
+
+  std::thread thread_;  // last member: starts when everything else stands
+};
+
+}  // namespace profiling

@@ -1,0 +1,157 @@
+// The gate table, asked as the engine and the window ask it. No GPU.
+#include "engine/gemm/support.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace engine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+DeviceCapability hopper(long version) {
+  return {.cuda = true, .compute_major = 9, .compute_minor = 0, .cublaslt_version = version};
+}
+
+Recipe recipe(Scaling scaling) {
+  Recipe made;
+  made.scaling = scaling;
+  return made;
+}
+
+Support ask(Scaling scaling, const DeviceCapability& device) {
+  return recipe_support(recipe(scaling), GemmBackend::CublasLtGrouped, device).support;
+}
+
+TEST(RecipeSupport, FollowsTheVersionsMeasuredOnHopper) {
+  EXPECT_EQ(ask(Scaling::None, hopper(130300)), Support::Refused);
+  EXPECT_EQ(ask(Scaling::None, hopper(130400)), Support::Supported);
+  EXPECT_EQ(ask(Scaling::PerTensorCurrent, hopper(130400)), Support::Refused);
+  EXPECT_EQ(ask(Scaling::PerTensorCurrent, hopper(130500)), Support::Supported);
+  EXPECT_EQ(ask(Scaling::Block, hopper(130501)), Support::Refused);
+  EXPECT_EQ(ask(Scaling::Block, hopper(130600)), Support::Supported);
+  EXPECT_EQ(ask(Scaling::Block, hopper(131000)), Support::Supported);
+}
+
+TEST(RecipeSupport, BlockScalingIsHopperOnlyAndNamesMxfp8) {
+  const DeviceCapability blackwell{.cuda = true, .compute_major = 10, .cublaslt_version = 131000};
+  const Verdict verdict =
+      recipe_support(recipe(Scaling::Block), GemmBackend::CublasLtGrouped, blackwell);
+  EXPECT_EQ(verdict.support, Support::Refused);
+  EXPECT_THAT(verdict.sentence, HasSubstr("10.0"));
+  EXPECT_THAT(verdict.sentence, HasSubstr("MXFP8"));
+  EXPECT_EQ(ask(Scaling::PerTensorCurrent, blackwell), Support::Supported);
+  EXPECT_EQ(ask(Scaling::None, {.cuda = true, .compute_major = 10, .cublaslt_version = 130200}),
+            Support::Refused);
+}
+
+TEST(RecipeSupport, NamesTheLoadedVersion) {
+  const Verdict verdict =
+      recipe_support(recipe(Scaling::Block), GemmBackend::CublasLtGrouped, hopper(130501));
+  EXPECT_THAT(verdict.sentence, HasSubstr("13.5.1"));
+}
+
+TEST(RecipeSupport, OldDevicesMissingDevicesAndMissingLibrariesAreToldApart) {
+  const DeviceCapability ampere{.cuda = true, .compute_major = 8, .cublaslt_version = 131000};
+  const auto sentence = [](Scaling scaling, const DeviceCapability& device) {
+    return recipe_support(recipe(scaling), GemmBackend::CublasLtGrouped, device).sentence;
+  };
+  EXPECT_THAT(sentence(Scaling::Block, ampere), HasSubstr("FP8 products"));
+  EXPECT_THAT(sentence(Scaling::None, ampere), HasSubstr("8.0"));
+  EXPECT_THAT(sentence(Scaling::None, {}), HasSubstr("needs a CUDA device"));
+  EXPECT_THAT(sentence(Scaling::None, hopper(0)), HasSubstr("No cuBLASLt library"));
+}
+
+TEST(RecipeSupport, CpuRunsEveryRecipeAndCudaRefusesBlockScaledE5m2) {
+  Recipe e5m2 = recipe(Scaling::Block);
+  e5m2.activation_format = Fp8Format::E5m2;
+  EXPECT_EQ(recipe_support(e5m2, GemmBackend::CpuReference, {}).support, Support::Supported);
+  EXPECT_EQ(recipe_support(e5m2, GemmBackend::CublasLtGrouped, hopper(131000)).support,
+            Support::Refused);
+  e5m2.scaling = Scaling::PerTensorCurrent;
+  EXPECT_EQ(recipe_support(e5m2, GemmBackend::CublasLtGrouped, hopper(131000)).support,
+            Support::Supported);
+}
+
+RunRequest shared_block_graph() {
+  RunRequest request;
+  request.backend = GemmBackend::CublasLtGrouped;
+  request.recipe.scaling = Scaling::Block;
+  request.workspace = WorkspaceStrategy::Shared;
+  request.launch.kind = LaunchKind::GraphReplay;
+  request.layers = 2;
+  return request;
+}
+
+TEST(WorkspaceSupport, SharedIsHazardousOnlyWhereReplaysWereMeasuredWrong) {
+  const auto ask_shared = [](const RunRequest& request, long version) {
+    return workspace_support(request.workspace, request, hopper(version)).support;
+  };
+  const RunRequest bad = shared_block_graph();
+  EXPECT_EQ(ask_shared(bad, 130600), Support::Hazardous);
+  EXPECT_EQ(ask_shared(bad, 130601), Support::Hazardous);
+  EXPECT_EQ(ask_shared(bad, 130602), Support::Supported);
+  EXPECT_THAT(workspace_support(bad.workspace, bad, hopper(130600)).sentence,
+              HasSubstr("wrong from replay 2 on"));
+
+  RunRequest one_layer = bad;
+  one_layer.layers = 1;
+  EXPECT_EQ(ask_shared(one_layer, 130600), Support::Supported);
+  RunRequest eager = bad;
+  eager.launch.kind = LaunchKind::Eager;
+  EXPECT_EQ(ask_shared(eager, 130600), Support::Supported);
+  RunRequest bf16 = bad;
+  bf16.recipe.scaling = Scaling::None;
+  EXPECT_EQ(ask_shared(bf16, 130600), Support::Supported);
+  EXPECT_EQ(workspace_support(WorkspaceStrategy::PerMatmul, bad, hopper(130600)).support,
+            Support::Supported);
+}
+
+TEST(CpuSupport, WorkspaceAndGraphMeanNothingThere) {
+  RunRequest request = shared_block_graph();
+  request.backend = GemmBackend::CpuReference;
+  const Verdict workspace = workspace_support(request.workspace, request, {});
+  EXPECT_EQ(workspace.support, Support::Refused);
+  EXPECT_THAT(workspace.sentence, HasSubstr("OpenBLAS"));
+  const Verdict launch = launch_support(request.launch, request.backend, {});
+  EXPECT_EQ(launch.support, Support::Refused);
+  EXPECT_THAT(launch.sentence, HasSubstr("CUDA graphs need a CUDA device"));
+  EXPECT_EQ(launch_support({}, request.backend, {}).support, Support::Supported);
+}
+
+TEST(ForcedSettings, BlockScalingAlwaysSplitsTheAccumulator) {
+  RunRequest request = shared_block_graph();
+  request.recipe.split_accumulator = false;
+  const ForcedSettings forced = forced_settings(request);
+  EXPECT_TRUE(forced.effective.recipe.split_accumulator);
+  ASSERT_EQ(forced.deviations.size(), 1U);
+  EXPECT_EQ(forced.deviations[0].requested, "off");
+  EXPECT_FALSE(forced.deviations[0].reason.empty());
+
+  request.recipe.scaling = Scaling::PerTensorCurrent;
+  EXPECT_EQ(forced_settings(request).effective, request);
+  EXPECT_THAT(forced_settings(request).deviations, IsEmpty());
+}
+
+TEST(Gates, EveryRowHasAFilledSentence) {
+  for (const DeviceCapability& device : {DeviceCapability{}, hopper(130602)}) {
+    const std::vector<Gate> gates = list_gates(device);
+    EXPECT_GE(gates.size(), 10U);
+    for (const Gate& gate : gates) {
+      EXPECT_FALSE(gate.subject.empty());
+      EXPECT_FALSE(gate.condition.empty());
+      EXPECT_THAT(gate.sentence, ::testing::Not(HasSubstr("{")));
+      EXPECT_NE(gate.support, Support::Supported);
+    }
+  }
+}
+
+TEST(Gates, VersionTextDropsNothingItCanSee) {
+  EXPECT_EQ(cublaslt_version_text(131000), "13.10.0");
+  EXPECT_EQ(cublaslt_version_text(130602), "13.6.2");
+  EXPECT_EQ(cublaslt_version_text(0), "none");
+}
+
+}  // namespace
+}  // namespace engine
