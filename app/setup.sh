@@ -136,6 +136,16 @@ provide_cublas() {
   cublas_root=$cached
 }
 
+# find_toolkit found|cpu: sets nvcc, cublas_root and no_cuda for what follows.
+find_toolkit() {
+  if [[ $1 == cpu ]]; then
+    nvcc= cublas_root= no_cuda="--cpu or --sanitize asked for it"
+    return 0
+  fi
+  find_nvcc
+  provide_cublas
+}
+
 # Runs a command quietly; its output is shown only if it fails.
 quietly() {
   local log=$1
