@@ -6,9 +6,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/expertscope
 
 build_packages=(build-essential cmake ninja-build pkg-config libimgui-dev libstb-dev libglfw3-dev libgl-dev
-                libprotobuf-dev protobuf-compiler libsqlite3-dev libzstd-dev libopenblas-dev libcli11-dev
-                libfmt-dev libspdlog-dev nlohmann-json3-dev libpng-dev fonts-inter fonts-jetbrains-mono
-                libgl1-mesa-dri xvfb python3 python3-pip python3-venv ca-certificates)
+                libopengl-dev libprotobuf-dev protobuf-compiler libsqlite3-dev libzstd-dev libopenblas-dev
+                libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpng-dev fonts-inter
+                fonts-jetbrains-mono libgl1-mesa-dri xvfb python3 python3-pip python3-venv ca-certificates)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xdotool sqlite3)
 
 cublas_version=13.10.0.20
@@ -136,6 +136,18 @@ provide_cublas() {
   cublas_root=$cached
 }
 
+# find_toolkit found|cpu: sets nvcc, cublas_root and no_cuda for what follows.
+find_toolkit() {
+  if [[ $1 == cpu ]]; then
+    nvcc=""
+    cublas_root=""
+    no_cuda="--cpu or --sanitize asked for it"
+    return 0
+  fi
+  find_nvcc
+  provide_cublas
+}
+
 # Runs a command quietly; its output is shown only if it fails.
 quietly() {
   local log=$1
@@ -148,14 +160,14 @@ quietly() {
 
 # configure FOLDER ARGUMENT...: CMake with Ninja, flavour as found by find_nvcc and provide_cublas.
 configure() {
-  local folder=$1 flavour=(-DEXPERTSCOPE_CUDA=OFF)
+  local folder=$1 selection=(-DEXPERTSCOPE_CUDA=OFF)
   shift
   if [[ -n ${nvcc:-} ]]; then
-    flavour=(-DEXPERTSCOPE_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc" "-DEXPERTSCOPE_CUBLAS_ROOT=$cublas_root")
+    selection=(-DEXPERTSCOPE_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc" "-DEXPERTSCOPE_CUBLAS_ROOT=$cublas_root")
     # A folder of the CPU flavour remembers that it found no header.
-    flavour+=("-DEXPERTSCOPE_CUBLAS_INCLUDE=$cublas_root/include")
+    selection+=("-DEXPERTSCOPE_CUBLAS_INCLUDE=$cublas_root/include")
   fi
-  quietly "$folder/configure.log" cmake -S "$root" -B "$folder" -G Ninja "${flavour[@]}" "$@" ||
+  quietly "$folder/configure.log" cmake -S "$root" -B "$folder" -G Ninja "${selection[@]}" "$@" ||
     die "CMake could not configure $folder (its messages are above)"
 }
 
