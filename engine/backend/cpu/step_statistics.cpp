@@ -185,6 +185,7 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
     if (!step.advance(expert, kStatisticsUnits)) return cancelled();
     step.run_expert(0, expert);
+    if (step.is_cancelled()) return cancelled();
     const HostSpan span(step.context(), {Stage::Check, 0, expert}, "statistics");
     const std::int64_t rows = step.shape().splits[static_cast<std::size_t>(expert)];
     const ExpertElements x = step.activations(expert);
@@ -193,6 +194,7 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
                 step.first_row(expert), x_sums);
     add_operand(step.buffers().weights, w, step.operands().weights.front().source(),
                 expert * step.shape().n, w_sums);
+    if (step.is_cancelled()) return cancelled();
     kernels::GroupProductError error{};
     if (rows > 0) reference.add_error(expert, error);
     result.experts.push_back(
