@@ -21,7 +21,7 @@
 namespace engine {
 
 struct SyntheticTensor {
-  SyntheticInput input;
+  SyntheticInput input = {};
   OperandRole role = OperandRole::Activations;
   int layer = 0;
   std::uint64_t seed = 1;

@@ -1,0 +1,97 @@
+// The shipped presets load, are valid, and hold the dimensions of their models; a broken file is
+// refused by name.
+#include "engine/input/presets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+namespace engine {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Presets, ShippedOnesLoadWithTheirModelsDimensions) {
+  const auto presets = load_presets(EXPERTSCOPE_SHAPES);
+  ASSERT_TRUE(presets.ok()) << presets.error().message;
+  std::map<std::string, ShapeSpec> shapes;
+  int laptops = 0;
+  for (const ShapePreset& preset : presets.value()) {
+    EXPECT_TRUE(shapes.emplace(preset.name, preset.shape).second) << "twice: " << preset.name;
+    EXPECT_EQ(preset.shape.preset, preset.name);
+    EXPECT_FALSE(preset.description.empty());
+    laptops += preset.laptop ? 1 : 0;
+    if (preset.laptop) {
+      EXPECT_LE(preset.shape.tokens * preset.shape.n * preset.shape.k, std::int64_t{1} << 30);
+    }
+  }
+  EXPECT_EQ(shapes.size(), 14U);
+  EXPECT_EQ(laptops, 4);
+  const auto expect = [&](const char* name, int experts, std::int64_t tokens, std::int64_t n,
+                          std::int64_t k) {
+    EXPECT_EQ(
+        shapes[name],
+        (ShapeSpec{.preset = name, .num_experts = experts, .tokens = tokens, .n = n, .k = k}));
+  };
+  expect("Mixtral 8x7B up", 8, 16384, 28672, 4096);
+  expect("Mixtral 8x7B down", 8, 16384, 4096, 14336);
+  expect("DeepSeek-V3 up, 8 experts", 8, 32768, 4096, 7168);
+  expect("DeepSeek-V3 down, 32 experts", 32, 32768, 7168, 2048);
+  expect("Qwen3-30B-A3B up", 128, 65536, 1536, 2048);
+  expect("gpt-oss-120b down", 128, 65536, 2880, 2880);
+  expect("Laptop small", 8, 1024, 512, 512);
+}
+
+class PresetFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(PresetFolder, IsSortedByFileNameAndSkipsOtherFiles) {
+  const char* fields = R"("description":"","num_experts":2,"tokens":32,"n":16,"k":16})";
+  write("b.json", std::string(R"({"name":"first",)") + fields);
+  write("c.json", std::string(R"({"name":"second","laptop":true,)") + fields);
+  write("a.txt", "not a preset");
+  const auto presets = load_presets(folder_.string());
+  ASSERT_TRUE(presets.ok()) << presets.error().message;
+  ASSERT_EQ(presets.value().size(), 2U);
+  EXPECT_EQ(presets.value()[0].name, "first");
+  EXPECT_FALSE(presets.value()[0].laptop);
+  EXPECT_TRUE(presets.value()[1].laptop);
+}
+
+TEST_F(PresetFolder, NamesTheBrokenFileAndTheValue) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{", "JSON object"},
+      {R"({"description":"","num_experts":2,"tokens":32,"n":16,"k":16})", "name"},
+      {R"({"name":"x","description":"","num_experts":2,"tokens":32,"n":16})", "'k'"},
+      {R"({"name":"x","description":"","num_experts":2,"tokens":-5,"n":16,"k":16})", "'tokens'"},
+      {R"({"name":"x","description":"","num_experts":2,"tokens":32,"n":100,"k":16})", "n is 100"},
+      {R"({"name":"x","description":"","num_experts":5000,"tokens":32,"n":16,"k":16})", "5000"},
+  };
+  for (const auto& [text, word] : cases) {
+    write("broken.json", text);
+    const auto presets = load_presets(folder_.string());
+    ASSERT_FALSE(presets.ok()) << text;
+    EXPECT_THAT(presets.error().message, HasSubstr("broken.json"));
+    EXPECT_THAT(presets.error().message, HasSubstr(word));
+  }
+}
+
+TEST(Presets, MissingFolderIsAnError) { EXPECT_FALSE(load_presets("/nowhere/shapes").ok()); }
+
+}  // namespace
+}  // namespace engine

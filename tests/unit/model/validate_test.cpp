@@ -1,0 +1,95 @@
+// Every limit of a request is refused with the value, the limit and the way out; the values at the
+// limits pass.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "engine/model/run_request.h"
+
+namespace engine {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Validate, AcceptsTheDefaultsAndTheLimitsThemselves) {
+  EXPECT_TRUE(validate(RunRequest{}).ok());
+  RunRequest low;
+  low.shape = {.preset = "", .num_experts = 1, .tokens = 0, .n = 16, .k = 16};
+  low.launch.iterations = 1;
+  EXPECT_TRUE(validate(low).ok());
+  RunRequest high;
+  high.shape = {.preset = "",
+                .num_experts = kMaxExperts,
+                .tokens = kMaxDimension,
+                .n = kMaxDimension,
+                .k = kMaxDimension};
+  high.layers = kMaxLayers;
+  high.launch.iterations = kMaxIterations;
+  high.routing.alignment = 4096;
+  high.recipe.amax_epsilon = std::numeric_limits<float>::max();
+  EXPECT_TRUE(validate(high).ok());
+}
+
+struct Refusal {
+  const char* name;
+  std::function<void(RunRequest&)> spoil;
+  std::vector<std::string> words;
+};
+
+class ValidateRefusal : public testing::TestWithParam<Refusal> {};
+
+TEST_P(ValidateRefusal, NamesValueAndLimit) {
+  RunRequest request;
+  GetParam().spoil(request);
+  const Status status = validate(request);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::InvalidArgument);
+  for (const std::string& word : GetParam().words) {
+    EXPECT_THAT(status.error().message, HasSubstr(word));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, ValidateRefusal,
+    testing::Values(
+        Refusal{
+            "NoExperts", [](auto& r) { r.shape.num_experts = 0; }, {"num_experts", "0", "1024"}},
+        Refusal{"TooManyExperts", [](auto& r) { r.shape.num_experts = 1025; }, {"1025", "1024"}},
+        Refusal{"NegativeTokens", [](auto& r) { r.shape.tokens = -1; }, {"tokens", "-1"}},
+        Refusal{"TooManyTokens",
+                [](auto& r) { r.shape.tokens = kMaxDimension + 1; },
+                {"tokens", "16777217", "16777216"}},
+        Refusal{"OddN", [](auto& r) { r.shape.n = 100; }, {"n is 100", "multiple of 16", "112"}},
+        Refusal{"OddK", [](auto& r) { r.shape.k = 2881; }, {"k is 2881", "2896"}},
+        Refusal{"ZeroK", [](auto& r) { r.shape.k = 0; }, {"k is 0"}},
+        Refusal{"NoLayer", [](auto& r) { r.layers = 0; }, {"layers", "0", "8"}},
+        Refusal{"TooManyLayers", [](auto& r) { r.layers = 9; }, {"layers", "9", "8"}},
+        Refusal{"NoIteration", [](auto& r) { r.launch.iterations = 0; }, {"iterations", "0"}},
+        Refusal{"TooManyIterations",
+                [](auto& r) { r.launch.iterations = 100001; },
+                {"100001", "100000"}},
+        Refusal{"NoAlignment", [](auto& r) { r.routing.alignment = 0; }, {"alignment", "0"}},
+        Refusal{"NegativeEpsilon",
+                [](auto& r) { r.recipe.amax_epsilon = -1.0F; },
+                {"amax_epsilon", "-1"}},
+        Refusal{"EpsilonNaN",
+                [](auto& r) { r.recipe.amax_epsilon = std::numeric_limits<float>::quiet_NaN(); },
+                {"amax_epsilon", "nan"}},
+        Refusal{"EpsilonInfinite",
+                [](auto& r) { r.recipe.amax_epsilon = std::numeric_limits<float>::infinity(); },
+                {"amax_epsilon", "inf"}},
+        Refusal{"InputWithoutPath",
+                [](auto& r) { r.activations = FileInput{}; },
+                {"activations", "without a path"}},
+        Refusal{"WeightsWithoutPath",
+                [](auto& r) { r.weights = FileInput{.path = "", .tensor = "w"}; },
+                {"weights", "without a path"}},
+        Refusal{"RoutingWithoutPath",
+                [](auto& r) { r.routing.distribution = RoutingDistribution::File; },
+                {"routing.path is empty"}}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace engine
