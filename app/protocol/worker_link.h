@@ -64,12 +64,17 @@ struct FileReport {
   std::string error;
   std::vector<engine::TensorEntry> tensors;
 };
+/// Files of a finished quantize order, on the worker's machine.
+struct QuantizeDone {
+  std::uint64_t id = 0;
+  std::vector<std::string> files;
+};
 struct LogReport {
   int level = 0;
   std::string text;
 };
 
-using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport>;
+using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone>;
 
 struct LinkStatus {
   LinkState state = LinkState::Starting;
@@ -77,6 +82,14 @@ struct LinkStatus {
                        // "no pulse for 0.8 s"
   PulseReport pulse;
   int pid = 0;
+};
+
+/// Quantize one operand of the request and leave it as .npy files in `folder` of the worker's
+/// machine.
+struct QuantizeOrder {
+  engine::RunRequest request;
+  engine::OperandRole operand = engine::OperandRole::Activations;
+  std::string folder;
 };
 
 class WorkerLink {
@@ -97,6 +110,8 @@ class WorkerLink {
   /// name.
   virtual std::uint64_t submit(const engine::RunRequest& request) = 0;
   virtual void cancel() = 0;
+  /// Answered by QuantizeDone or RunError of the returned id; a later submit() supersedes it.
+  virtual std::uint64_t quantize(const QuantizeOrder& order) = 0;
   virtual void inspect_file(const std::string& path) = 0;
   /// Events since the last call, in order.
   virtual std::vector<LinkEvent> poll() = 0;

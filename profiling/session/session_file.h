@@ -47,6 +47,7 @@ struct SessionLimits {
   std::int64_t max_file_bytes = std::int64_t{8} << 30;
   std::int64_t max_runs = 10000;
   std::int64_t max_records = 20'000'000;
+  std::int64_t max_memory_bytes = std::int64_t{4} << 30;  // of everything read, decompressed
 };
 
 /// Everything of a session that the window shows.

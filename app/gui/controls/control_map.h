@@ -18,7 +18,8 @@ struct ControlEntry {
   ImVec2 min{};       // window pixels, top-left origin
   ImVec2 max{};
   bool enabled = true;
-  std::string reason;  // why disabled
+  std::string reason;   // why disabled
+  bool visible = true;  // wholly inside the region it is drawn in; false = scrolled or clipped away
 };
 
 /// Filled during one frame, then swapped out and, if asked, written as JSON.

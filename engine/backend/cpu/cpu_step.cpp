@@ -18,6 +18,7 @@ Error cancelled() { return {ErrorCode::Cancelled, "the run was cancelled"}; }
 
 HostSpan::HostSpan(RunContext& context, const WorkTag& tag, const char* name)
     : context_(context), tag_(tag), name_(name) {
+  context_.progress.stage.store(static_cast<int>(tag_.stage), std::memory_order_relaxed);
   context_.observer.begin_work(tag_);
   start_ns_ = steady_ns();
 }
@@ -44,13 +45,16 @@ CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
                                     .columns = setup_.shape.k});
 }
 
-bool CpuStep::advance(Stage stage, int expert, double units) {
+bool CpuStep::advance(int expert, double units) {
   done_units_ += units;
   RunProgress& progress = setup_.context.progress;
-  progress.stage.store(static_cast<int>(stage), std::memory_order_relaxed);
   progress.expert.store(expert, std::memory_order_relaxed);
   progress.fraction.store(done_units_ / total_units_, std::memory_order_relaxed);
-  return !progress.cancel.load(std::memory_order_relaxed);
+  return !is_cancelled();
+}
+
+bool CpuStep::is_cancelled() const {
+  return setup_.context.progress.cancel.load(std::memory_order_relaxed);
 }
 
 ExpertElements CpuStep::activations(int expert) {
@@ -105,16 +109,19 @@ void CpuStep::run_expert(int layer, int expert) {
            .m = x.rows,
            .n = setup_.shape.n,
            .k = setup_.shape.k,
-           .y_bf16 = setup_.buffers.product.reserve(x.rows * setup_.shape.n)});
+           .y_bf16 = setup_.buffers.product.reserve(x.rows * setup_.shape.n),
+           .cancel = &setup_.context.progress.cancel});
 }
 
 Status CpuStep::run() {
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
-      if (!advance(Stage::Fprop, expert, 1.0)) return cancelled();
+      if (!advance(expert, 1.0)) return cancelled();
       run_expert(layer, expert);
     }
   }
+  // A product that was cancelled half way must not pass for a result.
+  if (is_cancelled()) return cancelled();
   return {};
 }
 

@@ -52,7 +52,8 @@ class CpuStep {
   }
 
   /// Tells the pulse where the run is; false when it was cancelled.
-  bool advance(Stage stage, int expert, double units);
+  bool advance(int expert, double units);
+  bool is_cancelled() const;
   void expect(double units) { total_units_ = units; }
 
  private:

@@ -56,11 +56,15 @@ MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
                     rows * shape.n * 2 + shape.n * shape.k * 4 + (std::int64_t{256} << 20) +
                     (request.shape.tokens + request.shape.num_experts * shape.n / 128) *
                         kernels::ceil_div(shape.k, kernels::kBlock) * 8;
-  const std::int64_t kept =
-      request.shape.tokens * shape.k * x_element +
-      request.layers * request.shape.num_experts * shape.n * shape.k * w_element +
-      request.shape.tokens * shape.n * 4;
-  if (kept <= std::min(kMostKeptBytes, available / 4)) plan.kept_bytes = kept;
+  // In floating point: eight layers of the largest shape pass 2^63 bytes.
+  const double kept = static_cast<double>(request.shape.tokens) *
+                          static_cast<double>(shape.k * x_element + shape.n * 4) +
+                      static_cast<double>(request.layers) *
+                          static_cast<double>(request.shape.num_experts) *
+                          static_cast<double>(shape.n) * static_cast<double>(shape.k * w_element);
+  if (kept <= static_cast<double>(std::min(kMostKeptBytes, available / 4))) {
+    plan.kept_bytes = static_cast<std::int64_t>(kept);
+  }
   return plan;
 }
 

@@ -56,6 +56,7 @@ void product(const ProductArgs& args) {
     std::vector<float> sums(args.y_bf16 == nullptr ? 0 : static_cast<std::size_t>(side * side));
 #pragma omp for schedule(dynamic)
     for (std::int64_t t = 0; t < tiles; ++t) {
+      if (args.cancel != nullptr && args.cancel->load(std::memory_order_relaxed)) continue;
       Tile tile{.row = t / tiles_x * side, .column = t % tiles_x * side};
       tile.rows = std::min(side, args.m - tile.row);
       tile.columns = std::min(side, args.n - tile.column);

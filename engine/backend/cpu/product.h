@@ -2,6 +2,7 @@
 // thread pool, not two, uses the cores.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -16,6 +17,8 @@ struct ProductArgs {
   /// Exactly one output: FP32, or rounded to BF16 (nearest even).
   float* y_f32 = nullptr;           // [m, n]
   std::uint16_t* y_bf16 = nullptr;  // [m, n]
+  /// Once set, the tiles that are left are skipped: one product may take minutes.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 void product(const ProductArgs& args);

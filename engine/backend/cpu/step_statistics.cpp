@@ -144,7 +144,13 @@ class Reference {
     const GroupedShape& shape = step_.shape();
     float* x = x_.reserve(rows * shape.k);
     step_.operands().activations.source().read_f32(first_row, rows, {x, size(rows * shape.k)});
-    product({.x = x, .w = w_.get(), .m = rows, .n = shape.n, .k = shape.k, .y_f32 = y});
+    product({.x = x,
+             .w = w_.get(),
+             .m = rows,
+             .n = shape.n,
+             .k = shape.k,
+             .y_f32 = y,
+             .cancel = &step_.context().progress.cancel});
   }
 
   CpuStep& step_;
@@ -177,7 +183,7 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
   w_sums.experts.assign(experts, {});
   Reference reference(step);
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
-    if (!step.advance(Stage::Check, expert, kStatisticsUnits)) return cancelled();
+    if (!step.advance(expert, kStatisticsUnits)) return cancelled();
     step.run_expert(0, expert);
     const HostSpan span(step.context(), {Stage::Check, 0, expert}, "statistics");
     const std::int64_t rows = step.shape().splits[static_cast<std::size_t>(expert)];
@@ -192,6 +198,7 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
     result.experts.push_back(
         expert_result(rows, error, x_sums.experts[static_cast<std::size_t>(expert)]));
   }
+  if (step.is_cancelled()) return cancelled();
   reference.complete();
   result.activations = finish_operand(step.buffers().activations, x_sums);
   result.weights = finish_operand(step.buffers().weights, w_sums);

@@ -83,7 +83,9 @@ inline Dequantized quantize(const Matrix& x, engine::Fp8Format format, BlockShap
           const float code = round_to_fp8(value * scale, format);
           const float back = code * scale_inv;
           result.values.at(r, c) = back;
-          if (std::fabs(value * scale) > static_cast<float>(format_max)) ++result.saturated;
+          // The element that set a scale may land a rounding error above the maximum, uncut.
+          const double scaled = std::fabs(static_cast<double>(value) * static_cast<double>(scale));
+          if (scaled > format_max * (1.0 + 0x1p-22)) ++result.saturated;
           if (value != 0.0F && code == 0.0F) ++result.underflowed;
           if (!std::isfinite(value) || !std::isfinite(back)) continue;
           result.signal += static_cast<double>(value) * value;

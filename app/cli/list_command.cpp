@@ -1,0 +1,188 @@
+// `expertscope list`: what can be asked for here, and what stands in the way of the rest.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/cli/command.h"
+#include "app/cli/worker_session.h"
+#include "app/protocol/paths.h"
+#include "app/protocol/wire.h"
+#include "engine/gemm/support.h"
+#include "engine/input/presets.h"
+
+namespace app::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ListOptions {
+  WorkerChoice worker;
+  std::string topic = "all";
+  bool json = false;
+};
+
+engine::Result<Json> list_presets() {
+  const engine::Result<std::vector<engine::ShapePreset>> presets =
+      engine::load_presets(assets_folder() + "/shapes");
+  if (!presets.ok()) return presets.error();
+  Json list = Json::array();
+  for (const engine::ShapePreset& preset : presets.value()) {
+    list.push_back({{"name", preset.name},
+                    {"num_experts", preset.shape.num_experts},
+                    {"tokens", preset.shape.tokens},
+                    {"n", preset.shape.n},
+                    {"k", preset.shape.k},
+                    {"laptop", preset.laptop},
+                    {"description", preset.description}});
+  }
+  return list;
+}
+
+Json list_recipes() {
+  Json list = Json::array();
+  for (int i = 0; i < wire::Scaling_ARRAYSIZE; ++i) {
+    constexpr const char* kMeaning[] = {
+        "BF16: nothing is quantized", "FP8, one scale per expert from its own amax",
+        "FP8, 1x128 blocks on activations, 128x128 blocks on weights"};
+    static_assert(std::size(kMeaning) == wire::Scaling_ARRAYSIZE);
+    list.push_back(
+        {{"name", wire::Scaling_Name(static_cast<wire::Scaling>(i))}, {"meaning", kMeaning[i]}});
+  }
+  return list;
+}
+
+std::string backend_name(engine::GemmBackend kind) {
+  return wire::GemmBackend_Name(static_cast<wire::GemmBackend>(kind));
+}
+
+Json list_backends(const WorkerHello& hello) {
+  Json list = Json::array();
+  for (const BackendOffer& offer : hello.backends) {
+    list.push_back({{"name", backend_name(offer.kind)},
+                    {"available", offer.available},
+                    {"reason", offer.reason},
+                    {"device", offer.device.name},
+                    {"compute_capability", offer.device.compute_capability},
+                    {"cublaslt_version", offer.device.cublaslt_version},
+                    {"cublaslt_path", offer.device.cublaslt_path},
+                    {"blas", offer.device.blas}});
+  }
+  return list;
+}
+
+/// "13.10.0" -> {13, 10, 0}; what is missing is 0.
+std::vector<int> version_parts(const std::string& text) {
+  std::vector<int> parts(3, 0);
+  std::sscanf(text.c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
+  return parts;
+}
+
+engine::DeviceCapability capability_of(const BackendOffer& offer) {
+  const std::vector<int> compute = version_parts(offer.device.compute_capability);
+  const std::vector<int> cublaslt = version_parts(offer.device.cublaslt_version);
+  return {.cuda = offer.available && offer.kind == engine::GemmBackend::CublasLtGrouped,
+          .compute_major = compute[0],
+          .compute_minor = compute[1],
+          // As cublasLtGetVersion() counts: 13.10.0 -> 131000.
+          .cublaslt_version = cublaslt[0] * 10000L + cublaslt[1] * 100L + cublaslt[2]};
+}
+
+Json list_gates(const WorkerHello& hello) {
+  constexpr const char* kSupport[] = {"supported", "refused", "hazardous"};
+  Json list = Json::array();
+  for (const BackendOffer& offer : hello.backends) {
+    const engine::DeviceCapability device = capability_of(offer);
+    const auto add = [&](const std::string& what, const engine::Verdict& verdict) {
+      list.push_back({{"backend", backend_name(offer.kind)},
+                      {"setting", what},
+                      {"support", kSupport[static_cast<std::size_t>(verdict.support)]},
+                      {"reason", verdict.sentence}});
+    };
+    engine::RunRequest request;
+    request.backend = offer.kind;
+    for (int i = 0; i < wire::Scaling_ARRAYSIZE; ++i) {
+      request.recipe.scaling = static_cast<engine::Scaling>(i);
+      add("recipe.scaling " + wire::Scaling_Name(static_cast<wire::Scaling>(i)),
+          engine::recipe_support(request.recipe, offer.kind, device));
+    }
+    for (int i = 0; i < wire::LaunchKind_ARRAYSIZE; ++i) {
+      request.launch.kind = static_cast<engine::LaunchKind>(i);
+      add("launch.kind " + wire::LaunchKind_Name(static_cast<wire::LaunchKind>(i)),
+          engine::launch_support(request.launch, offer.kind, device));
+    }
+    // The last launch kind is the graph, where sharing a workspace is a hazard.
+    for (int i = 0; i < wire::WorkspaceStrategy_ARRAYSIZE; ++i) {
+      add("workspace " + wire::WorkspaceStrategy_Name(static_cast<wire::WorkspaceStrategy>(i)),
+          engine::workspace_support(static_cast<engine::WorkspaceStrategy>(i), request, device));
+    }
+  }
+  return list;
+}
+
+/// One line a row: the first value, then every other that says something.
+void print_table(const std::string& title, const Json& rows) {
+  fmt::print("{}\n", title);
+  if (rows.empty()) fmt::print("  none\n");
+  for (const Json& row : rows) {
+    if (row.is_string()) {
+      fmt::print("  {}\n", row.get<std::string>());
+      continue;
+    }
+    std::string line;
+    for (const auto& [key, value] : row.items()) {
+      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      if (text.empty()) continue;
+      line += line.empty() ? fmt::format("{:<28}", text) : fmt::format("  {} {}", key, text);
+    }
+    fmt::print("  {}\n", line);
+  }
+  fmt::print("\n");
+}
+
+int list(const ListOptions& options) {
+  const auto asked = [&](const char* topic) {
+    return options.topic == "all" || options.topic == topic;
+  };
+  Json document;
+  if (asked("presets")) {
+    engine::Result<Json> presets = list_presets();
+    if (!presets.ok()) return report(presets.error());
+    document["presets"] = std::move(presets).value();
+  }
+  if (asked("recipes")) document["recipes"] = list_recipes();
+  if (asked("backends") || asked("gates") || asked("libraries")) {
+    const engine::Result<std::unique_ptr<WorkerSession>> session =
+        WorkerSession::start(options.worker);
+    if (!session.ok()) return report(session.error());
+    const WorkerHello& hello = session.value()->hello();
+    if (asked("backends")) document["backends"] = list_backends(hello);
+    if (asked("gates")) document["gates"] = list_gates(hello);
+    if (asked("libraries")) document["libraries"] = hello.cublaslt_libraries;
+  }
+  if (options.json) {
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    for (const auto& [title, rows] : document.items()) print_table(title, rows);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& program, Action& chosen) {
+  CLI::App& command =
+      *program.add_subcommand("list", "Say what can be asked for here and what cannot, and why");
+  const auto options = std::make_shared<ListOptions>();
+  command
+      .add_option("topic", options->topic, "all, presets, recipes, backends, gates or libraries")
+      ->check(CLI::IsMember({"all", "presets", "recipes", "backends", "gates", "libraries"}));
+  command.add_flag("--json", options->json, "Print as JSON");
+  options->worker.add_to(command);
+  command.callback([options, &chosen] { chosen = [options] { return list(*options); }; });
+}
+
+}  // namespace app::cli

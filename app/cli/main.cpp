@@ -1,0 +1,66 @@
+// `expertscope`: the window and the command line in one program that links no CUDA library.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "app/cli/command.h"
+#include "app/protocol/wire.h"
+
+namespace {
+
+bool is_program_option(const std::string& argument) {
+  return argument == "-h" || argument == "--help" || argument == "--version";
+}
+
+bool has_command(const CLI::App& program, const std::string& name) {
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_name() == name) return true;
+  }
+  return false;
+}
+
+/// `expertscope`, `expertscope FILE` and `expertscope --tour DIR` mean `expertscope open ...`.
+bool means_open(const CLI::App& program, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return true;
+  const std::string& first = arguments.front();
+  if (is_program_option(first)) return false;
+  if (first.starts_with('-')) return true;
+  if (has_command(program, first)) return false;
+  std::error_code error;
+  return std::filesystem::exists(first, error);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program("Runs a grouped quantize + GEMM step, shows it and explains it.", "expertscope");
+  program.set_version_flag("--version", std::string("expertscope ") + app::kProgramVersion);
+  program.require_subcommand(1);
+  app::cli::Action chosen;
+  app::cli::add_open_command(program, chosen);
+  app::cli::add_run_command(program, chosen);
+  app::cli::add_quantize_command(program, chosen);
+  app::cli::add_list_command(program, chosen);
+  app::cli::add_export_command(program, chosen);
+
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (means_open(program, arguments)) {
+    arguments.insert(arguments.begin(), "open");
+  } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {
+    fmt::print(stderr,
+               "expertscope: '{}' is neither a command nor a file; see expertscope --help\n",
+               arguments.front());
+    return app::cli::kExitUserError;
+  }
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+  try {
+    program.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? app::cli::kExitOk : app::cli::kExitUserError;
+  }
+  return chosen();
+}

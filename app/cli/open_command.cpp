@@ -1,0 +1,63 @@
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/cli/worker_session.h"
+#include "app/gui/shell/window.h"
+
+namespace app::cli {
+namespace {
+
+struct OpenOptions {
+  WindowOptions window;
+  WorkerChoice worker;
+  std::string request_file;
+  std::pair<int, int> size{0, 0};
+};
+
+int open_window(OpenOptions& options) {
+  if (!options.request_file.empty()) {
+    std::ifstream file(options.request_file);
+    if (!file) {
+      return report({engine::ErrorCode::NotFound,
+                     "cannot read the request file '" + options.request_file + "'"});
+    }
+    options.window.initial_request_json.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  engine::Result<std::vector<std::string>> argv = options.worker.argv();
+  if (!argv.ok()) return report(argv.error());
+  options.window.worker_argv = std::move(argv).value();
+  options.window.width = options.size.first;
+  options.window.height = options.size.second;
+  return run_window(options.window);
+}
+
+}  // namespace
+
+void add_open_command(CLI::App& program, Action& chosen) {
+  CLI::App& command = *program.add_subcommand(
+      "open", "Open the window, with a recording or a tensor file if one is named (the default)");
+  const auto options = std::make_shared<OpenOptions>();
+  command.add_option("file", options->window.open_file, "Recording, .npy or .safetensors file")
+      ->option_text("[FILE]")
+      ->check(CLI::ExistingFile);
+  command.add_option("--request", options->request_file, "Request to begin with, as JSON")
+      ->option_text("FILE");
+  command
+      .add_option("--tour", options->window.tour_folder,
+                  "Play the guided run, write PNGs here, leave")
+      ->option_text("DIR");
+  command
+      .add_option("--control-map", options->window.control_map_path,
+                  "Write the controls of every frame to this file, as JSON")
+      ->option_text("FILE");
+  command.add_option("--size", options->size, "Width and height of the window")->option_text("W H");
+  command.add_option("--text-scale", options->window.text_scale, "Size of text, 0.8 to 2")
+      ->check(CLI::Range(0.8, 2.0));
+  command.add_flag("--no-worker", options->window.no_worker, "Start no worker: recordings only");
+  options->worker.add_to(command);
+  command.callback([options, &chosen] { chosen = [options] { return open_window(*options); }; });
+}
+
+}  // namespace app::cli

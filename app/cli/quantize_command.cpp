@@ -1,0 +1,171 @@
+// `expertscope quantize`: codes, scales and amax of a tensor of one's own as .npy files.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/worker_session.h"
+#include "engine/input/tensor_source.h"
+
+namespace app::cli {
+namespace {
+
+struct QuantizeOptions {
+  WorkerChoice worker;
+  std::string input;
+  std::string tensor;
+  std::string splits;
+  std::string folder;
+  engine::OperandRole operand = engine::OperandRole::Activations;
+  engine::Recipe recipe;
+  int num_experts = 1;
+};
+
+engine::Error refuse(std::string message) {
+  return {engine::ErrorCode::InvalidArgument, std::move(message)};
+}
+
+engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) {
+  engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(options.input);
+  if (!tensors.ok()) return tensors.error();
+  for (const engine::TensorEntry& tensor : tensors.value()) {
+    if (tensor.name != options.tensor) continue;
+    if (!tensor.usable) return refuse(fmt::format("'{}': {}", options.input, tensor.reason));
+    return tensor;
+  }
+  return engine::Error{engine::ErrorCode::NotFound,
+                       fmt::format("'{}' has no tensor '{}'; name one with --tensor", options.input,
+                                   options.tensor)};
+}
+
+/// How many experts a file of splits speaks of. Its values are checked where it is used.
+engine::Result<int> count_splits(const std::string& path) {
+  if (path.ends_with(".npy")) {
+    engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(path);
+    if (!tensors.ok()) return tensors.error();
+    const std::vector<std::int64_t>& shape = tensors.value().front().shape;
+    if (shape.size() != 1) return refuse(fmt::format("'{}' is not a list of splits", path));
+    return static_cast<int>(std::min<std::int64_t>(shape[0], engine::kMaxExperts + 1));
+  }
+  std::ifstream file(path);
+  if (!file) {
+    return engine::Error{engine::ErrorCode::NotFound, fmt::format("cannot read '{}'", path)};
+  }
+  const auto splits = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!splits.is_array()) return refuse(fmt::format("'{}' is not a JSON list of integers", path));
+  return static_cast<int>(std::min<std::size_t>(splits.size(), engine::kMaxExperts + 1));
+}
+
+engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) {
+  engine::Result<engine::TensorEntry> found = find_tensor(options);
+  if (!found.ok()) return found.error();
+  const std::vector<std::int64_t>& shape = found.value().shape;
+  if (shape.size() < 2) {
+    return refuse(
+        fmt::format("'{}' has {} dimensions; it must have 2 or 3", options.input, shape.size()));
+  }
+  engine::RunRequest request;
+  request.recipe = options.recipe;
+  request.shape.k = shape.back();
+  request.shape.num_experts = options.num_experts;
+  const engine::FileInput file{.path = options.input, .tensor = options.tensor};
+  if (options.operand == engine::OperandRole::Weights) {
+    if (!options.splits.empty()) {
+      return refuse(
+          "weights have the same rows for every expert; give --num_experts, not --splits");
+    }
+    if (shape.size() == 3) request.shape.num_experts = static_cast<int>(shape[0]);
+    const std::int64_t rows = shape.size() == 3 ? shape[0] * shape[1] : shape[0];
+    if (request.shape.num_experts < 1 || rows % request.shape.num_experts != 0) {
+      return refuse(fmt::format("{} rows of weights do not divide into {} experts", rows,
+                                request.shape.num_experts));
+    }
+    request.shape.n = rows / request.shape.num_experts;
+    request.shape.tokens = 0;
+    request.weights = file;
+    return request;
+  }
+  request.shape.tokens = shape[0];
+  request.activations = file;
+  if (!options.splits.empty()) {
+    const engine::Result<int> experts = count_splits(options.splits);
+    if (!experts.ok()) return experts.error();
+    request.shape.num_experts = experts.value();
+    request.routing = {.distribution = engine::RoutingDistribution::File, .path = options.splits};
+  }
+  return request;
+}
+
+int quantize(const QuantizeOptions& options) {
+  engine::Result<engine::RunRequest> request = make_request(options);
+  if (!request.ok()) return report(request.error());
+  if (const engine::Status limits = engine::validate(request.value()); !limits.ok()) {
+    return report(limits.error());
+  }
+  engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(options.worker);
+  if (!started.ok()) return report(started.error());
+  WorkerSession& session = *started.value();
+  session.link().quantize({.request = std::move(request).value(),
+                           .operand = options.operand,
+                           .folder = options.folder});
+  engine::Result<LinkEvent> done = session.wait(
+      [](const LinkEvent& event) { return std::holds_alternative<QuantizeDone>(event); }, {});
+  if (!done.ok()) return report(done.error());
+  for (const std::string& file : std::get<QuantizeDone>(done.value()).files) {
+    fmt::print("{}\n", file);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_quantize_command(CLI::App& program, Action& chosen) {
+  CLI::App& command = *program.add_subcommand(
+      "quantize", "Quantize a tensor and write codes, scales and amax as .npy files");
+  const auto options = std::make_shared<QuantizeOptions>();
+  options->recipe.pow2_scales = false;
+  command.add_option("--input", options->input, "Tensor, rows of experts one after another")
+      ->option_text("FILE")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command.add_option("--tensor", options->tensor, "Name of the tensor in a .safetensors file")
+      ->option_text("NAME");
+  command.add_option("--splits", options->splits, "Rows of every expert: a JSON list or .npy")
+      ->option_text("FILE")
+      ->check(CLI::ExistingFile);
+  command
+      .add_option("--num_experts", options->num_experts, "Experts of equal size, without --splits")
+      ->capture_default_str()
+      ->check(CLI::Range(1, engine::kMaxExperts));
+  const std::map<std::string, engine::OperandRole> operands = {
+      {"activations", engine::OperandRole::Activations}, {"weights", engine::OperandRole::Weights}};
+  command
+      .add_option("--operand", options->operand,
+                  "activations (1x128 blocks) or weights (128x128 blocks, always E4M3)")
+      ->transform(CLI::CheckedTransformer(operands))
+      ->default_str("activations");
+  const std::map<std::string, engine::Scaling> recipes = {
+      {"fp8-block", engine::Scaling::Block}, {"fp8-per-tensor", engine::Scaling::PerTensorCurrent}};
+  command.add_option("--recipe", options->recipe.scaling, "fp8-block or fp8-per-tensor")
+      ->transform(CLI::CheckedTransformer(recipes))
+      ->default_str("fp8-block");
+  const std::map<std::string, engine::Fp8Format> formats = {{"e4m3", engine::Fp8Format::E4m3},
+                                                            {"e5m2", engine::Fp8Format::E5m2}};
+  command.add_option("--format", options->recipe.activation_format, "e4m3 or e5m2")
+      ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
+      ->default_str("e4m3");
+  command.add_flag("--pow2,!--no-pow2", options->recipe.pow2_scales,
+                   "Round scales down to powers of two (default: not)");
+  command.add_option("--epsilon", options->recipe.amax_epsilon, "Smaller amax counts as this")
+      ->capture_default_str();
+  command.add_option("--dump", options->folder, "Folder for the files")
+      ->option_text("DIR")
+      ->required();
+  options->worker.add_to(command);
+  command.callback([options, &chosen] { chosen = [options] { return quantize(*options); }; });
+}
+
+}  // namespace app::cli

@@ -1,0 +1,27 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "app/cli/command.h"
+
+namespace app::cli {
+
+int report(const engine::Error& error) {
+  fmt::print(stderr, "expertscope: {}\n", error.message);
+  switch (error.code) {
+    case engine::ErrorCode::InvalidArgument:
+    case engine::ErrorCode::NotFound:
+    case engine::ErrorCode::Io:
+    case engine::ErrorCode::Unsupported:
+      return kExitUserError;
+    case engine::ErrorCode::OutOfMemory:
+    case engine::ErrorCode::Device:
+    case engine::ErrorCode::Protocol:
+    case engine::ErrorCode::Cancelled:
+    case engine::ErrorCode::Internal:
+      break;
+  }
+  return kExitWorkerFailure;
+}
+
+}  // namespace app::cli

@@ -1,0 +1,43 @@
+// Every field of a RunRequest as an option of the same name as in its JSON: "--recipe.scaling",
+// "--shape.tokens". The list is walked from the message's own description, so that a field that is
+// added to the protocol is an option at once. Fields whose last word is unique also answer to it
+// alone: "--tokens".
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "app/protocol/wire.h"
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace app::cli {
+
+class RequestOptions {
+ public:
+  /// Adds --request, --preset and one option a field. Call once.
+  void add_to(CLI::App& command);
+  /// Defaults, then the request file, then the preset's shape, then single fields. Validated.
+  engine::Result<engine::RunRequest> resolve() const;
+
+ private:
+  struct Field {
+    std::vector<const google::protobuf::FieldDescriptor*> path;  // from RunRequest to the leaf
+    std::string name;
+    std::string text;
+    CLI::Option* option = nullptr;
+  };
+  void collect(const google::protobuf::Descriptor& message,
+               std::vector<const google::protobuf::FieldDescriptor*>& path);
+
+  std::string request_file_;
+  std::string preset_;
+  std::deque<Field> fields_;  // CLI11 keeps references to `text`: elements must not move
+};
+
+/// The preset of this name; case, spaces and punctuation do not matter.
+engine::Result<engine::ShapeSpec> find_preset(const std::string& name);
+
+}  // namespace app::cli

@@ -1,0 +1,75 @@
+#include "app/cli/run_summary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "profiling/trace/statistics.h"
+
+namespace app::cli {
+namespace {
+
+constexpr std::size_t kShownExperts = 32;  // a screenful; --json has all of them
+
+std::string decibels(double value) {
+  if (std::isnan(value)) return "none";
+  return std::isinf(value) ? "exact" : fmt::format("{:.2f} dB", value);
+}
+
+void print_operand(const char* name, const engine::OperandStatistics& operand) {
+  fmt::print("{:<12}SNR {}, {} of {} saturated, {} underflowed\n", name, decibels(operand.snr_db),
+             operand.saturated, operand.elements, operand.underflowed);
+}
+
+void print_times(const engine::RunResult& result) {
+  std::vector<double> durations;
+  for (const engine::Iteration& iteration : result.iterations) {
+    durations.push_back(static_cast<double>(iteration.duration_ns));
+  }
+  const profiling::Distribution time = profiling::summarize(std::move(durations));
+  if (time.n == 0) return;
+  fmt::print("{:<12}median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples ({})\n", "step",
+             time.median / 1e6, time.p5 / 1e6, time.p95 / 1e6, time.n, result.iteration_method);
+  fmt::print("{:<12}{:.3f} TFLOPS at the median\n", "rate", result.flop / time.median / 1e3);
+}
+
+}  // namespace
+
+void print_summary(const profiling::RecordedRun& run) {
+  const engine::RunResult& result = run.result;
+  const engine::ShapeSpec& shape = result.effective.shape;
+  fmt::print("{:<12}{}\n", "device", result.device.name);
+  fmt::print("{:<12}{}{} experts, {} tokens, n {}, k {}\n", "shape",
+             shape.preset.empty() ? "" : shape.preset + ": ", shape.num_experts, shape.tokens,
+             shape.n, shape.k);
+  for (const engine::Deviation& deviation : result.deviations) {
+    fmt::print("{:<12}{}: {} instead of {}: {}\n", "deviation", deviation.field,
+               deviation.effective, deviation.requested, deviation.reason);
+  }
+  print_times(result);
+  print_operand("activations", result.activations);
+  print_operand("weights", result.weights);
+  fmt::print("{:<12}{} ({}), {} dropped\n", "records", run.activity.records.size(),
+             result.activity_method, result.dropped_records);
+  std::size_t wrong = 0;
+  for (const engine::ReplayCheck& check : result.replay_checks) {
+    wrong += check.wrong_experts.empty() ? 0 : 1;
+  }
+  if (!result.replay_checks.empty()) {
+    fmt::print("{:<12}{} of {} checks differ from the eager step\n", "replays", wrong,
+               result.replay_checks.size());
+  }
+  if (!result.experts.empty())
+    fmt::print("\n{:>6} {:>9} {:>12} {:>12}\n", "expert", "rows", "SNR of Y", "max error");
+  for (std::size_t e = 0; e < std::min(result.experts.size(), kShownExperts); ++e) {
+    const engine::ExpertResult& expert = result.experts[e];
+    fmt::print("{:>6} {:>9} {:>12} {:>12.4g}\n", e, expert.rows, decibels(expert.snr_db),
+               expert.max_abs_error);
+  }
+  if (result.experts.size() > kShownExperts) {
+    fmt::print("{:>6} {} more; --json prints all\n", "", result.experts.size() - kShownExperts);
+  }
+}
+
+}  // namespace app::cli

@@ -1,0 +1,93 @@
+#include "app/cli/worker_session.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "app/protocol/paths.h"
+
+namespace app::cli {
+
+void WorkerChoice::add_to(CLI::App& command) {
+  CLI::Option* local =
+      command.add_option("--worker", program, "Worker program (default: beside this program)")
+          ->option_text("PATH");
+  command
+      .add_option("--remote", remote,
+                  "Run on this machine through ssh; it needs the worker on PATH")
+      ->option_text("HOST")
+      ->excludes(local);
+  command.add_option("--cublaslt", cublaslt, "cuBLASLt library the worker loads")
+      ->option_text("PATH");
+  command.add_option("--worker-backend", backend, "Backends the worker offers: auto, cpu or cuda")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+}
+
+engine::Result<std::vector<std::string>> WorkerChoice::argv() const {
+  std::vector<std::string> arguments;
+  if (remote.empty()) {
+    arguments = {program.empty() ? worker_program() : program};
+  } else if (remote.starts_with('-')) {
+    // ssh would take it for an option, and some of its options run commands.
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("'{}' is no name of a machine", remote)};
+  } else {
+    // BatchMode: a question for a password would wait on a terminal that the worker's group cannot
+    // read.
+    arguments = {"ssh", "-T", "-o", "BatchMode=yes", remote, "expertscope-worker"};
+  }
+  if (!remote.empty() && cublaslt.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+                                                    "UVWXYZ0123456789_./+-") != std::string::npos) {
+    // The far side's login shell reads ssh's arguments again.
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("'{}' has characters that ssh cannot pass on", cublaslt)};
+  }
+  if (!cublaslt.empty()) arguments.insert(arguments.end(), {"--cublaslt", cublaslt});
+  if (!backend.empty()) arguments.insert(arguments.end(), {"--backend", backend});
+  return arguments;
+}
+
+engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const WorkerChoice& choice) {
+  engine::Result<std::vector<std::string>> argv = choice.argv();
+  if (!argv.ok()) return argv.error();
+  std::unique_ptr<WorkerSession> session(new WorkerSession());
+  session->link_ =
+      WorkerLink::start({.argv = std::move(argv).value(), .wake = [raw = session.get()] {
+                           const std::lock_guard lock(raw->mutex_);
+                           raw->woken_ = true;
+                           raw->changed_.notify_all();
+                         }});
+  engine::Result<LinkEvent> greeting = session->wait(
+      [](const LinkEvent& event) { return std::holds_alternative<WorkerHello>(event); }, {});
+  if (!greeting.ok()) return greeting.error();
+  session->hello_ = std::get<WorkerHello>(std::move(greeting).value());
+  return session;
+}
+
+engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const LinkEvent&)>& wanted,
+                                              const std::function<void(const LinkStatus&)>& watch) {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::milliseconds(200), [this] { return woken_; });
+      woken_ = false;
+    }
+    // Status first: the events that arrived before an end must be looked at before the end is.
+    const LinkStatus status = link_->status();
+    for (LinkEvent& event : link_->poll()) {
+      if (wanted(event)) return std::move(event);
+      if (const auto* failure = std::get_if<RunError>(&event)) return failure->error;
+      if (const auto* log = std::get_if<LogReport>(&event)) {
+        fmt::print(stderr, "worker: {}\n", log->text);
+      }
+    }
+    if (status.state == LinkState::Lost) {
+      return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + status.reason};
+    }
+    if (watch) watch(status);
+  }
+}
+
+}  // namespace app::cli

@@ -1,0 +1,51 @@
+// A command's use of a worker: the same link as the window's, waited on instead of polled.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "app/protocol/worker_link.h"
+#include "engine/model/error.h"
+
+namespace app::cli {
+
+/// Which worker a command talks to.
+struct WorkerChoice {
+  std::string program;   // empty = beside this program
+  std::string remote;    // ssh destination; then the program is looked up on that machine's PATH
+  std::string cublaslt;  // on the worker's machine
+  std::string backend;
+
+  void add_to(CLI::App& command);
+  engine::Result<std::vector<std::string>> argv() const;
+};
+
+class WorkerSession {
+ public:
+  /// Starts the worker and waits for its greeting. Log lines of the worker go to stderr.
+  static engine::Result<std::unique_ptr<WorkerSession>> start(const WorkerChoice& choice);
+
+  const WorkerHello& hello() const { return hello_; }
+  WorkerLink& link() { return *link_; }
+
+  /// Waits for the event that `wanted` accepts, showing each status to `watch` (may be empty). A
+  /// RunError and a lost worker end the wait as errors.
+  engine::Result<LinkEvent> wait(const std::function<bool(const LinkEvent&)>& wanted,
+                                 const std::function<void(const LinkStatus&)>& watch);
+
+ private:
+  WorkerSession() = default;
+
+  WorkerHello hello_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;
+  std::unique_ptr<WorkerLink> link_;  // last: its threads call wake until it is gone
+};
+
+}  // namespace app::cli

@@ -1,0 +1,102 @@
+// Choices: combo with single items greyed out, and the segmented row of exclusive options.
+#include <algorithm>
+
+#include "app/gui/controls/row.h"
+#include "app/gui/controls/widgets.h"
+
+namespace app::controls {
+namespace {
+
+std::string option_id(const char* id, std::size_t index) {
+  return std::string(id) + "." + std::to_string(index);
+}
+
+}  // namespace
+
+bool combo(const PanelContext& context, const char* id, const char* label, int& index,
+           const std::vector<std::string>& items, const Options& options,
+           const std::vector<Options>& item_options) {
+  Row row(context, id, label, "combo", options, true);
+  const bool valid = index >= 0 && static_cast<std::size_t>(index) < items.size();
+  const std::string shown = valid ? items[static_cast<std::size_t>(index)] : "";
+  row.set_value(shown);
+  ImGui::SetNextItemWidth(row.width());
+  bool changed = false;
+  if (!ImGui::BeginCombo(row.item_id().c_str(), shown.c_str(), ImGuiComboFlags_HeightLarge)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Options item = i < item_options.size() ? item_options[i] : Options{};
+    const bool chosen = static_cast<int>(i) == index;
+    ImGui::PushID(static_cast<int>(i));
+    ImGui::BeginDisabled(!item.enabled);
+    if (ImGui::Selectable(items[i].c_str(), chosen) && !chosen) {
+      index = static_cast<int>(i);
+      changed = true;
+    }
+    ImGui::EndDisabled();
+    record_item(context, {.id = option_id(id, i),
+                          .label = items[i],
+                          .kind = "option",
+                          .value = chosen ? "true" : "false",
+                          .enabled = item.enabled,
+                          .reason = item.enabled ? "" : item.reason});
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
+      tooltip(context, item.enabled ? item.tooltip : item.reason);
+    }
+    if (chosen && ImGui::IsWindowAppearing()) ImGui::SetScrollHereY();
+    ImGui::PopID();
+  }
+  ImGui::EndCombo();
+  return changed;
+}
+
+bool segmented(const PanelContext& context, const char* id, int& index,
+               const std::vector<std::string>& items, const Options& options,
+               const std::vector<Options>& item_options) {
+  if (items.empty()) return false;
+  const Palette& colors = context.theme.colors;
+  const float gap = 1.0F;
+  const float mark = options.hazardous ? context.theme.px(14 + kGapSmall) : 0.0F;
+  const float total = options.width > 0 ? options.width : ImGui::GetContentRegionAvail().x - mark;
+  const float count = static_cast<float>(items.size());
+  const float width = std::max((total - gap * (count - 1)) / count, context.theme.px(24));
+  bool changed = false;
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.theme.px(2), 0});
+  ImGui::BeginGroup();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool chosen = static_cast<int>(i) == index;
+    if (i > 0) ImGui::SameLine(0, gap);
+    ImGui::PushStyleColor(ImGuiCol_Button, chosen ? colors.accent : colors.raised);
+    ImGui::PushStyleColor(ImGuiCol_ButtonHovered, chosen ? colors.accent : colors.line);
+    ImGui::PushStyleColor(ImGuiCol_Text, chosen ? colors.window : colors.text);
+    const std::string item = option_id(id, i);
+    Options part = options;
+    part.width = width;
+    if (i < item_options.size()) {
+      part.tooltip = item_options[i].tooltip.empty() ? options.tooltip : item_options[i].tooltip;
+      if (!item_options[i].enabled) {
+        part.enabled = false;
+        part.reason = item_options[i].reason;
+      }
+    }
+    // One mark for the row, drawn beside the last part.
+    part.hazardous = options.hazardous && i + 1 == items.size();
+    {
+      Row row(context, item.c_str(), items[i].c_str(), "option", part, false);
+      if (ImGui::Button((items[i] + "##" + item).c_str(),
+                        {row.width(), context.theme.px(kRowHeight)}) &&
+          !chosen) {
+        index = static_cast<int>(i);
+        changed = true;
+      }
+      row.set_value(chosen ? "true" : "false");
+    }
+    ImGui::PopStyleColor(3);
+  }
+  ImGui::EndGroup();
+  ImGui::PopStyleVar();
+  return changed;
+}
+
+}  // namespace app::controls

@@ -1,0 +1,12 @@
+// Arithmetic as a person types it into a number field: + - * / ( ) and the suffixes k, M, Ki, Mi.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace app::controls {
+
+/// Empty when the text is not a whole expression or its value is not finite.
+std::optional<double> evaluate_expression(std::string_view text);
+
+}  // namespace app::controls

@@ -1,0 +1,42 @@
+// What every control shares: the label column, the disabled look with its sentence, the warn mark,
+// and the entry in the control map. Private to app/gui/controls.
+#pragma once
+
+#include <string>
+
+#include "app/gui/controls/widgets.h"
+
+namespace app::controls {
+
+/// Begin: draws the label and greys out; the caller then draws one item of `width()`; end: tooltip,
+/// warn mark, map entry.
+class Row {
+ public:
+  Row(const PanelContext& context, const char* id, const char* label, const char* kind,
+      const Options& options, bool label_column);
+  ~Row();
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  float width() const { return width_; }
+  /// ImGui id of the item: hidden, stable.
+  const std::string& item_id() const { return item_id_; }
+  void set_value(std::string value) { value_ = std::move(value); }
+
+ private:
+  const PanelContext& context_;
+  const char* id_;
+  const char* label_;
+  const char* kind_;
+  const Options& options_;
+  float width_ = 0;
+  std::string item_id_;
+  std::string value_;
+};
+
+/// Adds the last ImGui item's rectangle to the map.
+void record_item(const PanelContext& context, ControlEntry entry);
+
+bool has_text(const char* label);
+
+}  // namespace app::controls

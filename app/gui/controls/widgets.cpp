@@ -1,0 +1,149 @@
+// Row, tooltips, and the plain widgets: button, checkbox, text input, recorded regions.
+#include "app/gui/controls/widgets.h"
+
+#include <imgui.h>
+// After imgui.h: 1.86 does not include it itself.
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/gui/controls/row.h"
+
+namespace app::controls {
+namespace {
+
+bool inside_clip_rect(ImVec2 min, ImVec2 max) {
+  const ImDrawList& list = *ImGui::GetWindowDrawList();
+  const ImVec2 low = list.GetClipRectMin();
+  const ImVec2 high = list.GetClipRectMax();
+  // One pixel of tolerance: frames are allowed to end on the region's edge.
+  return min.x >= low.x - 1 && min.y >= low.y - 1 && max.x <= high.x + 1 && max.y <= high.y + 1;
+}
+
+void draw_warn_mark(const PanelContext& context, const std::string& reason) {
+  ImGui::SameLine(0, context.theme.px(kGapSmall));
+  const float side = context.theme.px(14);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float top = at.y + (context.theme.px(kRowHeight) - side) / 2;
+  ImGui::Dummy({side, context.theme.px(kRowHeight)});
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const ImU32 color = context.theme.colors.warn;
+  list.AddTriangleFilled({at.x + side / 2, top}, {at.x + side, top + side}, {at.x, top + side},
+                         color);
+  list.AddRectFilled({at.x + side * 0.45F, top + side * 0.35F},
+                     {at.x + side * 0.55F, top + side * 0.70F}, context.theme.colors.panel);
+  list.AddRectFilled({at.x + side * 0.45F, top + side * 0.78F},
+                     {at.x + side * 0.55F, top + side * 0.90F}, context.theme.colors.panel);
+  if (ImGui::IsItemHovered()) tooltip(context, reason);
+}
+
+}  // namespace
+
+bool has_text(const char* label) {
+  return label != nullptr && label[0] != '\0' && !(label[0] == '#' && label[1] == '#');
+}
+
+void tooltip(const PanelContext& context, const std::string& text) {
+  if (text.empty()) return;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding,
+                      {context.theme.px(kGap), context.theme.px(kGap)});
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(context.theme.px(340));
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+  ImGui::PopStyleVar();
+}
+
+void record_item(const PanelContext& context, ControlEntry entry) {
+  entry.min = ImGui::GetItemRectMin();
+  entry.max = ImGui::GetItemRectMax();
+  entry.visible = inside_clip_rect(entry.min, entry.max);
+  context.controls.add(std::move(entry));
+}
+
+Row::Row(const PanelContext& context, const char* id, const char* label, const char* kind,
+         const Options& options, bool label_column)
+    : context_(context),
+      id_(id),
+      label_(label),
+      kind_(kind),
+      options_(options),
+      item_id_(std::string("##") + id) {
+  const float row = ImGui::GetContentRegionAvail().x;
+  const float mark = options.hazardous ? context.theme.px(14 + kGapSmall) : 0.0F;
+  const float start = ImGui::GetCursorPosX();
+  float taken = 0;
+  if (label_column && has_text(label)) {
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
+    ImGui::TextUnformatted(label);
+    ImGui::PopStyleColor();
+    if (options.width > 0) {
+      ImGui::SameLine();
+    } else {
+      taken = row * kLabelShare;
+      ImGui::SameLine();
+      ImGui::SetCursorPosX(start + taken);
+    }
+  }
+  width_ = options.width > 0 ? options.width
+                             : std::max((row - taken - mark) * options.share, context.theme.px(24));
+  ImGui::BeginDisabled(!options.enabled);
+}
+
+Row::~Row() {
+  ImGui::EndDisabled();
+  record_item(context_, {.id = id_,
+                         .label = has_text(label_) ? label_ : id_,
+                         .kind = kind_,
+                         .value = std::move(value_),
+                         .enabled = options_.enabled,
+                         .reason = options_.enabled && !options_.hazardous ? "" : options_.reason});
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
+    tooltip(context_,
+            !options_.enabled && !options_.reason.empty() ? options_.reason : options_.tooltip);
+  }
+  if (options_.hazardous) draw_warn_mark(context_, options_.reason);
+}
+
+bool button(const PanelContext& context, const char* id, const char* label,
+            const Options& options) {
+  Row row(context, id, label, "button", options, false);
+  const float width = options.width == 0 ? 0 : row.width();
+  return ImGui::Button((std::string(label) + "##" + id).c_str(),
+                       {width, context.theme.px(kRowHeight)});
+}
+
+bool checkbox(const PanelContext& context, const char* id, const char* label, bool& value,
+              const Options& options) {
+  Row row(context, id, label, "checkbox", options, false);
+  const bool changed = ImGui::Checkbox((std::string(label) + "##" + id).c_str(), &value);
+  row.set_value(value ? "true" : "false");
+  return changed;
+}
+
+bool input_text(const PanelContext& context, const char* id, const char* label, std::string& value,
+                const Options& options) {
+  Row row(context, id, label, "input", options, true);
+  ImGui::SetNextItemWidth(row.width());
+  const bool changed = ImGui::InputText(row.item_id().c_str(), &value);
+  row.set_value(value);
+  return changed;
+}
+
+void record(const PanelContext& context, const char* id, const char* label, const char* kind,
+            const std::string& value, ImVec2 min, ImVec2 max) {
+  context.controls.add({.id = id,
+                        .label = label,
+                        .kind = kind,
+                        .value = value,
+                        .min = min,
+                        .max = max,
+                        .enabled = true,
+                        .reason = {},
+                        .visible = inside_clip_rect(min, max)});
+}
+
+}  // namespace app::controls

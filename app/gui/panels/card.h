@@ -1,0 +1,77 @@
+// What every panel of a workspace is made of: a card with a title, the question it answers, a menu
+// (copy, how it is measured), headline figures, and the empty state that says what to do.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/format.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+struct CardSpec {
+  const char* id = "";  // "performance.timeline"; the menu is "<id>.menu"
+  const char* title = "";
+  const char* question = "";          // tooltip of the title
+  std::string note{};                   // dimmed, after the title: method, n
+  std::string measured{};               // "How is this measured"
+  std::function<std::string()> text{};  // null = nothing to copy
+  std::function<std::string()> csv{};
+  float header_widgets = 0.0F;  // pixels kept free left of the menu
+};
+
+class Card {
+ public:
+  Card(const PanelContext& context, const CardSpec& spec, ImVec2 size);
+  ~Card();
+  Card(const Card&) = delete;
+  Card& operator=(const Card&) = delete;
+
+  /// What is left for content below the cursor.
+  ImVec2 room() const { return ImGui::GetContentRegionAvail(); }
+  /// Moves the cursor to the room kept by header_widgets, and back to the content.
+  void begin_header_widgets();
+  void end_header_widgets();
+
+ private:
+  void draw_header(const CardSpec& spec);
+  void draw_menu(const CardSpec& spec);
+
+  const PanelContext& context_;
+  ImVec2 header_widgets_at_;
+  ImVec2 content_at_;
+};
+
+struct Figure {
+  const char* id = "";
+  std::string label{};
+  plot::Quantity value{};
+  std::string note{};  // dimmed, after the unit: "n 100"
+  std::string tooltip{};
+  ImU32 color = 0;  // of the figure; 0 = text
+};
+
+/// A row of figures, the first one in the headline font. Figures that do not fit are left out from
+/// the right, never cut. Returns the height used.
+float headline_height(const Theme& theme);
+void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width);
+
+/// Centred title, sentence and button; true when the button was pressed.
+bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
+                const std::string& sentence, const char* button_id, const char* button_label);
+
+/// The one empty state of a workspace without a run: what is going on and the button that helps.
+void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);
+
+/// Dims the area of a result that no longer answers the rail, once it has been so for 120 ms.
+class StaleVeil {
+ public:
+  void draw(const PanelContext& context, ImVec2 min, ImVec2 max);
+
+ private:
+  double since_ = -1.0;
+};
+
+}  // namespace app

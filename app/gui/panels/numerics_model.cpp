@@ -1,0 +1,119 @@
+// Derivations of the Numerics workspace.
+#include "app/gui/panels/numerics_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/plot/format.h"
+
+namespace app {
+namespace {
+
+const std::vector<plot::Column> kColumns = {
+    {"expert", 40, true, "Number of the expert"},
+    {"rows", 0, true, "Tokens routed to it"},
+    {"SNR Y dB", 62, true, "Product against the product of the unquantized operands"},
+    {"SNR X dB", 62, true, "Dequantized X against X"},
+    {"max error", 68, true, "Largest absolute error of an element of Y"},
+    {"satur.", 54, true, "Elements of X above the format's largest value"},
+    {"underfl.", 58, true, "Elements of X that were not zero and became zero"}};
+
+}  // namespace
+
+const std::vector<plot::Column>& expert_error_columns() { return kColumns; }
+
+std::string recipe_text(const engine::Recipe& recipe) {
+  std::string text;
+  switch (recipe.scaling) {
+    case engine::Scaling::None:
+      return "BF16, not quantized";
+    case engine::Scaling::PerTensorCurrent:
+      text = "FP8 per-tensor, current scaling";
+      break;
+    case engine::Scaling::Block:
+      text = "FP8 block, 1x128 and 128x128";
+      break;
+  }
+  text += recipe.activation_format == engine::Fp8Format::E4m3 ? ", X in E4M3" : ", X in E5M2";
+  text += recipe.pow2_scales ? ", pow-2 scales" : ", FP32 scales";
+  if (recipe.amax_epsilon > 0.0F) {
+    text += ", epsilon " + plot::number_text(static_cast<double>(recipe.amax_epsilon));
+  }
+  return text;
+}
+
+const engine::OperandStatistics& NumericsModel::statistics() const {
+  return operand_ == Operand::Activations ? run_->result.activations : run_->result.weights;
+}
+
+void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, const Theme& theme) {
+  run_ = std::move(run);
+  run_generation_ = generation;
+  operand_ = operand;
+  ++generation_;
+  quantized_ = run_->result.effective.recipe.scaling != engine::Scaling::None;
+  const engine::OperandStatistics& statistics = this->statistics();
+  before_ = plot::magnitude_bins(statistics.before);
+  after_ = plot::magnitude_bins(statistics.after);
+  scale_ = plot::magnitude_bins(statistics.scale);
+  amax_ = plot::magnitude_bins(statistics.amax);
+  const engine::ScaleMap& map = statistics.scale_map;
+  map_ = {.rows = map.rows, .columns = map.columns, .values = map.maximum};
+  if (map_.values.size() !=
+      static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns)) {
+    map_ = {};
+  }
+  map_colors_ = plot::value_range(map_.values);
+  if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
+  separators_.clear();
+  // The first and the last edge are the frame of the plot.
+  for (std::size_t i = 1; i + 1 < map.expert_first_row.size(); ++i) {
+    const std::int64_t row = map.expert_first_row[i];
+    if (row != map.expert_first_row[i - 1]) separators_.push_back(static_cast<double>(row));
+  }
+  derive_experts(theme);
+}
+
+int NumericsModel::expert_at(double source_row) const {
+  const std::vector<std::int64_t>& first = statistics().scale_map.expert_first_row;
+  const auto row = static_cast<std::int64_t>(source_row);
+  // The last expert that starts at or before the row: empty ones share their start with the next.
+  const auto after = std::ranges::upper_bound(first, row);
+  const auto index = static_cast<std::ptrdiff_t>(after - first.begin()) - 1;
+  const auto experts = static_cast<std::ptrdiff_t>(first.size()) - 1;
+  return index >= 0 && index < experts ? static_cast<int>(index) : -1;
+}
+
+void NumericsModel::derive_experts(const Theme& theme) {
+  snr_bars_.clear();
+  expert_rows_.clear();
+  const auto decibel = [](double value) { return plot::Cell{plot::decibel_text(value), value, 0}; };
+  const auto count = [&theme](std::uint64_t value) {
+    return plot::Cell{plot::count_text(value), static_cast<double>(value),
+                      value > 0 ? theme.colors.warn : theme.colors.dim_text};
+  };
+  for (std::size_t i = 0; i < run_->result.experts.size(); ++i) {
+    const engine::ExpertResult& expert = run_->result.experts[i];
+    snr_bars_.push_back({.value = expert.snr_db,
+                         .companion = static_cast<double>(expert.rows),
+                         .color = theme.colors.accent,
+                         .outside = std::isinf(expert.snr_db) && expert.snr_db > 0.0});
+    expert_rows_.push_back(
+        {.cells = {{std::to_string(i), static_cast<double>(i), 0},
+                   {plot::count_text(static_cast<std::uint64_t>(expert.rows)),
+                    static_cast<double>(expert.rows), expert.rows == 0 ? theme.colors.dim_text : 0},
+                   decibel(expert.rows == 0 ? std::nan("") : expert.snr_db),
+                   decibel(expert.rows == 0 ? std::nan("") : expert.x_snr_db),
+                   {plot::number_text(expert.max_abs_error), expert.max_abs_error, 0},
+                   count(expert.saturated),
+                   count(expert.underflowed)},
+         .chip = 0,
+         .tooltip = ""});
+    if (expert.rows == 0) snr_bars_.back().value = std::nan("");
+    if (expert.rows == 0) snr_bars_.back().outside = false;
+  }
+}
+
+}  // namespace app

@@ -1,0 +1,64 @@
+// What the Numerics workspace derives from a run: bins, the scale map, bars and rows, made once a
+// run and operand.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/bar_plot.h"
+#include "app/gui/plot/bins.h"
+#include "app/gui/plot/grid_fold.h"
+#include "app/gui/plot/sorted_table.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+enum class Operand { Activations, Weights };
+
+class NumericsModel {
+ public:
+  using Run = std::shared_ptr<const profiling::RecordedRun>;
+  void set(Run run, std::uint64_t generation, Operand operand, const Theme& theme);
+
+  const profiling::RecordedRun& run() const { return *run_; }
+  const engine::OperandStatistics& statistics() const;
+  std::uint64_t run_generation() const { return run_generation_; }
+  /// Names the content: changes with the run and the operand.
+  std::uint64_t generation() const { return generation_; }
+  Operand operand() const { return operand_; }
+  bool quantized() const { return quantized_; }
+
+  const plot::Bins& before() const { return before_; }
+  const plot::Bins& after() const { return after_; }
+  const plot::Bins& scale() const { return scale_; }
+  const plot::Bins& amax() const { return amax_; }
+  const plot::Grid& map() const { return map_; }
+  plot::Range map_colors() const { return map_colors_; }
+  const std::vector<double>& separators() const { return separators_; }
+  /// Expert that owns a row of scales, or -1.
+  int expert_at(double source_row) const;
+  const std::vector<plot::Bar>& snr_bars() const { return snr_bars_; }
+  const std::vector<plot::TableRow>& expert_rows() const { return expert_rows_; }
+
+ private:
+  void derive_experts(const Theme& theme);
+
+  Run run_;
+  std::uint64_t run_generation_ = 0;
+  std::uint64_t generation_ = 0;
+  Operand operand_ = Operand::Activations;
+  bool quantized_ = false;
+  plot::Bins before_, after_, scale_, amax_;
+  plot::Grid map_;
+  plot::Range map_colors_;
+  std::vector<double> separators_;
+  std::vector<plot::Bar> snr_bars_;
+  std::vector<plot::TableRow> expert_rows_;
+};
+
+const std::vector<plot::Column>& expert_error_columns();
+/// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
+std::string recipe_text(const engine::Recipe& recipe);
+
+}  // namespace app

@@ -1,0 +1,33 @@
+// One bar per expert or item: a value with whiskers and, on a second scale, a tick for a companion
+// quantity (tokens).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/plot_frame.h"
+
+namespace app::plot {
+
+struct Bar {
+  double value = 0.0;  // NaN = nothing measured: hatched
+  double low = 0.0;    // whisker; low == high draws none
+  double high = 0.0;
+  double companion = 0.0;
+  ImU32 color = 0;
+  bool outside = false;  // larger than any scale (an exact match's SNR): full height, open top
+};
+
+struct BarSpec {
+  const char* id = "";
+  ImVec2 size{};
+  Axis y{};  // limits are computed when empty
+  std::string x_label{};
+  std::string companion_label{};  // empty = no companion ticks
+};
+
+/// Returns the index under the mouse or -1; the caller writes the read-out.
+int draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
+              PlotView& view);
+
+}  // namespace app::plot

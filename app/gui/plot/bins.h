@@ -1,0 +1,39 @@
+// Histogram bins ready to draw: edges on the axis, counts, and the counts that have no place on a
+// logarithmic axis (zeros, infinities, NaN) apart. No ImGui calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "app/gui/plot/range.h"
+#include "engine/model/run_result.h"
+
+namespace app::plot {
+
+struct Bins {
+  std::vector<double> edges;   // ascending, one more than counts
+  std::vector<double> counts;  // per bin
+  std::uint64_t zeros = 0;
+  std::uint64_t infinities = 0;
+  std::uint64_t nans = 0;
+
+  Range range() const;  // of the bins that hold something; empty when none does
+  double total() const;
+  /// Counts per unit of the axis: what is drawn, so that bins of unequal width compare by area.
+  double density(std::size_t bin) const;
+  /// Highest density of the bins that touch the view.
+  double peak(Range view) const;
+  /// Index of the bin at `value`, or -1.
+  int find(double value) const;
+};
+
+/// log2 of the lower edge of a magnitude bin (FP32 bits >> 21: four bins a power of two, even in
+/// the mantissa).
+double magnitude_edge_log2(int bin);
+Bins magnitude_bins(const engine::MagnitudeHistogram& histogram);
+/// Linear bins over finite samples; the number of bins follows the square root of their count.
+Bins linear_bins(std::span<const double> samples);
+
+}  // namespace app::plot

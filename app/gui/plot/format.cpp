@@ -1,0 +1,128 @@
+// Figures and units.
+#include "app/gui/plot/format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace app::plot {
+namespace {
+
+/// Four significant digits without an exponent for values in [0.001, 10000).
+std::string four_digits(double value) {
+  const double size = std::abs(value);
+  if (size == 0.0) return "0";
+  if (size >= 999.95) return fmt::format("{:.0f}", value);
+  if (size >= 99.995) return fmt::format("{:.1f}", value);
+  if (size >= 9.9995) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.3f}", value);
+}
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+}  // namespace
+
+TimeUnit time_unit(double nanoseconds) {
+  const double size = std::abs(nanoseconds);
+  if (size >= 1e9) return {1e9, "s"};
+  if (size >= 1e6) return {1e6, "ms"};
+  if (size >= 1e3) return {1e3, "\u00b5s"};
+  return {1.0, "ns"};
+}
+
+Quantity duration(double nanoseconds) {
+  if (std::isnan(nanoseconds)) return {"n/a", ""};
+  const TimeUnit unit = time_unit(nanoseconds);
+  const double value = nanoseconds / unit.nanoseconds;
+  const bool whole_ns = unit.nanoseconds == 1.0 && value == std::floor(value);
+  return {whole_ns ? fmt::format("{:.0f}", value) : four_digits(value), unit.name};
+}
+
+std::string duration_text(double nanoseconds) { return duration(nanoseconds).text(); }
+
+Quantity flop_rate(double flop_per_second) {
+  if (!std::isfinite(flop_per_second)) return {"n/a", ""};
+  if (flop_per_second >= 1e12) return {four_digits(flop_per_second / 1e12), "TFLOP/s"};
+  if (flop_per_second >= 1e9) return {four_digits(flop_per_second / 1e9), "GFLOP/s"};
+  return {four_digits(flop_per_second / 1e6), "MFLOP/s"};
+}
+
+std::string number_text(double value) {
+  if (std::isnan(value)) return "n/a";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const double size = std::abs(value);
+  if (size != 0.0 && (size < 1e-3 || size >= 1e5)) return fmt::format("{:.2e}", value);
+  return four_digits(value);
+}
+
+std::string si_text(double value) {
+  static constexpr std::array<std::pair<double, const char*>, 4> kPrefixes = {
+      {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  for (const auto& [size, prefix] : kPrefixes) {
+    if (std::abs(value) >= size) return fmt::format("{:.3g}{}", value / size, prefix);
+  }
+  return fmt::format("{:.3g}", value);
+}
+
+std::string count_text(std::uint64_t value) {
+  const std::string digits = std::to_string(value);
+  std::string result;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) result += ' ';
+    result += digits[i];
+  }
+  return result;
+}
+
+std::string decibel_text(double decibel) {
+  if (std::isnan(decibel)) return "n/a";
+  if (std::isinf(decibel)) return decibel > 0 ? "exact" : "-inf";
+  return fmt::format("{:.1f}", decibel);
+}
+
+std::string log2_text(double exponent) {
+  if (std::isnan(exponent)) return "n/a";
+  if (exponent == std::floor(exponent)) {
+    return fmt::format("2^{:.0f} ({})", exponent, number_text(std::exp2(exponent)));
+  }
+  return fmt::format("2^{:.2f} ({})", exponent, number_text(std::exp2(exponent)));
+}
+
+std::string share_text(double part, double whole) {
+  if (!(whole > 0.0)) return "n/a";
+  const double percent = 100.0 * part / whole;
+  if (part == 0.0) return "0 %";
+  if (percent < 0.01) return "< 0.01 %";
+  return fmt::format("{:.{}f} %", percent, percent < 10.0 ? 2 : 1);
+}
+
+std::string short_kernel_name(std::string_view name) {
+  // Template arguments and parameters go first: they may hold spaces, colons and brackets.
+  std::string flat;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i).starts_with("(anonymous namespace)")) {
+      i += std::string_view("(anonymous namespace)").size() - 1;
+      continue;
+    }
+    const char c = name[i];
+    if (c == '<') ++depth;
+    if (depth == 0 && c == '(') break;
+    if (depth == 0) flat += c;
+    if (c == '>' && depth > 0) --depth;
+  }
+  while (!flat.empty() && flat.back() == ' ') flat.pop_back();
+  // Only a name that looks like a C++ one is cut at its last scope or blank.
+  const std::size_t scope = flat.rfind("::");
+  if (scope != std::string::npos) {
+    flat = flat.substr(scope + 2);
+  } else if (flat.starts_with("void ")) {
+    flat = flat.substr(5);
+  }
+  return flat.empty() || !is_word(flat.front()) ? std::string(name) : flat;
+}
+
+}  // namespace app::plot

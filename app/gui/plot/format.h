@@ -1,0 +1,45 @@
+// Numbers as people read them: a figure of about four digits and its unit, never one without the
+// other. No ImGui calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace app::plot {
+
+struct TimeUnit {
+  double nanoseconds = 1.0;
+  const char* name = "ns";
+};
+/// The unit in which a time of this size has one to three digits before the point.
+TimeUnit time_unit(double nanoseconds);
+
+/// Figure and unit apart, so that the unit can be dimmed. NaN gives "n/a" and no unit.
+struct Quantity {
+  std::string figure;
+  std::string unit;
+  std::string text() const { return unit.empty() ? figure : figure + " " + unit; }
+};
+
+Quantity duration(double nanoseconds);
+std::string duration_text(double nanoseconds);
+/// Rate in FLOP/s with the prefix that fits.
+Quantity flop_rate(double flop_per_second);
+/// Four significant digits; infinities as words.
+std::string number_text(double value);
+/// 1234567 -> "1.23M".
+std::string si_text(double value);
+/// 1234567 -> "1 234 567".
+std::string count_text(std::uint64_t value);
+/// "41.2", "exact" for +inf (nothing was lost), "n/a" for NaN. Without the unit.
+std::string decibel_text(double decibel);
+/// "2^-7.42 (0.00583)".
+std::string log2_text(double exponent);
+/// "0.13 %"; "0 %" only for none at all, "< 0.01 %" for a trace.
+std::string share_text(double part, double whole);
+
+/// The name of a kernel without return type, namespaces, template arguments and parameters.
+std::string short_kernel_name(std::string_view name);
+
+}  // namespace app::plot

@@ -1,0 +1,30 @@
+// Folds a matrix of values to the size a texture may have, keeping the largest value of each cell
+// (an average would hide the slow replay), and finds the range its colours span. No ImGui calls.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "app/gui/plot/range.h"
+
+namespace app::plot {
+
+struct Grid {
+  int rows = 0;
+  int columns = 0;
+  std::vector<float> values;  // [rows, columns]; NaN = missing
+
+  float at(int row, int column) const {
+    return values[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +
+                  static_cast<std::size_t>(column)];
+  }
+};
+
+/// At most `most` rows and columns. A cell is missing only when all it stands for are.
+Grid folded(const Grid& grid, int most);
+/// Smallest and largest finite value; empty when there is none.
+Range value_range(std::span<const float> values);
+/// Quantile range that a single outlier cannot stretch, of the finite values.
+Range robust_range(std::span<const float> values, double low_quantile, double high_quantile);
+
+}  // namespace app::plot

@@ -1,0 +1,52 @@
+// A matrix as a texture: uploaded when the data changes, never drawn cell by cell. Missing cells
+// are hatched; the legend carries the unit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/grid_fold.h"
+#include "app/gui/plot/plot_frame.h"
+#include "app/gui/plot/texture.h"
+
+namespace app::plot {
+
+struct HeatmapState {
+  PlotView view;
+  Texture texture;
+  std::uint64_t uploaded = 0;  // generation of what the texture holds
+  ThemeKind uploaded_theme = ThemeKind::Dark;
+};
+
+struct HeatmapSpec {
+  const char* id = "";
+  ImVec2 size{};
+  std::string x_label{};
+  std::string y_label{};
+  double x_offset = 0.0;                // of the first column's centre on the axis
+  std::vector<double> separators{};       // in rows: drawn across
+  std::vector<std::string> row_labels{};  // one a row; empty = row ticks
+  std::vector<ImU32> row_colors{};        // chip before the row's label
+  std::vector<std::string> row_margin{};  // text right of each row
+  std::string margin_title{};
+  double source_rows = 0.0;  // axis in source units; 0 = cells
+  double source_columns = 0.0;
+  Range colors{};                          // values at both ends of the scale
+  std::string legend{};                    // what the values are, with their unit
+  std::vector<std::string> legend_ends{};  // text of both ends
+};
+
+struct HeatmapHover {
+  bool inside = false;
+  int row = 0;     // cell
+  int column = 0;  // cell
+  double source_row = 0.0;
+  double source_column = 0.0;
+};
+
+/// `generation` names the content of `grid`; a texture is made when it changes.
+HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, const Grid& grid,
+                          std::uint64_t generation, HeatmapState& state);
+
+}  // namespace app::plot

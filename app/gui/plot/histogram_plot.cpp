@@ -1,0 +1,186 @@
+// Histogram drawing and read-out.
+#include "app/gui/plot/histogram_plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app::plot {
+namespace {
+
+struct EndBin {
+  const char* label;
+  std::uint64_t Bins::* count;
+  bool left;
+};
+constexpr EndBin kEndBins[] = {
+    {"0", &Bins::zeros, true}, {"inf", &Bins::infinities, false}, {"NaN", &Bins::nans, false}};
+
+double height_of(double density, bool log_y) {
+  if (!log_y) return density;
+  return density >= 1.0 ? std::log10(density) : 0.0;
+}
+
+double tall(const Bins& bins, std::size_t bin, bool per_bin) {
+  return per_bin ? bins.counts[bin] : bins.density(bin);
+}
+
+double peak_of(const Bins& bins, Range view, bool per_bin) {
+  if (!per_bin) return bins.peak(view);
+  double highest = 0.0;
+  for (const double count : bins.counts) highest = std::max(highest, count);
+  return highest;
+}
+
+void draw_series(const PlotFrame& frame, const HistogramSeries& series, const HistogramSpec& spec) {
+  const Bins& bins = *series.bins;
+  ImDrawList* draw = frame.draw();
+  const float floor_y = frame.max().y;
+  float previous_top = floor_y;
+  for (std::size_t bin = 0; bin < bins.counts.size(); ++bin) {
+    if (bins.edges[bin + 1] < frame.x().view.min || bins.edges[bin] > frame.x().view.max) continue;
+    const float left = frame.x().to_pixel(bins.edges[bin]);
+    const float right = frame.x().to_pixel(bins.edges[bin + 1]);
+    float top = frame.y().to_pixel(height_of(tall(bins, bin, spec.per_bin), spec.log_y));
+    // Something there is always a visible pixel.
+    if (bins.counts[bin] > 0.0) top = std::min(top, floor_y - 1.0F);
+    if (bins.counts[bin] > 0.0 && series.filled) {
+      draw->AddRectFilled(ImVec2(left, top), ImVec2(right, floor_y), faded(series.color, 0.45F));
+    }
+    if (top != previous_top) {
+      draw->AddLine(ImVec2(left, previous_top), ImVec2(left, top), series.color);
+    }
+    if (bins.counts[bin] > 0.0) {
+      draw->AddLine(ImVec2(left, top), ImVec2(right, top), series.color, 1.0F);
+    }
+    previous_top = top;
+    if (bin + 1 == bins.counts.size() && top != floor_y) {
+      draw->AddLine(ImVec2(right, top), ImVec2(right, floor_y), series.color);
+    }
+  }
+}
+
+}  // namespace
+
+Range histogram_limits(const std::vector<const Bins*>& all, AxisKind kind) {
+  Range limits;
+  for (const Bins* bins : all) {
+    const Range range = bins->range();
+    if (range.empty()) continue;
+    limits = limits.empty()
+                 ? range
+                 : Range{std::min(limits.min, range.min), std::max(limits.max, range.max)};
+  }
+  if (limits.empty()) return limits;
+  if (kind == AxisKind::Log2) return {std::floor(limits.min) - 1.0, std::ceil(limits.max) + 1.0};
+  return padded(limits, 0.04);
+}
+
+void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
+                    const std::vector<HistogramSeries>& series, PlotView& view) {
+  const Theme& theme = context.theme;
+  const Range shown = view.held && !view.x.empty() ? clamped(view.x, spec.x.limits) : spec.x.limits;
+  double peak = 0.0;
+  std::vector<const EndBin*> ends;
+  for (const HistogramSeries& one : series) {
+    peak = std::max(peak, peak_of(*one.bins, shown, spec.per_bin));
+  }
+  for (const EndBin& end : kEndBins) {
+    const bool present = std::ranges::any_of(
+        series, [&end](const HistogramSeries& one) { return one.bins->*end.count > 0; });
+    if (spec.end_bins && present) ends.push_back(&end);
+  }
+
+  const float end_width = theme.px(28);
+  const auto on_left = std::ranges::count_if(ends, [](const EndBin* end) { return end->left; });
+  const auto on_right = static_cast<std::ptrdiff_t>(ends.size()) - on_left;
+  FrameSpec frame_spec{
+      .id = spec.id,
+      .size = spec.size,
+      .x = spec.x,
+      .y = {.kind = spec.log_y ? AxisKind::Log10Count : AxisKind::Integer,
+            .label = spec.y_label,
+            .limits = {0.0, std::max(height_of(peak, spec.log_y) * 1.08, 1.0)}},
+      .selectable = spec.selectable,
+      .min_span = spec.x.kind == AxisKind::Log2 ? 1.0 : spec.x.limits.span() * 1e-3,
+      .left_margin = theme.px(42) + static_cast<float>(on_left) * end_width,
+      .right_margin = theme.px(kGap) + static_cast<float>(on_right) * end_width};
+  float left_slot = ImGui::GetCursorScreenPos().x + theme.px(42);
+  bool in_plot = false;
+  ImVec2 top_left;
+  ImVec2 bottom_right;
+  {
+    PlotFrame frame(context, frame_spec, view);
+    for (const HistogramSeries& one : series) draw_series(frame, one, spec);
+    in_plot = frame.hovered();
+    top_left = frame.min();
+    bottom_right = frame.max();
+    if (in_plot) {
+      std::vector<ReadOutLine> lines;
+      std::string title;
+      for (const HistogramSeries& one : series) {
+        const int bin = one.bins->find(frame.hover_x());
+        const auto index = static_cast<std::size_t>(bin);
+        if (bin >= 0 && title.empty()) {
+          const double low = one.bins->edges[index];
+          const double high = one.bins->edges[index + 1];
+          title = spec.x.kind == AxisKind::Log2
+                      ? fmt::format("2^{:.2f} .. 2^{:.2f}   ({} .. {})", low, high,
+                                    number_text(std::exp2(low)), number_text(std::exp2(high)))
+                  : spec.x.kind == AxisKind::Nanoseconds
+                      ? fmt::format("{} .. {}", duration_text(low), duration_text(high))
+                      : fmt::format("{} .. {}", number_text(low), number_text(high));
+        }
+        const double count = bin >= 0 ? one.bins->counts[index] : 0.0;
+        lines.push_back({one.name,
+                         fmt::format("{}  {}", count_text(static_cast<std::uint64_t>(count)),
+                                     share_text(count, one.bins->total())),
+                         one.color});
+      }
+      frame.draw()->AddLine(ImVec2(frame.mouse().x, frame.min().y),
+                            ImVec2(frame.mouse().x, frame.max().y),
+                            faded(theme.colors.text, 0.35F));
+      read_out(context, title, lines);
+    }
+  }
+
+  // End bins share the height scale with counts per octave: a count is one bar of width 1.
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  float right_slot = bottom_right.x + theme.px(kGapSmall);
+  const AxisMap y{frame_spec.y.limits, static_cast<double>(bottom_right.y),
+                  static_cast<double>(top_left.y)};
+  for (const EndBin* end : ends) {
+    float& slot = end->left ? left_slot : right_slot;
+    const float bar = (end_width - theme.px(kGap)) / static_cast<float>(series.size());
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      const auto count = static_cast<double>(series[i].bins->*end->count);
+      if (count == 0.0) continue;
+      const float top =
+          std::clamp(y.to_pixel(height_of(count, spec.log_y)), top_left.y, bottom_right.y - 1.0F);
+      const float x = slot + bar * static_cast<float>(i);
+      draw->AddRectFilled(ImVec2(x, top), ImVec2(x + bar, bottom_right.y),
+                          faded(series[i].color, 0.75F));
+    }
+    draw_text_centered(
+        draw, theme.fonts.label,
+        ImVec2(slot + 0.5F * (end_width - theme.px(kGap)), bottom_right.y + theme.px(3)),
+        theme.colors.dim_text, end->label);
+    if (ImGui::IsMouseHoveringRect(
+            ImVec2(slot, top_left.y),
+            ImVec2(slot + end_width - theme.px(kGapSmall), bottom_right.y)) &&
+        ImGui::IsWindowHovered()) {
+      std::vector<ReadOutLine> lines;
+      for (const HistogramSeries& one : series) {
+        lines.push_back({one.name, count_text(one.bins->*end->count), one.color});
+      }
+      read_out(context, fmt::format("exactly {}", end->label), lines);
+    }
+    slot += end_width;
+  }
+}
+
+}  // namespace app::plot

@@ -1,0 +1,196 @@
+// Axes and mouse of the plots.
+#include "app/gui/plot/plot_frame.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app::plot {
+namespace {
+constexpr double kWheelStep = 0.82;      // part of the view that one notch keeps
+constexpr double kShiftWheelPan = 0.12;  // of the span a notch
+constexpr float kDragThreshold = 4.0F;
+}  // namespace
+
+PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view)
+    : context_(context), view_(view), draw_(ImGui::GetWindowDrawList()) {
+  lay_out(spec);
+  if (!view_.held || view_.x.empty()) view_.x = spec.x.limits;
+  view_.x = clamped(view_.x, spec.x.limits);
+  take_input(spec);
+  x_ = {view_.x, static_cast<double>(min_.x), static_cast<double>(max_.x)};
+  y_ = {spec.y.limits, static_cast<double>(max_.y), static_cast<double>(min_.y)};
+  draw_axes(spec);
+  draw_->PushClipRect(min_, max_, true);
+}
+
+PlotFrame::~PlotFrame() {
+  const Theme& theme = context_.theme;
+  std::optional<Range> shown = view_.selection;
+  if (view_.drag_start) shown = between(*view_.drag_start, hover_x());
+  if (shown) {
+    const float left = x_.to_pixel(shown->min);
+    const float right = x_.to_pixel(shown->max);
+    draw_->AddRectFilled(ImVec2(left, min_.y), ImVec2(right, max_.y),
+                         faded(theme.colors.accent, 0.14F));
+    for (const float edge : {left, right}) {
+      draw_->AddLine(ImVec2(edge, min_.y), ImVec2(edge, max_.y), theme.colors.accent);
+    }
+  }
+  draw_->PopClipRect();
+}
+
+void PlotFrame::lay_out(const FrameSpec& spec) {
+  const Theme& theme = context_.theme;
+  const float line = theme.fonts.label->FontSize;
+  outer_min_ = ImGui::GetCursorScreenPos();
+  outer_max_ = ImVec2(outer_min_.x + std::max(spec.size.x, theme.px(40)),
+                      outer_min_.y + std::max(spec.size.y, theme.px(40)));
+  float left = spec.left_margin;
+  if (left <= 0.0F) left = spec.y.ticks ? theme.px(42) : theme.px(kGapSmall);
+  const float right = spec.right_margin > 0.0F ? spec.right_margin : theme.px(kGap);
+  const float top = spec.y.label.empty() ? theme.px(kGapSmall) : line + theme.px(kGapSmall);
+  const float bottom = spec.x.ticks ? line + theme.px(6) : theme.px(2);
+  min_ = ImVec2(std::floor(outer_min_.x + left), std::floor(outer_min_.y + top));
+  max_ = ImVec2(std::floor(std::max(outer_max_.x - right, min_.x + 8.0F)),
+                std::floor(std::max(outer_max_.y - bottom, min_.y + 8.0F)));
+}
+
+void PlotFrame::take_input(const FrameSpec& spec) {
+  const ImGuiIO& io = ImGui::GetIO();
+  ImGui::SetCursorScreenPos(min_);
+  ImGui::InvisibleButton(spec.id, ImVec2(max_.x - min_.x, max_.y - min_.y),
+                         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  hovered_ = ImGui::IsItemHovered();
+  const bool active = ImGui::IsItemActive();
+  mouse_ = io.MousePos;
+  const AxisMap before{view_.x, static_cast<double>(min_.x), static_cast<double>(max_.x)};
+  const double at = before.to_value(static_cast<double>(mouse_.x));
+  const Range limits = spec.x.limits;
+  const auto hold = [&](Range next) {
+    view_.x = next;
+    view_.held = next != limits;
+  };
+
+  if (hovered_ && (io.MouseWheel != 0.0F || io.MouseWheelH != 0.0F)) {
+    if (io.KeyShift || io.MouseWheelH != 0.0F) {
+      const double notches = static_cast<double>(io.MouseWheel + io.MouseWheelH);
+      hold(panned(view_.x, -notches * kShiftWheelPan * view_.x.span(), limits));
+    } else {
+      const double factor = std::pow(kWheelStep, static_cast<double>(io.MouseWheel));
+      hold(zoomed(view_.x, at, factor, limits, spec.min_span));
+    }
+  }
+  const bool right_drag = ImGui::IsMouseDown(ImGuiMouseButton_Right);
+  if (active && !view_.drag_start && (right_drag || io.KeyShift) && io.MouseDelta.x != 0.0F) {
+    const double moved = static_cast<double>(io.MouseDelta.x) / before.pixels_per_unit();
+    hold(panned(view_.x, -moved, limits));
+  }
+  const bool double_clicked = hovered_ && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+  if (double_clicked || (hovered_ && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Home)))) {
+    hold(limits);
+    view_.drag_start.reset();
+  } else if (ImGui::IsItemActivated() && !right_drag && !io.KeyShift && spec.selectable) {
+    view_.drag_start = at;
+  }
+  if (view_.drag_start && !active) {
+    const float start_pixel = before.to_pixel(*view_.drag_start);
+    if (std::abs(mouse_.x - start_pixel) >= kDragThreshold) {
+      view_.selection = clamped(between(*view_.drag_start, at), limits);
+      selection_changed_ = true;
+    } else {
+      clicked_ = true;
+      selection_changed_ = view_.selection.has_value();
+      view_.selection.reset();
+    }
+    view_.drag_start.reset();
+  }
+  if (hovered_ && view_.selection && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) {
+    view_.selection.reset();
+    selection_changed_ = true;
+  }
+  // The item was the inner area; the layout continues below the whole plot.
+  ImGui::SetCursorScreenPos(outer_min_);
+  ImGui::Dummy(ImVec2(outer_max_.x - outer_min_.x, outer_max_.y - outer_min_.y));
+}
+
+void PlotFrame::draw_axes(const FrameSpec& spec) {
+  const Theme& theme = context_.theme;
+  const ImFont* font = theme.fonts.label;
+  const ImU32 grid = faded(theme.colors.line, 0.7F);
+  draw_->AddRectFilled(min_, max_, faded(theme.colors.window, 0.55F));
+  if (spec.y.ticks && !spec.y.limits.empty()) {
+    const int most = std::max(2, static_cast<int>((max_.y - min_.y) / theme.px(26)));
+    for (const Tick& tick : ticks(spec.y.kind, spec.y.limits, most)) {
+      const float pixel = std::floor(y_.to_pixel(tick.value));
+      draw_->AddLine(ImVec2(min_.x, pixel), ImVec2(max_.x, pixel), grid);
+      draw_text_right(draw_, font, ImVec2(min_.x - theme.px(5), pixel - 0.5F * font->FontSize),
+                      theme.colors.dim_text, tick.label);
+    }
+  }
+  if (!spec.y.label.empty()) {
+    draw_text(draw_, font, ImVec2(outer_min_.x, outer_min_.y), theme.colors.dim_text, spec.y.label);
+  }
+  if (spec.x.ticks && !view_.x.empty()) {
+    std::string title = spec.x.label;
+    if (spec.x.kind == AxisKind::Nanoseconds) {
+      const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
+      title += std::string(title.empty() ? "" : ", ") + time_unit(reach).name;
+    }
+    const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
+    const float title_start = max_.x - title_width;
+    const float baseline = max_.y + theme.px(3);
+    const int most = std::max(2, static_cast<int>((max_.x - min_.x) / theme.px(56)));
+    for (const Tick& tick : ticks(spec.x.kind, view_.x, most)) {
+      const float pixel = std::floor(x_.to_pixel(tick.value));
+      draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
+      const float half = 0.5F * text_size(font, tick.label).x;
+      if (pixel + half > title_start - theme.px(kGap) && title_width > 0.0F) continue;
+      draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
+    }
+    if (title_width > 0.0F) {
+      draw_text(draw_, font, ImVec2(title_start, baseline), theme.colors.dim_text, title);
+    }
+  }
+  draw_->AddRect(ImVec2(min_.x - 1, min_.y - 1), ImVec2(max_.x + 1, max_.y + 1), theme.colors.line);
+}
+
+void read_out(const PanelContext& context, const std::string& title,
+              const std::vector<ReadOutLine>& lines) {
+  const Theme& theme = context.theme;
+  float label_width = 0.0F;
+  for (const ReadOutLine& line : lines) {
+    label_width = std::max(label_width, text_size(theme.fonts.label, line.label).x);
+  }
+  ImGui::BeginTooltip();
+  if (!title.empty()) {
+    ImGui::PushTextWrapPos(theme.px(440));
+    ImGui::TextUnformatted(title.c_str());
+    ImGui::PopTextWrapPos();
+  }
+  const float chip = theme.px(8);
+  const float start = ImGui::GetCursorPosX();
+  for (const ReadOutLine& line : lines) {
+    if (line.color != 0) {
+      const ImVec2 at = ImGui::GetCursorScreenPos();
+      const float top = at.y + 0.5F * (theme.fonts.label->FontSize - chip);
+      ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + chip, top + chip),
+                                                line.color, theme.px(1));
+    }
+    ImGui::SetCursorPosX(start + chip + theme.px(kGapSmall));
+    ImGui::PushFont(theme.fonts.label);
+    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.dim_text);
+    ImGui::TextUnformatted(line.label.c_str());
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+    ImGui::SameLine(start + chip + theme.px(kGapSmall) + label_width + theme.px(kGapLarge));
+    ImGui::PushFont(theme.fonts.mono);
+    ImGui::TextUnformatted(line.value.c_str());
+    ImGui::PopFont();
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace app::plot

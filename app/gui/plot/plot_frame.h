@@ -1,0 +1,96 @@
+// The frame every plot shares: axes, grid, zoom, pan, range selection, fit and read-out, so that
+// the mouse means the same in every panel (wheel zooms at the cursor, right drag or Shift+drag
+// pans, left drag selects, double click or Home fits).
+#pragma once
+
+#include <imgui.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/range.h"
+#include "app/gui/plot/ticks.h"
+#include "app/gui/view.h"
+
+namespace app::plot {
+
+/// What a plot remembers between frames and across runs. `held` = a person zoomed: a newer run
+/// keeps the view.
+struct PlotView {
+  Range x;
+  bool held = false;
+  std::optional<Range> selection;
+  std::optional<double> drag_start;
+};
+
+struct Axis {
+  AxisKind kind = AxisKind::Number;
+  std::string label{};  // with its unit; empty = no title
+  Range limits{};
+  bool ticks = true;
+};
+
+struct FrameSpec {
+  const char* id = "";
+  ImVec2 size{};
+  Axis x{};
+  Axis y{};
+  bool selectable = true;
+  double min_span = 1e-6;     // of x
+  float left_margin = 0.0F;   // 0 = room for y labels
+  float right_margin = 0.0F;  // 0 = a small gap
+};
+
+struct ReadOutLine {
+  std::string label{};
+  std::string value{};
+  ImU32 color = 0;  // chip before the label; 0 = none
+};
+
+class PlotFrame {
+ public:
+  /// Lays out the axes, takes the input and opens the clip rectangle of the inner area.
+  PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view);
+  PlotFrame(const PlotFrame&) = delete;
+  PlotFrame& operator=(const PlotFrame&) = delete;
+  /// Draws the selection, closes the clip rectangle.
+  ~PlotFrame();
+
+  const AxisMap& x() const { return x_; }
+  const AxisMap& y() const { return y_; }
+  ImVec2 min() const { return min_; }
+  ImVec2 max() const { return max_; }
+  ImVec2 mouse() const { return mouse_; }
+  ImDrawList* draw() const { return draw_; }
+  bool hovered() const { return hovered_; }
+  bool clicked() const { return clicked_; }                      // without a drag
+  bool selection_changed() const { return selection_changed_; }  // ended or cleared in this frame
+  double hover_x() const { return x_.to_value(static_cast<double>(mouse_.x)); }
+  double hover_y() const { return y_.to_value(static_cast<double>(mouse_.y)); }
+
+ private:
+  void lay_out(const FrameSpec& spec);
+  void take_input(const FrameSpec& spec);
+  void draw_axes(const FrameSpec& spec);
+
+  const PanelContext& context_;
+  PlotView& view_;
+  ImDrawList* draw_;
+  AxisMap x_;
+  AxisMap y_;
+  ImVec2 min_;
+  ImVec2 max_;
+  ImVec2 outer_min_;
+  ImVec2 outer_max_;
+  ImVec2 mouse_;
+  bool hovered_ = false;
+  bool clicked_ = false;
+  bool selection_changed_ = false;
+};
+
+/// A tooltip of labelled values with the units right-aligned.
+void read_out(const PanelContext& context, const std::string& title,
+              const std::vector<ReadOutLine>& lines);
+
+}  // namespace app::plot

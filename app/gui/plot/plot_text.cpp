@@ -1,0 +1,62 @@
+// Text and small marks on ImDrawList.
+#include "app/gui/plot/plot_text.h"
+
+#include <algorithm>
+#include <cfloat>
+
+namespace app::plot {
+
+ImVec2 text_size(const ImFont* font, std::string_view text) {
+  return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.data(), text.data() + text.size());
+}
+
+void draw_text(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color,
+               std::string_view text) {
+  // Whole pixels keep the glyphs sharp.
+  const ImVec2 pixel(static_cast<float>(static_cast<int>(at.x)),
+                     static_cast<float>(static_cast<int>(at.y)));
+  draw->AddText(font, font->FontSize, pixel, color, text.data(), text.data() + text.size());
+}
+
+void draw_text_right(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color,
+                     std::string_view text) {
+  draw_text(draw, font, ImVec2(at.x - text_size(font, text).x, at.y), color, text);
+}
+
+void draw_text_centered(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color,
+                        std::string_view text) {
+  draw_text(draw, font, ImVec2(at.x - 0.5F * text_size(font, text).x, at.y), color, text);
+}
+
+std::string fitted(const ImFont* font, std::string_view text, float width) {
+  if (text_size(font, text).x <= width) return std::string(text);
+  std::size_t low = 0;
+  std::size_t high = text.size();
+  while (low < high) {
+    const std::size_t middle = (low + high + 1) / 2;
+    const std::string candidate = std::string(text.substr(0, middle)) + "...";
+    if (text_size(font, candidate).x <= width) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low == 0 ? std::string() : std::string(text.substr(0, low)) + "...";
+}
+
+ImU32 faded(ImU32 color, float alpha) {
+  ImVec4 parts = ImGui::ColorConvertU32ToFloat4(color);
+  parts.w *= alpha;
+  return ImGui::ColorConvertFloat4ToU32(parts);
+}
+
+void draw_hatch(ImDrawList* draw, ImVec2 min, ImVec2 max, ImU32 color, float step) {
+  draw->PushClipRect(min, max, true);
+  const float height = max.y - min.y;
+  for (float x = min.x - height; x < max.x; x += step) {
+    draw->AddLine(ImVec2(x, max.y), ImVec2(x + height, min.y), color);
+  }
+  draw->PopClipRect();
+}
+
+}  // namespace app::plot

@@ -1,0 +1,85 @@
+// Duration series.
+#include "app/gui/plot/series_plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app::plot {
+namespace {
+
+Range visible_values(std::span<const double> values, std::size_t first, std::size_t last) {
+  Range range{values[first], values[first]};
+  for (std::size_t i = first; i < last; ++i) {
+    range = {std::min(range.min, values[i]), std::max(range.max, values[i])};
+  }
+  return range;
+}
+
+}  // namespace
+
+int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
+                         std::span<const double> values, PlotView& view) {
+  if (values.empty()) return -1;
+  const Theme& theme = context.theme;
+  const double count = static_cast<double>(values.size());
+  const Range limits{spec.x_offset - 0.5, spec.x_offset + count - 0.5};
+  const Range shown = view.held && !view.x.empty() ? clamped(view.x, limits) : limits;
+  const auto index_of = [&](double x) {
+    return static_cast<std::size_t>(std::clamp(x - spec.x_offset, 0.0, count - 1.0));
+  };
+  const std::size_t first = index_of(std::floor(shown.min));
+  const std::size_t last = index_of(std::ceil(shown.max)) + 1;
+  Range y = visible_values(values, first, last);
+  if (std::isfinite(spec.median)) y = {std::min(y.min, spec.median), std::max(y.max, spec.median)};
+  // From the data, not from zero: the question here is how much it varies. The labels say so.
+  y = y.empty() ? Range{y.min * 0.95, y.max * 1.05 + 1.0} : padded(y, 0.12);
+  y.min = std::max(0.0, y.min);
+  FrameSpec frame_spec{
+      .id = spec.id,
+      .size = spec.size,
+      .x = {.kind = AxisKind::Integer, .label = spec.x_label, .limits = limits},
+      .y = {.kind = AxisKind::Nanoseconds, .label = time_unit(y.max).name, .limits = y},
+      .selectable = false,
+      .min_span = std::min(5.0, count)};
+  PlotFrame frame(context, frame_spec, view);
+  ImDrawList* draw = frame.draw();
+  const double pixels_per_point = frame.x().pixels_per_unit();
+  if (pixels_per_point >= 1.0) {
+    ImVec2 previous;
+    for (std::size_t i = first; i < last; ++i) {
+      const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(i)),
+                      frame.y().to_pixel(values[i]));
+      if (i > first) draw->AddLine(previous, at, faded(spec.color, 0.6F));
+      if (pixels_per_point >= 5.0) draw->AddCircleFilled(at, theme.px(2.2F), spec.color, 8);
+      previous = at;
+    }
+  } else {
+    const auto stride = static_cast<std::size_t>(std::ceil(1.0 / pixels_per_point));
+    for (std::size_t i = first; i < last; i += stride) {
+      const Range fold = visible_values(values, i, std::min(i + stride, last));
+      const float x = frame.x().to_pixel(spec.x_offset + static_cast<double>(i));
+      draw->AddLine(ImVec2(x, frame.y().to_pixel(fold.min)),
+                    ImVec2(x, frame.y().to_pixel(fold.max) - 1.0F), spec.color);
+    }
+  }
+  if (std::isfinite(spec.median)) {
+    const float at = frame.y().to_pixel(spec.median);
+    draw->AddLine(ImVec2(frame.min().x, at), ImVec2(frame.max().x, at),
+                  faded(theme.colors.text, 0.7F));
+    draw_text_right(
+        draw, theme.fonts.label,
+        ImVec2(frame.max().x - theme.px(kGapSmall), at - theme.fonts.label->FontSize - theme.px(1)),
+        theme.colors.text, "median " + duration_text(spec.median));
+  }
+  if (!frame.hovered()) return -1;
+  const std::size_t index = index_of(std::round(frame.hover_x()));
+  const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(index)),
+                  frame.y().to_pixel(values[index]));
+  draw->AddCircle(at, theme.px(4), theme.colors.text, 12);
+  return static_cast<int>(index);
+}
+
+}  // namespace app::plot

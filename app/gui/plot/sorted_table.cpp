@@ -1,0 +1,187 @@
+// Table drawing on ImGui's tables with a clipper.
+#include "app/gui/plot/sorted_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app::plot {
+namespace {
+
+void sort_rows(const std::vector<Column>& columns, const std::vector<TableRow>& rows,
+               TableState& state) {
+  state.order.resize(rows.size());
+  std::iota(state.order.begin(), state.order.end(), 0);
+  if (state.column < 0 || static_cast<std::size_t>(state.column) >= columns.size()) return;
+  const auto column = static_cast<std::size_t>(state.column);
+  const bool numeric = columns[column].numeric;
+  const auto less = [&](int a, int b) {
+    const Cell& left = rows[static_cast<std::size_t>(a)].cells[column];
+    const Cell& right = rows[static_cast<std::size_t>(b)].cells[column];
+    if (!numeric) return state.descending ? right.text < left.text : left.text < right.text;
+    // NaN goes last in both directions.
+    if (std::isnan(left.key) || std::isnan(right.key)) {
+      return !std::isnan(left.key) && std::isnan(right.key);
+    }
+    return state.descending ? right.key < left.key : left.key < right.key;
+  };
+  std::ranges::stable_sort(state.order, less);
+}
+
+void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
+               const Cell& cell, bool first) {
+  const Theme& theme = context.theme;
+  const ImFont* font = column.numeric ? theme.fonts.mono : theme.fonts.body;
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  float width = ImGui::GetContentRegionAvail().x;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float middle = at.y + 0.5F * (ImGui::GetTextLineHeight() - font->FontSize);
+  const ImU32 color = cell.color != 0 ? cell.color : theme.colors.text;
+  if (first && row.chip != 0) {
+    const float side = theme.px(8);
+    const float top = at.y + 0.5F * (ImGui::GetTextLineHeight() - side);
+    draw->AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + side, top + side), row.chip, theme.px(1));
+    at.x += side + theme.px(6);
+    width -= side + theme.px(6);
+  }
+  const std::string text = fitted(font, cell.text, width);
+  if (column.numeric) {
+    draw_text_right(draw, font, ImVec2(at.x + width, middle), color, text);
+  } else {
+    draw_text(draw, font, ImVec2(at.x, middle), color, text);
+  }
+}
+
+}  // namespace
+
+bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,
+                const std::vector<TableRow>& rows, std::uint64_t generation, ImVec2 size,
+                TableState& state) {
+  const Theme& theme = context.theme;
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
+                                ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoBordersInBody |
+                                ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate;
+  bool changed = false;
+  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(theme.px(5), theme.px(2)));
+  if (ImGui::BeginTable(id, static_cast<int>(columns.size()), flags, size)) {
+    ImGui::TableSetupScrollFreeze(0, 1);
+    for (const Column& column : columns) {
+      const bool stretch = column.width <= 0.0F;
+      ImGui::TableSetupColumn(
+          column.title,
+          (stretch ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed) |
+              (column.numeric ? ImGuiTableColumnFlags_PreferSortDescending : 0),
+          stretch ? 1.0F : theme.px(column.width));
+    }
+    ImGui::PushFont(theme.fonts.label);
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
+      const Column& column = columns[static_cast<std::size_t>(i)];
+      if (!ImGui::TableSetColumnIndex(i)) continue;
+      ImGui::PushID(i);
+      ImGui::TableHeader(column.title);
+      ImGui::PopID();
+      const ImVec2 low = ImGui::GetItemRectMin();
+      const ImVec2 high = ImGui::GetItemRectMax();
+      controls::record(context, fmt::format("{}.column.{}", id + 2, i).c_str(), column.title,
+                       "option", "", low, high);
+      if (column.tooltip[0] != '\0' && ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("%s", column.tooltip);
+      }
+    }
+    ImGui::PopFont();
+    ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+    if (specs != nullptr && specs->SpecsDirty) {
+      state.column = specs->SpecsCount > 0 ? specs->Specs[0].ColumnIndex : -1;
+      state.descending =
+          specs->SpecsCount > 0 && specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
+      state.ordered_for = 0;
+      specs->SpecsDirty = false;
+    }
+    if (state.ordered_for != generation || state.order.size() != rows.size()) {
+      sort_rows(columns, rows, state);
+      state.ordered_for = generation;
+    }
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(rows.size()));
+    while (clipper.Step()) {
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+        const int index = state.order[static_cast<std::size_t>(i)];
+        const TableRow& row = rows[static_cast<std::size_t>(index)];
+        ImGui::TableNextRow();
+        ImGui::TableSetColumnIndex(0);
+        ImGui::PushID(index);
+        const ImVec2 start = ImGui::GetCursorPos();
+        if (ImGui::Selectable("##row", state.selected == index,
+                              ImGuiSelectableFlags_SpanAllColumns)) {
+          state.selected = state.selected == index ? -1 : index;
+          changed = true;
+        }
+        controls::record(context, fmt::format("{}.row.{}", id + 2, i).c_str(),
+                         row.cells.front().text.c_str(), "option",
+                         state.selected == index ? "true" : "false", ImGui::GetItemRectMin(),
+                         ImGui::GetItemRectMax());
+        if (!row.tooltip.empty() && ImGui::IsItemHovered()) {
+          ImGui::BeginTooltip();
+          ImGui::PushTextWrapPos(theme.px(480));
+          ImGui::TextUnformatted(row.tooltip.c_str());
+          ImGui::PopTextWrapPos();
+          ImGui::EndTooltip();
+        }
+        ImGui::SetCursorPos(start);
+        for (std::size_t column = 0; column < columns.size(); ++column) {
+          if (!ImGui::TableSetColumnIndex(static_cast<int>(column))) continue;
+          draw_cell(context, columns[column], row, row.cells[column], column == 0);
+        }
+        ImGui::PopID();
+      }
+    }
+    ImGui::EndTable();
+  }
+  ImGui::PopStyleVar();
+  controls::record(context, id + 2, "table", "table", std::to_string(rows.size()), origin,
+                   ImVec2(origin.x + size.x, origin.y + size.y));
+  return changed;
+}
+
+std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows) {
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    text += columns[i].title;
+    text += i + 1 < columns.size() ? '\t' : '\n';
+  }
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      text += row.cells[i].text;
+      text += i + 1 < row.cells.size() ? '\t' : '\n';
+    }
+  }
+  return text;
+}
+
+std::string table_csv(const std::vector<Column>& columns, const std::vector<TableRow>& rows) {
+  std::string text;
+  const auto quoted = [](const std::string& cell) {
+    std::string result = "\"";
+    for (const char c : cell) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return result + "\"";
+  };
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    text += quoted(columns[i].title) + (i + 1 < columns.size() ? "," : "\n");
+  }
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      text += columns[i].numeric ? fmt::format("{}", row.cells[i].key) : quoted(row.cells[i].text);
+      text += i + 1 < row.cells.size() ? ',' : '\n';
+    }
+  }
+  return text;
+}
+
+}  // namespace app::plot

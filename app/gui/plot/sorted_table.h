@@ -1,0 +1,52 @@
+// A table of prepared rows: sortable by every column, clipped to what is visible, figures
+// right-aligned in the mono font. Sorting happens when the rows or the order change, not every
+// frame.
+#pragma once
+
+#include <imgui.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/gui/view.h"
+
+namespace app::plot {
+
+struct Column {
+  const char* title = "";
+  float width = 0.0F;  // grid pixels; 0 = takes the rest
+  bool numeric = true;
+  const char* tooltip = "";
+};
+
+struct Cell {
+  std::string text;
+  double key = 0.0;  // sort key of numeric columns; text columns sort by their text
+  ImU32 color = 0;   // 0 = the usual
+};
+
+struct TableRow {
+  std::vector<Cell> cells;
+  ImU32 chip = 0;       // before the first cell; 0 = none
+  std::string tooltip;  // whole name, when the cell may be cut
+};
+
+struct TableState {
+  std::vector<int> order;
+  std::uint64_t ordered_for = 0;
+  int column = -1;
+  bool descending = false;
+  int selected = -1;  // index into rows, not into the order
+};
+
+/// `generation` names the content of `rows`. Returns true when the selected row changed.
+bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,
+                const std::vector<TableRow>& rows, std::uint64_t generation, ImVec2 size,
+                TableState& state);
+
+/// Tab-separated and comma-separated forms for the clipboard.
+std::string table_text(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
+std::string table_csv(const std::vector<Column>& columns, const std::vector<TableRow>& rows);
+
+}  // namespace app::plot

@@ -1,0 +1,74 @@
+// Tick positions and labels.
+#include "app/gui/plot/ticks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/plot/format.h"
+
+namespace app::plot {
+namespace {
+
+int decimals_of(double step) {
+  return std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
+}
+
+std::string label_of(AxisKind kind, double value, double step, double reach) {
+  switch (kind) {
+    case AxisKind::Log2:
+      return fmt::format("2^{}", static_cast<long long>(std::llround(value)));
+    case AxisKind::Log10Count:
+      return si_text(std::pow(10.0, value));
+    case AxisKind::Integer:
+      return si_text(std::round(value));
+    case AxisKind::Decibel:
+      return fmt::format("{:.{}f}", value, decimals_of(step));
+    case AxisKind::Nanoseconds: {
+      // One unit for the whole axis: the largest value in view chooses it, the step the decimals.
+      const TimeUnit unit = time_unit(reach);
+      return fmt::format("{:.{}f}", value / unit.nanoseconds, decimals_of(step / unit.nanoseconds));
+    }
+    case AxisKind::Number:
+      break;
+  }
+  if (reach >= 10000.0) return si_text(value);
+  if (reach < 1e-3) return fmt::format("{:.1e}", value);
+  return fmt::format("{:.{}f}", value, decimals_of(step));
+}
+
+}  // namespace
+
+double nice_step(double span, int most) {
+  if (!(span > 0.0) || !std::isfinite(span)) return 1.0;
+  const double least = span / std::max(most, 1);
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  for (const double multiple : {1.0, 2.0, 5.0, 10.0}) {
+    if (multiple * power >= least * (1.0 - 1e-9)) return multiple * power;
+  }
+  return 10.0 * power;
+}
+
+std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
+  std::vector<Tick> result;
+  if (view.empty() || most < 1) return result;
+  double step = nice_step(view.span(), most);
+  if (kind == AxisKind::Log2) {
+    step = 1.0;  // powers of two of exponents: 1, 2, 4, 8 keep the labels whole
+    while (view.span() / step > most) step *= 2.0;
+  }
+  if (kind == AxisKind::Integer || kind == AxisKind::Log10Count) {
+    step = std::max(1.0, std::round(step));
+  }
+  const double reach = std::max(std::abs(view.min), std::abs(view.max));
+  const double first = std::ceil(view.min / step - 1e-9);
+  const double last = std::floor(view.max / step + 1e-9);
+  for (double i = first; i <= last; i += 1.0) {
+    // Adding zero turns the -0 of ceil() into 0.
+    result.push_back({i * step + 0.0, label_of(kind, i * step + 0.0, step, reach)});
+  }
+  return result;
+}
+
+}  // namespace app::plot

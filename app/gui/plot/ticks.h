@@ -1,0 +1,31 @@
+// Where an axis puts its ticks and how it labels them: steps of 1, 2 or 5 times a power of ten,
+// whole exponents on log2 axes. No ImGui calls.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/range.h"
+
+namespace app::plot {
+
+/// What the numbers of an axis mean; decides steps and labels.
+enum class AxisKind {
+  Number,       // plain, SI prefixes
+  Integer,      // iterations, experts: never a tick between two of them
+  Log2,         // the value is an exponent: labelled 2^e
+  Log10Count,   // the value is log10 of a count: labelled 1, 10, 100, 1k
+  Nanoseconds,  // times and durations: labelled in the unit that fits the view
+  Decibel,
+};
+
+struct Tick {
+  double value = 0.0;
+  std::string label;
+};
+
+/// Smallest step of the form {1, 2, 5} * 10^i that gives at most `most` ticks in `span`.
+double nice_step(double span, int most);
+std::vector<Tick> ticks(AxisKind kind, Range view, int most);
+
+}  // namespace app::plot

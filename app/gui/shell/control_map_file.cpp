@@ -1,0 +1,94 @@
+// Written once a drawn frame, and only when asked for on the command line.
+#include "app/gui/shell/control_map_file.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace app {
+namespace {
+
+using nlohmann::json;
+
+json control(const ControlEntry& entry) {
+  return {{"id", entry.id},
+          {"label", entry.label},
+          {"kind", entry.kind},
+          {"value", entry.value},
+          {"rect", {entry.min.x, entry.min.y, entry.max.x, entry.max.y}},
+          {"enabled", entry.enabled},
+          {"reason", entry.reason},
+          {"visible", entry.visible}};
+}
+
+}  // namespace
+
+std::string_view link_state_name(LinkState state) {
+  switch (state) {
+    case LinkState::Starting:
+      return "starting";
+    case LinkState::Responsive:
+      return "responsive";
+    case LinkState::Busy:
+      return "busy";
+    case LinkState::Stalled:
+      return "stalled";
+    case LinkState::Lost:
+      break;
+  }
+  return "lost";
+}
+
+std::string_view workspace_name(Workspace workspace) {
+  switch (workspace) {
+    case Workspace::Performance:
+      return "performance";
+    case Workspace::Numerics:
+      return "numerics";
+    case Workspace::Graphs:
+      return "graphs";
+    case Workspace::Compare:
+      break;
+  }
+  return "compare";
+}
+
+std::string write_control_map(const std::string& path, const ControlMap& map,
+                              const SessionView& view, const WindowFacts& facts) {
+  json controls = json::array();
+  for (const ControlEntry& entry : map.entries()) controls.push_back(control(entry));
+  const json document = {{"frame", facts.frame},
+                         {"window", {facts.width, facts.height}},
+                         {"text_scale", facts.text_scale},
+                         {"state",
+                          {{"link", link_state_name(view.link.state)},
+                           {"link_reason", view.link.reason},
+                           {"worker_pid", view.link.pid},
+                           {"workspace", workspace_name(facts.workspace)},
+                           {"shown_run_id", view.run == nullptr ? 0 : view.run->result.id},
+                           {"run_generation", view.run_generation},
+                           {"runs", view.runs.size()},
+                           {"requested_id", facts.requested_id},
+                           {"stale", view.stale},
+                           {"from_file", view.from_file},
+                           {"session_path", view.session_path},
+                           {"live", facts.live},
+                           {"recording", facts.recording},
+                           {"recording_path", facts.recording_path},
+                           {"screenshot_path", facts.screenshot_path},
+                           {"request_error", facts.request_error},
+                           {"last_error", facts.last_error}}},
+                         {"controls", std::move(controls)}};
+  const std::string beside = path + ".part";
+  {
+    std::ofstream file(beside, std::ios::trunc);
+    file << document.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
+    if (!file.flush()) return "the control map could not be written to " + beside;
+  }
+  std::error_code error;
+  std::filesystem::rename(beside, path, error);
+  return error ? "the control map could not be written to " + path : "";
+}
+
+}  // namespace app

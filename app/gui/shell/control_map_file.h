@@ -1,0 +1,34 @@
+// The control map as a JSON file for window tests and accessibility tools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "app/gui/view.h"
+
+namespace app {
+
+/// What of the window's state stands beside the controls.
+struct WindowFacts {
+  std::uint64_t frame = 0;
+  int width = 0;
+  int height = 0;
+  float text_scale = 1;
+  std::uint64_t requested_id = 0;
+  std::string request_error;  // engine::validate's sentence for the rail's request
+  std::string last_error;
+  bool live = false;
+  bool recording = false;
+  std::string recording_path;
+  std::string screenshot_path;  // of the newest screenshot
+  Workspace workspace = Workspace::Performance;
+};
+
+/// Renamed into place, so that a reader never sees half a file. Empty = written, else why not.
+std::string write_control_map(const std::string& path, const ControlMap& map,
+                              const SessionView& view, const WindowFacts& facts);
+
+std::string_view link_state_name(LinkState state);
+std::string_view workspace_name(Workspace workspace);
+
+}  // namespace app

@@ -1,0 +1,192 @@
+// Frame of the rail: sections that scroll, and a foot that always shows Run, Live, what is wrong
+// and where the effective settings deviate from the requested ones.
+#include "app/gui/shell/control_rail.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/scopes.h"
+
+namespace app {
+
+ControlRail::ControlRail(std::vector<engine::ShapePreset> presets) : presets_(std::move(presets)) {}
+
+const engine::ShapePreset* ControlRail::laptop_preset() const {
+  if (const engine::ShapePreset* small = preset_named("Laptop small")) return small;
+  const auto found = std::find_if(presets_.begin(), presets_.end(),
+                                  [](const engine::ShapePreset& preset) { return preset.laptop; });
+  return found == presets_.end() ? nullptr : &*found;
+}
+
+const engine::ShapePreset* ControlRail::preset_named(const std::string& name) const {
+  const auto found =
+      std::find_if(presets_.begin(), presets_.end(),
+                   [&](const engine::ShapePreset& preset) { return preset.name == name; });
+  return found == presets_.end() ? nullptr : &*found;
+}
+
+void ControlRail::file_inspected(const FileReport& report) {
+  for (FileField* field : {&activations_, &weights_}) {
+    if (field->inspected_path != report.path) continue;
+    field->tensors = report.tensors;
+    field->error = report.error;
+  }
+}
+
+void ControlRail::path_chosen(FilePurpose purpose, const std::string& path,
+                              engine::RunRequest& request) {
+  if (purpose == FilePurpose::Routing) {
+    routing_text_ = path;
+    request.routing.path = path;
+    return;
+  }
+  const bool activations = purpose == FilePurpose::Activations;
+  FileField& field = activations ? activations_ : weights_;
+  field = {.text = path, .inspected_path = path, .error = {}, .tensors = {}};
+  (activations ? request.activations : request.weights) = engine::FileInput{path, {}};
+}
+
+RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
+                             engine::RunRequest& request, bool& live,
+                             const std::string& last_error) {
+  context_ = &context;
+  link_ = &link;
+  wishes_ = {};
+  const engine::Status status = engine::validate(request);
+  problem_ = status.ok() ? "" : status.error().message;
+
+  const Theme& theme = context.theme;
+  {
+    const ChildScope body("##rail_body", {0, -footer_height_}, theme.colors.panel,
+                          {theme.px(kPanelPadding), theme.px(kGap)});
+    draw_shape(request, live);
+    draw_operand(engine::OperandRole::Activations, request);
+    draw_operand(engine::OperandRole::Weights, request);
+    std::int64_t seed = static_cast<std::int64_t>(request.seed);
+    if (drag("input.seed", "Seed", seed, 0, 9'999'999, 1,
+             "Same seed, same values: synthetic inputs and routing depend on nothing else.")) {
+      request.seed = static_cast<std::uint64_t>(seed);
+    }
+    draw_routing(request);
+    draw_recipe(request);
+    draw_engine(request);
+  }
+  {
+    const ChildScope foot("##rail_foot", {0, 0}, theme.colors.panel,
+                          {theme.px(kPanelPadding), theme.px(kGap)},
+                          ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    const ImVec2 at = ImGui::GetWindowPos();
+    ImGui::GetWindowDrawList()->AddLine(at, {at.x + ImGui::GetWindowWidth(), at.y},
+                                        theme.colors.line);
+    draw_footer(request, live, last_error);
+    footer_height_ = ImGui::GetCursorPosY() + theme.px(kGapSmall);
+  }
+  return std::move(wishes_);
+}
+
+void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
+                              const std::string& last_error) {
+  const Theme& theme = context_->theme;
+  draw_deviations();
+  if (!last_error.empty() || !problem_.empty()) {
+    const TextColorScope color(theme.colors.bad);
+    const std::string& text = problem_.empty() ? last_error : problem_;
+    ImGui::TextWrapped("%s", text.c_str());
+    controls::record(*context_, "run.error", "What stands in the way", "text", text,
+                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  }
+  const LinkState state = link_->status().state;
+  controls::Options run;
+  run.width = (ImGui::GetContentRegionAvail().x - theme.px(kGap)) * 0.55F;
+  run.tooltip = "Run this request once (Ctrl+R or F5)";
+  if (!problem_.empty()) {
+    run.enabled = false;
+    run.reason = problem_;
+  } else if (state == LinkState::Lost) {
+    run.enabled = false;
+    run.reason = "There is no worker: " + link_->status().reason;
+  }
+  if (link_->waiting() && state != LinkState::Lost) {
+    if (controls::button(*context_, "run.cancel", "Cancel", {.width = run.width})) {
+      wishes_.cancel = true;
+    }
+  } else {
+    ImGui::PushStyleColor(ImGuiCol_Button, theme.colors.accent);
+    ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.colors.accent);
+    const TextColorScope color(theme.colors.window);
+    wishes_.run = controls::button(*context_, "run.now", "Run", run);
+    ImGui::PopStyleColor(2);
+  }
+  ImGui::SameLine(0, theme.px(kGapLarge));
+  if (controls::checkbox(*context_, "run.live", "Live", live,
+                         {.tooltip = "Every change of a control runs at once; the newest wins."})) {
+    wishes_.live_touched = true;
+    wishes_.run = live && problem_.empty() && !link_->waiting() &&
+                  (context_->view.run == nullptr || context_->view.run->request != request);
+  }
+}
+
+void ControlRail::draw_deviations() {
+  const SessionView& view = context_->view;
+  if (view.run == nullptr) return;
+  const Theme& theme = context_->theme;
+  const FontScope font(theme.fonts.label);
+  const std::vector<engine::Deviation>& deviations = view.run->result.deviations;
+  if (deviations.empty()) {
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::TextUnformatted("Effective = requested");
+    controls::record(*context_, "deviations", "Deviations", "text", "", ImGui::GetItemRectMin(),
+                     ImGui::GetItemRectMax());
+    return;
+  }
+  std::string all;
+  for (const engine::Deviation& one : deviations) {
+    const std::string line = fmt::format("{}: {} → {}", one.field, one.requested, one.effective);
+    {
+      const TextColorScope color(theme.colors.warn);
+      ImGui::TextWrapped("%s", line.c_str());
+    }
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::TextWrapped("%s", one.reason.c_str());
+    all += line + ": " + one.reason + "\n";
+  }
+  controls::record(*context_, "deviations", "Deviations", "text", all, ImGui::GetItemRectMin(),
+                   ImGui::GetItemRectMax());
+}
+
+void ControlRail::section(const char* title) {
+  const Theme& theme = context_->theme;
+  if (ImGui::GetCursorPosY() > theme.px(kRowHeight)) ImGui::Dummy({0, theme.px(2)});
+  const FontScope font(theme.fonts.title);
+  ImGui::TextUnformatted(title);
+}
+
+void ControlRail::row_label(const char* label) {
+  const float start = ImGui::GetCursorPosX();
+  const float taken = ImGui::GetContentRegionAvail().x * controls::kLabelShare;
+  ImGui::AlignTextToFramePadding();
+  const TextColorScope color(context_->theme.colors.dim_text);
+  ImGui::TextUnformatted(label);
+  ImGui::SameLine();
+  ImGui::SetCursorPosX(start + taken);
+}
+
+void ControlRail::error_under(const char* field) {
+  if (problem_.empty() || choices::field_of(problem_) != field) return;
+  const TextColorScope color(context_->theme.colors.bad);
+  ImGui::TextWrapped("%s", problem_.c_str());
+  controls::record(*context_, (std::string("error.") + field).c_str(), field, "text", problem_,
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+}
+
+bool ControlRail::drag(const char* id, const char* label, std::int64_t& value, std::int64_t minimum,
+                       std::int64_t maximum, std::int64_t reset, const char* tooltip, float share) {
+  return controls::drag_int(*context_, id, label, value, minimum, maximum, reset,
+                            {.tooltip = tooltip, .share = share});
+}
+
+}  // namespace app

@@ -1,0 +1,174 @@
+// The figures of the run on screen that answer "how long, how fast, how right, on what".
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/shell/bars.h"
+#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/scopes.h"
+#include "profiling/trace/statistics.h"
+
+namespace app {
+namespace {
+
+struct Figure {
+  const char* id;
+  std::string value;
+  std::string unit;
+  std::string label;
+  std::string tooltip;
+  ImU32 color;
+};
+
+std::vector<double> durations_ms(const engine::RunResult& result) {
+  std::vector<double> durations;
+  durations.reserve(result.iterations.size());
+  for (const engine::Iteration& one : result.iterations) {
+    durations.push_back(static_cast<double>(one.duration_ns) * 1e-6);
+  }
+  return durations;
+}
+
+/// Three significant digits without an exponent: 0.0123, 3.41, 1108.
+std::string three_digits(double value) {
+  if (!std::isfinite(value)) return "–";
+  const double magnitude = std::abs(value);
+  const int decimals = magnitude >= 100   ? 0
+                       : magnitude >= 10  ? 1
+                       : magnitude >= 1   ? 2
+                       : magnitude >= 0.1 ? 3
+                                          : 4;
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+/// Index of the expert with the lowest SNR; -1 when no expert has a finite reference.
+int worst_expert(const std::vector<engine::ExpertResult>& experts) {
+  int worst = -1;
+  for (std::size_t i = 0; i < experts.size(); ++i) {
+    if (experts[i].rows == 0 || std::isnan(experts[i].snr_db)) continue;
+    if (worst < 0 || experts[i].snr_db < experts[static_cast<std::size_t>(worst)].snr_db) {
+      worst = static_cast<int>(i);
+    }
+  }
+  return worst;
+}
+
+std::vector<Figure> figures(const engine::RunResult& result, const Palette& colors) {
+  std::vector<Figure> list;
+  const profiling::Distribution time = profiling::summarize(durations_ms(result));
+  if (time.n > 0) {
+    list.push_back(
+        {.id = "headline.step",
+         .value = three_digits(time.median),
+         .unit = "ms",
+         .label = fmt::format("step, median of {}", time.n),
+         .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms",
+                                result.iteration_method, time.n, three_digits(time.median),
+                                three_digits(time.p5), three_digits(time.p95)),
+         .color = colors.text});
+    if (time.median > 0 && result.flop > 0) {
+      const double per_second = result.flop / (time.median * 1e-3);
+      const bool tera = per_second >= 1e11;
+      list.push_back(
+          {.id = "headline.throughput",
+           .value = three_digits(per_second * (tera ? 1e-12 : 1e-9)),
+           .unit = tera ? "TFLOP/s" : "GFLOP/s",
+           .label = "useful work",
+           .tooltip = fmt::format("{:.4g} useful FLOP of one step (2·m·n·k over all experts and "
+                                  "layers, padding not counted) divided by its median time",
+                                  result.flop),
+           .color = colors.text});
+    }
+  }
+  if (const int worst = worst_expert(result.experts); worst >= 0) {
+    const double snr = result.experts[static_cast<std::size_t>(worst)].snr_db;
+    list.push_back({.id = "headline.snr",
+                    .value = std::isinf(snr) ? "exact" : three_digits(snr),
+                    .unit = std::isinf(snr) ? "" : "dB",
+                    .label = fmt::format("SNR of Y, worst expert ({})", worst),
+                    .tooltip =
+                        "Product of layer 0 against the product of the unquantized operands: "
+                        "10·log10(sum y² / sum (y - ŷ)²), the lowest of all experts",
+                    .color = snr < 15 ? colors.warn : colors.text});
+  }
+  return list;
+}
+
+void draw_figure(const PanelContext& context, const Figure& figure) {
+  const Theme& theme = context.theme;
+  ImGui::BeginGroup();
+  {
+    const FontScope font(theme.fonts.headline);
+    const TextColorScope color(figure.color);
+    ImGui::TextUnformatted(figure.value.c_str());
+  }
+  if (!figure.unit.empty()) {
+    ImGui::SameLine(0, theme.px(kGapSmall));
+    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + theme.px(9));
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::TextUnformatted(figure.unit.c_str());
+  }
+  {
+    const FontScope font(theme.fonts.label);
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::TextUnformatted(figure.label.c_str());
+  }
+  ImGui::EndGroup();
+  controls::record(context, figure.id, figure.label.c_str(), "figure",
+                   figure.value + (figure.unit.empty() ? "" : " " + figure.unit),
+                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  if (ImGui::IsItemHovered()) controls::tooltip(context, figure.tooltip);
+}
+
+}  // namespace
+
+void draw_headline(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  if (view.run == nullptr) {
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(view.from_file ? "This recording holds no run."
+                                          : "No run yet: press Run, or switch Live on.");
+    return;
+  }
+  const engine::RunResult& result = view.run->result;
+  const ImVec2 origin = ImGui::GetCursorPos();
+  if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
+  for (const Figure& figure : figures(result, theme.colors)) {
+    draw_figure(context, figure);
+    ImGui::SameLine(0, theme.px(28));
+    ImGui::SetCursorPosY(origin.y);
+  }
+  if (view.stale) ImGui::PopStyleVar();
+
+  // The right part says what the figures belong to; it wraps rather than push a figure out.
+  ImGui::BeginGroup();
+  {
+    const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);
+    const std::string answers = (view.stale       ? "older request: "
+                                 : view.from_file ? "recorded: "
+                                                  : "") +
+                                choices::summary(view.run->request);
+    ImGui::Dummy({0, theme.px(4)});
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(answers.c_str());
+    ImGui::PopTextWrapPos();
+  }
+  {
+    const FontScope font(theme.fonts.label);
+    const TextColorScope color(theme.colors.dim_text);
+    const std::string device = result.device.driver.empty()
+                                   ? result.device.name
+                                   : result.device.name + " · driver " + result.device.driver;
+    ImGui::TextUnformatted(device.c_str());
+  }
+  ImGui::EndGroup();
+  controls::record(context, "headline.request", "The request these figures answer", "text",
+                   choices::summary(view.run->request), ImGui::GetItemRectMin(),
+                   ImGui::GetItemRectMax());
+}
+
+}  // namespace app

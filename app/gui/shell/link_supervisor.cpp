@@ -1,0 +1,133 @@
+// Automatic restarts are limited, so that a worker that dies at its start does not spin the
+// machine.
+#include "app/gui/shell/link_supervisor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr std::size_t kMaxAutomaticStarts = 3;
+constexpr std::chrono::seconds kAutomaticWindow{20};
+// Results older than this many requests cannot arrive any more: newest wins.
+constexpr std::size_t kRememberedRequests = 64;
+
+/// "13.10.0" -> {13, 10, 0}.
+std::vector<long> numbers_of(const std::string& version) {
+  std::vector<long> numbers;
+  const char* at = version.data();
+  const char* end = at + version.size();
+  while (at < end) {
+    long number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) break;
+    numbers.push_back(number);
+    at = next < end && *next == '.' ? next + 1 : end;
+  }
+  numbers.resize(std::max<std::size_t>(numbers.size(), 3));
+  return numbers;
+}
+
+}  // namespace
+
+LinkSupervisor::LinkSupervisor(std::vector<std::string> argv, std::function<void()> wake)
+    : argv_(std::move(argv)), wake_(std::move(wake)) {}
+
+void LinkSupervisor::start(const std::string& cublaslt) {
+  give_up_present();
+  cublaslt_ = cublaslt;
+  std::vector<std::string> argv = argv_;
+  if (!cublaslt.empty()) {
+    argv.push_back("--cublaslt");
+    argv.push_back(cublaslt);
+  }
+  link_ = WorkerLink::start({.argv = std::move(argv), .wake = wake_, .progress_stall_seconds = 0});
+}
+
+void LinkSupervisor::give_up_present() {
+  hello_.reset();
+  requests_.clear();
+  newest_id_ = 0;
+  answered_id_ = 0;
+  if (link_ == nullptr) return;
+  // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
+  std::shared_ptr<WorkerLink> old(std::move(link_));
+  old->kill();
+  taking_down_ = std::async(std::launch::async,
+                            [held = std::move(old), before = std::move(taking_down_)]() mutable {
+                              held.reset();
+                              if (before.valid()) before.wait();
+                            });
+}
+
+std::vector<LinkEvent> LinkSupervisor::poll() {
+  if (link_ == nullptr) return {};
+  std::vector<LinkEvent> events = link_->poll();
+  for (const LinkEvent& event : events) {
+    if (const auto* hello = std::get_if<WorkerHello>(&event)) hello_ = *hello;
+  }
+  if (automatic && link_->status().state == LinkState::Lost) {
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(automatic_starts_, [&](auto at) { return now - at > kAutomaticWindow; });
+    if (automatic_starts_.size() < kMaxAutomaticStarts) {
+      automatic_starts_.push_back(now);
+      start(cublaslt_);
+    } else {
+      automatic = false;
+    }
+  }
+  return events;
+}
+
+LinkStatus LinkSupervisor::status() const {
+  if (link_ != nullptr) return link_->status();
+  LinkStatus none;
+  none.state = LinkState::Lost;
+  none.reason = "no worker was started";
+  return none;
+}
+
+std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
+  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
+  newest_id_ = link_->submit(request);
+  requests_[newest_id_] = request;
+  while (requests_.size() > kRememberedRequests) requests_.erase(requests_.begin());
+  return newest_id_;
+}
+
+void LinkSupervisor::cancel() {
+  if (link_ != nullptr) link_->cancel();
+}
+
+void LinkSupervisor::inspect_file(const std::string& path) {
+  if (link_ != nullptr) link_->inspect_file(path);
+}
+
+const engine::RunRequest* LinkSupervisor::request_of(std::uint64_t id) const {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : &found->second;
+}
+
+void LinkSupervisor::answered(std::uint64_t id) { answered_id_ = std::max(answered_id_, id); }
+
+const BackendOffer* LinkSupervisor::offer(engine::GemmBackend kind) const {
+  if (!hello_) return nullptr;
+  const auto found = std::find_if(hello_->backends.begin(), hello_->backends.end(),
+                                  [&](const BackendOffer& one) { return one.kind == kind; });
+  return found == hello_->backends.end() ? nullptr : &*found;
+}
+
+engine::DeviceCapability LinkSupervisor::capability(engine::GemmBackend kind) const {
+  const BackendOffer* one = offer(kind);
+  if (one == nullptr || kind != engine::GemmBackend::CublasLtGrouped) return {};
+  const std::vector<long> architecture = numbers_of(one->device.compute_capability);
+  const std::vector<long> version = numbers_of(one->device.cublaslt_version);
+  return {.cuda = one->available,
+          .compute_major = static_cast<int>(architecture[0]),
+          .compute_minor = static_cast<int>(architecture[1]),
+          .cublaslt_version = version[0] * 10000 + version[1] * 100 + version[2]};
+}
+
+}  // namespace app

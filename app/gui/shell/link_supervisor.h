@@ -1,0 +1,65 @@
+// Keeps one worker at the window's side: starts it, starts another when it is lost, and remembers
+// what was asked of it. Never waits: a link that is given up is taken down on a thread of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/protocol/worker_link.h"
+#include "engine/gemm/support.h"
+
+namespace app {
+
+class LinkSupervisor {
+ public:
+  LinkSupervisor(std::vector<std::string> argv, std::function<void()> wake);
+
+  /// Starts a worker, in place of the present one; `cublaslt` empty = the worker's own choice.
+  void start(const std::string& cublaslt);
+  /// Events since the last call. Starts a new worker when one is lost and `automatic` is on.
+  std::vector<LinkEvent> poll();
+
+  bool started() const { return link_ != nullptr; }
+  LinkStatus status() const;
+  const std::optional<WorkerHello>& hello() const { return hello_; }
+  const std::string& cublaslt() const { return cublaslt_; }
+
+  /// 0 when there is no worker to ask.
+  std::uint64_t submit(const engine::RunRequest& request);
+  void cancel();
+  void inspect_file(const std::string& path);
+  /// The request that a result of this id answers; null when unknown.
+  const engine::RunRequest* request_of(std::uint64_t id) const;
+  std::uint64_t newest_id() const { return newest_id_; }
+  /// The worker has finished or refused `id`.
+  void answered(std::uint64_t id);
+  bool waiting() const { return newest_id_ != answered_id_; }
+
+  const BackendOffer* offer(engine::GemmBackend kind) const;
+  engine::DeviceCapability capability(engine::GemmBackend kind) const;
+
+  bool automatic = false;
+
+ private:
+  void give_up_present();
+
+  std::vector<std::string> argv_;
+  std::function<void()> wake_;
+  std::string cublaslt_;
+  std::unique_ptr<WorkerLink> link_;
+  std::optional<WorkerHello> hello_;
+  std::map<std::uint64_t, engine::RunRequest> requests_;
+  std::uint64_t newest_id_ = 0;
+  std::uint64_t answered_id_ = 0;
+  std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
+  std::future<void> taking_down_;
+};
+
+}  // namespace app

@@ -1,0 +1,217 @@
+// The rail's upper half: shape, operands and routing. A file is opened by the worker, never here.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/shell/control_rail.h"
+#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/scopes.h"
+
+namespace app {
+namespace {
+
+constexpr std::size_t kFromFile = 5;  // behind the last engine::Distribution
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+/// Sizes of a run that this tensor would fill; false when its rank does not fit the role.
+bool take_shape(const engine::TensorEntry& tensor, engine::OperandRole role,
+                engine::ShapeSpec& shape) {
+  const std::vector<std::int64_t>& sizes = tensor.shape;
+  if (role == engine::OperandRole::Activations && sizes.size() == 2) {
+    shape.tokens = sizes[0];
+    shape.k = sizes[1];
+    return true;
+  }
+  if (role == engine::OperandRole::Weights && sizes.size() == 3) {
+    shape.num_experts = static_cast<int>(std::min<std::int64_t>(sizes[0], engine::kMaxExperts + 1));
+    shape.n = sizes[1];
+    shape.k = sizes[2];
+    return true;
+  }
+  if (role == engine::OperandRole::Weights && sizes.size() == 2 && shape.num_experts > 0 &&
+      sizes[0] % shape.num_experts == 0) {
+    shape.n = sizes[0] / shape.num_experts;
+    shape.k = sizes[1];
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
+  section("Input");
+  engine::ShapeSpec& shape = request.shape;
+  std::vector<std::string> names = {"By hand"};
+  std::vector<controls::Options> options(1);
+  int index = 0;
+  for (std::size_t i = 0; i < presets_.size(); ++i) {
+    const engine::ShapePreset& preset = presets_[i];
+    names.push_back(preset.laptop ? preset.name + " · live on a CPU" : preset.name);
+    controls::Options option;
+    option.tooltip = preset.description;
+    options.push_back(option);
+    if (preset.name == shape.preset) index = static_cast<int>(i) + 1;
+  }
+  if (controls::combo(*context_, "shape.preset", "Shape", index, names,
+                      {.tooltip = "Layer shapes of published models, and small ones for a laptop"},
+                      options)) {
+    if (index == 0) {
+      shape.preset.clear();
+    } else {
+      const engine::ShapePreset& preset = presets_[static_cast<std::size_t>(index) - 1];
+      shape = preset.shape;
+      shape.preset = preset.name;
+      // Live must answer within a blink; on a CPU that holds for the small shapes only.
+      if (request.backend == engine::GemmBackend::CpuReference) live = preset.laptop;
+    }
+  }
+  const engine::ShapeSpec before = shape;
+  std::int64_t experts = shape.num_experts;
+  drag("shape.experts", "Experts", experts, 0, engine::kMaxExperts + 1, 8,
+       "Groups of the grouped product");
+  shape.num_experts = static_cast<int>(experts);
+  error_under("num_experts");
+  drag("shape.tokens", "Tokens", shape.tokens, 0, engine::kMaxDimension, 1024,
+       "Rows of X: routed (token, expert) pairs, the sum of all splits");
+  error_under("tokens");
+  drag("shape.n", "N", shape.n, 0, engine::kMaxDimension, 512, "Output features of one expert");
+  error_under("n");
+  drag("shape.k", "K", shape.k, 0, engine::kMaxDimension, 512,
+       "Input features: the reduction dimension of fprop");
+  error_under("k");
+  if (!(shape == before)) shape.preset.clear();
+}
+
+void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& request) {
+  const bool activations = role == engine::OperandRole::Activations;
+  engine::InputSpec& input = activations ? request.activations : request.weights;
+  const std::string prefix = activations ? "activations" : "weights";
+  const auto* synthetic = std::get_if<engine::SyntheticInput>(&input);
+  int index = synthetic != nullptr ? static_cast<int>(synthetic->distribution)
+                                   : static_cast<int>(kFromFile);
+  FileField& field = activations ? activations_ : weights_;
+  controls::Options source;
+  source.share = synthetic != nullptr ? 0.58F : 1.0F;
+  source.tooltip = activations ? "Values of X [tokens, K]" : "Values of W [experts, N, K]";
+  if (controls::combo(*context_, (prefix + ".source").c_str(), activations ? "X" : "W", index,
+                      choices::distributions(), source)) {
+    if (index == static_cast<int>(kFromFile)) {
+      input = engine::FileInput{field.text, {}};
+    } else {
+      engine::SyntheticInput chosen = synthetic != nullptr ? *synthetic : engine::SyntheticInput{};
+      chosen.distribution = static_cast<engine::Distribution>(index);
+      input = chosen;
+    }
+  }
+  if (auto* generated = std::get_if<engine::SyntheticInput>(&input)) {
+    if (synthetic == nullptr) return;  // drawn in one row from the next frame on
+    int element = static_cast<int>(generated->element);
+    ImGui::SameLine(0, context_->theme.px(kGapSmall));
+    if (controls::combo(*context_, (prefix + ".element").c_str(), "##element", element,
+                        choices::elements(), {.tooltip = "Element type of the values"})) {
+      generated->element = static_cast<engine::ElementType>(element);
+    }
+  } else {
+    draw_operand_file(role, request);
+  }
+}
+
+void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest& request) {
+  const bool activations = role == engine::OperandRole::Activations;
+  const std::string prefix = activations ? "activations" : "weights";
+  engine::InputSpec& input = activations ? request.activations : request.weights;
+  auto& file = std::get<engine::FileInput>(input);
+  FileField& field = activations ? activations_ : weights_;
+  const float browse_width = context_->theme.px(32);
+  const float gap = context_->theme.px(kGapSmall);
+  const float row = ImGui::GetContentRegionAvail().x;
+  controls::Options path;
+  path.share = 1 - (browse_width + gap) / (row * (1 - controls::kLabelShare));
+  path.tooltip = "A .npy or .safetensors file, as the worker's machine names it";
+  controls::input_text(*context_, (prefix + ".path").c_str(), "  File", field.text, path);
+  if (ImGui::IsItemDeactivatedAfterEdit()) file = {field.text, {}};
+  ImGui::SameLine(0, gap);
+  if (controls::button(*context_, (prefix + ".browse").c_str(), "...", {.width = browse_width})) {
+    wishes_.browse = activations ? FilePurpose::Activations : FilePurpose::Weights;
+  }
+  if (!file.path.empty() && field.inspected_path != file.path) {
+    field = {.text = file.path, .inspected_path = file.path, .error = {}, .tensors = {}};
+  }
+  // Asked again until answered, because a worker may start after the path was chosen.
+  if (!file.path.empty() && field.tensors.empty() && field.error.empty()) {
+    wishes_.inspect = file.path;
+  }
+  error_under(prefix.c_str());
+  if (!field.error.empty()) {
+    const TextColorScope color(context_->theme.colors.bad);
+    ImGui::TextWrapped("%s", field.error.c_str());
+  }
+  if (field.tensors.empty()) return;
+
+  int index = -1;
+  std::vector<std::string> names;
+  std::vector<controls::Options> options;
+  for (const engine::TensorEntry& tensor : field.tensors) {
+    if (tensor.name == file.tensor) index = static_cast<int>(names.size());
+    names.push_back(fmt::format("{} {} {}", tensor.name, tensor.dtype, shape_text(tensor.shape)));
+    controls::Options option;
+    option.enabled = tensor.usable;
+    option.reason = tensor.reason;
+    options.push_back(option);
+  }
+  if (controls::combo(*context_, (prefix + ".tensor").c_str(), "  Tensor", index, names, {},
+                      options)) {
+    file.tensor = field.tensors[static_cast<std::size_t>(index)].name;
+  }
+  if (index < 0) return;
+  engine::ShapeSpec shape = request.shape;
+  const bool fits = take_shape(field.tensors[static_cast<std::size_t>(index)], role, shape);
+  if (shape == request.shape && fits) return;
+  row_label("");
+  if (controls::button(*context_, (prefix + ".use_shape").c_str(), "Use this file's shape",
+                       {.enabled = fits,
+                        .reason = activations ? "X must be [tokens, K]"
+                                              : "W must be [experts, N, K] or [experts * N, K]",
+                        .width = -1})) {
+    shape.preset.clear();
+    request.shape = shape;
+  }
+}
+
+void ControlRail::draw_routing(engine::RunRequest& request) {
+  section("Routing");
+  engine::RoutingSpec& routing = request.routing;
+  int index = static_cast<int>(routing.distribution);
+  if (controls::combo(*context_, "routing.distribution", "Tokens per expert", index,
+                      choices::routings(),
+                      {.tooltip = "How the tokens are shared out among the experts"})) {
+    routing.distribution = static_cast<engine::RoutingDistribution>(index);
+  }
+  if (routing.distribution == engine::RoutingDistribution::File) {
+    const float browse_width = context_->theme.px(32);
+    const float gap = context_->theme.px(kGapSmall);
+    const float row = ImGui::GetContentRegionAvail().x;
+    controls::Options path;
+    path.share = 1 - (browse_width + gap) / (row * (1 - controls::kLabelShare));
+    path.tooltip = "A .json list or .npy of integers, one split an expert";
+    controls::input_text(*context_, "routing.path", "  File", routing_text_, path);
+    if (ImGui::IsItemDeactivatedAfterEdit()) routing.path = routing_text_;
+    ImGui::SameLine(0, gap);
+    if (controls::button(*context_, "routing.browse", "...", {.width = browse_width})) {
+      wishes_.browse = FilePurpose::Routing;
+    }
+    error_under("routing.path");
+  }
+  drag("routing.alignment", "Align splits to", routing.alignment, 1, 4096, 1,
+       "Every split but the last non-empty one is a multiple of this many rows");
+  error_under("routing.alignment");
+}
+
+}  // namespace app

@@ -1,0 +1,75 @@
+// The queue holds shared pointers to immutable runs, so handing one over costs nothing.
+#include "app/gui/shell/recorder.h"
+
+#include <utility>
+
+#include "app/protocol/request_json.h"
+
+namespace app {
+
+Recorder::Recorder(std::string path, std::function<void()> wake)
+    : path_(std::move(path)), wake_(std::move(wake)), thread_([this] { write_all(); }) {}
+
+Recorder::~Recorder() {
+  finish();
+  thread_.join();
+}
+
+void Recorder::append(Run run) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(run));
+  changed_.notify_one();
+}
+
+void Recorder::finish() {
+  const std::lock_guard lock(mutex_);
+  finishing_ = true;
+  changed_.notify_one();
+}
+
+Recorder::Progress Recorder::progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+void Recorder::publish(const Progress& progress) {
+  {
+    const std::lock_guard lock(mutex_);
+    progress_ = progress;
+  }
+  wake_();
+}
+
+void Recorder::write_all() {
+  Progress progress;
+  auto created = profiling::SessionWriter::create(path_, request_codec());
+  if (!created.ok()) {
+    progress.error = created.error().message;
+    progress.finished = true;
+    publish(progress);
+    return;
+  }
+  std::unique_ptr<profiling::SessionWriter> writer = std::move(created).value();
+  while (true) {
+    Run run;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return finishing_ || !waiting_.empty(); });
+      if (waiting_.empty()) break;
+      run = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    const engine::Status status = writer->append(*run);
+    if (!status.ok()) {
+      progress.error = status.error().message;
+      break;
+    }
+    ++progress.written;
+    publish(progress);
+  }
+  writer.reset();
+  progress.finished = true;
+  publish(progress);
+}
+
+}  // namespace app

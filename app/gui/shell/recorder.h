@@ -1,0 +1,53 @@
+// Writes runs into a session file on a thread of its own: a slow disk must not hold up a frame.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+class Recorder {
+ public:
+  using Run = std::shared_ptr<const profiling::RecordedRun>;
+
+  struct Progress {
+    std::size_t written = 0;
+    bool finished = false;  // closed, everything written
+    std::string error;      // the file could not be created or a run not be written
+  };
+
+  Recorder(std::string path, std::function<void()> wake);
+  /// Writes what was given and closes the file.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  void append(Run run);
+  /// No more runs follow: the file is closed as soon as the last is written.
+  void finish();
+  Progress progress() const;
+  const std::string& path() const { return path_; }
+
+ private:
+  void write_all();
+  void publish(const Progress& progress);
+
+  const std::string path_;
+  const std::function<void()> wake_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Run> waiting_;
+  bool finishing_ = false;
+  Progress progress_;
+  std::thread thread_;
+};
+
+}  // namespace app

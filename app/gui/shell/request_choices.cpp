@@ -1,0 +1,66 @@
+// Texts only; which of them can be had is said by engine/gemm/support.h and the worker.
+#include "app/gui/shell/request_choices.h"
+
+#include <fmt/format.h>
+
+namespace app::choices {
+namespace {
+
+const std::vector<std::string> kDistributions = {"Normal", "Uniform",      "Heavy-tailed",
+                                                 "Zeros",  "With inf/NaN", "From a file"};
+const std::vector<std::string> kElements = {"BF16", "FP16", "FP32"};
+const std::vector<std::string> kRoutings = {
+    "Uniform", "Mild (±20 %)",       "Zipf 0.7",   "Heavy (Zipf 1.5)",
+    "One-hot", "Half of them empty", "From a file"};
+const std::vector<std::string> kScalings = {"BF16", "FP8 tensor", "FP8 block"};
+const std::vector<std::string> kFormats = {"E4M3", "E5M2"};
+const std::vector<std::string> kWorkspaces = {"Per matmul", "Shared"};
+const std::vector<std::string> kLaunches = {"Eager", "Graph"};
+const std::vector<std::string> kBackends = {"cuBLASLt grouped", "CPU reference"};
+
+template <class Enum>
+const std::string& name_in(const std::vector<std::string>& names, Enum value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+}  // namespace
+
+const std::vector<std::string>& distributions() { return kDistributions; }
+const std::vector<std::string>& elements() { return kElements; }
+const std::vector<std::string>& routings() { return kRoutings; }
+const std::vector<std::string>& scalings() { return kScalings; }
+const std::vector<std::string>& formats() { return kFormats; }
+const std::vector<std::string>& workspaces() { return kWorkspaces; }
+const std::vector<std::string>& launches() { return kLaunches; }
+const std::vector<std::string>& backends() { return kBackends; }
+
+std::string summary(const engine::RunRequest& request) {
+  const engine::ShapeSpec& shape = request.shape;
+  const std::string what = shape.preset.empty() ? fmt::format("{}x{} {}x{}", shape.num_experts,
+                                                              shape.tokens, shape.n, shape.k)
+                                                : shape.preset;
+  std::string recipe = name_in(scalings(), request.recipe.scaling);
+  if (request.recipe.scaling != engine::Scaling::None) {
+    recipe += " " + name_in(formats(), request.recipe.activation_format);
+    if (request.recipe.pow2_scales) recipe += " pow-2";
+  }
+  return fmt::format("{} · {} · {} · {} ×{}", what, recipe,
+                     name_in(routings(), request.routing.distribution),
+                     request.launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
+                     request.launch.iterations);
+}
+
+std::string_view field_of(std::string_view message) {
+  if (message.starts_with("routing is")) return "routing.path";
+  for (const std::string_view field :
+       {"num_experts", "tokens", "layers", "launch.iterations", "routing.alignment", "routing.path",
+        "activations", "weights", "recipe.amax_epsilon"}) {
+    if (message.starts_with(field)) return field;
+  }
+  // One letter each: only as a whole word.
+  if (message.starts_with("n ")) return "n";
+  if (message.starts_with("k ")) return "k";
+  return {};
+}
+
+}  // namespace app::choices

@@ -1,0 +1,27 @@
+// The names a person reads for the values of a request, in the order of their enums.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/run_request.h"
+
+namespace app::choices {
+
+const std::vector<std::string>& distributions();  // one more than the enum: "From a file"
+const std::vector<std::string>& elements();
+const std::vector<std::string>& routings();
+const std::vector<std::string>& scalings();
+const std::vector<std::string>& formats();
+const std::vector<std::string>& workspaces();
+const std::vector<std::string>& launches();
+const std::vector<std::string>& backends();
+
+/// One line that tells runs apart: preset or sizes, recipe, routing, launch.
+std::string summary(const engine::RunRequest& request);
+
+/// engine::validate's messages begin with the field they are about; empty when none is known.
+std::string_view field_of(std::string_view message);
+
+}  // namespace app::choices

@@ -1,0 +1,81 @@
+// Live runs are kept up to a number and a sum of records, oldest first to go: hours of Live mode
+// must not grow the window without bound.
+#include "app/gui/shell/session_state.h"
+
+#include <numeric>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr std::size_t kMaxLiveRuns = 64;
+constexpr std::size_t kMaxLiveRecords = 4'000'000;
+
+std::size_t record_count(const std::vector<SessionState::Run>& runs) {
+  return std::accumulate(runs.begin(), runs.end(), std::size_t{0},
+                         [](std::size_t sum, const SessionState::Run& run) {
+                           return sum + run->activity.records.size();
+                         });
+}
+
+}  // namespace
+
+void SessionState::add_live_run(profiling::RecordedRun run) {
+  live_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
+  forget_oldest();
+  if (from_file()) return;
+  index_ = live_runs_.size() - 1;
+  show(live_runs_.back());
+}
+
+void SessionState::open_recording(profiling::Session session) {
+  session_path_ = session.path;
+  file_runs_.clear();
+  for (profiling::RecordedRun& run : session.runs) {
+    file_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
+  }
+  index_ = 0;
+  show(file_runs_.empty() ? nullptr : file_runs_.front());
+}
+
+void SessionState::back_to_live() {
+  if (!from_file()) return;
+  session_path_.clear();
+  file_runs_.clear();
+  index_ = live_runs_.empty() ? 0 : live_runs_.size() - 1;
+  show(live_runs_.empty() ? nullptr : live_runs_.back());
+}
+
+void SessionState::select_run(std::size_t index) {
+  if (index >= runs().size() || index == index_) return;
+  index_ = index;
+  show(runs()[index]);
+}
+
+SessionView SessionState::view(const LinkStatus& link,
+                               const std::optional<WorkerHello>& hello) const {
+  return {.requested = requested,
+          .run = shown_,
+          .run_generation = generation_,
+          .stale = stale(),
+          .from_file = from_file(),
+          .runs = runs(),
+          .run_index = index_,
+          .session_path = session_path_,
+          .link = link,
+          .hello = hello};
+}
+
+void SessionState::show(Run run) {
+  shown_ = std::move(run);
+  ++generation_;
+}
+
+void SessionState::forget_oldest() {
+  while (live_runs_.size() > 1 &&
+         (live_runs_.size() > kMaxLiveRuns || record_count(live_runs_) > kMaxLiveRecords)) {
+    live_runs_.erase(live_runs_.begin());
+  }
+}
+
+}  // namespace app

@@ -1,0 +1,53 @@
+// What the window knows: the request in the rail, the runs at hand (live or of an opened
+// recording), and which of them is on screen. No drawing, no threads; changed only between frames.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/gui/view.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+class SessionState {
+ public:
+  using Run = std::shared_ptr<const profiling::RecordedRun>;
+
+  engine::RunRequest requested;
+  bool live = false;
+  Workspace workspace = Workspace::Performance;
+  std::string last_error;  // of the newest run or file; empty after a success
+
+  /// The newest live run; shown unless a recording is open.
+  void add_live_run(profiling::RecordedRun run);
+  void open_recording(profiling::Session session);
+  void back_to_live();
+  void select_run(std::size_t index);
+
+  bool from_file() const { return !session_path_.empty(); }
+  const std::string& session_path() const { return session_path_; }
+  const std::vector<Run>& runs() const { return from_file() ? file_runs_ : live_runs_; }
+  const std::vector<Run>& live_runs() const { return live_runs_; }
+  std::size_t run_index() const { return index_; }
+  Run shown() const { return shown_; }
+  /// The rail asks for something that the shown run does not answer.
+  bool stale() const { return !from_file() && shown_ != nullptr && shown_->request != requested; }
+
+  SessionView view(const LinkStatus& link, const std::optional<WorkerHello>& hello) const;
+
+ private:
+  void show(Run run);
+  void forget_oldest();
+
+  std::vector<Run> live_runs_;
+  std::vector<Run> file_runs_;
+  std::string session_path_;
+  std::size_t index_ = 0;
+  Run shown_;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace app

@@ -1,0 +1,76 @@
+// Values from the file are clamped: a settings file must not be able to make the window unusable.
+#include "app/gui/shell/settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace app {
+namespace {
+
+using nlohmann::json;
+
+Settings from_json(const json& document) {
+  const Settings fallback;
+  Settings settings;
+  settings.width = std::clamp(document.value("width", fallback.width), 640, 16384);
+  settings.height = std::clamp(document.value("height", fallback.height), 480, 16384);
+  settings.rail_width =
+      std::clamp(document.value("rail_width", fallback.rail_width), 260.0F, 640.0F);
+  settings.text_scale = std::clamp(document.value("text_scale", fallback.text_scale), 0.0F, 2.0F);
+  settings.theme =
+      document.value("theme", std::string("dark")) == "light" ? ThemeKind::Light : ThemeKind::Dark;
+  settings.restart_automatically =
+      document.value("restart_automatically", fallback.restart_automatically);
+  settings.folder = document.value("folder", std::string());
+  return settings;
+}
+
+}  // namespace
+
+std::string settings_path() {
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && config[0] == '/') {
+    return std::string(config) + "/expertscope/settings.json";
+  }
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "." : home) + "/.config/expertscope/settings.json";
+}
+
+LoadedSettings load_settings(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return {};
+  // No exceptions leave the parser; value() throws only for wrong types, which is caught here.
+  const json document = json::parse(file, nullptr, false);
+  if (!document.is_object()) return {{}, path + " is not a JSON object; default settings are used"};
+  try {
+    return {from_json(document), {}};
+  } catch (const json::exception&) {
+    return {{}, path + " holds a value of a wrong type; default settings are used"};
+  }
+}
+
+std::string save_settings(const std::string& path, const Settings& settings) {
+  const json document = {{"width", settings.width},
+                         {"height", settings.height},
+                         {"rail_width", settings.rail_width},
+                         {"text_scale", settings.text_scale},
+                         {"theme", settings.theme == ThemeKind::Light ? "light" : "dark"},
+                         {"restart_automatically", settings.restart_automatically},
+                         {"folder", settings.folder}};
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const std::string beside = path + "." + std::to_string(getpid());
+  {
+    std::ofstream file(beside, std::ios::trunc);
+    file << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    if (!file.flush()) return "settings could not be written to " + beside;
+  }
+  std::filesystem::rename(beside, path, error);
+  return error ? "settings could not be written to " + path + ": " + error.message() : "";
+}
+
+}  // namespace app

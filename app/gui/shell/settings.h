@@ -1,0 +1,33 @@
+// What the window remembers between starts, in $XDG_CONFIG_HOME/expertscope/settings.json.
+#pragma once
+
+#include <string>
+
+#include "app/gui/theme/theme.h"
+
+namespace app {
+
+struct Settings {
+  int width = 1440;
+  int height = 900;
+  float rail_width = 320;  // at text scale 1
+  float text_scale = 0;    // 0 = the display's own
+  ThemeKind theme = ThemeKind::Dark;
+  bool restart_automatically = false;
+  std::string folder;  // where the last file was opened or saved
+
+  bool operator==(const Settings&) const = default;
+};
+
+std::string settings_path();
+
+struct LoadedSettings {
+  Settings settings;
+  std::string problem;  // the file was there but could not be used, and why
+};
+/// A missing file is the first start; a broken one is reported and not used.
+LoadedSettings load_settings(const std::string& path);
+/// Written beside and renamed over, so that a crash leaves the old or the new file. Empty = done.
+std::string save_settings(const std::string& path, const Settings& settings);
+
+}  // namespace app

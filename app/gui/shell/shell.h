@@ -1,0 +1,106 @@
+// The window's own thread of events: takes in what the worker and the background threads say, draws
+// one frame, carries out what the frame wished for. Knows nothing of GLFW.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/shell/background_task.h"
+#include "app/gui/shell/bars.h"
+#include "app/gui/shell/control_map_file.h"
+#include "app/gui/shell/control_rail.h"
+#include "app/gui/shell/file_dialog.h"
+#include "app/gui/shell/link_supervisor.h"
+#include "app/gui/shell/notices.h"
+#include "app/gui/shell/recorder.h"
+#include "app/gui/shell/session_state.h"
+#include "app/gui/shell/settings.h"
+#include "app/gui/shell/tour.h"
+#include "app/gui/shell/window.h"
+
+namespace app {
+
+class Shell {
+ public:
+  Shell(const WindowOptions& options, LoadedSettings settings, std::function<void()> wake);
+
+  /// Starts the worker and whatever the options ask to begin with.
+  void begin();
+  /// Takes in news; true when something on screen has changed.
+  bool tick();
+  void act(Action action);
+  void draw(const Theme& theme);
+  /// The frame stands in the framebuffer, before it is swapped.
+  void after_render(const Theme& theme, int width, int height);
+
+  Settings& settings() { return settings_; }
+  bool closing() const { return exit_code_.has_value(); }
+  int exit_code() const { return exit_code_.value_or(0); }
+
+ private:
+  // shell_events.cpp
+  void take_event(const LinkEvent& event);
+  void take_hello(const WorkerHello& hello);
+  void take_run(const RunDone& done);
+  bool take_recording();
+  bool take_recorders();
+  bool status_changed();
+  // shell.cpp
+  void submit();
+  void start_worker(const std::string& cublaslt);
+  void open_recording(const std::string& path);
+  void open_sample();
+  void toggle_recording();
+  void save_session(const std::string& path);
+  void take_choice(const FileDialog::Choice& choice);
+  void carry_out(const CommandSlots& commands);
+  void carry_out(const RailWishes& wishes);
+  void carry_out(const TopBarWishes& wishes);
+  std::string dated_path(const char* stem, const char* suffix) const;
+  void remember_folder(const std::string& path);
+  // shell_draw.cpp
+  void draw_root(const PanelContext& context);
+  void draw_rail(const PanelContext& context, float height);
+  void draw_splitter(const PanelContext& context, float height);
+  void draw_main(const PanelContext& context, float height);
+  void draw_link_banner(const PanelContext& context);
+  void draw_overlays(const PanelContext& context);
+  // shell_tour.cpp
+  void begin_tour();
+  void tick_tour();
+  void begin_tour_step();
+  void fail_tour(const std::string& why);
+  void finish_tour();
+
+  const WindowOptions options_;
+  Settings settings_;
+  std::function<void()> wake_;
+  SessionState state_;
+  LinkSupervisor link_;
+  Notices notices_;  // before rail_, which may have to say that it found no presets
+  ControlRail rail_;
+  FileDialog files_;
+  BackgroundTask<engine::Result<profiling::Session>> loader_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
+  std::optional<Tour> tour_;
+  std::unique_ptr<WorkspacePanel> panels_[3];
+  ControlMap controls_;
+
+  bool help_ = false;
+  bool screenshot_wanted_ = false;
+  std::string screenshot_path_;
+  std::string asked_inspection_;  // the file the present worker has been asked about
+  std::string recording_path_;
+  bool first_hello_ = true;
+  bool run_at_hello_ = false;
+  LinkStatus drawn_status_;
+  std::size_t drawn_recorded_runs_ = 0;
+  std::uint64_t frame_ = 0;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace app

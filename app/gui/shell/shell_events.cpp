@@ -1,0 +1,151 @@
+// News from the worker and the background threads, taken in between frames.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/shell.h"
+
+namespace app {
+namespace {
+
+std::int64_t unix_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+bool differs(const LinkStatus& a, const LinkStatus& b) {
+  return a.state != b.state || a.reason != b.reason || a.pid != b.pid ||
+         a.pulse.request_id != b.pulse.request_id || a.pulse.stage != b.pulse.stage ||
+         a.pulse.iteration != b.pulse.iteration || a.pulse.iterations != b.pulse.iterations ||
+         a.pulse.fraction != b.pulse.fraction;
+}
+
+}  // namespace
+
+bool Shell::tick() {
+  bool changed = false;
+  const bool automatic = link_.automatic;
+  for (const LinkEvent& event : link_.poll()) {
+    take_event(event);
+    changed = true;
+  }
+  if (automatic && !link_.automatic) {
+    notices_.add(Severity::Bad,
+                 "The worker was lost too often: it is no longer restarted automatically.");
+    settings_.restart_automatically = false;
+    changed = true;
+  }
+  // Each of them is asked, whatever the others say.
+  const bool loaded = take_recording();
+  const bool written = take_recorders();
+  changed = changed || loaded || written;
+  if (tour_) {
+    tick_tour();
+    changed = true;
+  }
+  return status_changed() || changed;
+}
+
+bool Shell::status_changed() {
+  LinkStatus now = link_.status();
+  // Why a worker is stalled counts seconds; the words on screen need not follow each of them.
+  if (now.state == LinkState::Stalled && drawn_status_.state == LinkState::Stalled) {
+    drawn_status_.reason = now.reason;
+    return false;
+  }
+  const bool changed = differs(now, drawn_status_);
+  drawn_status_ = std::move(now);
+  return changed;
+}
+
+void Shell::take_event(const LinkEvent& event) {
+  if (const auto* hello = std::get_if<WorkerHello>(&event)) {
+    take_hello(*hello);
+  } else if (const auto* done = std::get_if<RunDone>(&event)) {
+    take_run(*done);
+  } else if (const auto* error = std::get_if<RunError>(&event)) {
+    link_.answered(error->id);
+    if (error->error.code == engine::ErrorCode::Cancelled) return;
+    state_.last_error = error->error.message;
+  } else if (const auto* report = std::get_if<FileReport>(&event)) {
+    rail_.file_inspected(*report);
+  } else if (const auto* line = std::get_if<LogReport>(&event);
+             line != nullptr && line->level > 0) {
+    notices_.add(line->level > 1 ? Severity::Bad : Severity::Warn, "Worker: " + line->text);
+  }
+}
+
+void Shell::take_hello(const WorkerHello& hello) {
+  const auto available = [&](engine::GemmBackend kind) {
+    return std::any_of(hello.backends.begin(), hello.backends.end(),
+                       [&](const BackendOffer& one) { return one.kind == kind && one.available; });
+  };
+  if (first_hello_ && !run_at_hello_) {
+    state_.requested.backend = available(engine::GemmBackend::CublasLtGrouped)
+                                   ? engine::GemmBackend::CublasLtGrouped
+                                   : engine::GemmBackend::CpuReference;
+  }
+  const bool run = run_at_hello_ || (state_.live && !state_.from_file() &&
+                                     (state_.shown() == nullptr || state_.stale()));
+  first_hello_ = false;
+  run_at_hello_ = false;
+  if (tour_) {
+    tour_->worker_ready();
+  } else if (run) {
+    submit();
+  }
+}
+
+void Shell::take_run(const RunDone& done) {
+  const engine::RunRequest* request = link_.request_of(done.result.id);
+  link_.answered(done.result.id);
+  profiling::RecordedRun run;
+  run.request = request != nullptr ? *request : done.result.effective;
+  run.result = done.result;
+  run.activity = done.activity;
+  run.wall_clock_ms = unix_ms();
+  state_.add_live_run(std::move(run));
+  state_.last_error.clear();
+  if (recorder_ != nullptr) recorder_->append(state_.live_runs().back());
+}
+
+bool Shell::take_recording() {
+  auto loaded = loader_.take();
+  if (!loaded) return false;
+  if (loaded->ok()) {
+    state_.open_recording(std::move(*loaded).value());
+    return true;
+  }
+  state_.last_error = loaded->error().message;
+  notices_.add(Severity::Bad, "Not opened: " + loaded->error().message);
+  return true;
+}
+
+bool Shell::take_recorders() {
+  bool changed = false;
+  const auto settle = [&](std::unique_ptr<Recorder>& one, const char* done, const char* failed) {
+    if (one == nullptr) return;
+    const Recorder::Progress progress = one->progress();
+    if (!progress.finished) return;
+    if (progress.error.empty()) {
+      notices_.add(Severity::Good,
+                   fmt::format("{} run(s) {} {}", progress.written, done, one->path()));
+    } else {
+      notices_.add(Severity::Bad, failed + progress.error);
+    }
+    one.reset();
+    changed = true;
+  };
+  settle(recorder_, "recorded in", "The recording ended: ");
+  settle(saver_, "saved in", "Not saved: ");
+  const std::size_t written = recorder_ == nullptr ? 0 : recorder_->progress().written;
+  changed = changed || written != drawn_recorded_runs_;
+  drawn_recorded_runs_ = written;
+  return changed;
+}
+
+}  // namespace app

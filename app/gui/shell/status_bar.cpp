@@ -1,0 +1,152 @@
+// One line: how the worker is, what it runs on, what was recorded, what went wrong last.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/shell/bars.h"
+#include "app/gui/shell/control_map_file.h"
+#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/scopes.h"
+
+namespace app {
+namespace {
+
+ImU32 state_color(const Palette& colors, LinkState state) {
+  switch (state) {
+    case LinkState::Starting:
+      return colors.dim_text;
+    case LinkState::Responsive:
+      return colors.good;
+    case LinkState::Busy:
+      return colors.accent;
+    case LinkState::Stalled:
+      return colors.warn;
+    case LinkState::Lost:
+      break;
+  }
+  return colors.bad;
+}
+
+std::string state_words(const LinkStatus& link) {
+  switch (link.state) {
+    case LinkState::Starting:
+      return "worker starting";
+    case LinkState::Responsive:
+      return "worker ready";
+    case LinkState::Busy:
+      return "worker busy";
+    case LinkState::Stalled:
+      return "worker stalled: " + link.reason;
+    case LinkState::Lost:
+      break;
+  }
+  return link.pid == 0 && link.reason.starts_with("no worker") ? "no worker" : "worker lost";
+}
+
+const BackendOffer* offer_of(const SessionView& view) {
+  if (!view.hello) return nullptr;
+  for (const BackendOffer& offer : view.hello->backends) {
+    if (offer.kind == view.requested.backend) return &offer;
+  }
+  return nullptr;
+}
+
+/// Device, driver and library of the backend the rail asks for.
+std::vector<std::string> facts(const SessionView& view) {
+  std::vector<std::string> parts;
+  const BackendOffer* offer = offer_of(view);
+  if (offer == nullptr) return parts;
+  parts.push_back(choices::backends().at(static_cast<std::size_t>(offer->kind)));
+  if (!offer->available) {
+    parts.push_back("not available: " + offer->reason);
+    return parts;
+  }
+  const engine::DeviceFacts& device = offer->device;
+  if (!device.name.empty()) parts.push_back(device.name);
+  if (!device.driver.empty()) parts.push_back("driver " + device.driver);
+  if (!device.cublaslt_version.empty()) parts.push_back("cuBLASLt " + device.cublaslt_version);
+  if (!device.blas.empty()) parts.push_back(device.blas);
+  return parts;
+}
+
+bool draw_progress(const PanelContext& context, const PulseReport& pulse) {
+  const Theme& theme = context.theme;
+  std::string words(engine::stage_name(pulse.stage));
+  if (pulse.iterations > 0 && pulse.iteration >= 0) {
+    words += fmt::format(" {}/{}", pulse.iteration + 1, pulse.iterations);
+  }
+  ImGui::SameLine(0, theme.px(kGap));
+  ImGui::TextUnformatted(words.c_str());
+  ImGui::SameLine(0, theme.px(kGap));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 size = {theme.px(120), theme.px(6)};
+  const float top = at.y + (ImGui::GetTextLineHeight() - size.y) / 2;
+  const float part = static_cast<float>(std::clamp(pulse.fraction, 0.0, 1.0));
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.AddRectFilled({at.x, top}, {at.x + size.x, top + size.y}, theme.colors.line, size.y / 2);
+  list.AddRectFilled({at.x, top}, {at.x + size.x * part, top + size.y}, theme.colors.accent,
+                     size.y / 2);
+  ImGui::Dummy({size.x, ImGui::GetTextLineHeight()});
+  ImGui::SameLine(0, theme.px(kGap));
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() - theme.px(kGapSmall));
+  return controls::button(context, "status.cancel", "Cancel", {.width = theme.px(64)});
+}
+
+}  // namespace
+
+bool draw_status_bar(const PanelContext& context, const std::string& last_error) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  const FontScope font(theme.fonts.label);
+  const float side = ImGui::GetTextLineHeight();
+  const float line_y = (ImGui::GetWindowHeight() - side) / 2;
+  ImGui::SetCursorPosY(line_y);
+  const ImVec2 dot = ImGui::GetCursorScreenPos();
+  ImGui::GetWindowDrawList()->AddCircleFilled({dot.x + side / 2, dot.y + side / 2}, theme.px(4),
+                                              state_color(theme.colors, view.link.state));
+  ImGui::Dummy({side, side});
+  ImGui::SameLine(0, theme.px(kGapSmall));
+  const std::string words = state_words(view.link);
+  ImGui::TextUnformatted(words.c_str());
+  controls::record(context, "status.worker", "Worker", "text",
+                   std::string(link_state_name(view.link.state)), ImGui::GetItemRectMin(),
+                   ImGui::GetItemRectMax());
+  if (ImGui::IsItemHovered() && view.hello) {
+    controls::tooltip(context, fmt::format("{} on {}, process {}\n{}", view.hello->program_version,
+                                           view.hello->host, view.link.pid, view.hello->tracing));
+  }
+  bool cancel = false;
+  if (view.link.state == LinkState::Busy) cancel = draw_progress(context, view.link.pulse);
+
+  const TextColorScope dim(theme.colors.dim_text);
+  std::string line;
+  for (const std::string& part : facts(view)) line += "  ·  " + part;
+  if (view.run != nullptr) {
+    line += fmt::format("  ·  {} records, {} dropped", view.run->activity.records.size(),
+                        view.run->result.dropped_records);
+  }
+  ImGui::SameLine(0, 0);
+  ImGui::SetCursorPosY(line_y);
+  ImGui::TextUnformatted(line.c_str());
+  if (ImGui::IsItemHovered() && view.run != nullptr) {
+    controls::tooltip(context, "Records: " + view.run->result.activity_method);
+  }
+  if (!last_error.empty()) {
+    const float width = ImGui::CalcTextSize(last_error.c_str()).x;
+    ImGui::SameLine(0, theme.px(kGapSection));
+    const float room = ImGui::GetContentRegionAvail().x;
+    if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
+    ImGui::SetCursorPosY(line_y);
+    const TextColorScope color(theme.colors.bad);
+    ImGui::TextUnformatted(last_error.c_str());
+    controls::record(context, "status.error", "Last error", "text", last_error,
+                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    if (ImGui::IsItemHovered()) controls::tooltip(context, last_error);
+  }
+  return cancel;
+}
+
+}  // namespace app

@@ -1,0 +1,127 @@
+// Left: name and workspaces. Right: runs at hand, files, recording, text size, theme, help. Narrow
+// windows drop words, never controls.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/shell/bars.h"
+#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/scopes.h"
+
+namespace app {
+namespace {
+
+void draw_run_picker(const PanelContext& context, float width, TopBarWishes& wishes) {
+  const SessionView& view = context.view;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < view.runs.size(); ++i) {
+    names.push_back(fmt::format("{}. {}", i + 1, choices::summary(view.runs[i]->request)));
+  }
+  int index = static_cast<int>(view.run_index);
+  controls::Options options;
+  options.width = width;
+  options.tooltip =
+      view.from_file ? "Runs of " + view.session_path : "Runs of this window, newest last";
+  if (controls::combo(context, "top.run", "##run", index, names, options)) {
+    wishes.select_run = static_cast<std::size_t>(index);
+  }
+}
+
+}  // namespace
+
+TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  TopBarWishes wishes;
+  const float row_y = ImGui::GetCursorPosY();
+  {
+    const FontScope font(theme.fonts.title);
+    ImGui::SetCursorPosY(row_y + theme.px(kRowHeight - 16) / 2 - theme.px(1));
+    ImGui::TextUnformatted("Expertscope");
+  }
+  ImGui::SameLine(0, theme.px(kGapSection));
+  ImGui::SetCursorPosY(row_y);
+  int tab = static_cast<int>(state.workspace);
+  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs"},
+                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3", .width = theme.px(300)})) {
+    wishes.action = tab == 0   ? Action::ShowPerformance
+                    : tab == 1 ? Action::ShowNumerics
+                               : Action::ShowGraphs;
+  }
+
+  // From the right edge leftwards: fixed widths first, the run picker takes what remains.
+  const float gap = theme.px(kGapSmall);
+  const float open_width = theme.px(56);
+  const float save_width = theme.px(56);
+  const float record_width = theme.px(84);
+  const float small_width = theme.px(30);
+  const float theme_width = theme.px(48);
+  const float live_width = view.from_file ? theme.px(96) + gap : 0;
+  const float right =
+      open_width + save_width + record_width + 3 * small_width + theme_width + 6 * gap + live_width;
+  ImGui::SameLine(0, theme.px(kGapSection));
+  const float room = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge);
+  const float start = ImGui::GetCursorPosX();
+  const bool picker = view.runs.size() > 1 || view.from_file;
+  if (picker && room > theme.px(80)) {
+    ImGui::SetCursorPosY(row_y);
+    draw_run_picker(context, std::min(room, theme.px(460)), wishes);
+    ImGui::SameLine();
+  }
+  ImGui::SetCursorPos({start + room + theme.px(kGapLarge), row_y});
+  const auto next = [&] {
+    ImGui::SameLine(0, gap);
+    ImGui::SetCursorPosY(row_y);
+  };
+  if (view.from_file) {
+    wishes.back_to_live =
+        controls::button(context, "top.live", "Back to live",
+                         {.tooltip = "Leave " + view.session_path, .width = theme.px(96)});
+    next();
+  }
+  if (controls::button(context, "top.open", "Open",
+                       {.tooltip = "Open a recording (Ctrl+O)", .width = open_width})) {
+    wishes.action = Action::OpenRecording;
+  }
+  next();
+  wishes.save_session = controls::button(
+      context, "top.save", "Save",
+      {.enabled = state.live_runs > 0,
+       .reason = "No run of this window to save yet",
+       .tooltip = fmt::format("Save the {} run(s) of this window as a session", state.live_runs),
+       .width = save_width});
+  next();
+  if (state.recording) ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
+  const std::string record =
+      state.recording ? fmt::format("Stop ({})", state.recorded_runs) : std::string("Record");
+  wishes.toggle_recording = controls::button(
+      context, "top.record", record.c_str(),
+      {.tooltip = state.recording ? "Recording to " + state.recording_path
+                                  : "Write every run from now on to " + state.recording_path,
+       .width = record_width});
+  if (state.recording) ImGui::PopStyleColor();
+  next();
+  if (controls::button(context, "top.smaller", "A-",
+                       {.tooltip = "Smaller text (Ctrl+-)", .width = small_width})) {
+    wishes.action = Action::SmallerText;
+  }
+  next();
+  if (controls::button(context, "top.larger", "A+",
+                       {.tooltip = "Larger text (Ctrl+=)", .width = small_width})) {
+    wishes.action = Action::LargerText;
+  }
+  next();
+  wishes.toggle_theme =
+      controls::button(context, "top.theme", theme.kind == ThemeKind::Dark ? "Light" : "Dark",
+                       {.tooltip = "Switch between dark and light", .width = theme_width});
+  next();
+  if (controls::button(context, "top.help", "?",
+                       {.tooltip = "Keys and mouse (? or F1)", .width = small_width})) {
+    wishes.action = Action::Help;
+  }
+  return wishes;
+}
+
+}  // namespace app

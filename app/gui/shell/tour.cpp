@@ -1,0 +1,131 @@
+// The tour is a small state machine; the shell does what its phase asks for.
+#include "app/gui/shell/tour.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "app/gui/shell/control_map_file.h"
+#include "app/protocol/request_json.h"
+
+namespace app {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kWorkerSeconds = 30;
+// Panels build what they derive from a run on its first frame and may size themselves on the next.
+constexpr int kSettleFrames = 4;
+
+std::optional<Workspace> workspace_named(const std::string& name) {
+  for (const Workspace one : {Workspace::Performance, Workspace::Numerics, Workspace::Graphs}) {
+    if (workspace_name(one) == name) return one;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+engine::Result<std::vector<TourStep>> load_tour(const std::string& path) {
+  const auto refuse = [&](const std::string& why) {
+    return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
+  };
+  std::ifstream file(path);
+  if (!file) return engine::Error{engine::ErrorCode::NotFound, path + " cannot be read"};
+  const json document = json::parse(file, nullptr, false);
+  if (!document.is_object() || !document.contains("steps") || !document["steps"].is_array()) {
+    return refuse("it must be a JSON object with a list \"steps\"");
+  }
+  std::vector<TourStep> steps;
+  try {
+    for (const json& entry : document["steps"]) {
+      TourStep step;
+      step.name = entry.at("name").get<std::string>();
+      step.caption = entry.at("caption").get<std::string>();
+      const auto workspace = workspace_named(entry.at("workspace").get<std::string>());
+      if (!workspace) return refuse("step " + step.name + " names an unknown workspace");
+      step.workspace = *workspace;
+      step.preset = entry.value("preset", std::string());
+      if (entry.contains("request")) step.request_patch = entry["request"].dump();
+      step.open_sample = entry.value("open_sample", false);
+      step.seconds = entry.value("seconds", step.seconds);
+      steps.push_back(std::move(step));
+    }
+  } catch (const json::exception& error) {
+    return refuse(error.what());
+  }
+  if (steps.empty()) return refuse("it has no steps");
+  return steps;
+}
+
+engine::Result<engine::RunRequest> patched_request(
+    const engine::RunRequest& request, const TourStep& step,
+    const std::vector<engine::ShapePreset>& presets) {
+  engine::RunRequest base = request;
+  if (!step.preset.empty()) {
+    const auto found =
+        std::find_if(presets.begin(), presets.end(),
+                     [&](const engine::ShapePreset& preset) { return preset.name == step.preset; });
+    if (found == presets.end()) {
+      return engine::Error{engine::ErrorCode::NotFound,
+                           "tour step " + step.name + ": no preset is named " + step.preset};
+    }
+    base.shape = found->shape;
+    base.shape.preset = found->name;
+  }
+  json document = json::parse(request_to_json(base), nullptr, false);
+  document.merge_patch(json::parse(step.request_patch, nullptr, false));
+  return request_from_json(document.dump());
+}
+
+Tour::Tour(std::vector<TourStep> steps, std::string folder)
+    : steps_(std::move(steps)), folder_(std::move(folder)) {
+  enter(Phase::WaitForWorker, kWorkerSeconds);
+}
+
+void Tour::enter(Phase phase, double seconds) {
+  phase_ = phase;
+  deadline_ = Clock::now() +
+              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string Tour::picture_path() const { return folder_ + "/" + step()->name + ".png"; }
+
+void Tour::worker_ready() {
+  if (phase_ == Phase::WaitForWorker) enter(Phase::Begin, steps_[index_].seconds);
+}
+
+void Tour::waits_for(std::uint64_t run_id) {
+  awaited_run_ = run_id;
+  enter(Phase::WaitForResult, steps_[index_].seconds);
+}
+
+void Tour::result_arrived() {
+  frames_ = 0;
+  enter(Phase::Settle, steps_[index_].seconds);
+}
+
+void Tour::frame_drawn() {
+  if (phase_ == Phase::Settle && ++frames_ >= kSettleFrames) phase_ = Phase::Shoot;
+}
+
+void Tour::picture_written() {
+  ++index_;
+  if (index_ >= steps_.size()) {
+    phase_ = Phase::Done;
+  } else {
+    enter(Phase::Begin, steps_[index_].seconds);
+  }
+}
+
+std::string Tour::overdue() const {
+  if (phase_ == Phase::Done || Clock::now() < deadline_) return {};
+  if (phase_ == Phase::WaitForWorker) return "the worker did not answer in time";
+  return fmt::format("step {} did not finish within {:.0f} s", steps_[index_].name,
+                     steps_[index_].seconds);
+}
+
+}  // namespace app

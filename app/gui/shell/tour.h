@@ -1,0 +1,67 @@
+// The guided run: a list of steps from assets, each a caption, a change of the request and a
+// picture. Plays in the same window that a person uses; fails loudly when a step does not get its
+// result.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view.h"
+#include "engine/input/presets.h"
+
+namespace app {
+
+struct TourStep {
+  std::string name;  // of the picture: "01-first-numbers"
+  std::string caption;
+  Workspace workspace = Workspace::Performance;
+  std::string preset;         // shape preset; empty = as it is
+  std::string request_patch;  // JSON merged into the request; empty = no run is asked for
+  bool open_sample = false;   // show the recording that ships
+  double seconds = 60;        // until the step counts as failed
+};
+
+engine::Result<std::vector<TourStep>> load_tour(const std::string& path);
+
+/// The request of a step: the preset's shape, then the patch.
+engine::Result<engine::RunRequest> patched_request(const engine::RunRequest& request,
+                                                   const TourStep& step,
+                                                   const std::vector<engine::ShapePreset>& presets);
+
+class Tour {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class Phase { WaitForWorker, Begin, WaitForResult, Settle, Shoot, Done };
+
+  Tour(std::vector<TourStep> steps, std::string folder);
+
+  Phase phase() const { return phase_; }
+  const TourStep* step() const { return index_ < steps_.size() ? &steps_[index_] : nullptr; }
+  const std::string& folder() const { return folder_; }
+  std::string picture_path() const;
+
+  void worker_ready();
+  void waits_for(std::uint64_t run_id);
+  std::uint64_t awaited_run() const { return awaited_run_; }
+  void result_arrived();
+  void frame_drawn();
+  void picture_written();
+  /// Why the step has failed; empty while it has not.
+  std::string overdue() const;
+
+ private:
+  void enter(Phase phase, double seconds);
+
+  std::vector<TourStep> steps_;
+  std::string folder_;
+  std::size_t index_ = 0;
+  Phase phase_ = Phase::WaitForWorker;
+  std::uint64_t awaited_run_ = 0;
+  int frames_ = 0;
+  Clock::time_point deadline_;
+};
+
+}  // namespace app

@@ -1,0 +1,226 @@
+// GLFW, OpenGL and the rhythm of frames. Rule: a frame is drawn after input, after news, or while
+// something moves; otherwise the window sleeps.
+#include "app/gui/shell/window.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+// After GLFW: OpenGL 1.x entry points only, which every libGL exports.
+#include <GL/gl.h>
+#include <backends/imgui_impl_glfw.h>
+#include <backends/imgui_impl_opengl3.h>
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "app/gui/shell/settings.h"
+#include "app/gui/shell/shell.h"
+
+namespace app {
+namespace {
+
+// ImGui settles hover states and sizes over a few frames.
+constexpr int kFramesAfterEvent = 3;
+// How late a stalled pulse may be seen; asking costs microseconds and draws nothing.
+constexpr double kTickSeconds = 0.1;
+constexpr double kCaretSeconds = 0.4;
+
+/// What input callbacks leave for the loop.
+struct Input {
+  bool any = false;
+  std::vector<Action> actions;
+};
+
+Input& input_of(GLFWwindow* window) {
+  return *static_cast<Input*>(glfwGetWindowUserPointer(window));
+}
+
+void on_key(GLFWwindow* window, int key, int /*scancode*/, int action, int modifiers) {
+  Input& input = input_of(window);
+  input.any = true;
+  if (action == GLFW_RELEASE) return;
+  if (const auto meant = action_of(key, modifiers, ImGui::GetIO().WantTextInput)) {
+    input.actions.push_back(*meant);
+  }
+}
+
+void on_char(GLFWwindow* window, unsigned int codepoint) {
+  Input& input = input_of(window);
+  input.any = true;
+  // By character, not by key: where `?` lies depends on the layout.
+  if (codepoint == '?' && !ImGui::GetIO().WantTextInput) input.actions.push_back(Action::Help);
+}
+
+/// Installed before ImGui's own callbacks, which call these in turn.
+void install_callbacks(GLFWwindow* window) {
+  glfwSetKeyCallback(window, on_key);
+  glfwSetCharCallback(window, on_char);
+  glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { input_of(w).any = true; });
+  glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { input_of(w).any = true; });
+  glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { input_of(w).any = true; });
+  glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
+  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
+  glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { input_of(w).any = true; });
+  glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { input_of(w).any = true; });
+}
+
+class Glfw {
+ public:
+  Glfw() : ready_(glfwInit() == GLFW_TRUE) {}
+  ~Glfw() {
+    if (ready_) glfwTerminate();
+  }
+  Glfw(const Glfw&) = delete;
+  Glfw& operator=(const Glfw&) = delete;
+  bool ready() const { return ready_; }
+
+ private:
+  bool ready_;
+};
+
+/// The OS window with its OpenGL context and ImGui on top, taken down in the right order.
+class Surface {
+ public:
+  Surface(const WindowOptions& options, const Settings& settings, Input& input) {
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    const int width = options.width > 0 ? options.width : settings.width;
+    const int height = options.height > 0 ? options.height : settings.height;
+    window_ = glfwCreateWindow(width, height, "Expertscope", nullptr, nullptr);
+    if (window_ == nullptr) return;
+    glfwSetWindowSizeLimits(window_, 800, 560, GLFW_DONT_CARE, GLFW_DONT_CARE);
+    glfwSetWindowUserPointer(window_, &input);
+    glfwMakeContextCurrent(window_);
+    glfwSwapInterval(1);
+    install_callbacks(window_);
+    ImGui::CreateContext();
+    // The window keeps its own settings file.
+    ImGui::GetIO().IniFilename = nullptr;
+    ImGui::GetIO().ConfigWindowsMoveFromTitleBarOnly = true;
+    ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    ImGui_ImplOpenGL3_Init("#version 330 core");
+  }
+  ~Surface() {
+    if (window_ == nullptr) return;
+    ImGui_ImplOpenGL3_Shutdown();
+    ImGui_ImplGlfw_Shutdown();
+    ImGui::DestroyContext();
+    glfwDestroyWindow(window_);
+  }
+  Surface(const Surface&) = delete;
+  Surface& operator=(const Surface&) = delete;
+  GLFWwindow* window() const { return window_; }
+
+ private:
+  GLFWwindow* window_ = nullptr;
+};
+
+float display_scale(GLFWwindow* window) {
+  float x = 1;
+  float y = 1;
+  glfwGetWindowContentScale(window, &x, &y);
+  return std::clamp(std::round(std::max(x, y) * 10.0F) / 10.0F, 0.8F, 2.0F);
+}
+
+/// Follows the settings; fonts are rasterised again only when the scale has changed.
+void follow_settings(Theme& theme, const Settings& settings, bool first) {
+  const bool scaled = first || theme.scale != settings.text_scale;
+  if (!scaled && theme.kind == settings.theme) return;
+  theme.kind = settings.theme;
+  theme.colors = palette(theme.kind);
+  theme.scale = settings.text_scale;
+  if (scaled) {
+    theme.fonts = load_fonts(theme.scale);
+    if (!first) {
+      ImGui_ImplOpenGL3_DestroyFontsTexture();
+      ImGui_ImplOpenGL3_CreateFontsTexture();
+    }
+  }
+  apply_style(theme);
+}
+
+void draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme) {
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  ImGui::NewFrame();
+  shell.draw(theme);
+  ImGui::Render();
+  int width = 0;
+  int height = 0;
+  glfwGetFramebufferSize(window, &width, &height);
+  glViewport(0, 0, width, height);
+  const ImVec4 background = ImGui::ColorConvertU32ToFloat4(theme.colors.window);
+  glClearColor(background.x, background.y, background.z, 1.0F);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  shell.after_render(theme, width, height);
+  glfwSwapBuffers(window);
+}
+
+int loop(GLFWwindow* window, Shell& shell, Input& input) {
+  Theme theme;
+  follow_settings(theme, shell.settings(), true);
+  int frames_wanted = kFramesAfterEvent;
+  double caret_drawn = 0;
+  while (glfwWindowShouldClose(window) == GLFW_FALSE && !shell.closing()) {
+    if (frames_wanted > 0) {
+      glfwPollEvents();
+    } else {
+      glfwWaitEventsTimeout(kTickSeconds);
+    }
+    if (shell.tick() || input.any) frames_wanted = kFramesAfterEvent;
+    input.any = false;
+    for (const Action action : input.actions) shell.act(action);
+    input.actions.clear();
+    // A text caret blinks; nothing else moves by itself.
+    const double now = glfwGetTime();
+    if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
+      frames_wanted = std::max(frames_wanted, 1);
+    }
+    if (frames_wanted == 0) continue;
+    --frames_wanted;
+    caret_drawn = now;
+    follow_settings(theme, shell.settings(), false);
+    draw_frame(window, shell, theme);
+  }
+  glfwGetWindowSize(window, &shell.settings().width, &shell.settings().height);
+  return shell.exit_code();
+}
+
+}  // namespace
+
+int run_window(const WindowOptions& options) {
+  glfwSetErrorCallback([](int, const char* text) { fmt::print(stderr, "window: {}\n", text); });
+  const Glfw glfw;
+  if (!glfw.ready()) {
+    fmt::print(stderr, "No window: there is no display. `expertscope run` works without one.\n");
+    return 1;
+  }
+  const std::string path = settings_path();
+  LoadedSettings loaded = load_settings(path);
+  Input input;
+  const Surface surface(options, loaded.settings, input);
+  if (surface.window() == nullptr) {
+    fmt::print(stderr, "No window: OpenGL 3.3 is not available on this display.\n");
+    return 1;
+  }
+  if (options.text_scale > 0) {
+    loaded.settings.text_scale = std::clamp(options.text_scale, 0.8F, 2.0F);
+  } else if (loaded.settings.text_scale <= 0) {
+    loaded.settings.text_scale = display_scale(surface.window());
+  }
+  Shell shell(options, std::move(loaded), [] { glfwPostEmptyEvent(); });
+  shell.begin();
+  const int code = loop(surface.window(), shell, input);
+  // A tour or a test must not change what a person has set.
+  if (!options.tour_folder.empty()) return code;
+  const std::string problem = save_settings(path, shell.settings());
+  if (!problem.empty()) fmt::print(stderr, "{}\n", problem);
+  return code;
+}
+
+}  // namespace app

@@ -1,0 +1,25 @@
+// The window, from its first frame to its last. The command line fills in WindowOptions and calls
+// run_window(); everything else of the window is reached from there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace app {
+
+struct WindowOptions {
+  std::string open_file;  // recording (.session) or tensor (.npy, .safetensors) to begin with
+  std::vector<std::string> worker_argv;  // empty = expertscope-worker beside this program
+  std::string tour_folder;               // not empty: play the guided run, write PNGs here, exit
+  std::string control_map_path;          // not empty: the controls of every frame as JSON
+  int width = 0;                         // 0 = as left last time, 1440 x 900 at first
+  int height = 0;
+  float text_scale = 0;  // 0 = as left last time, at first from the display's content scale
+  bool no_worker = false;
+  std::string initial_request_json;  // run at the start instead of the laptop preset
+};
+
+/// Returns the process's exit code: 0 when closed by the person or the tour is complete.
+int run_window(const WindowOptions& options);
+
+}  // namespace app

@@ -1,0 +1,152 @@
+// Values of the look tokens: both palettes, the stages' colour-blind-safe set, the sequential map,
+// and ImGui's style derived from them. Rule: colour carries meaning or is a grey of the palette.
+#include "app/gui/theme/theme.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr ImU32 rgb(unsigned value) {
+  return IM_COL32((value >> 16) & 0xFFU, (value >> 8) & 0xFFU, value & 0xFFU, 0xFFU);
+}
+
+ImVec4 with_alpha(ImU32 color, float alpha) {
+  ImVec4 result = ImGui::ColorConvertU32ToFloat4(color);
+  result.w = alpha;
+  return result;
+}
+
+// Seventeen samples of viridis: perceptually even, readable in grey and for colour-blind people.
+constexpr std::array<unsigned, 17> kSequential = {
+    0x440154, 0x48186A, 0x472D7B, 0x424086, 0x3B528B, 0x33638D, 0x2C728E, 0x26828E, 0x21918C,
+    0x1FA088, 0x28AE80, 0x3FBC73, 0x5EC962, 0x84D44B, 0xADDC30, 0xD8E219, 0xFDE725};
+
+}  // namespace
+
+ImU32 Theme::stage(engine::Stage stage) const {
+  switch (stage) {
+    case engine::Stage::Offsets:
+      return rgb(0x999999);
+    case engine::Stage::Amax:
+      return rgb(0x56B4E9);
+    case engine::Stage::Quantize:
+      return rgb(0x0072B2);
+    case engine::Stage::Fprop:
+      return rgb(0xE69F00);
+    case engine::Stage::Memory:
+      return rgb(0xF0E442);
+    case engine::Stage::Check:
+      return rgb(0x009E73);
+    case engine::Stage::Other:
+      break;
+  }
+  return colors.dim_text;
+}
+
+ImU32 Theme::sequential(float t) const {
+  if (std::isnan(t)) return colors.raised;
+  const float position = std::clamp(t, 0.0F, 1.0F) * static_cast<float>(kSequential.size() - 1);
+  const std::size_t low = std::min(static_cast<std::size_t>(position), kSequential.size() - 2);
+  const float part = position - static_cast<float>(low);
+  const auto mix = [&](unsigned shift) {
+    const float from = static_cast<float>((kSequential[low] >> shift) & 0xFFU);
+    const float to = static_cast<float>((kSequential[low + 1] >> shift) & 0xFFU);
+    return static_cast<unsigned>(std::lround(from + (to - from) * part));
+  };
+  return IM_COL32(mix(16), mix(8), mix(0), 0xFFU);
+}
+
+Palette palette(ThemeKind kind) {
+  if (kind == ThemeKind::Light) {
+    return {.window = rgb(0xF6F7F9),
+            .panel = rgb(0xFFFFFF),
+            .raised = rgb(0xEEF1F5),
+            .line = rgb(0xD5DAE1),
+            .text = rgb(0x1A2028),
+            .dim_text = rgb(0x5B6675),
+            .accent = rgb(0x1F6FD1),
+            .good = rgb(0x1D8A63),
+            .warn = rgb(0xA8740F),
+            .bad = rgb(0xC53A36)};
+  }
+  return {.window = rgb(0x0F1318),
+          .panel = rgb(0x161B22),
+          .raised = rgb(0x1E252E),
+          .line = rgb(0x2A323D),
+          .text = rgb(0xE6EAF0),
+          .dim_text = rgb(0x98A2B0),
+          .accent = rgb(0x4DA3FF),
+          .good = rgb(0x3FB68B),
+          .warn = rgb(0xE0A63A),
+          .bad = rgb(0xE5605C)};
+}
+
+void apply_style(const Theme& theme) {
+  ImGuiStyle& style = ImGui::GetStyle();
+  style = ImGuiStyle();
+  const Palette& colors = theme.colors;
+  style.WindowPadding = {theme.px(kPanelPadding), theme.px(kPanelPadding)};
+  style.WindowRounding = 0;
+  style.WindowBorderSize = 0;
+  style.ChildRounding = theme.px(kRounding);
+  style.ChildBorderSize = 1;
+  style.PopupRounding = theme.px(kRounding);
+  style.PopupBorderSize = 1;
+  style.FrameRounding = theme.px(kRounding);
+  style.FrameBorderSize = 1;
+  // Body type is 13 high: this padding makes every framed control one row of 22.
+  style.FramePadding = {theme.px(kGap), theme.px((kRowHeight - 13.0F) / 2.0F)};
+  style.ItemSpacing = {theme.px(kGap), theme.px(kGapSmall)};
+  style.ItemInnerSpacing = {theme.px(kGapSmall), theme.px(kGapSmall)};
+  style.CellPadding = {theme.px(kGapSmall), theme.px(2)};
+  style.IndentSpacing = theme.px(kGapSection);
+  style.ScrollbarSize = theme.px(10);
+  style.ScrollbarRounding = theme.px(kRounding);
+  style.GrabMinSize = theme.px(10);
+  style.GrabRounding = theme.px(kRounding);
+  style.DisabledAlpha = 0.55F;
+  style.MouseCursorScale = 1.0F;
+
+  const auto set = [&](ImGuiCol slot, ImU32 color, float alpha = 1.0F) {
+    style.Colors[slot] = with_alpha(color, alpha);
+  };
+  set(ImGuiCol_Text, colors.text);
+  set(ImGuiCol_TextDisabled, colors.dim_text);
+  set(ImGuiCol_WindowBg, colors.window);
+  set(ImGuiCol_ChildBg, colors.panel, 0.0F);
+  set(ImGuiCol_PopupBg, colors.raised);
+  set(ImGuiCol_Border, colors.line);
+  set(ImGuiCol_BorderShadow, colors.line, 0.0F);
+  set(ImGuiCol_FrameBg, colors.raised);
+  set(ImGuiCol_FrameBgHovered, colors.line);
+  set(ImGuiCol_FrameBgActive, colors.line);
+  set(ImGuiCol_ScrollbarBg, colors.window, 0.0F);
+  set(ImGuiCol_ScrollbarGrab, colors.line);
+  set(ImGuiCol_ScrollbarGrabHovered, colors.dim_text, 0.6F);
+  set(ImGuiCol_ScrollbarGrabActive, colors.dim_text);
+  set(ImGuiCol_CheckMark, colors.accent);
+  set(ImGuiCol_SliderGrab, colors.accent);
+  set(ImGuiCol_SliderGrabActive, colors.accent);
+  set(ImGuiCol_Button, colors.raised);
+  set(ImGuiCol_ButtonHovered, colors.line);
+  set(ImGuiCol_ButtonActive, colors.accent, 0.35F);
+  set(ImGuiCol_Header, colors.accent, 0.22F);
+  set(ImGuiCol_HeaderHovered, colors.accent, 0.16F);
+  set(ImGuiCol_HeaderActive, colors.accent, 0.30F);
+  set(ImGuiCol_Separator, colors.line);
+  set(ImGuiCol_SeparatorHovered, colors.accent);
+  set(ImGuiCol_SeparatorActive, colors.accent);
+  set(ImGuiCol_TableHeaderBg, colors.raised);
+  set(ImGuiCol_TableBorderStrong, colors.line);
+  set(ImGuiCol_TableBorderLight, colors.line);
+  set(ImGuiCol_TableRowBg, colors.panel, 0.0F);
+  set(ImGuiCol_TableRowBgAlt, colors.raised, 0.5F);
+  set(ImGuiCol_TextSelectedBg, colors.accent, 0.35F);
+  set(ImGuiCol_PlotHistogram, colors.accent);
+  set(ImGuiCol_ModalWindowDimBg, colors.window, 0.6F);
+}
+
+}  // namespace app

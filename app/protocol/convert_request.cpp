@@ -1,0 +1,178 @@
+// Requests: the fields a person sets, in the order of engine/model/run_request.h.
+#include "app/protocol/convert.h"
+#include "app/protocol/field_check.h"
+
+namespace app {
+namespace {
+
+// The same numbers on both sides, so that a cast is the conversion. A reordered enum must not
+// compile.
+template <class Engine, class Wire>
+constexpr bool same(Engine a, Wire b) {
+  return static_cast<int>(a) == static_cast<int>(b);
+}
+static_assert(same(engine::ElementType::Bf16, wire::BF16) &&
+              same(engine::ElementType::Fp16, wire::FP16) &&
+              same(engine::ElementType::Fp32, wire::FP32));
+static_assert(same(engine::Distribution::Normal, wire::NORMAL) &&
+              same(engine::Distribution::Uniform, wire::UNIFORM) &&
+              same(engine::Distribution::HeavyTailed, wire::HEAVY_TAILED) &&
+              same(engine::Distribution::Zeros, wire::ZEROS) &&
+              same(engine::Distribution::NonFinite, wire::NON_FINITE));
+static_assert(same(engine::RoutingDistribution::Uniform, wire::ROUTING_UNIFORM) &&
+              same(engine::RoutingDistribution::Mild, wire::ROUTING_MILD) &&
+              same(engine::RoutingDistribution::Zipf, wire::ROUTING_ZIPF) &&
+              same(engine::RoutingDistribution::Heavy, wire::ROUTING_HEAVY) &&
+              same(engine::RoutingDistribution::OneHot, wire::ROUTING_ONE_HOT) &&
+              same(engine::RoutingDistribution::HalfEmpty, wire::ROUTING_HALF_EMPTY) &&
+              same(engine::RoutingDistribution::File, wire::ROUTING_FILE));
+static_assert(same(engine::Scaling::None, wire::SCALING_NONE) &&
+              same(engine::Scaling::PerTensorCurrent, wire::PER_TENSOR_CURRENT) &&
+              same(engine::Scaling::Block, wire::BLOCK));
+static_assert(same(engine::Fp8Format::E4m3, wire::E4M3) &&
+              same(engine::Fp8Format::E5m2, wire::E5M2));
+static_assert(same(engine::WorkspaceStrategy::PerMatmul, wire::PER_MATMUL) &&
+              same(engine::WorkspaceStrategy::Shared, wire::SHARED));
+static_assert(same(engine::LaunchKind::Eager, wire::EAGER) &&
+              same(engine::LaunchKind::GraphReplay, wire::GRAPH_REPLAY));
+static_assert(same(engine::GemmBackend::CublasLtGrouped, wire::CUBLASLT_GROUPED) &&
+              same(engine::GemmBackend::CpuReference, wire::CPU_REFERENCE));
+static_assert(same(engine::OperandRole::Activations, wire::OPERAND_ACTIVATIONS) &&
+              same(engine::OperandRole::Weights, wire::OPERAND_WEIGHTS));
+
+template <class Wire, class Engine>
+Wire cast(Engine value) {
+  return static_cast<Wire>(static_cast<int>(value));
+}
+
+void set_input(wire::InputSpec& out, const engine::InputSpec& input) {
+  if (const auto* file = std::get_if<engine::FileInput>(&input)) {
+    out.mutable_file()->set_path(file->path);
+    out.mutable_file()->set_tensor(file->tensor);
+    return;
+  }
+  const auto& synthetic = std::get<engine::SyntheticInput>(input);
+  out.mutable_synthetic()->set_distribution(cast<wire::Distribution>(synthetic.distribution));
+  out.mutable_synthetic()->set_element(cast<wire::ElementType>(synthetic.element));
+}
+
+engine::InputSpec read_input(const wire::InputSpec& message, const std::string& field,
+                             FieldCheck& check) {
+  if (message.kind_case() == wire::InputSpec::kFile) {
+    return engine::FileInput{.path = message.file().path(), .tensor = message.file().tensor()};
+  }
+  engine::SyntheticInput synthetic;
+  const wire::SyntheticInput& given = message.synthetic();
+  if (given.has_distribution()) {
+    check.enumerator(synthetic.distribution, given.distribution(), wire::Distribution_IsValid,
+                     field + ".synthetic.distribution");
+  }
+  if (given.has_element()) {
+    check.enumerator(synthetic.element, given.element(), wire::ElementType_IsValid,
+                     field + ".synthetic.element");
+  }
+  return synthetic;
+}
+
+void read_recipe(engine::Recipe& recipe, const wire::Recipe& message, FieldCheck& check) {
+  if (message.has_scaling()) {
+    check.enumerator(recipe.scaling, message.scaling(), wire::Scaling_IsValid, "recipe.scaling");
+  }
+  if (message.has_activation_format()) {
+    check.enumerator(recipe.activation_format, message.activation_format(), wire::Fp8Format_IsValid,
+                     "recipe.activation_format");
+  }
+  if (message.has_pow2_scales()) recipe.pow2_scales = message.pow2_scales();
+  if (message.has_amax_epsilon()) recipe.amax_epsilon = message.amax_epsilon();
+  if (message.has_split_accumulator()) recipe.split_accumulator = message.split_accumulator();
+}
+
+}  // namespace
+
+wire::RunRequest to_wire(const engine::RunRequest& request) {
+  wire::RunRequest out;
+  wire::ShapeSpec& shape = *out.mutable_shape();
+  shape.set_preset(request.shape.preset);
+  shape.set_num_experts(request.shape.num_experts);
+  shape.set_tokens(request.shape.tokens);
+  shape.set_n(request.shape.n);
+  shape.set_k(request.shape.k);
+  wire::RoutingSpec& routing = *out.mutable_routing();
+  routing.set_distribution(cast<wire::RoutingDistribution>(request.routing.distribution));
+  routing.set_path(request.routing.path);
+  routing.set_alignment(request.routing.alignment);
+  set_input(*out.mutable_activations(), request.activations);
+  set_input(*out.mutable_weights(), request.weights);
+  wire::Recipe& recipe = *out.mutable_recipe();
+  recipe.set_scaling(cast<wire::Scaling>(request.recipe.scaling));
+  recipe.set_activation_format(cast<wire::Fp8Format>(request.recipe.activation_format));
+  recipe.set_pow2_scales(request.recipe.pow2_scales);
+  recipe.set_amax_epsilon(request.recipe.amax_epsilon);
+  recipe.set_split_accumulator(request.recipe.split_accumulator);
+  out.set_backend(cast<wire::GemmBackend>(request.backend));
+  out.set_workspace(cast<wire::WorkspaceStrategy>(request.workspace));
+  out.mutable_launch()->set_kind(cast<wire::LaunchKind>(request.launch.kind));
+  out.mutable_launch()->set_iterations(request.launch.iterations);
+  out.set_layers(request.layers);
+  out.set_seed(request.seed);
+  out.set_cublaslt_library(request.cublaslt_library);
+  return out;
+}
+
+engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message) {
+  FieldCheck check;
+  engine::RunRequest request;
+  const wire::ShapeSpec& shape = message.shape();
+  request.shape.preset = shape.preset();
+  if (shape.has_num_experts()) request.shape.num_experts = shape.num_experts();
+  if (shape.has_tokens()) request.shape.tokens = shape.tokens();
+  if (shape.has_n()) request.shape.n = shape.n();
+  if (shape.has_k()) request.shape.k = shape.k();
+  const wire::RoutingSpec& routing = message.routing();
+  if (routing.has_distribution()) {
+    check.enumerator(request.routing.distribution, routing.distribution(),
+                     wire::RoutingDistribution_IsValid, "routing.distribution");
+  }
+  request.routing.path = routing.path();
+  if (routing.has_alignment()) request.routing.alignment = routing.alignment();
+  request.activations = read_input(message.activations(), "activations", check);
+  request.weights = read_input(message.weights(), "weights", check);
+  read_recipe(request.recipe, message.recipe(), check);
+  if (message.has_backend()) {
+    check.enumerator(request.backend, message.backend(), wire::GemmBackend_IsValid, "backend");
+  }
+  if (message.has_workspace()) {
+    check.enumerator(request.workspace, message.workspace(), wire::WorkspaceStrategy_IsValid,
+                     "workspace");
+  }
+  if (message.launch().has_kind()) {
+    check.enumerator(request.launch.kind, message.launch().kind(), wire::LaunchKind_IsValid,
+                     "launch.kind");
+  }
+  if (message.launch().has_iterations()) request.launch.iterations = message.launch().iterations();
+  if (message.has_layers()) request.layers = message.layers();
+  if (message.has_seed()) request.seed = message.seed();
+  request.cublaslt_library = message.cublaslt_library();
+  return check.result(std::move(request));
+}
+
+wire::QuantizeCommand to_wire(const QuantizeOrder& order) {
+  wire::QuantizeCommand out;
+  *out.mutable_request() = to_wire(order.request);
+  out.set_operand(cast<wire::Operand>(order.operand));
+  out.set_folder(order.folder);
+  return out;
+}
+
+engine::Result<QuantizeOrder> from_wire(const wire::QuantizeCommand& message) {
+  FieldCheck check;
+  QuantizeOrder order;
+  engine::Result<engine::RunRequest> request = from_wire(message.request());
+  if (!request.ok()) return request.error();
+  order.request = std::move(request).value();
+  check.enumerator(order.operand, message.operand(), wire::Operand_IsValid, "operand");
+  order.folder = message.folder();
+  return check.result(std::move(order));
+}
+
+}  // namespace app

@@ -1,0 +1,209 @@
+// Results: numerics and times of one run. Arrays that a panel indexes together must fit here.
+#include "app/protocol/convert.h"
+#include "app/protocol/field_check.h"
+
+namespace app {
+namespace {
+
+template <class T, class Repeated>
+std::vector<T> to_vector(const Repeated& field) {
+  return std::vector<T>(field.begin(), field.end());
+}
+
+void set_histogram(wire::MagnitudeHistogram& out, const engine::MagnitudeHistogram& histogram) {
+  out.set_first_bin(histogram.first_bin);
+  out.mutable_counts()->Add(histogram.counts.begin(), histogram.counts.end());
+  out.set_zeros(histogram.zeros);
+  out.set_infinities(histogram.infinities);
+  out.set_nans(histogram.nans);
+}
+
+engine::MagnitudeHistogram read_histogram(const wire::MagnitudeHistogram& message,
+                                          const std::string& field, FieldCheck& check) {
+  // Bins are FP32 bits shifted right by 21 without the sign: there are 1024 of them.
+  constexpr int kBins = 1024;
+  check.require(message.first_bin() >= 0 && message.counts_size() <= kBins &&
+                    message.first_bin() <= kBins - message.counts_size(),
+                field + " has bins outside 0..1023");
+  return {.first_bin = message.first_bin(),
+          .counts = to_vector<std::uint64_t>(message.counts()),
+          .zeros = message.zeros(),
+          .infinities = message.infinities(),
+          .nans = message.nans()};
+}
+
+void set_scale_map(wire::ScaleMap& out, const engine::ScaleMap& map) {
+  out.set_block_rows(map.block_rows);
+  out.set_block_columns(map.block_columns);
+  out.set_source_rows(map.source_rows);
+  out.set_source_columns(map.source_columns);
+  out.set_rows(map.rows);
+  out.set_columns(map.columns);
+  out.mutable_mean()->Add(map.mean.begin(), map.mean.end());
+  out.mutable_maximum()->Add(map.maximum.begin(), map.maximum.end());
+  out.mutable_expert_first_row()->Add(map.expert_first_row.begin(), map.expert_first_row.end());
+}
+
+engine::ScaleMap read_scale_map(const wire::ScaleMap& message, const std::string& field,
+                                FieldCheck& check) {
+  const std::int64_t cells = std::int64_t{message.rows()} * message.columns();
+  check.require(message.rows() >= 0 && message.columns() >= 0 && message.mean_size() == cells &&
+                    message.maximum_size() == cells,
+                field + " does not hold rows * columns cells");
+  return {.block_rows = message.block_rows(),
+          .block_columns = message.block_columns(),
+          .source_rows = message.source_rows(),
+          .source_columns = message.source_columns(),
+          .rows = message.rows(),
+          .columns = message.columns(),
+          .mean = to_vector<float>(message.mean()),
+          .maximum = to_vector<float>(message.maximum()),
+          .expert_first_row = to_vector<std::int64_t>(message.expert_first_row())};
+}
+
+void set_operand(wire::OperandStatistics& out, const engine::OperandStatistics& operand) {
+  set_histogram(*out.mutable_before(), operand.before);
+  set_histogram(*out.mutable_after(), operand.after);
+  set_histogram(*out.mutable_amax(), operand.amax);
+  set_histogram(*out.mutable_scale(), operand.scale);
+  set_scale_map(*out.mutable_scale_map(), operand.scale_map);
+  out.set_elements(operand.elements);
+  out.set_saturated(operand.saturated);
+  out.set_underflowed(operand.underflowed);
+  out.set_snr_db(operand.snr_db);
+}
+
+engine::OperandStatistics read_operand(const wire::OperandStatistics& message,
+                                       const std::string& field, FieldCheck& check) {
+  return {.before = read_histogram(message.before(), field + ".before", check),
+          .after = read_histogram(message.after(), field + ".after", check),
+          .amax = read_histogram(message.amax(), field + ".amax", check),
+          .scale = read_histogram(message.scale(), field + ".scale", check),
+          .scale_map = read_scale_map(message.scale_map(), field + ".scale_map", check),
+          .elements = message.elements(),
+          .saturated = message.saturated(),
+          .underflowed = message.underflowed(),
+          .snr_db = message.snr_db()};
+}
+
+void set_expert(wire::ExpertResult& out, const engine::ExpertResult& expert) {
+  out.set_rows(expert.rows);
+  out.set_snr_db(expert.snr_db);
+  out.set_max_abs_error(expert.max_abs_error);
+  out.set_reference_rms(expert.reference_rms);
+  out.set_saturated(expert.saturated);
+  out.set_underflowed(expert.underflowed);
+  out.set_x_snr_db(expert.x_snr_db);
+}
+
+engine::ExpertResult read_expert(const wire::ExpertResult& message) {
+  return {.rows = message.rows(),
+          .snr_db = message.snr_db(),
+          .max_abs_error = message.max_abs_error(),
+          .reference_rms = message.reference_rms(),
+          .saturated = message.saturated(),
+          .underflowed = message.underflowed(),
+          .x_snr_db = message.x_snr_db()};
+}
+
+}  // namespace
+
+wire::DeviceFacts to_wire(const engine::DeviceFacts& facts) {
+  wire::DeviceFacts out;
+  out.set_name(facts.name);
+  out.set_driver(facts.driver);
+  out.set_compute_capability(facts.compute_capability);
+  out.set_cublaslt_version(facts.cublaslt_version);
+  out.set_cublaslt_path(facts.cublaslt_path);
+  out.set_blas(facts.blas);
+  out.set_multiprocessors(facts.multiprocessors);
+  out.set_memory_bytes(facts.memory_bytes);
+  return out;
+}
+
+engine::DeviceFacts from_wire(const wire::DeviceFacts& message) {
+  return {.name = message.name(),
+          .driver = message.driver(),
+          .compute_capability = message.compute_capability(),
+          .cublaslt_version = message.cublaslt_version(),
+          .cublaslt_path = message.cublaslt_path(),
+          .blas = message.blas(),
+          .multiprocessors = message.multiprocessors(),
+          .memory_bytes = message.memory_bytes()};
+}
+
+wire::RunResult to_wire(const engine::RunResult& result) {
+  wire::RunResult out;
+  out.set_id(result.id);
+  *out.mutable_effective() = to_wire(result.effective);
+  for (const engine::Deviation& deviation : result.deviations) {
+    wire::Deviation& added = *out.add_deviations();
+    added.set_field(deviation.field);
+    added.set_requested(deviation.requested);
+    added.set_effective(deviation.effective);
+    added.set_reason(deviation.reason);
+  }
+  out.mutable_splits()->Add(result.splits.begin(), result.splits.end());
+  *out.mutable_device() = to_wire(result.device);
+  set_operand(*out.mutable_activations(), result.activations);
+  set_operand(*out.mutable_weights(), result.weights);
+  for (const engine::ExpertResult& expert : result.experts) set_expert(*out.add_experts(), expert);
+  for (const engine::Iteration& iteration : result.iterations) {
+    wire::Iteration& added = *out.add_iterations();
+    added.set_start_ns(iteration.start_ns);
+    added.set_duration_ns(iteration.duration_ns);
+  }
+  for (const engine::ReplayCheck& check : result.replay_checks) {
+    wire::ReplayCheck& added = *out.add_replay_checks();
+    added.set_replay(check.replay);
+    added.set_layer(check.layer);
+    added.mutable_wrong_experts()->Add(check.wrong_experts.begin(), check.wrong_experts.end());
+  }
+  out.set_iteration_method(result.iteration_method);
+  out.set_activity_method(result.activity_method);
+  out.set_dropped_records(result.dropped_records);
+  out.set_flop(result.flop);
+  out.set_wall_ns(result.wall_ns);
+  return out;
+}
+
+engine::Result<engine::RunResult> from_wire(const wire::RunResult& message) {
+  FieldCheck check;
+  engine::RunResult result;
+  result.id = message.id();
+  engine::Result<engine::RunRequest> effective = from_wire(message.effective());
+  if (!effective.ok()) {
+    return engine::Error{effective.error().code, "effective." + effective.error().message};
+  }
+  result.effective = std::move(effective).value();
+  for (const wire::Deviation& deviation : message.deviations()) {
+    result.deviations.push_back({.field = deviation.field(),
+                                 .requested = deviation.requested(),
+                                 .effective = deviation.effective(),
+                                 .reason = deviation.reason()});
+  }
+  result.splits = to_vector<std::int64_t>(message.splits());
+  result.device = from_wire(message.device());
+  result.activations = read_operand(message.activations(), "activations", check);
+  result.weights = read_operand(message.weights(), "weights", check);
+  for (const wire::ExpertResult& expert : message.experts()) {
+    result.experts.push_back(read_expert(expert));
+  }
+  for (const wire::Iteration& iteration : message.iterations()) {
+    result.iterations.push_back(
+        {.start_ns = iteration.start_ns(), .duration_ns = iteration.duration_ns()});
+  }
+  for (const wire::ReplayCheck& replay : message.replay_checks()) {
+    result.replay_checks.push_back({.replay = replay.replay(),
+                                    .layer = replay.layer(),
+                                    .wrong_experts = to_vector<int>(replay.wrong_experts())});
+  }
+  result.iteration_method = message.iteration_method();
+  result.activity_method = message.activity_method();
+  result.dropped_records = message.dropped_records();
+  result.flop = message.flop();
+  result.wall_ns = message.wall_ns();
+  return check.result(std::move(result));
+}
+
+}  // namespace app

@@ -1,0 +1,131 @@
+#include "app/protocol/framing.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace app {
+namespace {
+
+engine::Error broken(std::string message) {
+  return {engine::ErrorCode::Protocol, std::move(message)};
+}
+
+std::uint32_t read_length(const char* bytes) {
+  std::uint32_t length = 0;
+  for (int i = 3; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
+  return length;
+}
+
+std::string printable(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += byte >= 0x20 && byte < 0x7F ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return text;
+}
+
+}  // namespace
+
+engine::Result<std::string> encode_frame(const wire::Frame& frame) {
+  const std::size_t length = frame.ByteSizeLong();
+  if (length > kMaxFrameBytes) {
+    return broken(
+        fmt::format("a frame of {} bytes is too long; the limit is {}", length, kMaxFrameBytes));
+  }
+  std::string bytes(kFrameMagic);
+  bytes.reserve(kFrameHeaderBytes + length);
+  for (int shift = 0; shift < 32; shift += 8) {
+    bytes += static_cast<char>(length >> shift & 0xFF);
+  }
+  if (!frame.AppendToString(&bytes)) return broken("a frame could not be serialized");
+  return bytes;
+}
+
+void FrameDecoder::append(std::string_view bytes) {
+  if (consumed_ == buffer_.size()) {
+    buffer_.clear();
+    consumed_ = 0;
+  } else if (consumed_ > buffer_.size() / 2) {
+    // Only when most of it is used up: moving the rest on every append would be quadratic.
+    buffer_.erase(0, consumed_);
+    consumed_ = 0;
+  }
+  buffer_.append(bytes);
+}
+
+engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
+  const std::string_view rest = std::string_view(buffer_).substr(consumed_);
+  const std::string_view magic = rest.substr(0, std::min(rest.size(), kFrameMagic.size()));
+  if (magic != kFrameMagic.substr(0, magic.size())) {
+    return broken(fmt::format("a frame must start with \"{}\" but this one starts with \"{}\"",
+                              kFrameMagic, printable(magic)));
+  }
+  if (rest.size() < kFrameHeaderBytes) return std::optional<wire::Frame>();
+  const std::uint32_t length = read_length(rest.data() + kFrameMagic.size());
+  if (length > kMaxFrameBytes) {
+    return broken(
+        fmt::format("a frame of {} bytes is too long; the limit is {}", length, kMaxFrameBytes));
+  }
+  if (rest.size() - kFrameHeaderBytes < length) return std::optional<wire::Frame>();
+  wire::Frame frame;
+  if (!frame.ParseFromArray(rest.data() + kFrameHeaderBytes, static_cast<int>(length))) {
+    return broken(fmt::format("the {} bytes of a frame are not a message", length));
+  }
+  consumed_ += kFrameHeaderBytes + length;
+  if (frame.body_case() == wire::Frame::BODY_NOT_SET) {
+    return broken(fmt::format("a frame of {} bytes has no body that this version knows", length));
+  }
+  return std::optional<wire::Frame>(std::move(frame));
+}
+
+engine::Status FrameDecoder::at_end() const {
+  const std::size_t left = buffer_.size() - consumed_;
+  if (left == 0) return {};
+  if (left < kFrameHeaderBytes) {
+    return broken(fmt::format("the stream ended {} bytes into a frame's header of {}", left,
+                              kFrameHeaderBytes));
+  }
+  return broken(fmt::format("the stream ended after {} of a frame's {} bytes",
+                            left - kFrameHeaderBytes,
+                            read_length(buffer_.data() + consumed_ + kFrameMagic.size())));
+}
+
+engine::Result<std::optional<wire::Frame>> read_frame(int descriptor, FrameDecoder& decoder) {
+  std::array<char, 65536> chunk;
+  while (true) {
+    engine::Result<std::optional<wire::Frame>> frame = decoder.next();
+    if (!frame.ok() || frame.value().has_value()) return frame;
+    const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
+    if (count > 0) {
+      decoder.append({chunk.data(), static_cast<std::size_t>(count)});
+    } else if (count == 0) {
+      const engine::Status end = decoder.at_end();
+      if (!end.ok()) return end.error();
+      return std::optional<wire::Frame>();
+    } else if (errno != EINTR) {
+      return engine::Error{engine::ErrorCode::Io,
+                           fmt::format("reading a frame failed: {}", std::strerror(errno))};
+    }
+  }
+}
+
+engine::Status write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno != EINTR) {
+      return engine::Error{engine::ErrorCode::Io,
+                           fmt::format("writing a frame failed: {}", std::strerror(errno))};
+    }
+  }
+  return {};
+}
+
+}  // namespace app

@@ -1,0 +1,42 @@
+// Frames on a byte stream: "XSC1", a little-endian length, a serialized Frame. The reading side
+// trusts nothing; a length beyond the cap is refused before a byte of it is stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/protocol/wire.h"
+#include "engine/model/error.h"
+
+namespace app {
+
+inline constexpr std::string_view kFrameMagic = "XSC1";
+inline constexpr std::size_t kFrameHeaderBytes = 8;
+inline constexpr std::uint32_t kMaxFrameBytes = 256U << 20;
+
+/// Header and body, ready to write.
+engine::Result<std::string> encode_frame(const wire::Frame& frame);
+
+/// Bytes in, frames out. After an error the stream cannot be trusted any more: stop reading it.
+class FrameDecoder {
+ public:
+  void append(std::string_view bytes);
+  /// The next whole frame; nullopt when more bytes are needed.
+  engine::Result<std::optional<wire::Frame>> next();
+  /// What to say when the stream ends here; ok between frames.
+  engine::Status at_end() const;
+
+ private:
+  std::string buffer_;
+  std::size_t consumed_ = 0;  // bytes of buffer_ already given out, dropped when it grows
+};
+
+/// Reads one frame from a blocking descriptor. nullopt = the stream ended between frames.
+engine::Result<std::optional<wire::Frame>> read_frame(int descriptor, FrameDecoder& decoder);
+/// Writes all bytes to a blocking descriptor.
+engine::Status write_all(int descriptor, std::string_view bytes);
+
+}  // namespace app

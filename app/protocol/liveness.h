@@ -1,0 +1,51 @@
+// What silence means: the link's state from the times of pulses and progress. Pure arithmetic on
+// times handed in, so that it is tested without a clock. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "app/protocol/worker_link.h"
+
+namespace app {
+
+inline constexpr std::chrono::milliseconds kPulseLimit{550};  // a worker pulses every 50 ms
+inline constexpr std::chrono::seconds kStartLimit{10};  // CUDA and a slow ssh need a few seconds
+
+class Liveness {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Liveness(Time now, double progress_stall_seconds)
+      : started_(now),
+        heard_(now),
+        progressed_(now),
+        progress_stall_seconds_(progress_stall_seconds) {}
+
+  /// Any bytes of the worker count: while a large result travels, its pulses queue behind it.
+  void heard(Time now) { heard_ = now; }
+  void greeted() { greeted_ = true; }
+  void pulse(const PulseReport& pulse, Time now);
+  void lost(std::string reason);
+
+  /// `awaiting` = a submitted run has not been answered yet.
+  LinkState state(Time now, bool awaiting) const;
+  std::string reason(Time now, bool awaiting) const;
+  const PulseReport& last_pulse() const { return pulse_; }
+
+ private:
+  bool silent(Time now) const;
+  bool stuck(Time now) const;
+
+  Time started_;
+  Time heard_;
+  Time progressed_;
+  double progress_stall_seconds_;
+  bool greeted_ = false;
+  bool lost_ = false;
+  std::string lost_reason_;
+  PulseReport pulse_;
+};
+
+}  // namespace app

@@ -1,0 +1,17 @@
+// Where this program's neighbours lie: found from the running executable, never from the current
+// folder.
+#pragma once
+
+#include <string>
+
+namespace app {
+
+/// Folder of the running executable, without a trailing slash.
+std::string executable_folder();
+/// expertscope-worker beside the running executable (whether or not it is there).
+std::string worker_program();
+/// $EXPERTSCOPE_ASSETS, else <exe>/../share/expertscope (installed), else <exe>/../../assets (build
+/// tree). The first that exists; the last if none does, so that errors name a path.
+std::string assets_folder();
+
+}  // namespace app

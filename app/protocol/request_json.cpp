@@ -1,0 +1,66 @@
+#include "app/protocol/request_json.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include "app/protocol/convert.h"
+
+namespace app {
+namespace {
+
+namespace json = google::protobuf::util;
+
+std::string print(const google::protobuf::Message& message, bool pretty) {
+  json::JsonPrintOptions options;
+  options.add_whitespace = pretty;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;  // a zero must be told from a missing field
+  std::string text;
+  // Only bytes that are no UTF-8 can fail here; the caller's strings were checked on the way in.
+  if (!json::MessageToJsonString(message, &text, options).ok()) text.clear();
+  return text;
+}
+
+class JsonCodec final : public profiling::RequestCodec {
+ public:
+  std::string to_json(const engine::RunRequest& request) const override {
+    return request_to_json(request);
+  }
+  engine::Result<engine::RunRequest> from_json(const std::string& text) const override {
+    return request_from_json(text);
+  }
+};
+
+}  // namespace
+
+std::string request_to_json(const engine::RunRequest& request, bool pretty) {
+  return print(to_wire(request), pretty);
+}
+
+engine::Result<engine::RunRequest> request_from_json(const std::string& text) {
+  wire::RunRequest message;
+  const auto parsed = json::JsonStringToMessage(text, &message, json::JsonParseOptions());
+  if (!parsed.ok()) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         "the request is not valid JSON of a request: " +
+                             std::string(parsed.message().data(), parsed.message().size())};
+  }
+  engine::Result<engine::RunRequest> request = from_wire(message);
+  if (!request.ok()) {
+    return engine::Error{engine::ErrorCode::InvalidArgument, request.error().message};
+  }
+  if (const engine::Status limits = engine::validate(request.value()); !limits.ok()) {
+    return limits.error();
+  }
+  return request;
+}
+
+std::string result_to_json(const engine::RunResult& result, bool pretty) {
+  return print(to_wire(result), pretty);
+}
+
+const profiling::RequestCodec& request_codec() {
+  static const JsonCodec codec;
+  return codec;
+}
+
+}  // namespace app

@@ -1,0 +1,56 @@
+// The commands a link has not sent yet: one slot of each kind, the newest command wins. Not
+// thread-safe: the link's lock guards it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "app/protocol/wire.h"
+
+namespace app {
+
+class UnsentCommands {
+ public:
+  /// A run or a quantize order, as a frame. Returns the id of the one it replaces.
+  std::optional<std::uint64_t> put_job(std::uint64_t id, wire::Frame frame) {
+    const std::optional<std::uint64_t> replaced = drop_job();
+    job_id_ = id;
+    job_ = std::move(frame);
+    return replaced;
+  }
+  std::optional<std::uint64_t> drop_job() {
+    if (!job_) return std::nullopt;
+    job_.reset();
+    return job_id_;
+  }
+  void put_cancel() { cancel_ = true; }
+  void put_inspection(std::string path) { inspection_ = std::move(path); }
+
+  bool empty() const { return !cancel_ && !job_ && !inspection_; }
+  /// The next to send. A cancel precedes a job: it was meant for an older one.
+  std::optional<wire::Frame> take() {
+    wire::Frame frame;
+    if (cancel_) {
+      cancel_ = false;
+      frame.mutable_cancel();
+    } else if (job_) {
+      frame = std::move(*job_);
+      job_.reset();
+    } else if (inspection_) {
+      frame.mutable_inspect_file()->set_path(*inspection_);
+      inspection_.reset();
+    } else {
+      return std::nullopt;
+    }
+    return frame;
+  }
+
+ private:
+  bool cancel_ = false;
+  std::uint64_t job_id_ = 0;
+  std::optional<wire::Frame> job_;
+  std::optional<std::string> inspection_;
+};
+
+}  // namespace app

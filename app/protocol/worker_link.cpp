@@ -1,0 +1,379 @@
+// The link's two threads. The reader owns the pipes out of the worker, the clock of its pulses and
+// its end; the writer owns the pipe into it. They and the caller meet in one lock that is never
+// held over a system call that can block.
+#include "app/protocol/worker_link.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "app/protocol/child_process.h"
+#include "app/protocol/convert.h"
+#include "app/protocol/framing.h"
+#include "app/protocol/line_splitter.h"
+#include "app/protocol/liveness.h"
+#include "app/protocol/pipe_writer.h"
+#include "app/protocol/unsent_commands.h"
+#include "app/protocol/worker_frames.h"
+
+namespace app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kTickMs = 50;  // how often silence is looked at
+constexpr std::chrono::milliseconds kExitGrace{
+    100};  // from end of output to the end of the process
+constexpr std::size_t kMaxUnreadLogs = 1000;
+
+class ProcessLink final : public WorkerLink {
+ public:
+  explicit ProcessLink(Options options)
+      : options_(std::move(options)), liveness_(Clock::now(), options_.progress_stall_seconds) {
+    engine::Result<std::unique_ptr<ChildProcess>> child = ChildProcess::start(options_.argv);
+    if (!child.ok()) {
+      liveness_.lost(child.error().message);
+      return;
+    }
+    child_ = std::move(child).value();
+    stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!stop_.valid()) {
+      child_.reset();
+      liveness_.lost(fmt::format("no event descriptor is left: {}", std::strerror(errno)));
+      return;
+    }
+    reader_ = std::thread([this] { read_until_lost(); });
+    writer_ = std::thread([this] { write_until_lost(); });
+  }
+
+  ~ProcessLink() override {
+    if (child_) {
+      {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+      }
+      const std::uint64_t one = 1;
+      if (::write(stop_.get(), &one, sizeof one) < 0) child_->kill_group();  // EOF stops them too
+      commands_ready_.notify_all();
+      child_->kill_group();
+    }
+    if (reader_.joinable()) reader_.join();
+    if (writer_.joinable()) writer_.join();
+  }
+
+  std::uint64_t submit(const engine::RunRequest& request) override {
+    wire::Frame frame;
+    *frame.mutable_run()->mutable_request() = to_wire(request);
+    return put_job(std::move(frame));
+  }
+
+  std::uint64_t quantize(const QuantizeOrder& order) override {
+    wire::Frame frame;
+    *frame.mutable_quantize() = to_wire(order);
+    return put_job(std::move(frame));
+  }
+
+  void cancel() override {
+    {
+      const std::lock_guard lock(mutex_);
+      answer_unsent(unsent_.drop_job(), "cancelled before it was sent");
+      unsent_.put_cancel();
+    }
+    commands_ready_.notify_all();
+    wake();
+  }
+
+  void inspect_file(const std::string& path) override {
+    {
+      const std::lock_guard lock(mutex_);
+      unsent_.put_inspection(path);
+    }
+    commands_ready_.notify_all();
+  }
+
+  std::vector<LinkEvent> poll() override {
+    const std::lock_guard lock(mutex_);
+    unread_logs_ = 0;
+    return std::exchange(events_, {});
+  }
+
+  LinkStatus status() const override {
+    const std::lock_guard lock(mutex_);
+    const Liveness::Time now = Clock::now();
+    return {.state = liveness_.state(now, !unanswered_.empty()),
+            .reason = liveness_.reason(now, !unanswered_.empty()),
+            .pulse = liveness_.last_pulse(),
+            .pid = child_ ? child_->pid() : 0};
+  }
+
+  void kill() override {
+    if (child_) child_->kill_group();
+  }
+
+ private:
+  std::uint64_t put_job(wire::Frame frame) {
+    std::uint64_t id = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      id = ++last_id_;
+      frame.has_run() ? frame.mutable_run()->set_id(id) : frame.mutable_quantize()->set_id(id);
+      answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");
+      unanswered_.insert(id);
+    }
+    commands_ready_.notify_all();
+    wake();
+    return id;
+  }
+
+  void answer_unsent(std::optional<std::uint64_t> id, const char* why) {
+    if (!id) return;
+    unanswered_.erase(*id);
+    events_.push_back(RunError{.id = *id, .error = {engine::ErrorCode::Cancelled, why}});
+  }
+
+  void wake() {
+    if (options_.wake) options_.wake();
+  }
+
+  // --- reader ---------------------------------------------------------------------------------
+
+  void read_until_lost() {
+    std::optional<Clock::time_point> output_ended;
+    while (true) {
+      wait_for_bytes();
+      {
+        const std::lock_guard lock(mutex_);
+        if (stopping_) return;
+      }
+      // The end is looked at before the pipes: what the worker wrote before it ended is still read.
+      const std::optional<std::string> end = child_->try_reap();
+      read_output();
+      read_errors();
+      if (end) return finish(*end);
+      if (!child_->output.valid() && !output_ended) output_ended = Clock::now();
+      if (output_ended && Clock::now() - *output_ended > kExitGrace) {
+        fail("closed its output without ending");
+      }
+      wake_if_changed();
+    }
+  }
+
+  void wait_for_bytes() {
+    // A closed descriptor is -1, which poll() skips.
+    std::array<pollfd, 3> waits = {pollfd{child_->output.get(), POLLIN, 0},
+                                   pollfd{child_->errors.get(), POLLIN, 0},
+                                   pollfd{stop_.get(), POLLIN, 0}};
+    // Nothing tells of an end once both pipes are closed, so look more often then.
+    ::poll(waits.data(), waits.size(), child_->output.valid() ? kTickMs : 5);
+  }
+
+  void read_output() {
+    std::array<char, 65536> chunk;
+    for (int i = 0; i < 64 && child_->output.valid(); ++i) {  // bounded: the clock needs its turn
+      const ssize_t count = ::read(child_->output.get(), chunk.data(), chunk.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count <= 0) {
+        child_->output.reset();
+        if (const engine::Status end = decoder_.at_end(); !end.ok() && !failed_) {
+          truncated_ = end.error().message;
+        }
+        return;
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        liveness_.heard(Clock::now());
+      }
+      decoder_.append({chunk.data(), static_cast<std::size_t>(count)});
+      while (!failed_) {
+        engine::Result<std::optional<wire::Frame>> frame = decoder_.next();
+        if (!frame.ok()) {
+          fail("sent a malformed frame: " + frame.error().message);
+        } else if (!frame.value()) {
+          break;
+        } else {
+          receive(*frame.value());
+        }
+      }
+      if (failed_) child_->output.reset();
+    }
+  }
+
+  void receive(const wire::Frame& frame) {
+    engine::Result<Arrival> arrival = frames_.read(frame);
+    if (!arrival.ok()) {
+      const bool refused = arrival.error().code == engine::ErrorCode::Unsupported;
+      return fail(refused ? arrival.error().message
+                          : "sent a malformed frame: " + arrival.error().message);
+    }
+    Arrival& arrived = arrival.value();
+    if (arrived.event && std::holds_alternative<LogReport>(*arrived.event)) {
+      return push_log(std::get<LogReport>(std::move(*arrived.event)));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (arrived.pulse) liveness_.pulse(*arrived.pulse, Clock::now());
+      if (!arrived.event) return;
+      if (std::holds_alternative<WorkerHello>(*arrived.event)) {
+        liveness_.greeted();
+        greeted_ = true;
+      }
+      unanswered_.erase(arrived.answered);
+      events_.push_back(std::move(*arrived.event));
+    }
+    commands_ready_.notify_all();
+    wake();
+  }
+
+  void push_log(LogReport log) {
+    {
+      const std::lock_guard lock(mutex_);
+      // A caller that does not poll must not let a talkative worker fill its memory.
+      if (++unread_logs_ > kMaxUnreadLogs) return;
+      events_.push_back(std::move(log));
+    }
+    wake();
+  }
+
+  void read_errors() {
+    std::array<char, 4096> chunk;
+    for (int i = 0; i < 64 && child_->errors.valid(); ++i) {
+      const ssize_t count = ::read(child_->errors.get(), chunk.data(), chunk.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count <= 0) {
+        child_->errors.reset();
+        if (std::string rest = error_lines_.rest(); !rest.empty()) {
+          push_log({.level = 1, .text = std::move(rest)});
+        }
+        return;
+      }
+      for (std::string& line :
+           error_lines_.append({chunk.data(), static_cast<std::size_t>(count)})) {
+        push_log({.level = 1, .text = std::move(line)});
+      }
+    }
+  }
+
+  /// The worker broke the contract: its end is certain, and this is what will be said of it.
+  void fail(std::string reason) {
+    if (failed_) return;
+    failed_ = true;
+    fail_reason_ = std::move(reason);
+    child_->kill_group();
+  }
+
+  void finish(const std::string& end) {
+    std::string reason = failed_ ? fail_reason_ : end;
+    if (!failed_ && !truncated_.empty()) reason += "; " + truncated_;
+    {
+      const std::lock_guard lock(mutex_);
+      liveness_.lost(std::move(reason));
+      unanswered_.clear();
+    }
+    commands_ready_.notify_all();
+    wake();
+  }
+
+  void wake_if_changed() {
+    bool changed = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const LinkState state = liveness_.state(Clock::now(), !unanswered_.empty());
+      const PulseReport& pulse = liveness_.last_pulse();
+      // An idle worker pulses the same thing forever: that must not redraw anything.
+      changed = state != seen_state_ || pulse.request_id != seen_pulse_.request_id ||
+                pulse.stage != seen_pulse_.stage || pulse.iteration != seen_pulse_.iteration ||
+                pulse.expert != seen_pulse_.expert || pulse.fraction > seen_pulse_.fraction ||
+                pulse.dropped_records != seen_pulse_.dropped_records;
+      seen_state_ = state;
+      seen_pulse_ = pulse;
+    }
+    if (changed) wake();
+  }
+
+  // --- writer ---------------------------------------------------------------------------------
+
+  void write_until_lost() {
+    // A dead worker's pipe raises SIGPIPE in the thread that writes; blocked here, it stays an
+    // error code and the rest of the program keeps its own signal settings.
+    sigset_t pipe_signal;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
+
+    wire::Frame hello;
+    hello.mutable_hello()->set_protocol_version(kProtocolVersion);
+    hello.mutable_hello()->set_program_version(kProgramVersion);
+    bool open = write_frame(hello);
+    while (open) {
+      std::optional<wire::Frame> frame;
+      {
+        std::unique_lock lock(mutex_);
+        commands_ready_.wait(lock, [this] { return over() || (greeted_ && !unsent_.empty()); });
+        if (over()) return;
+        frame = unsent_.take();
+      }
+      open = !frame || write_frame(*frame);
+    }
+  }
+
+  bool over() const {  // with the lock held
+    return stopping_ || liveness_.state(Clock::now(), false) == LinkState::Lost;
+  }
+
+  bool write_frame(const wire::Frame& frame) {
+    const engine::Result<std::string> encoded = encode_frame(frame);
+    if (!encoded.ok()) {
+      push_log({.level = 2, .text = encoded.error().message});
+      return true;
+    }
+    // Broken: the reader sees the end and says why.
+    return write_until_stopped(child_->input.get(), encoded.value(), stop_.get());
+  }
+
+  const Options options_;
+  std::unique_ptr<ChildProcess> child_;
+  UniqueFd stop_;  // readable = both threads leave
+
+  mutable std::mutex mutex_;
+  std::condition_variable commands_ready_;
+  Liveness liveness_;
+  std::vector<LinkEvent> events_;
+  std::size_t unread_logs_ = 0;
+  UnsentCommands unsent_;
+  std::set<std::uint64_t> unanswered_;
+  std::uint64_t last_id_ = 0;
+  bool greeted_ = false;
+  bool stopping_ = false;
+
+  // Of the reader thread only.
+  FrameDecoder decoder_;
+  WorkerFrames frames_;
+  LineSplitter error_lines_;
+  bool failed_ = false;
+  std::string fail_reason_;
+  std::string truncated_;
+  LinkState seen_state_ = LinkState::Starting;
+  PulseReport seen_pulse_;
+
+  std::thread reader_;
+  std::thread writer_;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkerLink> WorkerLink::start(Options options) {
+  return std::make_unique<ProcessLink>(std::move(options));
+}
+
+}  // namespace app

@@ -1,0 +1,112 @@
+#include "app/worker/backends.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "app/protocol/wire.h"
+#include "engine/gemm/cublaslt_search.h"
+#ifdef EXPERTSCOPE_WITH_CUDA
+#include "profiling/cupti/cupti_collector.h"
+#endif
+
+namespace app {
+namespace {
+
+engine::BackendSlot cpu_slot(const BackendOptions& options) {
+  engine::BackendSlot slot{.kind = engine::GemmBackend::CpuReference, .backend = {}, .reason = {}};
+  if (options.choice == BackendChoice::Cuda) {
+    slot.reason = "this worker was started for CUDA only; start it without --backend cuda";
+  } else {
+    slot.backend = engine::make_cpu_backend();
+  }
+  return slot;
+}
+
+engine::BackendSlot cuda_slot(const BackendOptions& options) {
+  engine::BackendSlot slot{
+      .kind = engine::GemmBackend::CublasLtGrouped, .backend = {}, .reason = {}};
+  if (options.choice == BackendChoice::Cpu) {
+    slot.reason = "this worker was started for the CPU only; start it without --backend cpu";
+    return slot;
+  }
+#ifdef EXPERTSCOPE_WITH_CUDA
+  return engine::make_cuda_backend(options.cublaslt_path);
+#else
+  slot.reason = "this worker was built without CUDA; build it where a CUDA 13 toolkit is";
+  return slot;
+#endif
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                          : std::string("unknown");
+}
+
+}  // namespace
+
+Backends::Backends(const BackendOptions& options)
+    : host_spans_(profiling::make_host_span_collector()) {
+#ifdef EXPERTSCOPE_WITH_CUDA
+  // Before the first CUDA call, so that no context is made behind CUPTI's back.
+  if (options.choice != BackendChoice::Cpu) {
+    engine::Result<std::unique_ptr<profiling::ActivityCollector>> cupti =
+        profiling::make_cupti_collector();
+    if (cupti.ok()) {
+      device_records_ = std::move(cupti).value();
+    } else {
+      no_device_records_ = cupti.error().message;
+    }
+  }
+#else
+  no_device_records_ = "this worker was built without CUDA";
+#endif
+  slots_.push_back(cuda_slot(options));
+  slots_.push_back(cpu_slot(options));
+}
+
+engine::BackendSlot* Backends::slot_for(engine::GemmBackend kind) {
+  engine::BackendSlot* available = nullptr;
+  for (engine::BackendSlot& slot : slots_) {
+    if (slot.backend != nullptr && (slot.kind == kind || available == nullptr)) available = &slot;
+  }
+  return available;
+}
+
+const std::string& Backends::why_not(engine::GemmBackend kind) const {
+  return slots_[slots_.front().kind == kind ? 0 : 1].reason;
+}
+
+profiling::ActivityCollector& Backends::collector_for(engine::GemmBackend kind) {
+  return kind != engine::GemmBackend::CpuReference && device_records_ ? *device_records_
+                                                                      : *host_spans_;
+}
+
+std::string Backends::no_activity_reason(engine::GemmBackend kind) const {
+  return kind == engine::GemmBackend::CpuReference || device_records_ ? std::string()
+                                                                      : no_device_records_;
+}
+
+WorkerHello Backends::hello() const {
+  WorkerHello hello{.program_version = kProgramVersion,
+                    .host = host_name(),
+                    .tracing = "host spans of CPU runs",
+                    .backends = {},
+                    .cublaslt_libraries = engine::find_cublaslt_libraries()};
+  for (const engine::BackendSlot& slot : slots_) {
+    const bool available = slot.backend != nullptr;
+    hello.backends.push_back(
+        {.kind = slot.kind,
+         .available = available,
+         .reason = slot.reason,
+         .device = available ? slot.backend->device() : engine::DeviceFacts()});
+    if (available && slot.kind == engine::GemmBackend::CublasLtGrouped) {
+      hello.tracing += device_records_ ? "; CUPTI activity records of CUDA runs"
+                                       : "; no records of CUDA runs: " + no_device_records_;
+    }
+  }
+  return hello;
+}
+
+}  // namespace app

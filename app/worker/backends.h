@@ -1,0 +1,43 @@
+// The backends this worker offers, and who observes their runs. Built on the engine thread: a CUDA
+// context belongs where the CUDA calls are made.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/protocol/worker_link.h"
+#include "engine/backend/backend.h"
+#include "profiling/trace/host_spans.h"
+
+namespace app {
+
+enum class BackendChoice { Auto, Cpu, Cuda };
+
+struct BackendOptions {
+  BackendChoice choice = BackendChoice::Auto;
+  std::string cublaslt_path;  // empty = the search order
+};
+
+class Backends {
+ public:
+  explicit Backends(const BackendOptions& options);
+
+  /// The slot of this kind; if it is unavailable, any that is available. Null if none is.
+  engine::BackendSlot* slot_for(engine::GemmBackend kind);
+  const std::string& why_not(engine::GemmBackend kind) const;
+  profiling::ActivityCollector& collector_for(engine::GemmBackend kind);
+  /// Why runs of this kind leave no activity; empty if they do.
+  std::string no_activity_reason(engine::GemmBackend kind) const;
+
+  /// All that the handshake tells of this worker.
+  WorkerHello hello() const;
+
+ private:
+  std::vector<engine::BackendSlot> slots_;
+  std::unique_ptr<profiling::ActivityCollector> host_spans_;
+  std::unique_ptr<profiling::ActivityCollector> device_records_;  // null = reason below
+  std::string no_device_records_;
+};
+
+}  // namespace app

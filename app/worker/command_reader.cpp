@@ -1,0 +1,159 @@
+#include "app/worker/command_reader.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "app/protocol/convert.h"
+#include "engine/input/tensor_source.h"
+
+namespace app {
+namespace {
+
+constexpr int kBrokenCheckMs = 200;  // how soon a window that went without a word is noticed
+
+engine::Error superseded() {
+  return {engine::ErrorCode::Cancelled, "superseded before it started"};
+}
+
+}  // namespace
+
+int CommandReader::read_until_end() {
+  std::array<char, 65536> chunk;
+  while (!sender_.broken()) {
+    pollfd wait{descriptor_, POLLIN, 0};
+    if (::poll(&wait, 1, kBrokenCheckMs) <= 0) continue;
+    const ssize_t count = ::read(descriptor_, chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      const engine::Status end = decoder_.at_end();
+      if (end.ok()) return 0;
+      spdlog::error("the window's last command is cut off: {}", end.error().message);
+      return kExitMalformed;
+    }
+    decoder_.append({chunk.data(), static_cast<std::size_t>(count)});
+    while (true) {
+      const engine::Result<std::optional<wire::Frame>> frame = decoder_.next();
+      if (!frame.ok()) {
+        spdlog::error("the window sent something that is no command: {}", frame.error().message);
+        return kExitMalformed;
+      }
+      if (!frame.value()) break;
+      if (const std::optional<int> code = obey(*frame.value())) return *code;
+    }
+  }
+  return 0;
+}
+
+std::optional<int> CommandReader::obey(const wire::Frame& frame) {
+  switch (frame.body_case()) {
+    case wire::Frame::kHello:
+      return greet(frame.hello());
+    case wire::Frame::kRun: {
+      engine::Result<engine::RunRequest> request = from_wire(frame.run().request());
+      if (request.ok()) {
+        order({.id = frame.run().id(), .order = std::move(request).value()});
+      } else {
+        refuse_order(frame.run().id(), request.error());
+      }
+      return std::nullopt;
+    }
+    case wire::Frame::kQuantize: {
+      engine::Result<QuantizeOrder> quantize = from_wire(frame.quantize());
+      if (quantize.ok()) {
+        order({.id = frame.quantize().id(), .order = std::move(quantize).value()});
+      } else {
+        refuse_order(frame.quantize().id(), quantize.error());
+      }
+      return std::nullopt;
+    }
+    case wire::Frame::kCancel:
+      if (const auto dropped = jobs_.cancel()) refuse_order(*dropped, superseded());
+      return std::nullopt;
+    case wire::Frame::kInspectFile:
+      inspect(frame.inspect_file());
+      return std::nullopt;
+    case wire::Frame::kShutdown:
+      return 0;
+    default:
+      spdlog::error("a frame of kind {} comes from a worker, not from a window",
+                    static_cast<int>(frame.body_case()));
+      return kExitMalformed;
+  }
+}
+
+std::optional<int> CommandReader::greet(const wire::Hello& hello) {
+  if (hello.protocol_version() != kProtocolVersion) {
+    wire::Frame frame;
+    wire::HelloReply& reply = *frame.mutable_hello_reply();
+    reply.set_protocol_version(kProtocolVersion);
+    reply.set_program_version(kProgramVersion);
+    reply.set_refused(fmt::format(
+        "this worker ({}) speaks protocol version {} and the window ({}) version {}; use programs "
+        "of one build",
+        kProgramVersion, kProtocolVersion, hello.program_version(), hello.protocol_version()));
+    static_cast<void>(sender_.send(frame).ok());  // it ends either way
+    return kExitRefused;
+  }
+  {
+    const std::lock_guard lock(greeting_mutex_);
+    greeted_ = true;
+  }
+  reply_if_both_ready();
+  return std::nullopt;
+}
+
+void CommandReader::backends_ready(const WorkerHello& hello) {
+  {
+    const std::lock_guard lock(greeting_mutex_);
+    hello_ = hello;
+  }
+  reply_if_both_ready();
+}
+
+void CommandReader::reply_if_both_ready() {
+  wire::Frame frame;
+  {
+    const std::lock_guard lock(greeting_mutex_);
+    if (!greeted_ || !hello_ || replied_) return;
+    replied_ = true;
+    *frame.mutable_hello_reply() = to_wire(*hello_);
+  }
+  static_cast<void>(sender_.send(frame).ok());  // broken: read_until_end() leaves
+}
+
+void CommandReader::order(Job job) {
+  {
+    const std::lock_guard lock(greeting_mutex_);
+    if (!greeted_) {
+      return refuse_order(job.id, {engine::ErrorCode::Protocol, "an order came before a greeting"});
+    }
+  }
+  if (const auto replaced = jobs_.put(std::move(job))) refuse_order(*replaced, superseded());
+}
+
+void CommandReader::refuse_order(std::uint64_t id, const engine::Error& error) {
+  wire::Frame frame;
+  *frame.mutable_failed() = to_wire(id, error);
+  static_cast<void>(sender_.send(frame).ok());
+}
+
+void CommandReader::inspect(const wire::InspectFile& command) {
+  FileReport report{.path = command.path(), .error = {}, .tensors = {}};
+  engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(command.path());
+  if (tensors.ok()) {
+    report.tensors = std::move(tensors).value();
+  } else {
+    report.error = tensors.error().message;
+  }
+  wire::Frame frame;
+  *frame.mutable_file_inspected() = to_wire(report);
+  frame.mutable_file_inspected()->set_id(command.id());
+  static_cast<void>(sender_.send(frame).ok());
+}
+
+}  // namespace app

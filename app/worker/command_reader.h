@@ -1,0 +1,46 @@
+// Takes the window's commands, on the main thread. Never waits for the engine: orders go into a
+// slot, and only what needs no backend is answered here.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "app/protocol/framing.h"
+#include "app/worker/frame_sender.h"
+#include "app/worker/job_slot.h"
+
+namespace app {
+
+inline constexpr int kExitRefused = 4;    // the versions do not fit
+inline constexpr int kExitMalformed = 5;  // the window sent something that is no command
+
+class CommandReader {
+ public:
+  CommandReader(int descriptor, FrameSender& sender, JobSlot& jobs)
+      : descriptor_(descriptor), sender_(sender), jobs_(jobs) {}
+
+  /// Until the stream ends, the window says so, or it cannot be trusted. Returns the exit code.
+  int read_until_end();
+  /// From the engine thread: the backends are there, so a greeting can be answered.
+  void backends_ready(const WorkerHello& hello);
+
+ private:
+  /// The exit code when this was the last command.
+  std::optional<int> obey(const wire::Frame& frame);
+  std::optional<int> greet(const wire::Hello& hello);
+  void order(Job job);
+  void refuse_order(std::uint64_t id, const engine::Error& error);
+  void inspect(const wire::InspectFile& command);
+  void reply_if_both_ready();
+
+  int descriptor_;
+  FrameSender& sender_;
+  JobSlot& jobs_;
+  FrameDecoder decoder_;
+  std::mutex greeting_mutex_;  // guards the three below
+  bool greeted_ = false;
+  bool replied_ = false;
+  std::optional<WorkerHello> hello_;
+};
+
+}  // namespace app

@@ -1,0 +1,136 @@
+#include "app/worker/engine_loop.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include "app/protocol/convert.h"
+#include "app/worker/quantize_dump.h"
+
+namespace app {
+namespace {
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return a == b || std::filesystem::equivalent(a, b, error);
+}
+
+std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested,
+                                             const engine::BackendSlot& slot,
+                                             const std::string& why_not) {
+  std::vector<engine::Deviation> deviations;
+  if (slot.kind != requested.backend) {
+    const auto name = [](engine::GemmBackend kind) {
+      return wire::GemmBackend_Name(static_cast<wire::GemmBackend>(kind));
+    };
+    deviations.push_back({.field = "backend",
+                          .requested = name(requested.backend),
+                          .effective = name(slot.kind),
+                          .reason = why_not});
+  }
+  const std::string loaded = slot.backend->device().cublaslt_path;
+  if (slot.kind == engine::GemmBackend::CublasLtGrouped && !requested.cublaslt_library.empty() &&
+      !same_file(requested.cublaslt_library, loaded)) {
+    deviations.push_back({.field = "cublaslt_library",
+                          .requested = requested.cublaslt_library,
+                          .effective = loaded,
+                          .reason = "A process holds one cuBLASLt; start a worker with --cublaslt "
+                                    "to use another."});
+  }
+  return deviations;
+}
+
+}  // namespace
+
+void EngineLoop::run(const BackendOptions& options,
+                     const std::function<void(const WorkerHello&)>& ready) {
+  Backends backends(options);
+  ready(backends.hello());
+  while (const std::optional<Job> job = jobs_.wait_next()) {
+    perform(backends, *job);
+    jobs_.finished();
+  }
+}
+
+void EngineLoop::perform(Backends& backends, const Job& job) {
+  engine::Status status;
+  // Third-party code below may throw; an order that fails must not take the worker with it.
+  try {
+    if (const auto* request = std::get_if<engine::RunRequest>(&job.order)) {
+      status = run_request(backends, job.id, *request);
+    } else {
+      engine::Result<std::vector<std::string>> files =
+          dump_quantized(std::get<QuantizeOrder>(job.order));
+      if (files.ok()) {
+        wire::Frame frame;
+        frame.mutable_quantize_finished()->set_id(job.id);
+        for (const std::string& file : files.value()) {
+          frame.mutable_quantize_finished()->add_files(file);
+        }
+        status = sender_.send(frame);
+      } else {
+        status = files.error();
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    status = engine::Error{engine::ErrorCode::OutOfMemory,
+                           "the host has not enough memory for this request; use fewer tokens, "
+                           "experts or layers"};
+  } catch (const std::exception& exception) {
+    status = engine::Error{engine::ErrorCode::Internal, exception.what()};
+  }
+  if (status.ok() || sender_.broken()) return;
+  wire::Frame frame;
+  *frame.mutable_failed() = to_wire(job.id, status.error());
+  static_cast<void>(sender_.send(frame).ok());  // broken: the reader ends the worker
+}
+
+engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
+                                       engine::RunRequest request) {
+  if (engine::Status limits = engine::validate(request); !limits.ok()) return limits;
+  engine::BackendSlot* slot = backends.slot_for(request.backend);
+  if (slot == nullptr) {
+    return engine::Error{engine::ErrorCode::Unsupported, backends.why_not(request.backend)};
+  }
+  std::vector<engine::Deviation> deviations =
+      deviations_of(request, *slot, backends.why_not(request.backend));
+  request.backend = slot->kind;
+
+  profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
+  engine::Result<engine::RunResult> outcome =
+      slot->backend->run(request, {.progress = progress_, .observer = collector});
+  const profiling::Activity activity = collector.take();
+  dropped_records_ = collector.dropped();
+  if (!outcome.ok()) return outcome.error();
+
+  engine::RunResult& result = outcome.value();
+  result.id = id;
+  result.deviations.insert(result.deviations.begin(), deviations.begin(), deviations.end());
+  if (slot->kind == engine::GemmBackend::CublasLtGrouped) {
+    result.effective.cublaslt_library = slot->backend->device().cublaslt_path;
+  }
+  const std::string no_activity = backends.no_activity_reason(slot->kind);
+  result.activity_method = no_activity.empty() ? collector.method() : "none: " + no_activity;
+  result.dropped_records = collector.dropped();
+  return send_result(id, result, activity);
+}
+
+engine::Status EngineLoop::send_result(std::uint64_t id, const engine::RunResult& result,
+                                       const profiling::Activity& activity) {
+  // The first chunk carries names and nodes, so it goes out even without records.
+  for (std::size_t first = 0; first == 0 || first < activity.records.size();
+       first += kMaxChunkRecords) {
+    wire::Frame frame;
+    *frame.mutable_activity() = make_activity_chunk(id, activity, first);
+    if (engine::Status sent = sender_.send(frame); !sent.ok()) return sent;
+  }
+  wire::Frame frame;
+  frame.mutable_finished()->set_id(id);
+  *frame.mutable_finished()->mutable_result() = to_wire(result);
+  return sender_.send(frame);
+}
+
+}  // namespace app

@@ -1,0 +1,37 @@
+// The engine thread's work: take the newest order, run it, answer it. The only thread that calls a
+// backend. Every order that reaches it gets exactly one answer.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "app/worker/backends.h"
+#include "app/worker/frame_sender.h"
+#include "app/worker/job_slot.h"
+#include "engine/backend/backend.h"
+
+namespace app {
+
+class EngineLoop {
+ public:
+  EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)
+      : sender_(sender), jobs_(jobs), progress_(progress) {}
+
+  /// Makes the backends, tells `ready` about them, then works until the slot is closed.
+  void run(const BackendOptions& options, const std::function<void(const WorkerHello&)>& ready);
+  const std::atomic<std::uint64_t>& dropped_records() const { return dropped_records_; }
+
+ private:
+  void perform(Backends& backends, const Job& job);
+  engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
+  engine::Status send_result(std::uint64_t id, const engine::RunResult& result,
+                             const profiling::Activity& activity);
+
+  FrameSender& sender_;
+  JobSlot& jobs_;
+  engine::RunProgress& progress_;
+  std::atomic<std::uint64_t> dropped_records_{0};
+};
+
+}  // namespace app

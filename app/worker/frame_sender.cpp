@@ -1,0 +1,17 @@
+#include "app/worker/frame_sender.h"
+
+#include "app/protocol/framing.h"
+
+namespace app {
+
+engine::Status FrameSender::send(const wire::Frame& frame) {
+  const engine::Result<std::string> bytes = encode_frame(frame);
+  if (!bytes.ok()) return bytes.error();
+  const std::lock_guard lock(mutex_);
+  if (broken_) return engine::Error{engine::ErrorCode::Io, "the window has gone"};
+  engine::Status written = write_all(descriptor_.get(), bytes.value());
+  if (!written.ok()) broken_ = true;
+  return written;
+}
+
+}  // namespace app

@@ -1,0 +1,44 @@
+// What the engine thread does next: one place, the newest order wins. Putting an order asks the
+// running one to stop. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <variant>
+
+#include "app/protocol/worker_link.h"
+#include "engine/backend/backend.h"
+#include "engine/model/run_request.h"
+
+namespace app {
+
+struct Job {
+  std::uint64_t id = 0;
+  std::variant<engine::RunRequest, QuantizeOrder> order;
+};
+
+class JobSlot {
+ public:
+  explicit JobSlot(engine::RunProgress& progress) : progress_(progress) {}
+
+  /// Returns the id of a waiting order that this one replaces.
+  std::optional<std::uint64_t> put(Job job);
+  /// Stops the running order and drops a waiting one, whose id is returned.
+  std::optional<std::uint64_t> cancel();
+  /// Blocks until there is an order, and marks it as running; nullopt after close().
+  std::optional<Job> wait_next();
+  /// The running order has been answered.
+  void finished();
+  void close();
+
+ private:
+  engine::RunProgress& progress_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Job> waiting_;
+  bool closed_ = false;
+};
+
+}  // namespace app

@@ -1,0 +1,106 @@
+// expertscope-worker: speaks frames on stdin and stdout, runs requests, and ends with its window.
+// Threads: this one reads commands, one runs the engine, one pulses; CUPTI brings its own.
+#include <fcntl.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <system_error>
+#include <thread>
+
+#include "app/worker/command_reader.h"
+#include "app/worker/engine_loop.h"
+#include "app/worker/frame_sender.h"
+#include "app/worker/job_slot.h"
+#include "app/worker/pulse.h"
+
+namespace {
+
+constexpr std::chrono::seconds kEngineGrace{2};
+
+/// Starts this program again with OpenMP threads that sleep while they wait. By default they spin:
+/// beside a window that draws, a run of 12 ms was measured to take over a second. The runtime reads
+/// its setting before main(), so setting it here alone would be too late.
+void wait_without_spinning(char** argv) {
+  if (::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) ::execv(self.c_str(), argv);
+  // Still here: the worker is slower under load, not wrong.
+}
+
+/// Frames get a descriptor of their own, and stdout becomes stderr: a library that prints cannot
+/// corrupt the stream.
+app::UniqueFd take_stdout() {
+  app::UniqueFd frames(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (!frames.valid() || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) frames.reset();
+  return frames;
+}
+
+int work(const app::BackendOptions& options) {
+  app::UniqueFd frames = take_stdout();
+  if (!frames.valid()) {
+    spdlog::error("stdout is closed; a worker needs it for its frames");
+    return 2;
+  }
+  ::signal(SIGPIPE, SIG_IGN);  // a window that went away is an error code, not the end
+  app::FrameSender sender(std::move(frames));
+  engine::RunProgress progress;
+  app::JobSlot jobs(progress);
+  app::EngineLoop engine_loop(sender, jobs, progress);
+  app::CommandReader reader(STDIN_FILENO, sender, jobs);
+
+  int code = 0;
+  bool engine_ended = false;
+  {
+    const app::Pulse pulse(sender, progress, engine_loop.dropped_records());
+    std::packaged_task<void()> engine_work([&] {
+      engine_loop.run(options,
+                      [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
+    });
+    std::future<void> engine_end = engine_work.get_future();
+    std::thread engine_thread(std::move(engine_work));
+    code = reader.read_until_end();
+    jobs.close();
+    // A run looks at its cancel flag between stages; one that is stuck in the driver never will.
+    engine_ended = engine_end.wait_for(kEngineGrace) == std::future_status::ready;
+    if (!engine_ended) ::_exit(code);
+    engine_thread.join();
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  wait_without_spinning(argv);
+  CLI::App program("Runs grouped quantize + GEMM requests for expertscope, over stdin and stdout.",
+                   "expertscope-worker");
+  app::BackendOptions options;
+  const std::map<std::string, app::BackendChoice> choices = {{"auto", app::BackendChoice::Auto},
+                                                             {"cpu", app::BackendChoice::Cpu},
+                                                             {"cuda", app::BackendChoice::Cuda}};
+  program.add_option("--cublaslt", options.cublaslt_path,
+                     "cuBLASLt library to load (default: the first one found)");
+  program.add_option("--backend", options.choice, "Backends to offer: auto, cpu or cuda")
+      ->transform(CLI::CheckedTransformer(choices))
+      ->default_str("auto");
+  program.set_version_flag("--version", std::string("expertscope-worker ") + app::kProgramVersion);
+  CLI11_PARSE(program, argc, argv);
+
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("worker"));
+  spdlog::set_pattern("%l: %v");
+  if (::isatty(STDIN_FILENO) != 0) {
+    spdlog::error("this program is started by expertscope and speaks no language of people");
+    return 2;
+  }
+  return work(options);
+}

@@ -1,0 +1,49 @@
+#include "app/worker/pulse.h"
+
+#include <chrono>
+
+namespace app {
+namespace {
+
+constexpr std::chrono::milliseconds kPeriod{50};
+
+}  // namespace
+
+Pulse::Pulse(FrameSender& sender, const engine::RunProgress& progress,
+             const std::atomic<std::uint64_t>& dropped_records)
+    : sender_(sender), progress_(progress), dropped_records_(dropped_records) {
+  thread_ = std::thread([this] { beat_until_stopped(); });
+}
+
+Pulse::~Pulse() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  stopped_changed_.notify_all();
+  thread_.join();
+}
+
+void Pulse::beat_until_stopped() {
+  std::uint64_t sequence = 0;
+  std::unique_lock lock(mutex_);
+  while (!stopped_ && !sender_.broken()) {
+    lock.unlock();
+    wire::Frame frame;
+    wire::Pulse& pulse = *frame.mutable_pulse();
+    pulse.set_sequence(++sequence);
+    pulse.set_request_id(progress_.request_id);
+    pulse.set_stage(static_cast<wire::Stage>(progress_.stage.load()));
+    pulse.set_iteration(progress_.iteration);
+    pulse.set_iterations(progress_.iterations);
+    pulse.set_expert(progress_.expert);
+    pulse.set_fraction(progress_.fraction);
+    pulse.set_dropped_records(dropped_records_);
+    // A failed send has marked the sender as broken, which ends this loop and the worker.
+    static_cast<void>(sender_.send(frame).ok());
+    lock.lock();
+    stopped_changed_.wait_for(lock, kPeriod, [this] { return stopped_; });
+  }
+}
+
+}  // namespace app

@@ -1,0 +1,18 @@
+// Quantizes one operand with the CPU twins and leaves codes, scales and amax as .npy files, so that
+// anyone can check the numerics with tools of their own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/protocol/worker_link.h"
+#include "engine/model/error.h"
+
+namespace app {
+
+/// Writes codes.npy, scale_inv.npy, amax.npy, splits.npy and manifest.json into order.folder (made
+/// if missing, files of these names replaced). Scales are written in the plain order of their
+/// blocks, not in the layout a matmul wants. Returns the paths written.
+engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& order);
+
+}  // namespace app

@@ -1,0 +1,17 @@
+// What must be true of a run for the window to index into it blindly. One set of rules for both
+// directions: the writer refuses what the reader would refuse, so no recording is lost unnoticed.
+#pragma once
+
+#include <string_view>
+
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+
+/// The error names the field, the value and the limit.
+engine::Status check_run(const RecordedRun& run);
+
+/// Text that the window and the exports can take: valid UTF-8 without NUL.
+bool is_clean_text(std::string_view text);
+
+}  // namespace profiling

@@ -1,0 +1,88 @@
+// Every failure of SQLite leaves as a sentence that names the file and what was being done.
+#include "profiling/session/sqlite_handle.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace profiling {
+
+engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing) {
+  const int code = sqlite3_errcode(database);
+  const auto kind = code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io;
+  return {kind, fmt::format("{}: {}: {}", path, doing, sqlite3_errmsg(database))};
+}
+
+engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql) {
+  if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return database_error(database, path, fmt::format("running '{}'", sql.substr(0, 60)));
+}
+
+engine::Result<Statement> Statement::prepare(sqlite3* database, std::string path,
+                                             const std::string& sql) {
+  Statement result;
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v3(database, sql.c_str(), static_cast<int>(sql.size()) + 1,
+                                      SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  result.statement_.reset(raw);
+  result.path_ = std::move(path);
+  if (code != SQLITE_OK) {
+    return database_error(database, result.path_, fmt::format("preparing '{}'", sql.substr(0, 60)));
+  }
+  return result;
+}
+
+void Statement::remember(int code) {
+  if (code != SQLITE_OK && failure_ == SQLITE_OK) failure_ = code;
+}
+
+Statement& Statement::null() {
+  remember(sqlite3_bind_null(get(), next_parameter_++));
+  return *this;
+}
+
+Statement& Statement::integer(std::int64_t value) {
+  remember(sqlite3_bind_int64(get(), next_parameter_++, value));
+  return *this;
+}
+
+Statement& Statement::real(double value) {
+  remember(sqlite3_bind_double(get(), next_parameter_++, value));
+  return *this;
+}
+
+Statement& Statement::text(std::string_view value) {
+  // An empty view may hold a null pointer, which SQLite would keep as NULL.
+  const char* first = value.empty() ? "" : value.data();
+  remember(sqlite3_bind_text64(get(), next_parameter_++, first, value.size(), SQLITE_TRANSIENT,
+                               SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::blob(std::span<const std::byte> value) {
+  const void* first = value.empty() ? static_cast<const void*>("") : value.data();
+  remember(sqlite3_bind_blob64(get(), next_parameter_++, first, value.size(), SQLITE_TRANSIENT));
+  return *this;
+}
+
+engine::Status Statement::execute() {
+  int code = std::exchange(failure_, SQLITE_OK);
+  next_parameter_ = 1;
+  if (code == SQLITE_OK) code = sqlite3_step(get());
+  if (code == SQLITE_DONE) {
+    sqlite3_reset(get());
+    return {};
+  }
+  engine::Error error = database_error(sqlite3_db_handle(get()), path_, "writing");
+  sqlite3_reset(get());
+  return error;
+}
+
+engine::Result<bool> Statement::next() {
+  const int code = sqlite3_step(get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return database_error(sqlite3_db_handle(get()), path_, "reading");
+}
+
+}  // namespace profiling

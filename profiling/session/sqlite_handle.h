@@ -1,0 +1,59 @@
+// RAII over sqlite3 and sqlite3_stmt. A bind that fails is remembered and reported by the next
+// step, so that a row is written as one chain and checked once. One thread at a time.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/model/error.h"
+
+namespace profiling {
+
+struct DatabaseClose {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+using Database = std::unique_ptr<sqlite3, DatabaseClose>;
+
+/// "<path>: <doing>: <SQLite's own sentence>".
+engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing);
+
+/// Runs statements that return nothing of interest.
+engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql);
+
+class Statement {
+ public:
+  static engine::Result<Statement> prepare(sqlite3* database, std::string path,
+                                           const std::string& sql);
+
+  // Parameters in order, from the first after every execute().
+  Statement& null();
+  Statement& integer(std::int64_t value);
+  Statement& real(double value);  // SQLite keeps NaN as NULL
+  Statement& text(std::string_view value);
+  Statement& blob(std::span<const std::byte> value);
+
+  /// Runs to the end, then is ready for the next row of parameters.
+  engine::Status execute();
+  /// True while a row is there to be read.
+  engine::Result<bool> next();
+  sqlite3_stmt* get() const { return statement_.get(); }
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  void remember(int code);
+
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::string path_;
+  int next_parameter_ = 1;
+  int failure_ = SQLITE_OK;
+};
+
+}  // namespace profiling

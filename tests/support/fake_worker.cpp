@@ -1,0 +1,131 @@
+// A worker that misbehaves on purpose. The first argument names how; without a known one it greets,
+// pulses and answers every run at once. It speaks real frames, so that only the misbehaviour
+// differs from a worker.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "app/protocol/convert.h"
+#include "app/protocol/framing.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::mutex out_mutex;
+std::atomic<std::uint64_t> running_id{0};
+
+void send_bytes(const std::string& bytes) {
+  const std::lock_guard lock(out_mutex);
+  if (!app::write_all(STDOUT_FILENO, bytes).ok()) ::_exit(1);
+}
+
+void send(const app::wire::Frame& frame) {
+  const engine::Result<std::string> bytes = app::encode_frame(frame);
+  if (bytes.ok()) send_bytes(bytes.value());
+}
+
+void greet(std::uint32_t version) {
+  app::wire::Frame frame;
+  app::wire::HelloReply& reply = *frame.mutable_hello_reply();
+  reply.set_protocol_version(version);
+  reply.set_program_version("fake");
+  app::wire::BackendOffer& offer = *reply.add_backends();
+  offer.set_kind(app::wire::CPU_REFERENCE);
+  offer.set_available(true);
+  send(frame);
+}
+
+/// A run's fraction grows with every pulse, or never.
+void pulse_forever(bool moving) {
+  double fraction = 0.0;
+  for (std::uint64_t sequence = 1;; ++sequence) {
+    app::wire::Frame frame;
+    frame.mutable_pulse()->set_sequence(sequence);
+    frame.mutable_pulse()->set_request_id(running_id);
+    if (moving && running_id != 0) fraction += 1e-4;
+    frame.mutable_pulse()->set_fraction(fraction);
+    send(frame);
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
+profiling::Activity large_activity(std::size_t records) {
+  profiling::Activity activity;
+  activity.names = {"span"};
+  activity.records.resize(records);
+  for (std::size_t i = 0; i < records; ++i) {
+    activity.records[i].start_ns = static_cast<std::int64_t>(i);
+    activity.records[i].end_ns = static_cast<std::int64_t>(i) + 1;
+  }
+  return activity;
+}
+
+void finish(std::uint64_t id, std::size_t records) {
+  const profiling::Activity activity = large_activity(records);
+  for (std::size_t first = 0; first < records; first += app::kMaxChunkRecords) {
+    app::wire::Frame frame;
+    *frame.mutable_activity() = app::make_activity_chunk(id, activity, first);
+    send(frame);
+  }
+  app::wire::Frame frame;
+  frame.mutable_finished()->set_id(id);
+  *frame.mutable_finished()->mutable_result() = app::to_wire(engine::RunResult{});
+  send(frame);
+}
+
+void misbehave_after_hello(const std::string& mode) {
+  if (mode == "hello-then-garbage") send_bytes("Segmentation fault (core dumped)\n");
+  if (mode == "huge-frame") send_bytes(std::string("XSC1\xFF\xFF\xFF\xFF", 8));
+  if (mode == "unknown-body") send_bytes(std::string("XSC1\x03\x00\x00\x00\xC2\x0C\x00", 11));
+  if (mode == "wrong-direction") {
+    app::wire::Frame frame;
+    frame.mutable_cancel();
+    send(frame);
+  }
+  if (mode == "close-output") ::close(STDOUT_FILENO);
+  if (mode == "die-in-frame") {
+    send_bytes(std::string("XSC1\x40\x00\x00\x00half", 12));
+    std::exit(9);
+  }
+  if (mode == "talk") {
+    for (int i = 0; i < 5000; ++i) fmt::print(stderr, "line {}\n", i);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "well-behaved";
+  if (mode == "exit-at-start") {
+    fmt::print(stderr, "libcuda.so.1 is not what was hoped for\n");
+    return 3;
+  }
+  if (mode == "mute") std::this_thread::sleep_for(1h);  // reads nothing, says nothing
+
+  app::FrameDecoder decoder;
+  while (true) {
+    const auto frame = app::read_frame(STDIN_FILENO, decoder);
+    if (!frame.ok() || !frame.value()) return 0;
+    if (frame.value()->has_hello()) {
+      greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion);
+      if (mode != "no-pulse" && mode != "close-output")
+        std::thread(pulse_forever, mode != "stuck").detach();
+      misbehave_after_hello(mode);
+    }
+    if (frame.value()->has_run()) {
+      const std::uint64_t id = frame.value()->run().id();
+      running_id = id;
+      if (mode == "stuck" || mode == "moving") continue;
+      if (mode == "slow-answer") std::this_thread::sleep_for(400ms);
+      finish(id, mode == "big-activity" ? 300'000 : 0);
+      running_id = 0;
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// Ticks and figures as they are written on screen.
+#include "app/gui/plot/ticks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "app/gui/plot/format.h"
+
+namespace app::plot {
+namespace {
+
+std::vector<std::string> labels(AxisKind kind, Range view, int most) {
+  std::vector<std::string> result;
+  for (const Tick& tick : ticks(kind, view, most)) result.push_back(tick.label);
+  return result;
+}
+
+TEST(Ticks, StepsAreOneTwoOrFive) {
+  EXPECT_DOUBLE_EQ(nice_step(10.0, 10), 1.0);
+  EXPECT_DOUBLE_EQ(nice_step(11.0, 10), 2.0);
+  EXPECT_DOUBLE_EQ(nice_step(45.0, 10), 5.0);
+  EXPECT_DOUBLE_EQ(nice_step(0.007, 5), 0.002);
+}
+
+TEST(Ticks, NeverMoreThanAskedFor) {
+  for (double span = 0.001; span < 1e9; span *= 3.7) {
+    EXPECT_LE(ticks(AxisKind::Number, {0.1 * span, 1.1 * span}, 6).size(), 7U) << span;
+  }
+}
+
+TEST(Ticks, TimeAxisUsesOneUnit) {
+  EXPECT_THAT(labels(AxisKind::Nanoseconds, {0.0, 2e6}, 5),
+              testing::ElementsAre("0.0", "0.5", "1.0", "1.5", "2.0"));
+}
+
+TEST(Ticks, ExponentsStayWhole) {
+  EXPECT_THAT(labels(AxisKind::Log2, {-4.3, 4.3}, 5),
+              testing::ElementsAre("2^-4", "2^-2", "2^0", "2^2", "2^4"));
+}
+
+TEST(Ticks, IntegersHaveNoTickBetweenThem) {
+  EXPECT_THAT(labels(AxisKind::Integer, {-0.5, 2.5}, 20), testing::ElementsAre("0", "1", "2"));
+}
+
+TEST(Ticks, CountsOnALogAxisAreCounts) {
+  EXPECT_THAT(labels(AxisKind::Log10Count, {0.0, 3.1}, 5),
+              testing::ElementsAre("1", "10", "100", "1k"));
+}
+
+TEST(Format, DurationsPickTheirUnit) {
+  EXPECT_EQ(duration_text(17.0), "17 ns");
+  EXPECT_EQ(duration_text(3412.0), "3.412 \u00b5s");
+  EXPECT_EQ(duration_text(34.1e6), "34.10 ms");
+  EXPECT_EQ(duration_text(std::numeric_limits<double>::quiet_NaN()), "n/a");
+}
+
+TEST(Format, DecibelNamesExactAndMissing) {
+  EXPECT_EQ(decibel_text(41.24), "41.2");
+  EXPECT_EQ(decibel_text(std::numeric_limits<double>::infinity()), "exact");
+  EXPECT_EQ(decibel_text(std::nan("")), "n/a");
+}
+
+TEST(Format, ATraceIsNotNothing) {
+  EXPECT_EQ(share_text(0.0, 1e9), "0 %");
+  EXPECT_EQ(share_text(1.0, 1e9), "< 0.01 %");
+  EXPECT_EQ(share_text(25.0, 100.0), "25.0 %");
+}
+
+TEST(Format, GroupsDigitsByThree) {
+  EXPECT_EQ(count_text(7), "7");
+  EXPECT_EQ(count_text(1234567), "1 234 567");
+}
+
+TEST(Format, ShortensKernelNames) {
+  EXPECT_EQ(short_kernel_name("void kernels::(anonymous namespace)::quantize_block_kernel<"
+                              "(kernels::Fp8Format)0, 128>(kernels::QuantizeBlockArgs)"),
+            "quantize_block_kernel");
+  EXPECT_EQ(short_kernel_name("nvjet_sm90_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT"),
+            "nvjet_sm90_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT");
+  EXPECT_EQ(short_kernel_name("memset"), "memset");
+}
+
+}  // namespace
+}  // namespace app::plot

@@ -1,0 +1,251 @@
+// Conversions both ways: nothing is lost, and nothing that is not known gets in.
+#include "app/protocol/convert.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/protocol/random_message.h"
+
+namespace app {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+using ::testing::HasSubstr;
+
+constexpr unsigned kRounds = 200;
+
+std::string difference(const google::protobuf::Message& a, const google::protobuf::Message& b) {
+  std::string text;
+  MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&text);
+  differencer.Compare(a, b);
+  return text;
+}
+
+/// Random histograms and maps that obey the rules a receiver checks.
+void obey_rules(wire::OperandStatistics& operand) {
+  for (wire::MagnitudeHistogram* histogram : {operand.mutable_before(), operand.mutable_after(),
+                                              operand.mutable_amax(), operand.mutable_scale()}) {
+    histogram->set_first_bin(std::abs(histogram->first_bin()) % 1000);
+  }
+  wire::ScaleMap& map = *operand.mutable_scale_map();
+  map.set_rows(1);
+  map.set_columns(map.mean_size());
+  while (map.maximum_size() < map.mean_size()) map.add_maximum(1.5F);
+  while (map.maximum_size() > map.mean_size()) map.mutable_maximum()->RemoveLast();
+}
+
+/// A random request names exactly one kind of input.
+void choose_inputs(wire::RunRequest& request) {
+  for (wire::InputSpec* input : {request.mutable_activations(), request.mutable_weights()}) {
+    if (input->kind_case() == wire::InputSpec::KIND_NOT_SET) input->mutable_file()->set_path("x");
+    if (!input->has_synthetic()) continue;
+    if (!input->synthetic().has_element()) input->mutable_synthetic()->set_element(wire::FP16);
+  }
+}
+
+TEST(Convert, RequestKeepsEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    wire::RunRequest message;
+    testing::RandomMessage(seed).fill(message);
+    choose_inputs(message);
+    const engine::Result<engine::RunRequest> request = from_wire(message);
+    ASSERT_TRUE(request.ok()) << request.error().message;
+    const wire::RunRequest again = to_wire(request.value());
+    ASSERT_TRUE(MessageDifferencer::Equals(message, again)) << difference(message, again);
+  }
+}
+
+TEST(Convert, ResultKeepsEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    wire::RunResult message;
+    testing::RandomMessage(seed).fill(message);
+    choose_inputs(*message.mutable_effective());
+    obey_rules(*message.mutable_activations());
+    obey_rules(*message.mutable_weights());
+    const engine::Result<engine::RunResult> result = from_wire(message);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const wire::RunResult again = to_wire(result.value());
+    ASSERT_TRUE(MessageDifferencer::Equals(message, again)) << difference(message, again);
+  }
+}
+
+TEST(Convert, HelloKeepsEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    wire::HelloReply message;
+    testing::RandomMessage(seed).fill(message);
+    message.set_protocol_version(kProtocolVersion);
+    message.clear_refused();
+    const engine::Result<WorkerHello> hello = from_wire(message);
+    ASSERT_TRUE(hello.ok()) << hello.error().message;
+    EXPECT_TRUE(MessageDifferencer::Equals(message, to_wire(hello.value())));
+  }
+}
+
+TEST(Convert, ReportsKeepEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    testing::RandomMessage random(seed);
+    wire::RunFailed failed;
+    random.fill(failed);
+    const engine::Result<RunError> failure = from_wire(failed);
+    ASSERT_TRUE(failure.ok());
+    EXPECT_TRUE(MessageDifferencer::Equals(failed, to_wire(failed.id(), failure.value().error)));
+
+    wire::FileInspected inspected;
+    random.fill(inspected);
+    inspected.clear_id();  // a window reads the path, not the id
+    EXPECT_TRUE(MessageDifferencer::Equals(inspected, to_wire(from_wire(inspected))));
+
+    wire::QuantizeCommand command;
+    random.fill(command);
+    choose_inputs(*command.mutable_request());
+    command.clear_id();
+    const engine::Result<QuantizeOrder> order = from_wire(command);
+    ASSERT_TRUE(order.ok());
+    EXPECT_TRUE(MessageDifferencer::Equals(command, to_wire(order.value())));
+  }
+}
+
+TEST(Convert, PulseReadsEveryField) {
+  wire::Pulse message;
+  message.set_request_id(7);
+  message.set_stage(wire::FPROP);
+  message.set_iteration(3);
+  message.set_iterations(9);
+  message.set_expert(2);
+  message.set_fraction(0.25);
+  message.set_dropped_records(11);
+  const engine::Result<PulseReport> pulse = from_wire(message);
+  ASSERT_TRUE(pulse.ok());
+  EXPECT_EQ(pulse.value().request_id, 7U);
+  EXPECT_EQ(pulse.value().stage, engine::Stage::Fprop);
+  EXPECT_EQ(pulse.value().iteration, 3);
+  EXPECT_EQ(pulse.value().iterations, 9);
+  EXPECT_EQ(pulse.value().expert, 2);
+  EXPECT_EQ(pulse.value().fraction, 0.25);
+  EXPECT_EQ(pulse.value().dropped_records, 11U);
+}
+
+TEST(Convert, AbsentFieldsKeepTheDefaults) {
+  const engine::Result<engine::RunRequest> request = from_wire(wire::RunRequest());
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request.value(), engine::RunRequest());
+}
+
+TEST(Convert, UnknownEnumsAreRefusedByName) {
+  wire::RunRequest message;
+  message.mutable_recipe()->set_scaling(static_cast<wire::Scaling>(7));
+  const engine::Result<engine::RunRequest> request = from_wire(message);
+  ASSERT_FALSE(request.ok());
+  EXPECT_THAT(request.error().message, HasSubstr("recipe.scaling is 7"));
+
+  wire::RunResult result;
+  result.mutable_effective()->set_backend(static_cast<wire::GemmBackend>(-3));
+  ASSERT_FALSE(from_wire(result).ok());
+  EXPECT_THAT(from_wire(result).error().message, HasSubstr("effective.backend is -3"));
+
+  wire::Pulse pulse;
+  pulse.set_stage(static_cast<wire::Stage>(99));
+  EXPECT_FALSE(from_wire(pulse).ok());
+}
+
+TEST(Convert, ScaleMapMustHoldItsCells) {
+  wire::RunResult message;
+  message.mutable_weights()->mutable_scale_map()->set_rows(1 << 30);
+  message.mutable_weights()->mutable_scale_map()->set_columns(1 << 30);
+  const engine::Result<engine::RunResult> result = from_wire(message);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("weights.scale_map"));
+}
+
+TEST(Convert, HistogramBinsMustExist) {
+  wire::RunResult message;
+  message.mutable_activations()->mutable_before()->set_first_bin(1023);
+  message.mutable_activations()->mutable_before()->add_counts(1);
+  EXPECT_TRUE(from_wire(message).ok());
+  message.mutable_activations()->mutable_before()->add_counts(1);
+  EXPECT_FALSE(from_wire(message).ok());
+}
+
+profiling::Activity make_activity(std::size_t records) {
+  profiling::Activity activity;
+  activity.names = {"quantize", "matmul"};
+  activity.nodes = {{.id = 9,
+                     .name = "matmul",
+                     .stage = engine::Stage::Fprop,
+                     .layer = 1,
+                     .dependencies = {4, 5}}};
+  for (std::size_t i = 0; i < records; ++i) {
+    const auto time = static_cast<std::int64_t>(i);
+    activity.records.push_back({.start_ns = time * 3 - 5,
+                                .end_ns = time * 3 + 1,
+                                .node_id = i * 7,
+                                .name = static_cast<std::uint32_t>(i % 2),
+                                .iteration = static_cast<std::int32_t>(i % 50) - 1,
+                                .expert = static_cast<std::int16_t>(i % 9 - 1),
+                                .layer = static_cast<std::uint8_t>(i % 8),
+                                .kind = static_cast<profiling::ActivityKind>(i % 4),
+                                .lane = static_cast<std::uint16_t>(i % 3),
+                                .stage = static_cast<engine::Stage>(i % 7)});
+  }
+  return activity;
+}
+
+TEST(ActivityChunks, PutTogetherAgain) {
+  const profiling::Activity sent = make_activity(kMaxChunkRecords * 2 + 17);
+  ActivityAssembler assembler;
+  int chunks = 0;
+  for (std::size_t first = 0; first < sent.records.size(); first += kMaxChunkRecords) {
+    ASSERT_TRUE(assembler.add(make_activity_chunk(3, sent, first)).ok());
+    ++chunks;
+  }
+  EXPECT_EQ(chunks, 3);
+  const profiling::Activity got = assembler.take(3);
+  EXPECT_EQ(got.names, sent.names);
+  ASSERT_EQ(got.nodes.size(), 1U);
+  EXPECT_EQ(got.nodes[0].dependencies, sent.nodes[0].dependencies);
+  EXPECT_EQ(got.nodes[0].stage, engine::Stage::Fprop);
+  EXPECT_EQ(got.nodes[0].layer, 1);
+  ASSERT_EQ(got.records.size(), sent.records.size());
+  for (std::size_t i = 0; i < got.records.size(); ++i) {
+    const profiling::ActivityRecord& a = got.records[i];
+    const profiling::ActivityRecord& b = sent.records[i];
+    ASSERT_TRUE(a.start_ns == b.start_ns && a.end_ns == b.end_ns && a.node_id == b.node_id &&
+                a.name == b.name && a.iteration == b.iteration && a.expert == b.expert &&
+                a.layer == b.layer && a.kind == b.kind && a.lane == b.lane && a.stage == b.stage)
+        << "record " << i;
+  }
+}
+
+TEST(ActivityChunks, ARunDoesNotGetAnothersRecords) {
+  ActivityAssembler assembler;
+  ASSERT_TRUE(assembler.add(make_activity_chunk(3, make_activity(5), 0)).ok());
+  EXPECT_TRUE(assembler.take(4).records.empty());
+  EXPECT_TRUE(assembler.take(3).records.empty());
+}
+
+TEST(ActivityChunks, HostileOnesAreRefused) {
+  const wire::ActivityChunk good = make_activity_chunk(1, make_activity(4), 0);
+  const auto refusal = [&good](auto&& spoil) {
+    wire::ActivityChunk chunk = good;
+    spoil(chunk);
+    const engine::Status status = ActivityAssembler().add(chunk);
+    return status.ok() ? std::string("accepted") : status.error().message;
+  };
+  using Chunk = wire::ActivityChunk;
+  EXPECT_EQ(refusal([](Chunk&) {}), "accepted");
+  EXPECT_THAT(refusal([](Chunk& c) { c.add_start_ns(1); }), HasSubstr("5 starts but 4"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_name(2, 2); }), HasSubstr("activity.name"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_end_ns(1, -100); }), HasSubstr("activity.end_ns"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 7); }), HasSubstr("activity.stage"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 0xFFFFFFFF); }), HasSubstr("activity.stage"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_kind(1, 4); }), HasSubstr("activity.kind"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_expert(1, 40000); }), HasSubstr("activity.expert"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_layer(1, 256); }), HasSubstr("activity.layer"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_lane(1, 65536); }), HasSubstr("activity.lane"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_iteration(1, -2); }), HasSubstr("activity.iteration"));
+}
+
+}  // namespace
+}  // namespace app

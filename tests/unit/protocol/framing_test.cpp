@@ -1,0 +1,151 @@
+// Frames from a peer that cannot be trusted: every way to be wrong ends in a sentence, none in a
+// crash or a large allocation.
+#include "app/protocol/framing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <random>
+#include <thread>
+
+#include "app/protocol/unique_fd.h"
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+
+wire::Frame log_frame(const std::string& text) {
+  wire::Frame frame;
+  frame.mutable_log()->set_text(text);
+  return frame;
+}
+
+std::string encoded(const wire::Frame& frame) {
+  engine::Result<std::string> bytes = encode_frame(frame);
+  EXPECT_TRUE(bytes.ok());
+  return std::move(bytes).value();
+}
+
+std::string framed(const std::string& body) {
+  std::string bytes = "XSC1";
+  for (int shift = 0; shift < 32; shift += 8) {
+    bytes += static_cast<char>(body.size() >> shift & 0xFF);
+  }
+  return bytes + body;
+}
+
+/// What the decoder says to these bytes: "frame", "more", or its error.
+std::string verdict(const std::string& bytes) {
+  FrameDecoder decoder;
+  decoder.append(bytes);
+  const engine::Result<std::optional<wire::Frame>> frame = decoder.next();
+  if (!frame.ok()) return frame.error().message;
+  return frame.value() ? "frame" : "more";
+}
+
+TEST(Framing, ManyFramesInPiecesOfAnySize) {
+  std::string stream;
+  std::vector<std::string> texts;
+  std::mt19937 random(5);
+  for (int i = 0; i < 200; ++i) {
+    texts.push_back(std::string(random() % 3000, static_cast<char>('a' + i % 26)));
+    stream += encoded(log_frame(texts.back()));
+  }
+  FrameDecoder decoder;
+  std::vector<std::string> got;
+  for (std::size_t at = 0; at < stream.size();) {
+    const std::size_t count = std::min<std::size_t>(1 + random() % 5000, stream.size() - at);
+    decoder.append(std::string_view(stream).substr(at, count));
+    at += count;
+    while (true) {
+      engine::Result<std::optional<wire::Frame>> frame = decoder.next();
+      ASSERT_TRUE(frame.ok()) << frame.error().message;
+      if (!frame.value()) break;
+      got.push_back(frame.value()->log().text());
+    }
+  }
+  EXPECT_EQ(got, texts);
+  EXPECT_TRUE(decoder.at_end().ok());
+}
+
+TEST(Framing, BadMagicIsSeenAtItsFirstByte) {
+  EXPECT_THAT(verdict("Y"), HasSubstr("must start with \"XSC1\""));
+  EXPECT_THAT(verdict("XSC2"), HasSubstr("\"XSC2\""));
+  EXPECT_THAT(verdict(std::string("\x01\xFF", 2)), HasSubstr("\\x01\\xff"));
+  EXPECT_EQ(verdict("XS"), "more");
+}
+
+TEST(Framing, TooLongNamesValueAndLimit) {
+  const std::string header("XSC1\x01\x00\x00\x10", 8);  // one byte above 256 MiB
+  EXPECT_THAT(verdict(header),
+              AllOf(HasSubstr("268435457 bytes is too long"), HasSubstr("268435456")));
+  EXPECT_THAT(verdict(std::string("XSC1\xFF\xFF\xFF\xFF", 8)), HasSubstr("4294967295"));
+  EXPECT_EQ(verdict(std::string("XSC1\x00\x00\x00\x10", 8)), "more");
+}
+
+TEST(Framing, UnparseableAndUnknownBodiesAreRefused) {
+  EXPECT_THAT(verdict(framed("\xFF\xFF\xFF\xFF")), HasSubstr("4 bytes of a frame are not"));
+  EXPECT_THAT(verdict(framed("")), HasSubstr("no body that this version knows"));
+  // Field 200, length-delimited, empty: what a later protocol might send.
+  EXPECT_THAT(verdict(framed(std::string("\xC2\x0C\x00", 3))), HasSubstr("no body"));
+}
+
+TEST(Framing, RandomBodiesGetAVerdict) {
+  std::mt19937 random(11);
+  for (int i = 0; i < 2000; ++i) {
+    std::string body(random() % 64, '\0');
+    for (char& c : body) c = static_cast<char>(random());
+    // The length is right, so "more" would be a reader that waits forever.
+    EXPECT_NE(verdict(framed(body)), "more");
+  }
+}
+
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+  Pipe() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    read_end.reset(ends[0]);
+    write_end.reset(ends[1]);
+  }
+};
+
+TEST(Framing, AFrameLargerThanThePipeTravelsWhole) {
+  Pipe pipe;
+  const std::string text(3'000'000, 'x');
+  std::thread writer([&] {
+    EXPECT_TRUE(write_all(pipe.write_end.get(), encoded(log_frame(text))).ok());
+    pipe.write_end.reset();
+  });
+  FrameDecoder decoder;
+  engine::Result<std::optional<wire::Frame>> frame = read_frame(pipe.read_end.get(), decoder);
+  ASSERT_TRUE(frame.ok() && frame.value());
+  EXPECT_EQ(frame.value()->log().text(), text);
+  frame = read_frame(pipe.read_end.get(), decoder);
+  ASSERT_TRUE(frame.ok());
+  EXPECT_FALSE(frame.value().has_value());
+  writer.join();
+}
+
+TEST(Framing, ATruncatedStreamSaysWhere) {
+  const std::string bytes = encoded(log_frame("twelve bytes"));
+  for (const auto& [keep, sentence] :
+       {std::pair<std::size_t, const char*>{3, "ended 3 bytes into a frame's header"},
+        std::pair<std::size_t, const char*>{10, "ended after 2 of a frame's"}}) {
+    Pipe pipe;
+    ASSERT_TRUE(write_all(pipe.write_end.get(), bytes.substr(0, keep)).ok());
+    pipe.write_end.reset();
+    FrameDecoder decoder;
+    const engine::Result<std::optional<wire::Frame>> frame =
+        read_frame(pipe.read_end.get(), decoder);
+    ASSERT_FALSE(frame.ok());
+    EXPECT_THAT(frame.error().message, HasSubstr(sentence));
+  }
+}
+
+}  // namespace
+}  // namespace app

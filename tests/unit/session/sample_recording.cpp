@@ -1,0 +1,237 @@
+// The sample is written by hand, field by field: a field that the file forgets shows as a
+// difference.
+#include "tests/unit/session/sample_recording.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace profiling {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+engine::MagnitudeHistogram sample_histogram(int salt) {
+  engine::MagnitudeHistogram histogram;
+  histogram.first_bin = 400 + salt;
+  const auto base = static_cast<std::uint64_t>(salt);
+  histogram.counts = {base + 1, 0, base + 3, std::uint64_t{1} << 40, 0};
+  histogram.zeros = base + 5;
+  histogram.infinities = base + 6;
+  histogram.nans = base + 7;
+  return histogram;
+}
+
+engine::OperandStatistics sample_operand(int salt) {
+  engine::OperandStatistics operand;
+  operand.before = sample_histogram(salt + 10);
+  operand.after = sample_histogram(salt + 20);
+  operand.amax = sample_histogram(salt + 30);
+  operand.scale = sample_histogram(salt + 40);
+  operand.elements = static_cast<std::uint64_t>(salt) + 1000;
+  operand.saturated = static_cast<std::uint64_t>(salt) + 2;
+  operand.underflowed = static_cast<std::uint64_t>(salt) + 3;
+  operand.snr_db = salt + 0.125;
+  engine::ScaleMap& map = operand.scale_map;
+  map.block_rows = 128;
+  map.block_columns = 127;
+  map.source_rows = 300;
+  map.source_columns = 5;
+  map.rows = 2;
+  map.columns = 3;
+  const auto base = static_cast<float>(salt);
+  map.mean = {base, -1.5F, std::numeric_limits<float>::quiet_NaN(), 3.0F, 4.0F, 5.0F};
+  map.maximum = {base + 1.0F, 0.5F, 2.5F, -0.0F, 4.5F, 1e-40F};
+  map.expert_first_row = {0, 100, 100, 300};
+  return operand;
+}
+
+std::string describe(const engine::MagnitudeHistogram& histogram) {
+  return fmt::format("{} [{}] {} {} {}\n", histogram.first_bin, fmt::join(histogram.counts, ","),
+                     histogram.zeros, histogram.infinities, histogram.nans);
+}
+
+std::string describe(const engine::OperandStatistics& operand) {
+  const engine::ScaleMap& map = operand.scale_map;
+  return describe(operand.before) + describe(operand.after) + describe(operand.amax) +
+         describe(operand.scale) +
+         fmt::format("{} {} {} {}\nmap {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n", operand.elements,
+                     operand.saturated, operand.underflowed, operand.snr_db, map.block_rows,
+                     map.block_columns, map.source_rows, map.source_columns, map.rows, map.columns,
+                     fmt::join(map.mean, ","), fmt::join(map.maximum, ","),
+                     fmt::join(map.expert_first_row, ","));
+}
+
+}  // namespace
+
+std::string SampleCodec::to_json(const engine::RunRequest& request) const {
+  return nlohmann::json{{"seed", request.seed},
+                        {"num_experts", request.shape.num_experts},
+                        {"layers", request.layers},
+                        {"path", request.cublaslt_library}}
+      .dump();
+}
+
+engine::Result<engine::RunRequest> SampleCodec::from_json(const std::string& json) const {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("seed") || !parsed["seed"].is_number_unsigned()) {
+    return engine::Error{engine::ErrorCode::InvalidArgument, "seed is missing"};
+  }
+  engine::RunRequest request;
+  request.seed = parsed["seed"];
+  request.shape.num_experts = parsed.value("num_experts", 8);
+  request.layers = parsed.value("layers", 1);
+  request.cublaslt_library = parsed.value("path", "");
+  return request;
+}
+
+RecordedRun sample_run(int salt) {
+  const double nan = std::nan("");
+  RecordedRun run;
+  run.request.seed = static_cast<std::uint64_t>(salt) + 77;
+  run.request.shape.num_experts = 5;
+  run.request.cublaslt_library = "/opt/größe/libcublasLt.so";
+  run.wall_clock_ms = 1'700'000'000'000 + salt;
+
+  engine::RunResult& result = run.result;
+  result.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
+  result.effective = run.request;
+  result.effective.shape.num_experts = 3;
+  result.effective.layers = 2;
+  result.deviations = {{.field = "backend", .requested = "a", .effective = "b", .reason = "c"},
+                       {.field = "launch", .requested = "", .effective = "x", .reason = "“why”"}};
+  result.splits = {100, 0, 200 + salt};
+  result.device = {.name = "device",
+                   .driver = "580.1",
+                   .compute_capability = "9.0",
+                   .cublaslt_version = "13.10.0",
+                   .cublaslt_path = "/lib/x.so",
+                   .blas = "OpenBLAS",
+                   .multiprocessors = 132 + salt,
+                   .memory_bytes = (std::int64_t{141} << 30) + salt};
+  result.activations = sample_operand(salt);
+  result.weights = sample_operand(salt + 5);
+  result.weights.snr_db = kInfinity;
+  result.experts = {{.rows = 100,
+                     .snr_db = 31.5 + salt,
+                     .max_abs_error = 0.25,
+                     .reference_rms = 1.5,
+                     .saturated = 3,
+                     .underflowed = 4,
+                     .x_snr_db = -7.25},
+                    {.rows = 0, .snr_db = nan, .x_snr_db = nan},
+                    {.rows = 200 + salt, .snr_db = kInfinity, .max_abs_error = kInfinity}};
+  result.iterations = {{.start_ns = 0, .duration_ns = 10 + salt},
+                       {.start_ns = 20 + salt, .duration_ns = 11}};
+  result.replay_checks = {{.replay = 1, .layer = 0, .wrong_experts = {}},
+                          {.replay = 2, .layer = 1, .wrong_experts = {0, 2}}};
+  result.iteration_method = "iteration method";
+  result.activity_method = "activity method";
+  result.dropped_records = static_cast<std::uint64_t>(salt) + 9;
+  result.flop = 1.5e15 + salt;
+  result.wall_ns = 123'456'789 + salt;
+
+  Activity& activity = run.activity;
+  activity.names = {"set-up", "kernel<int, 3>", ""};
+  activity.records = {
+      {.start_ns = -50 - salt, .end_ns = -10, .name = 0, .lane = 65535},
+      {.start_ns = 1,
+       .end_ns = 9,
+       .node_id = std::uint64_t{1} << 63,
+       .name = 1,
+       .iteration = 0,
+       .expert = 2,
+       .layer = 1,
+       .kind = ActivityKind::Kernel,
+       .lane = 7,
+       .stage = engine::Stage::Fprop},
+      {.start_ns = 21, .end_ns = 21, .name = 2, .iteration = 1, .kind = ActivityKind::Memset}};
+  activity.nodes = {{.id = 5, .name = "memset", .stage = engine::Stage::Memory, .dependencies = {}},
+                    {.id = std::uint64_t{1} << 63,
+                     .name = "gemm",
+                     .stage = engine::Stage::Fprop,
+                     .layer = 1,
+                     .dependencies = {5}},
+                    {.id = 6, .name = "last", .dependencies = {std::uint64_t{1} << 63, 5}}};
+  return run;
+}
+
+std::string describe(const RecordedRun& run) {
+  const SampleCodec codec;
+  const engine::RunResult& result = run.result;
+  const engine::DeviceFacts& device = result.device;
+  std::string text =
+      fmt::format("{}\n{}\n{} {}\n{}|{}|{}|{}|{}|{}|{}|{}\n", codec.to_json(run.request),
+                  codec.to_json(result.effective), run.wall_clock_ms, result.id, device.name,
+                  device.driver, device.compute_capability, device.cublaslt_version,
+                  device.cublaslt_path, device.blas, device.multiprocessors, device.memory_bytes);
+  for (const engine::Deviation& d : result.deviations) {
+    text += fmt::format("{}|{}|{}|{}\n", d.field, d.requested, d.effective, d.reason);
+  }
+  text += fmt::format("splits {}\n", fmt::join(result.splits, ","));
+  text += describe(result.activations) + describe(result.weights);
+  for (const engine::ExpertResult& e : result.experts) {
+    text += fmt::format("expert {} {} {} {} {} {} {}\n", e.rows, e.snr_db, e.max_abs_error,
+                        e.reference_rms, e.saturated, e.underflowed, e.x_snr_db);
+  }
+  for (const engine::Iteration& i : result.iterations) {
+    text += fmt::format("iteration {} {}\n", i.start_ns, i.duration_ns);
+  }
+  for (const engine::ReplayCheck& c : result.replay_checks) {
+    text += fmt::format("replay {} {} [{}]\n", c.replay, c.layer, fmt::join(c.wrong_experts, ","));
+  }
+  text += fmt::format("{}|{}|{}|{}|{}\n", result.iteration_method, result.activity_method,
+                      result.dropped_records, result.flop, result.wall_ns);
+  text += fmt::format("names [{}]\n", fmt::join(run.activity.names, "|"));
+  for (const ActivityRecord& r : run.activity.records) {
+    text += fmt::format("record {} {} {} {} {} {} {} {} {} {}\n", r.start_ns, r.end_ns, r.node_id,
+                        r.name, r.iteration, r.expert, r.layer, static_cast<int>(r.kind), r.lane,
+                        static_cast<int>(r.stage));
+  }
+  for (const GraphNode& n : run.activity.nodes) {
+    text += fmt::format("node {} {} {} {} [{}]\n", n.id, n.name, static_cast<int>(n.stage), n.layer,
+                        fmt::join(n.dependencies, ","));
+  }
+  return text;
+}
+
+ScratchFolder::ScratchFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "session-test-XXXXXX").string();
+  path_ = ::mkdtemp(pattern.data());
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string record(const std::string& path, int runs) {
+  const SampleCodec codec;
+  auto writer = SessionWriter::create(path, codec);
+  if (!writer.ok()) return writer.error().message;
+  for (int i = 0; i < runs; ++i) {
+    const engine::Status status = writer.value()->append(sample_run(i));
+    if (!status.ok()) return status.error().message;
+  }
+  const engine::Status status = writer.value()->set_note("title", "sample");
+  return status.ok() ? "" : status.error().message;
+}
+
+void alter(const std::string& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+  char* message = nullptr;
+  sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &message);
+  EXPECT_EQ(message, nullptr) << message << " in " << sql;
+  sqlite3_free(message);
+  sqlite3_close(database);
+}
+
+}  // namespace profiling

@@ -1,0 +1,43 @@
+// A run in which every field has a value of its own, a codec for it, and text to compare runs by.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+
+/// Keeps the fields the sample varies; the program's own codec is tested with the protocol.
+class SampleCodec final : public RequestCodec {
+ public:
+  std::string to_json(const engine::RunRequest& request) const override;
+  engine::Result<engine::RunRequest> from_json(const std::string& json) const override;
+};
+
+/// Values depend on `salt`, so that two runs never agree by accident.
+RecordedRun sample_run(int salt);
+
+/// Every field, one a line; equal text means equal runs (NaN equals NaN).
+std::string describe(const RecordedRun& run);
+
+/// A fresh folder, removed with everything in it at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Records `runs` sample runs; empty on success, else the writer's sentence.
+std::string record(const std::string& path, int runs);
+
+/// Runs SQL on the file with all of SQLite's guards off, as an attacker would.
+void alter(const std::string& path, const std::string& sql);
+
+}  // namespace profiling

@@ -1,0 +1,287 @@
+// Files that were damaged, cut or made to harm: none may crash or hang the reader, and each refusal
+// is a sentence that starts with the file.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "tests/unit/session/sample_recording.h"
+
+namespace profiling {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A good file, copied and spoiled by each test.
+class SessionHostile : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(record(path(), 2), ""); }
+  std::string path() const { return folder_.file("s"); }
+
+  std::string refusal(const SessionLimits& limits = {}) const {
+    const SampleCodec codec;
+    const auto session = open_session(path(), codec, limits);
+    return session.ok() ? "opened" : session.error().message;
+  }
+  std::string bytes() const {
+    std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void replace(const std::string& content) const {
+    std::ofstream(path(), std::ios::binary | std::ios::trunc) << content;
+  }
+  /// Runs SQL while the table's declaration lets everything pass, then restores the declaration.
+  void plant(const std::string& table, const std::string& sql) const {
+    const std::string where = fmt::format("WHERE name = '{}'", table);
+    alter(path(),
+          "CREATE TABLE kept AS SELECT sql FROM sqlite_schema " + where +
+              "; PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(replace("
+              "replace(sql, ' NOT NULL', ''), ') STRICT, WITHOUT', ') WITHOUT'), ') STRICT', "
+              "')') " +
+              where);
+    alter(path(), sql);
+    alter(path(),
+          "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = (SELECT sql FROM kept) " +
+              where);
+    alter(path(), "DROP TABLE kept");
+  }
+  ScratchFolder folder_;
+};
+
+TEST_F(SessionHostile, TheGoodFileOpens) { EXPECT_EQ(refusal(), "opened"); }
+
+TEST_F(SessionHostile, CutShortAnywhere) {
+  const std::string whole = bytes();
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::size_t size = i < 20 ? i * 10 : whole.size() * (i - 20) / 80;
+    replace(whole.substr(0, size));
+    EXPECT_THAT(refusal(), StartsWith(path())) << "cut to " << size;
+  }
+  replace(whole.substr(0, whole.size() / 2));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("is cut short"), HasSubstr(std::to_string(whole.size()))));
+}
+
+TEST_F(SessionHostile, FlippedBitsNeverHarm) {
+  const std::string whole = bytes();
+  std::mt19937_64 random(20240607);
+  int refused = 0;
+  for (int i = 0; i < 600; ++i) {
+    std::string spoiled = whole;
+    // Few flips leave most structure intact, many reach deeper code paths at once.
+    for (int flips = 1 + i % 4 * 5; flips > 0; --flips) {
+      spoiled[random() % spoiled.size()] ^= static_cast<char>(1U << (random() % 8));
+    }
+    replace(spoiled);
+    const std::string answer = refusal();
+    if (answer == "opened") continue;
+    EXPECT_THAT(answer, StartsWith(path()));
+    ++refused;
+  }
+  EXPECT_GT(refused, 100) << "the flips hit nothing that is checked";
+}
+
+// Pages that the window does not read (the lookup tables are for people) may be spoiled unnoticed.
+TEST_F(SessionHostile, NoiseInsteadOfPages) {
+  const std::string whole = bytes();
+  const std::size_t pages = whole.size() / 4096;
+  std::mt19937_64 random(7);
+  std::size_t refused = 0;
+  for (std::size_t page = 1; page < pages; ++page) {
+    std::string spoiled = whole;
+    for (std::size_t i = 0; i < 4096; ++i) spoiled[page * 4096 + i] = static_cast<char>(random());
+    replace(spoiled);
+    const std::string answer = refusal();
+    if (answer == "opened") continue;
+    EXPECT_THAT(answer, StartsWith(path())) << "page " << page;
+    ++refused;
+  }
+  EXPECT_GE(refused, pages - 4);
+}
+
+TEST_F(SessionHostile, PagesInTheWrongPlace) {
+  const std::string whole = bytes();
+  const std::size_t pages = whole.size() / 4096;
+  std::size_t refused = 0;
+  for (std::size_t page = 1; page < pages; ++page) {
+    std::string spoiled = whole;
+    spoiled.replace(page * 4096, 4096, whole, (page % (pages - 1) + 1) * 4096, 4096);
+    replace(spoiled);
+    const std::string answer = refusal();
+    if (answer == "opened") continue;
+    EXPECT_THAT(answer, StartsWith(path())) << "page " << page;
+    ++refused;
+  }
+  EXPECT_GT(refused, pages / 2);
+}
+
+TEST_F(SessionHostile, NoDatabaseAtAll) {
+  replace(std::string(5000, 'x'));
+  EXPECT_THAT(refusal(), HasSubstr("is not an SQLite database"));
+  replace("");
+  EXPECT_THAT(refusal(), HasSubstr("has 0 bytes"));
+  std::filesystem::remove(path());
+  EXPECT_THAT(refusal(), HasSubstr("no such file"));
+  std::filesystem::create_directory(path());
+  EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
+}
+
+TEST_F(SessionHostile, ForeignDatabase) {
+  std::filesystem::remove(path());
+  alter(path(), "CREATE TABLE runs(x); INSERT INTO runs VALUES(1)");
+  EXPECT_THAT(refusal(), HasSubstr("of another program (application_id 0"));
+}
+
+TEST_F(SessionHostile, NewerSchema) {
+  alter(path(), "PRAGMA user_version=7");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads version 1"),
+                               HasSubstr("newer Expertscope")));
+}
+
+TEST_F(SessionHostile, TooLarge) {
+  const SampleCodec codec;
+  EXPECT_THAT(refusal({.max_file_bytes = 4096}), HasSubstr("the limit is 4096"));
+  EXPECT_THAT(refusal({.max_runs = 1}), HasSubstr("more runs than the limit of 1"));
+  EXPECT_THAT(refusal({.max_records = 5}),
+              HasSubstr("record_count is 3; it must be between 0 and 2"));
+  EXPECT_THAT(refusal({.max_memory_bytes = 5000}), HasSubstr("memory than the limit of 5000"));
+}
+
+TEST_F(SessionHostile, InterruptedChange) {
+  std::ofstream(path() + "-journal") << "x";
+  EXPECT_THAT(refusal(), HasSubstr("s-journal lies beside it"));
+}
+
+TEST_F(SessionHostile, ForgedLog) {
+  std::ofstream(path() + "-wal") << std::string(100000, 'w');
+  // A log without valid checksums is ignored by SQLite, so the good file behind it may open.
+  EXPECT_THAT(refusal(), testing::AnyOf(StartsWith(path()), std::string("opened")));
+}
+
+struct Attack {
+  const char* name;
+  const char* table;  // nullptr = plain SQL is enough
+  const char* sql;
+  const char* refusal;
+};
+
+class SessionAttack : public SessionHostile, public testing::WithParamInterface<Attack> {};
+
+TEST_P(SessionAttack, IsRefused) {
+  if (GetParam().table == nullptr) {
+    alter(path(), GetParam().sql);
+  } else {
+    plant(GetParam().table, GetParam().sql);
+  }
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path()), HasSubstr(GetParam().refusal)));
+}
+
+constexpr Attack kAttacks[] = {
+    {"Trigger", nullptr, "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+     "trigger 't' does not belong"},
+    {"ViewForTable", nullptr, "DROP TABLE names; CREATE VIEW names AS SELECT 1 AS run_id",
+     "view 'names' does not belong"},
+    {"ExtraTable", nullptr, "CREATE TABLE more(x)", "table 'more' does not belong"},
+    {"Index", nullptr, "CREATE INDEX i ON runs(abs(flop))", "index 'i' does not belong"},
+    {"MissingTable", nullptr, "DROP TABLE iterations", "has no table 'iterations'"},
+    {"OtherColumns", nullptr, "DROP TABLE splits; CREATE TABLE splits(run_id, expert)",
+     "table 'splits' is not defined as schema version 1 defines it"},
+    {"RenamedColumn", nullptr, "ALTER TABLE names RENAME COLUMN name TO label",
+     "table 'names' is not defined"},
+    {"NullText", "runs", "UPDATE runs SET device_name = NULL",
+     "device_name is NULL where a text belongs"},
+    {"NullFlop", "runs", "UPDATE runs SET flop = NULL", "flop is NULL where a real belongs"},
+    {"NullInteger", "splits", "UPDATE splits SET tokens = NULL", "tokens is NULL"},
+    {"NullBlob", "scale_maps", "UPDATE scale_maps SET mean = NULL", "mean is NULL"},
+    {"TextForInteger", "records", "UPDATE records SET lane = 'x'",
+     "lane is a text where an integer belongs"},
+    {"BlobForText", "names", "UPDATE names SET name = x'00ff'", "name is a blob"},
+    {"RealForInteger", "iterations", "UPDATE iterations SET start_ns = 0.5", "start_ns is a real"},
+    {"InvalidUtf8", nullptr, "UPDATE names SET name = CAST(x'c3' AS TEXT)", "not valid UTF-8"},
+    {"NulInText", nullptr, "UPDATE notes SET value = 'a' || char(0) || 'b'", "without NUL"},
+    {"HugeText", nullptr, "UPDATE notes SET value = CAST(zeroblob(5000000) AS TEXT)", "too big"},
+    {"HugeRecordCount", nullptr, "UPDATE runs SET record_count = 9000000000000000000",
+     "record_count is 9000000000000000000; it must be between 0 and"},
+    {"NegativeRecordCount", nullptr, "UPDATE runs SET record_count = -1", "record_count is -1"},
+    {"MissingRecords", nullptr, "DELETE FROM records WHERE run_id = 2",
+     "run 2 has 0 records and a record_count of 3"},
+    {"SurplusRecords", nullptr, "UPDATE runs SET record_count = 2",
+     "more records than its record_count of 2"},
+    {"RunGap", nullptr, "UPDATE runs SET run_id = 9 WHERE run_id = 2", "run_id is 9"},
+    {"UnknownRun", nullptr, "UPDATE splits SET run_id = 3 WHERE run_id = 2",
+     "run_id is 3; it must be between 1 and 2"},
+    {"PositionGap", nullptr, "UPDATE experts SET expert = 7 WHERE expert = 2",
+     "expert is 7 where 2 comes next"},
+    {"TooManyExperts", nullptr,
+     "WITH RECURSIVE c(x) AS (SELECT 3 UNION ALL SELECT x + 1 FROM c WHERE x < 2000) INSERT INTO "
+     "splits SELECT 1, x, 1 FROM c",
+     "expert is 1024; it must be between 0 and 1023"},
+    {"SplitsAgainstShape", nullptr, "INSERT INTO splits VALUES(2, 3, 1)",
+     "run 2: splits has 4 entries"},
+    {"SplitTooLarge", nullptr, "UPDATE splits SET tokens = 16777217", "split is 16777217"},
+    {"NameOutOfRange", nullptr, "UPDATE records SET name_id = 3",
+     "name_id is 3; it must be between 0 and 2"},
+    {"ExpertOutOfRange", nullptr, "UPDATE records SET expert = 3", "record expert is 3"},
+    {"IterationOutOfRange", nullptr, "UPDATE records SET iteration = 2",
+     "iteration is 2; it must be between -1 and 1"},
+    {"LayerOutOfRange", nullptr, "UPDATE records SET layer = 2", "record layer is 2"},
+    {"StageOutOfRange", nullptr, "UPDATE records SET stage = 7", "stage is 7"},
+    {"KindOutOfRange", nullptr, "UPDATE records SET kind = 4", "kind is 4"},
+    {"LaneOutOfRange", nullptr, "UPDATE records SET lane = 65536", "lane is 65536"},
+    {"EndBeforeStart", nullptr, "UPDATE records SET end_ns = start_ns - 1", "end_ns is"},
+    {"TimeTooFar", nullptr, "UPDATE records SET end_ns = 9223372036854775807", "record end_ns is"},
+    {"RecordsOutOfOrder", nullptr, "UPDATE records SET start_ns = -end_ns, end_ns = 100",
+     "record start_ns (ascending)"},
+    {"NegativeDuration", nullptr, "UPDATE iterations SET duration_ns = -1", "duration_ns is -1"},
+    {"NegativeFlop", nullptr, "UPDATE runs SET flop = -1.0", "flop is -1"},
+    {"InfiniteFlop", nullptr, "UPDATE runs SET flop = 9e999", "flop is inf"},
+    {"NegativeError", nullptr, "UPDATE experts SET max_abs_error = -1.0", "is negative"},
+    {"WrongExpertTwice", nullptr, "INSERT INTO replay_wrong_experts VALUES(1, 1, 3)",
+     "replay check expert is 3"},
+    {"WrongExpertOfNoCheck", nullptr, "UPDATE replay_wrong_experts SET position = 2",
+     "position is 2; it must be between 0 and 1"},
+    {"UnknownOperand", nullptr, "UPDATE operands SET operand = 'Z' WHERE operand = 'W'",
+     "operand is 'Z'"},
+    {"BinOutOfRange", nullptr, "UPDATE histograms SET first_bin = 1024, bin_count = 1",
+     "bin_count is 1; it must be between 0 and 0"},
+    {"BinOutsideHistogram", nullptr, "UPDATE histogram_bins SET bin = 1023 WHERE count > 1000",
+     "bin is 1023"},
+    {"NegativeCount", nullptr, "UPDATE histogram_bins SET count = -5", "count is -5"},
+    {"MapTooWide", nullptr, "UPDATE scale_maps SET columns = 513", "columns is 513"},
+    {"MapOfOtherSize", nullptr, "UPDATE scale_maps SET columns = 512",
+     "blob mean declares 24 bytes of content where 4096 belong"},
+    {"BlobNoZstd", nullptr, "UPDATE scale_maps SET mean = x'0102030405060708'",
+     "blob mean is not a zstd frame"},
+    {"BlobEmpty", nullptr, "UPDATE scale_maps SET maximum = x''", "blob maximum is not a zstd"},
+    {"BlobCut", nullptr, "UPDATE scale_maps SET mean = substr(mean, 1, length(mean) - 1)",
+     "blob mean does not"},
+    // Magic, single segment with an 8-byte content size of 2^60.
+    {"BlobBomb", nullptr, "UPDATE scale_maps SET mean = x'28b52ffde00000000000000010010000'",
+     "blob mean declares 1152921504606846976 bytes"},
+    {"MapRowsDescend", nullptr, "UPDATE scale_map_experts SET first_row = 90 WHERE position = 2",
+     "expert_first_row is 90; it must be between 100 and 300"},
+    {"MapRowsSurplus", nullptr, "INSERT INTO scale_map_experts VALUES(1, 'X', 4, 300)",
+     "names the rows of 4 experts"},
+    {"NodeTwice", nullptr, "UPDATE graph_nodes SET node_id = 5", "is there twice"},
+    {"EdgeToLater", nullptr, "UPDATE graph_edges SET depends_on = 6",
+     "depends on 6, which does not come before it"},
+    {"EdgeOfNoNode", nullptr, "UPDATE graph_edges SET node_position = 5 WHERE node_position = 2",
+     "node_position is 5"},
+    {"RequestNoJson", nullptr, "UPDATE runs SET request_json = '{'",
+     "request_json: seed is missing"},
+    {"EffectiveBeyondLimits", nullptr,
+     "UPDATE runs SET effective_json = '{\"seed\": 1, \"num_experts\": 2000}'",
+     "effective request: num_experts is 2000"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, SessionAttack, testing::ValuesIn(kAttacks),
+                         [](const auto& attack) { return std::string(attack.param.name); });
+
+}  // namespace
+}  // namespace profiling

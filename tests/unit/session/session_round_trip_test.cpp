@@ -1,0 +1,137 @@
+// What goes into a session file comes out of it, field for field, and the file is one that other
+// tools can read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/session/sample_recording.h"
+
+namespace profiling {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SessionRoundTrip, KeepsEveryField) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("a b%20ü?#.expertscope");  // a path that a URI must escape
+  ASSERT_EQ(record(path, 3), "");
+  const SampleCodec codec;
+  const auto session = open_session(path, codec);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(session.value().path, path);
+  ASSERT_EQ(session.value().runs.size(), 3U);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(describe(session.value().runs[static_cast<std::size_t>(i)]), describe(sample_run(i)));
+  }
+  ASSERT_EQ(session.value().notes.size(), 1U);
+  EXPECT_EQ(session.value().notes[0], (std::pair<std::string, std::string>{"title", "sample"}));
+}
+
+TEST(SessionRoundTrip, KeepsAnEmptyRunAndAnEmptySession) {
+  const ScratchFolder folder;
+  const SampleCodec codec;
+  ASSERT_EQ(record(folder.file("empty"), 0), "");
+  const auto empty = open_session(folder.file("empty"), codec);
+  ASSERT_TRUE(empty.ok()) << empty.error().message;
+  EXPECT_TRUE(empty.value().runs.empty());
+  {
+    auto writer = SessionWriter::create(folder.file("bare"), codec);
+    ASSERT_TRUE(writer.ok());
+    const engine::Status status = writer.value()->append(RecordedRun{});
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+  const auto bare = open_session(folder.file("bare"), codec);
+  ASSERT_TRUE(bare.ok()) << bare.error().message;
+  EXPECT_EQ(describe(bare.value().runs.at(0)), describe(RecordedRun{}));
+}
+
+TEST(SessionRoundTrip, LeavesOneFileThatOpensReadOnly) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("s");
+  ASSERT_EQ(record(path, 1), "");
+  const auto entries = std::distance(
+      std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()), {});
+  EXPECT_EQ(entries, 1) << "-wal or -shm was left behind";
+  std::ifstream file(path, std::ios::binary);
+  std::string header(20, '\0');
+  file.read(header.data(), 20);
+  EXPECT_EQ(header[18], 1) << "still in WAL mode, which needs a writable folder to open";
+}
+
+TEST(SessionRoundTrip, RefusesToOverwrite) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("precious");
+  std::ofstream(path) << "keep me";
+  EXPECT_THAT(record(path, 1), testing::AllOf(HasSubstr(path), HasSubstr("not overwritten")));
+  std::string content;
+  std::getline(std::ifstream(path), content);
+  EXPECT_EQ(content, "keep me");
+}
+
+TEST(SessionRoundTrip, RefusesAFolderThatIsNotThere) {
+  EXPECT_THAT(record("/nowhere/at/all", 1), HasSubstr("/nowhere/at/all: cannot be created"));
+}
+
+TEST(SessionRoundTrip, RefusesARunThatTheReaderWouldRefuseAndGoesOn) {
+  const ScratchFolder folder;
+  const SampleCodec codec;
+  const std::string path = folder.file("s");
+  {
+    auto writer = SessionWriter::create(path, codec);
+    ASSERT_TRUE(writer.ok());
+    RecordedRun broken = sample_run(0);
+    broken.activity.records[1].name = 3;
+    const engine::Status status = writer.value()->append(broken);
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message, HasSubstr("record name is 3; it must be between 0 and 2"));
+    EXPECT_TRUE(writer.value()->append(sample_run(1)).ok());
+  }
+  const auto session = open_session(path, codec);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  ASSERT_EQ(session.value().runs.size(), 1U);
+  EXPECT_EQ(describe(session.value().runs[0]), describe(sample_run(1)));
+}
+
+TEST(SessionRoundTrip, ReplacesANote) {
+  const ScratchFolder folder;
+  const SampleCodec codec;
+  {
+    auto writer = SessionWriter::create(folder.file("s"), codec);
+    ASSERT_TRUE(writer.ok());
+    EXPECT_TRUE(writer.value()->set_note("comment", "first").ok());
+    EXPECT_TRUE(writer.value()->set_note("comment", "second").ok());
+    EXPECT_FALSE(writer.value()->set_note("comment", "\xff").ok());
+  }
+  const auto session = open_session(folder.file("s"), codec);
+  ASSERT_TRUE(session.ok());
+  ASSERT_EQ(session.value().notes.size(), 1U);
+  EXPECT_EQ(session.value().notes[0].second, "second");
+}
+
+// The README of profiling/session promises this query.
+TEST(SessionRoundTrip, AnswersAQueryByName) {
+  const ScratchFolder folder;
+  ASSERT_EQ(record(folder.file("s"), 2), "");
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open_v2(folder.file("s").c_str(), &database, SQLITE_OPEN_READONLY, nullptr),
+            SQLITE_OK);
+  sqlite3_stmt* query = nullptr;
+  const char* sql =
+      "SELECT s.name, n.name, count(*), sum(r.end_ns - r.start_ns) FROM records r JOIN names n "
+      "USING (run_id, name_id) JOIN stages s USING (stage) WHERE run_id = 2 AND iteration >= 0 "
+      "GROUP BY 1, 2 ORDER BY 4 DESC";
+  ASSERT_EQ(sqlite3_prepare_v2(database, sql, -1, &query, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  ASSERT_EQ(sqlite3_step(query), SQLITE_ROW);
+  EXPECT_STREQ(reinterpret_cast<const char*>(sqlite3_column_text(query, 0)), "fprop");
+  EXPECT_STREQ(reinterpret_cast<const char*>(sqlite3_column_text(query, 1)), "kernel<int, 3>");
+  EXPECT_EQ(sqlite3_column_int(query, 3), 8);
+  sqlite3_finalize(query);
+  sqlite3_close(database);
+}
+
+}  // namespace
+}  // namespace profiling

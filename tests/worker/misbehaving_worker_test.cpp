@@ -1,0 +1,194 @@
+// The window's side against workers that break every promise: each is named within a second, and
+// none can make the caller wait.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "tests/worker/link_harness.h"
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LinkHarness;
+using testing::seconds_of;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+std::string reason_when_lost(const char* mode) {
+  LinkHarness link({FAKE_WORKER, mode});
+  return link.wait_for_state(LinkState::Lost) ? link->status().reason : "not lost";
+}
+
+TEST(MisbehavingWorker, AWellBehavedOneAnswers) {
+  LinkHarness link({FAKE_WORKER});
+  const std::uint64_t id = link->submit({});
+  ASSERT_TRUE(link.wait_for_answer(id));
+  EXPECT_NE(link.find<RunDone>(id), nullptr);
+  ASSERT_NE(link.find_any<WorkerHello>(), nullptr);
+  EXPECT_EQ(link.find_any<WorkerHello>()->backends.size(), 1U);
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
+  EXPECT_GT(link->status().pid, 0);
+}
+
+TEST(MisbehavingWorker, AMissingProgramIsLostAtOnce) {
+  LinkHarness link({"/nowhere/expertscope-worker"});
+  EXPECT_EQ(link->status().state, LinkState::Lost);
+  EXPECT_THAT(link->status().reason,
+              AllOf(HasSubstr("/nowhere/expertscope-worker"), HasSubstr("No such file")));
+  EXPECT_GT(link->submit({}), 0U);  // harmless, as every call on a lost link
+  link->cancel();
+  link->kill();
+}
+
+TEST(MisbehavingWorker, AnEmptyCommandIsLostAtOnce) {
+  LinkHarness link({std::vector<std::string>()});
+  EXPECT_EQ(link->status().state, LinkState::Lost);
+}
+
+TEST(MisbehavingWorker, ExitAtStartIsNamedWithItsLastWords) {
+  LinkHarness link({FAKE_WORKER, "exit-at-start"});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, 1s));
+  EXPECT_EQ(link->status().reason, "exited with code 3");
+  ASSERT_TRUE(link.wait([&] { return link.find_any<LogReport>() != nullptr; }));
+  EXPECT_THAT(link.find_any<LogReport>()->text, HasSubstr("libcuda"));
+}
+
+TEST(MisbehavingWorker, GarbageIsQuoted) {
+  EXPECT_THAT(reason_when_lost("hello-then-garbage"),
+              AllOf(StartsWith("sent a malformed frame: "), HasSubstr("\"Segm\"")));
+}
+
+TEST(MisbehavingWorker, AHugeFrameNamesTheLimit) {
+  EXPECT_THAT(reason_when_lost("huge-frame"),
+              AllOf(HasSubstr("4294967295"), HasSubstr("268435456")));
+}
+
+TEST(MisbehavingWorker, AnUnknownBodyIsRefused) {
+  EXPECT_THAT(reason_when_lost("unknown-body"), HasSubstr("no body that this version knows"));
+}
+
+TEST(MisbehavingWorker, ACommandFromAWorkerIsRefused) {
+  EXPECT_THAT(reason_when_lost("wrong-direction"), HasSubstr("goes to a worker"));
+}
+
+TEST(MisbehavingWorker, AnotherVersionIsRefused) {
+  EXPECT_THAT(reason_when_lost("wrong-version"), HasSubstr("protocol version 2"));
+}
+
+TEST(MisbehavingWorker, DeathInsideAFrameIsNamed) {
+  EXPECT_THAT(reason_when_lost("die-in-frame"),
+              AllOf(StartsWith("exited with code 9"), HasSubstr("4 of a frame's 64 bytes")));
+}
+
+TEST(MisbehavingWorker, ClosedOutputEndsIt) {
+  EXPECT_THAT(reason_when_lost("close-output"), HasSubstr("closed its output"));
+}
+
+TEST(MisbehavingWorker, NoPulseIsStalledWithinASecond) {
+  LinkHarness link({FAKE_WORKER, "no-pulse"});
+  ASSERT_TRUE(link.wait([&] { return link.find_any<WorkerHello>() != nullptr; }));
+  const double seconds =
+      seconds_of([&] { ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, 1s)); });
+  EXPECT_GE(seconds, 0.4);
+  EXPECT_THAT(link->status().reason, StartsWith("no pulse for 0."));
+}
+
+TEST(MisbehavingWorker, PulsesWithoutProgressStallOnlyWhenAsked) {
+  LinkHarness strict({FAKE_WORKER, "stuck"}, 0.3);
+  LinkHarness patient({FAKE_WORKER, "stuck"});
+  LinkHarness moving({FAKE_WORKER, "moving"}, 0.3);
+  for (LinkHarness* link : {&strict, &patient, &moving}) (*link)->submit({});
+  ASSERT_TRUE(strict.wait_for_state(LinkState::Stalled));
+  EXPECT_THAT(strict->status().reason, StartsWith("no progress for"));
+  EXPECT_TRUE(patient.wait_for_state(LinkState::Busy));
+  EXPECT_TRUE(moving.wait_for_state(LinkState::Busy));
+  std::this_thread::sleep_for(500ms);
+  EXPECT_EQ(patient->status().state, LinkState::Busy);
+  EXPECT_EQ(moving->status().state, LinkState::Busy);
+}
+
+TEST(MisbehavingWorker, AStoppedOneStallsAndComesBack) {
+  LinkHarness link({FAKE_WORKER});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
+  ASSERT_EQ(::kill(link->status().pid, SIGSTOP), 0);
+  EXPECT_TRUE(link.wait_for_state(LinkState::Stalled, 1s));
+  ASSERT_EQ(::kill(link->status().pid, SIGCONT), 0);
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive, 1s));
+}
+
+TEST(MisbehavingWorker, KillIsNamed) {
+  LinkHarness link({FAKE_WORKER});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
+  link->kill();
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, 1s));
+  EXPECT_EQ(link->status().reason, "killed by signal 9");
+}
+
+TEST(MisbehavingWorker, NoneMakesTheDestructorWait) {
+  for (const char* mode : {"well-behaved", "mute", "slow-answer", "no-pulse", "talk"}) {
+    LinkHarness link({FAKE_WORKER, mode});
+    // More than a pipe holds, to a worker that may never read it.
+    engine::RunRequest request;
+    request.cublaslt_library.assign(1 << 20, 'x');
+    link->submit(request);
+    link->inspect_file(std::string(1 << 20, 'y'));
+    std::this_thread::sleep_for(100ms);
+    EXPECT_LT(seconds_of([&] { link.destroy(); }), 0.5) << mode;
+  }
+}
+
+TEST(MisbehavingWorker, AStoppedOneDoesNotMakeTheDestructorWait) {
+  LinkHarness link({FAKE_WORKER});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
+  const int pid = link->status().pid;
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  EXPECT_LT(seconds_of([&] { link.destroy(); }), 0.5);
+  EXPECT_NE(::kill(pid, 0), 0) << "the worker must be gone and reaped";
+}
+
+TEST(MisbehavingWorker, UnreadLogLinesAreBounded) {
+  LinkHarness link({FAKE_WORKER, "talk"});
+  std::this_thread::sleep_for(600ms);
+  EXPECT_LE(link->poll().size(), 1100U);
+  EXPECT_NE(link->status().state, LinkState::Lost);
+}
+
+TEST(MisbehavingWorker, ALargeActivityArrivesWholeAndInOrder) {
+  LinkHarness link({FAKE_WORKER, "big-activity"});
+  const std::uint64_t id = link->submit({});
+  ASSERT_TRUE(link.wait_for_answer(id));
+  const RunDone* done = link.find<RunDone>(id);
+  ASSERT_NE(done, nullptr);
+  ASSERT_EQ(done->activity.records.size(), 300'000U);
+  for (std::size_t i = 0; i < done->activity.records.size(); ++i) {
+    ASSERT_EQ(done->activity.records[i].start_ns, static_cast<std::int64_t>(i));
+  }
+}
+
+TEST(MisbehavingWorker, EveryOrderGetsOneAnswer) {
+  LinkHarness link({FAKE_WORKER, "slow-answer"});
+  // Before the greeting: all but the newest are replaced unsent.
+  std::uint64_t last = 0;
+  for (int i = 0; i < 100; ++i) last = link->submit({});
+  EXPECT_EQ(last, 100U);
+  ASSERT_TRUE(link.wait_for_answer(last));
+  EXPECT_NE(link.find<RunDone>(last), nullptr);
+  EXPECT_TRUE(link.wait([&] { return link.answers() == 100; }));
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
+  EXPECT_EQ(link.failure(1)->error.code, engine::ErrorCode::Cancelled);
+}
+
+TEST(MisbehavingWorker, AnIdleOneWakesNobody) {
+  LinkHarness link({FAKE_WORKER});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
+  std::this_thread::sleep_for(200ms);
+  const int before = link.wakes();
+  std::this_thread::sleep_for(1s);
+  EXPECT_EQ(link.wakes(), before) << "20 pulses a second that say nothing new must not redraw";
+}
+
+}  // namespace
+}  // namespace app
