@@ -80,7 +80,7 @@ Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
   step.library_ = std::move(library);
   step.config_ = config;
   step.operands_ = std::move(operands);
-  Result<StepBuffers> buffers = StepBuffers::allocate(config);
+  Result<StepArrays> buffers = StepArrays::allocate(config);
   if (!buffers.ok()) return buffers.error();
   step.buffers_ = std::move(buffers).value();
   ENGINE_TRY(step.upload_constants(stream));

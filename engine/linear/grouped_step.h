@@ -9,7 +9,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/gemm/grouped_matmul.h"
-#include "engine/linear/step_buffers.h"
+#include "engine/linear/step_arrays.h"
 #include "kernels/common/types.h"
 #include "kernels/offsets/splits_to_offsets.h"
 
@@ -42,7 +42,7 @@ class GroupedStep {
   Status check_splits(cudaStream_t stream) const;
 
   const StepConfig& config() const { return config_; }
-  const StepBuffers& buffers() const { return buffers_; }
+  const StepArrays& buffers() const { return buffers_; }
   const std::shared_ptr<const CublasLt>& library() const { return library_; }
   /// The operands as the kernels see them, with device pointers.
   kernels::GroupedInput activations() const;
@@ -62,7 +62,7 @@ class GroupedStep {
   std::shared_ptr<const CublasLt> library_;
   StepConfig config_;
   StepOperands operands_;
-  StepBuffers buffers_;
+  StepArrays buffers_;
   std::vector<kernels::SplitsToOffsetsArgs> offset_launches_;
   std::vector<GroupedMatmul> products_;  // one a layer
 };

@@ -7,7 +7,9 @@
 #include "kernels/common/fp8_encode.h"
 #include "kernels/common/input_elements.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// The choice at load time runs before a sanitizer is ready, so those builds do without.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define KERNELS_VECTOR_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 #else
 #define KERNELS_VECTOR_CLONES

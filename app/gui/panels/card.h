@@ -15,10 +15,10 @@ struct CardSpec {
   const char* id = "";  // "performance.timeline"; the menu is "<id>.menu"
   const char* title = "";
   const char* question = "";          // tooltip of the title
-  std::string note;                   // dimmed, after the title: method, n
-  std::string measured;               // "How is this measured"
-  std::function<std::string()> text;  // null = nothing to copy
-  std::function<std::string()> csv;
+  std::string note{};                   // dimmed, after the title: method, n
+  std::string measured{};               // "How is this measured"
+  std::function<std::string()> text{};  // null = nothing to copy
+  std::function<std::string()> csv{};
   float header_widgets = 0.0F;  // pixels kept free left of the menu
 };
 
@@ -46,10 +46,10 @@ class Card {
 
 struct Figure {
   const char* id = "";
-  std::string label;
-  plot::Quantity value;
-  std::string note;  // dimmed, after the unit: "n 100"
-  std::string tooltip;
+  std::string label{};
+  plot::Quantity value{};
+  std::string note{};  // dimmed, after the unit: "n 100"
+  std::string tooltip{};
   ImU32 color = 0;  // of the figure; 0 = text
 };
 

@@ -131,7 +131,7 @@ void PerformancePanel::draw_stage_sums(const PanelContext& context, float width)
   const ImFont* font = theme.fonts.label;
   float x = origin.x;
   const std::string lead = range_note() + ":";
-  draw_text(draw, font, ImVec2(x, origin.y), theme.colors.dim_text, lead);
+  plot::draw_text(draw, font, ImVec2(x, origin.y), theme.colors.dim_text, lead);
   x += plot::text_size(font, lead).x + theme.px(kGapLarge);
   std::string value;
   for (const StageSum& sum : model_.stage_sums()) {
@@ -148,9 +148,9 @@ void PerformancePanel::draw_stage_sums(const PanelContext& context, float width)
     draw->AddRectFilled(ImVec2(x, top), ImVec2(x + side, top + side), theme.stage(sum.stage),
                         theme.px(1));
     x += theme.px(14);
-    draw_text(draw, font, ImVec2(x, origin.y), theme.colors.dim_text, name);
+    plot::draw_text(draw, font, ImVec2(x, origin.y), theme.colors.dim_text, name);
     x += plot::text_size(font, name).x + theme.px(kGapSmall);
-    draw_text(draw, font, ImVec2(x, origin.y), theme.colors.text, figure);
+    plot::draw_text(draw, font, ImVec2(x, origin.y), theme.colors.text, figure);
     x += plot::text_size(font, figure).x + theme.px(kGapSection);
   }
   controls::record(context, "performance.stage_sums", "sums by stage", "text", value, origin,
@@ -401,18 +401,19 @@ void PerformancePanel::draw_row_histogram(const PanelContext& context, ImVec2 si
     return;
   }
   const plot::Bins& bins = model_.row_bins();
+  const plot::Range limits = plot::histogram_limits({&bins}, plot::AxisKind::Nanoseconds);
   const engine::Stage stage = model_.kernels()[static_cast<std::size_t>(shown)].stage;
-  plot::draw_histogram(
-      context,
-      {.id = "##performance.durations",
-       .size = room,
-       .x = {.kind = plot::AxisKind::Nanoseconds,
-             .label = "",
-             .limits = plot::histogram_limits({&bins}, plot::AxisKind::Nanoseconds)},
-       .y_label = "records / bin",
-       .per_bin = true,
-       .end_bins = false},
-      {{.name = name, .color = context.theme.stage(stage), .bins = &bins}}, row_view_);
+  plot::HistogramSpec spec;
+  spec.id = "##performance.durations";
+  spec.size = room;
+  spec.x.kind = plot::AxisKind::Nanoseconds;
+  spec.x.limits = limits;
+  spec.y_label = "records / bin";
+  spec.per_bin = true;
+  spec.end_bins = false;
+  const plot::HistogramSeries series{
+      .name = name, .color = context.theme.stage(stage), .bins = &bins};
+  plot::draw_histogram(context, spec, {series}, row_view_);
   controls::record(context, "performance.durations", "durations of one row", "plot",
                    fmt::format("row={};n={:.0f}", name, bins.total()), at,
                    ImVec2(at.x + room.x, at.y + room.y));

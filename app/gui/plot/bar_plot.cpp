@@ -17,15 +17,15 @@ int draw_bars(const PanelContext& context, const BarSpec& spec, const std::vecto
     if (std::isfinite(bar.value)) highest = std::max({highest, bar.value, bar.high});
     companion_peak = std::max(companion_peak, bar.companion);
   }
-  FrameSpec frame_spec{
-      .id = spec.id,
-      .size = spec.size,
-      .x = {.kind = AxisKind::Integer,
-            .label = spec.x_label,
-            .limits = {-0.5, std::max<double>(static_cast<double>(bars.size()), 1.0) - 0.5}},
-      .y = spec.y,
-      .selectable = false,
-      .min_span = 4.0};
+  FrameSpec frame_spec;
+  frame_spec.id = spec.id;
+  frame_spec.size = spec.size;
+  frame_spec.x.kind = AxisKind::Integer;
+  frame_spec.x.label = spec.x_label;
+  frame_spec.x.limits = {-0.5, std::max(static_cast<double>(bars.size()), 1.0) - 0.5};
+  frame_spec.y = spec.y;
+  frame_spec.selectable = false;
+  frame_spec.min_span = 4.0;
   if (frame_spec.y.limits.empty()) {
     frame_spec.y.limits = {0.0, highest > 0.0 ? highest * 1.1 : 1.0};
   }

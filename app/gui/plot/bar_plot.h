@@ -20,10 +20,10 @@ struct Bar {
 
 struct BarSpec {
   const char* id = "";
-  ImVec2 size;
-  Axis y;  // limits are computed when empty
-  std::string x_label;
-  std::string companion_label;  // empty = no companion ticks
+  ImVec2 size{};
+  Axis y{};  // limits are computed when empty
+  std::string x_label{};
+  std::string companion_label{};  // empty = no companion ticks
 };
 
 /// Returns the index under the mouse or -1; the caller writes the read-out.

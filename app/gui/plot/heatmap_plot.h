@@ -21,20 +21,20 @@ struct HeatmapState {
 
 struct HeatmapSpec {
   const char* id = "";
-  ImVec2 size;
-  std::string x_label;
-  std::string y_label;
+  ImVec2 size{};
+  std::string x_label{};
+  std::string y_label{};
   double x_offset = 0.0;                // of the first column's centre on the axis
-  std::vector<double> separators;       // in rows: drawn across
-  std::vector<std::string> row_labels;  // one a row; empty = row ticks
-  std::vector<ImU32> row_colors;        // chip before the row's label
-  std::vector<std::string> row_margin;  // text right of each row
-  std::string margin_title;
+  std::vector<double> separators{};       // in rows: drawn across
+  std::vector<std::string> row_labels{};  // one a row; empty = row ticks
+  std::vector<ImU32> row_colors{};        // chip before the row's label
+  std::vector<std::string> row_margin{};  // text right of each row
+  std::string margin_title{};
   double source_rows = 0.0;  // axis in source units; 0 = cells
   double source_columns = 0.0;
-  Range colors;                          // values at both ends of the scale
-  std::string legend;                    // what the values are, with their unit
-  std::vector<std::string> legend_ends;  // text of both ends
+  Range colors{};                          // values at both ends of the scale
+  std::string legend{};                    // what the values are, with their unit
+  std::vector<std::string> legend_ends{};  // text of both ends
 };
 
 struct HeatmapHover {

@@ -11,7 +11,7 @@
 namespace app::plot {
 
 struct HistogramSeries {
-  std::string name;
+  std::string name{};
   ImU32 color = 0;
   const Bins* bins = nullptr;
   bool filled = true;
@@ -19,9 +19,9 @@ struct HistogramSeries {
 
 struct HistogramSpec {
   const char* id = "";
-  ImVec2 size;
-  Axis x;               // limits = what fits all series
-  std::string y_label;  // "values per octave"
+  ImVec2 size{};
+  Axis x{};               // limits = what fits all series
+  std::string y_label{};  // "values per octave"
   bool log_y = false;
   bool per_bin = false;  // bins of one width: heights are plain counts
   bool end_bins = true;  // zeros left, infinities and NaN right

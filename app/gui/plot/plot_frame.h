@@ -26,16 +26,16 @@ struct PlotView {
 
 struct Axis {
   AxisKind kind = AxisKind::Number;
-  std::string label;  // with its unit; empty = no title
-  Range limits;
+  std::string label{};  // with its unit; empty = no title
+  Range limits{};
   bool ticks = true;
 };
 
 struct FrameSpec {
   const char* id = "";
-  ImVec2 size;
-  Axis x;
-  Axis y;
+  ImVec2 size{};
+  Axis x{};
+  Axis y{};
   bool selectable = true;
   double min_span = 1e-6;     // of x
   float left_margin = 0.0F;   // 0 = room for y labels
@@ -43,8 +43,8 @@ struct FrameSpec {
 };
 
 struct ReadOutLine {
-  std::string label;
-  std::string value;
+  std::string label{};
+  std::string value{};
   ImU32 color = 0;  // chip before the label; 0 = none
 };
 

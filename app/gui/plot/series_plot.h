@@ -12,8 +12,8 @@ namespace app::plot {
 
 struct SeriesSpec {
   const char* id = "";
-  ImVec2 size;
-  std::string x_label;
+  ImVec2 size{};
+  std::string x_label{};
   double x_offset = 0.0;  // of the first point
   double median = 0.0;    // NaN = no line
   ImU32 color = 0;

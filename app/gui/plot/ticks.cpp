@@ -65,7 +65,8 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   const double first = std::ceil(view.min / step - 1e-9);
   const double last = std::floor(view.max / step + 1e-9);
   for (double i = first; i <= last; i += 1.0) {
-    result.push_back({i * step, label_of(kind, i * step, step, reach)});
+    // Adding zero turns the -0 of ceil() into 0.
+    result.push_back({i * step + 0.0, label_of(kind, i * step + 0.0, step, reach)});
   }
   return result;
 }

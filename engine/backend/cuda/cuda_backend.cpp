@@ -94,7 +94,7 @@ class CudaBackend final : public Backend {
   std::shared_ptr<const CublasLt> default_library_;
   std::map<std::string, std::shared_ptr<const CublasLt>> libraries_;
   Stream stream_;
-  OperandStore operands_;
+  DeviceOperands operands_;
 };
 
 }  // namespace

@@ -72,6 +72,12 @@ class CudaRun {
     result_.activations = std::move(numerics.value().activations);
     result_.weights = std::move(numerics.value().weights);
     result_.experts = std::move(numerics.value().experts);
+    if (!numerics.value().no_reference.empty()) {
+      result_.deviations.push_back({.field = "experts",
+                                    .requested = "error against the unquantized product",
+                                    .effective = "not measured",
+                                    .reason = std::move(numerics.value().no_reference)});
+    }
     context_.progress.fraction.store(1.0);
     return {};
   }
@@ -88,9 +94,10 @@ class CudaRun {
   }
 
   Status check_memory() {
-    std::vector<OperandKey> keys = {operand_key(request_, OperandRole::Activations, 0)};
+    std::vector<DeviceOperandKey> keys = {
+        device_operand_key(request_, OperandRole::Activations, 0)};
     for (int layer = 0; layer < request_.layers; ++layer) {
-      keys.push_back(operand_key(request_, OperandRole::Weights, layer));
+      keys.push_back(device_operand_key(request_, OperandRole::Weights, layer));
     }
     const std::int64_t needed = resources_.operands.keep_only(keys) + step_bytes(config_) +
                                 numerics_bytes(config_) + kModuleReserveBytes;

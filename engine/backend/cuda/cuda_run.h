@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
-#include "engine/backend/cuda/operand_store.h"
+#include "engine/backend/cuda/device_operands.h"
 #include "engine/gemm/cublaslt_library.h"
 #include "engine/linear/grouped_step.h"
 #include "engine/linear/iteration_clock.h"
@@ -17,7 +17,7 @@ namespace engine {
 
 /// What the backend lends to a run.
 struct CudaRunResources {
-  OperandStore& operands;
+  DeviceOperands& operands;
   std::shared_ptr<const CublasLt> library;
   cudaStream_t stream = nullptr;
 };

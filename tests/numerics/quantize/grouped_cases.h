@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct GroupedCase {
   std::int64_t spare_rows = 0;  // capacity beyond the sum of the splits
   std::int64_t columns = 0;
 };
+
+/// GoogleTest's name of a parameter: without it, the bytes of the object.
+inline void PrintTo(const GroupedCase& grouped, std::ostream* stream) { *stream << grouped.name; }
 
 inline std::vector<std::int64_t> repeating_splits(int groups, int modulus) {
   std::vector<std::int64_t> splits(static_cast<std::size_t>(groups));

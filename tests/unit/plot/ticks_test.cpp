@@ -32,7 +32,7 @@ TEST(Ticks, NeverMoreThanAskedFor) {
 }
 
 TEST(Ticks, TimeAxisUsesOneUnit) {
-  EXPECT_THAT(labels(AxisKind::Nanoseconds, {0.0, 2e6}, 4),
+  EXPECT_THAT(labels(AxisKind::Nanoseconds, {0.0, 2e6}, 5),
               testing::ElementsAre("0.0", "0.5", "1.0", "1.5", "2.0"));
 }
 

@@ -1,5 +1,5 @@
 // Sizes and allocation of a step's buffers. Sizes come from the capacity, never from the splits.
-#include "engine/linear/step_buffers.h"
+#include "engine/linear/step_arrays.h"
 
 #include "engine/gemm/grouped_matmul.h"
 
@@ -56,9 +56,9 @@ std::int64_t step_bytes(const StepConfig& config) {
          kWorkspaceBytes * config.workspaces();
 }
 
-Result<StepBuffers> StepBuffers::allocate(const StepConfig& config) {
+Result<StepArrays> StepArrays::allocate(const StepConfig& config) {
   const std::int64_t groups = config.num_groups;
-  StepBuffers made;
+  StepArrays made;
   ENGINE_TRY(take(made.splits, 8 * groups));
   ENGINE_TRY(take(made.row_offsets, 8 * (groups + 1)));
   ENGINE_TRY(take(made.rows, 4 * groups));

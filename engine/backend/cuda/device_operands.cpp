@@ -1,6 +1,6 @@
 // Upload in row chunks through two page-locked buffers: all host threads fill one while the other
 // is on its way.
-#include "engine/backend/cuda/operand_store.h"
+#include "engine/backend/cuda/device_operands.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -32,9 +32,9 @@ void fill(const TensorSource& source, std::int64_t first_row, std::int64_t count
 
 }  // namespace
 
-OperandKey operand_key(const RunRequest& request, OperandRole role, int layer) {
+DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer) {
   const bool activations = role == OperandRole::Activations;
-  OperandKey key{
+  DeviceOperandKey key{
       .input = activations ? request.activations : request.weights,
       .role = role,
       .layer = layer,
@@ -52,12 +52,12 @@ OperandKey operand_key(const RunRequest& request, OperandRole role, int layer) {
   return key;
 }
 
-std::int64_t OperandStore::keep_only(const std::vector<OperandKey>& keys) {
+std::int64_t DeviceOperands::keep_only(const std::vector<DeviceOperandKey>& keys) {
   std::erase_if(operands_, [&](const std::unique_ptr<Operand>& operand) {
     return std::find(keys.begin(), keys.end(), operand->key) == keys.end();
   });
-  std::vector<OperandKey> missing;
-  for (const OperandKey& key : keys) {
+  std::vector<DeviceOperandKey> missing;
+  for (const DeviceOperandKey& key : keys) {
     const bool here = std::any_of(operands_.begin(), operands_.end(),
                                   [&](const auto& operand) { return operand->key == key; });
     if (!here && std::find(missing.begin(), missing.end(), key) == missing.end()) {
@@ -65,14 +65,15 @@ std::int64_t OperandStore::keep_only(const std::vector<OperandKey>& keys) {
     }
   }
   std::int64_t bytes = 0;
-  for (const OperandKey& key : missing) bytes += key.bytes();
+  for (const DeviceOperandKey& key : missing) bytes += key.bytes();
   return bytes;
 }
 
-Result<const OperandStore::Operand*> OperandStore::get(const RunRequest& request, OperandRole role,
-                                                       int layer, cudaStream_t stream,
-                                                       const RunProgress& progress) {
-  const OperandKey key = operand_key(request, role, layer);
+Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& request,
+                                                           OperandRole role, int layer,
+                                                           cudaStream_t stream,
+                                                           const RunProgress& progress) {
+  const DeviceOperandKey key = device_operand_key(request, role, layer);
   for (const auto& operand : operands_) {
     if (operand->key == key) return static_cast<const Operand*>(operand.get());
   }
@@ -89,8 +90,8 @@ Result<const OperandStore::Operand*> OperandStore::get(const RunRequest& request
   return static_cast<const Operand*>(operands_.back().get());
 }
 
-Status OperandStore::upload(const TensorSource& source, DeviceBuffer& target, cudaStream_t stream,
-                            const RunProgress& progress) {
+Status DeviceOperands::upload(const TensorSource& source, DeviceBuffer& target, cudaStream_t stream,
+                              const RunProgress& progress) {
   const std::int64_t row_bytes = 2 * source.columns();
   // A row of the longest legal width is as large as the staging buffer.
   const std::int64_t chunk_rows = std::max<std::int64_t>(kStagingBytes / row_bytes, 1);

@@ -18,7 +18,7 @@
 namespace engine {
 
 /// Everything an operand's values depend on. A file that was rewritten is another operand.
-struct OperandKey {
+struct DeviceOperandKey {
   InputSpec input;
   OperandRole role = OperandRole::Activations;
   int layer = 0;  // 0 for files: every layer reads the same tensor
@@ -27,23 +27,23 @@ struct OperandKey {
   std::uint64_t seed = 0;
   std::int64_t file_bytes = 0;
   std::int64_t file_time = 0;
-  bool operator==(const OperandKey&) const = default;
+  bool operator==(const DeviceOperandKey&) const = default;
 
   std::int64_t bytes() const { return 2 * rows * columns; }
 };
 
-OperandKey operand_key(const RunRequest& request, OperandRole role, int layer);
+DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer);
 
-class OperandStore {
+class DeviceOperands {
  public:
   struct Operand {
-    OperandKey key;
+    DeviceOperandKey key;
     DeviceBuffer values;                      // [rows, columns] BF16
     ElementType element = ElementType::Bf16;  // of the source, before rounding
   };
 
   /// Frees what `keys` does not name; returns the bytes that are still to be uploaded.
-  std::int64_t keep_only(const std::vector<OperandKey>& keys);
+  std::int64_t keep_only(const std::vector<DeviceOperandKey>& keys);
 
   /// The operand, uploaded if it is not here yet. Valid until the next keep_only(). Cancelled when
   /// progress.cancel was seen.

@@ -47,7 +47,7 @@ struct LayerBuffers {
   DeviceBuffer output_pointers;        // [num_groups]
 };
 
-struct StepBuffers {
+struct StepArrays {
   DeviceBuffer splits;          // int64 [num_groups], written by whoever routes
   DeviceBuffer row_offsets;     // int64 [num_groups + 1]
   DeviceBuffer rows;            // int32 [num_groups]
@@ -62,10 +62,10 @@ struct StepBuffers {
   std::vector<LayerBuffers> layers;
   std::vector<DeviceBuffer> workspaces;
 
-  static Result<StepBuffers> allocate(const StepConfig& config);
+  static Result<StepArrays> allocate(const StepConfig& config);
 };
 
-/// Bytes StepBuffers::allocate() will ask for; the small arrays are rounded up generously.
+/// Bytes StepArrays::allocate() will ask for; the small arrays are rounded up generously.
 std::int64_t step_bytes(const StepConfig& config);
 
 }  // namespace engine

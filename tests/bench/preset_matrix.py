@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Runs presets x recipes x launch modes through `expertscope run` and keeps the figures with their conditions.
+
+  preset_matrix.py --program build/bin/expertscope --out results/NAME.json [--record NAME.session] [--preset SLUG ...]
+
+One worker serves the whole list, so every figure of a file comes from one process on one device. The session file, if
+asked for, holds every run with its kernel records. Times are medians over the iterations of a run; CUPTI is on in all
+of them (the file says so), rates count useful FLOP only.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+RECIPES = {
+    "bf16": {"scaling": "SCALING_NONE"},
+    "fp8-per-tensor": {"scaling": "PER_TENSOR_CURRENT", "pow2_scales": False, "split_accumulator": True},
+    "fp8-block": {"scaling": "BLOCK", "pow2_scales": True, "split_accumulator": True},
+}
+LAUNCHES = {
+    "eager": {"kind": "EAGER", "iterations": 20},
+    "graph": {"kind": "GRAPH_REPLAY", "iterations": 100},
+}
+
+
+def load_presets(assets, slugs):
+    for slug in slugs:
+        preset = json.loads((assets / "shapes" / f"{slug}.json").read_text())
+        yield preset
+
+
+def request(preset, recipe, launch, backend, layers, routing):
+    shape = preset.get("shape", preset)
+    return {
+        "shape": {
+            "preset": preset["name"],
+            "num_experts": shape["num_experts"],
+            "tokens": shape["tokens"],
+            "n": shape["n"],
+            "k": shape["k"],
+        },
+        "routing": {"distribution": routing, "alignment": 128},
+        "activations": {"synthetic": {"distribution": "NORMAL", "element": "BF16"}},
+        "weights": {"synthetic": {"distribution": "NORMAL", "element": "BF16"}},
+        "recipe": RECIPES[recipe],
+        "launch": LAUNCHES[launch],
+        "backend": backend,
+        "layers": layers,
+        "seed": 1,
+    }
+
+
+def stage_median_us(result, stage):
+    for entry in result.get("stages", []):
+        if entry["stage"] == stage:
+            return entry["median_us"]
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--assets", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "assets")
+    parser.add_argument("--preset", action="append", help="file name in assets/shapes without .json; repeatable")
+    parser.add_argument("--recipe", action="append", choices=RECIPES)
+    parser.add_argument("--backend", default="CUBLASLT_GROUPED")
+    parser.add_argument("--routing", default="ROUTING_UNIFORM")
+    parser.add_argument("--layers", type=int, default=1)
+    parser.add_argument("--record", type=pathlib.Path)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    arguments = parser.parse_args()
+    presets = arguments.preset or ["mixtral_8x7b_up", "deepseek_v3_up_32"]
+    recipes = arguments.recipe or list(RECIPES)
+
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(arguments.program), "run", "--json"]
+        if arguments.record:
+            command += ["--record", str(arguments.record)]
+        labels = []
+        for preset in load_presets(arguments.assets, presets):
+            for recipe in recipes:
+                for launch in LAUNCHES:
+                    path = pathlib.Path(folder) / f"{len(labels):03}.json"
+                    path.write_text(json.dumps(request(preset, recipe, launch, arguments.backend, arguments.layers,
+                                                       arguments.routing)))
+                    command += ["--request", str(path)]
+                    labels.append((preset["name"], recipe, launch))
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.stderr.write(done.stderr[-4000:])
+        return done.returncode
+    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if len(results) != len(labels):
+        sys.stderr.write(f"{len(labels)} requests gave {len(results)} results\n{done.stderr[-4000:]}")
+        return 1
+
+    rows = []
+    for (preset, recipe, launch), result in zip(labels, results):
+        durations = [int(i["durationNs"]) for i in result["iterations"]]
+        median_ns = statistics.median(durations)
+        experts = result["experts"]
+        checks = result.get("replayChecks", [])
+        rows.append({
+            "preset": preset,
+            "recipe": recipe,
+            "launch": launch,
+            "iterations": len(durations),
+            "step_median_us": round(median_ns / 1e3, 2),
+            "step_p5_us": round(statistics.quantiles(durations, n=20)[0] / 1e3, 2),
+            "step_p95_us": round(statistics.quantiles(durations, n=20)[-1] / 1e3, 2),
+            "step_tflops": round(result["flop"] / median_ns / 1e3, 1),
+            "y_snr_db_worst_expert": min((float(e["snrDb"]) for e in experts if int(e.get("rows", 0))), default=None),
+            "replays_checked": len(checks),
+            "replays_wrong": sum(1 for c in checks if c.get("wrongExperts")),
+            "deviations": result.get("deviations", []),
+        })
+        row = rows[-1]
+        print(f"{preset:28} {recipe:16} {launch:6} {row['step_median_us']:>12} us {row['step_tflops']:>8} TFLOP/s "
+              f"SNR {row['y_snr_db_worst_expert']:.2f} dB  wrong replays {row['replays_wrong']}/{row['replays_checked']}")
+    device = results[0]["device"]
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps({
+        "date": datetime.date.today().isoformat(),
+        "device": device,
+        "iteration_method": results[0].get("iterationMethod"),
+        "activity_method": results[0].get("activityMethod"),
+        "data": "synthetic normal, BF16, seed 1; whole step: offsets, quantize X, quantize W, fprop",
+        "routing": arguments.routing,
+        "rows": rows,
+    }, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
