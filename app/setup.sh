@@ -136,6 +136,18 @@ provide_cublas() {
   cublas_root=$cached
 }
 
+# find_toolkit found|cpu: sets nvcc, cublas_root and no_cuda for what follows.
+find_toolkit() {
+  if [[ $1 == cpu ]]; then
+    nvcc=""
+    cublas_root=""
+    no_cuda="--cpu or --sanitize asked for it"
+    return 0
+  fi
+  find_nvcc
+  provide_cublas
+}
+
 # Runs a command quietly; its output is shown only if it fails.
 quietly() {
   local log=$1
@@ -148,14 +160,14 @@ quietly() {
 
 # configure FOLDER ARGUMENT...: CMake with Ninja, flavour as found by find_nvcc and provide_cublas.
 configure() {
-  local folder=$1 flavour=(-DEXPERTSCOPE_CUDA=OFF)
+  local folder=$1 selection=(-DEXPERTSCOPE_CUDA=OFF)
   shift
   if [[ -n ${nvcc:-} ]]; then
-    flavour=(-DEXPERTSCOPE_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc" "-DEXPERTSCOPE_CUBLAS_ROOT=$cublas_root")
+    selection=(-DEXPERTSCOPE_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc" "-DEXPERTSCOPE_CUBLAS_ROOT=$cublas_root")
     # A folder of the CPU flavour remembers that it found no header.
-    flavour+=("-DEXPERTSCOPE_CUBLAS_INCLUDE=$cublas_root/include")
+    selection+=("-DEXPERTSCOPE_CUBLAS_INCLUDE=$cublas_root/include")
   fi
-  quietly "$folder/configure.log" cmake -S "$root" -B "$folder" -G Ninja "${flavour[@]}" "$@" ||
+  quietly "$folder/configure.log" cmake -S "$root" -B "$folder" -G Ninja "${selection[@]}" "$@" ||
     die "CMake could not configure $folder (its messages are above)"
 }
 
