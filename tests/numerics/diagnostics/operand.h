@@ -150,7 +150,8 @@ inline Operand make_operand(const OperandSpec& spec) {
   operand.capacity_rows = operand.row_offsets.back() + spec.spare_rows;
   const auto elements = static_cast<std::size_t>(operand.capacity_rows * spec.columns);
   const auto used = static_cast<std::size_t>(operand.row_offsets.back() * spec.columns);
-  std::mt19937 random(spec.seed);
+  std::mt19937 generator(spec.seed);
+  const auto random = [&generator] { return static_cast<std::uint32_t>(generator()); };
   std::normal_distribution<float> normal;
   operand.codes.resize(elements);
   for (std::uint8_t& code : operand.codes) code = static_cast<std::uint8_t>(random() >> 24);
@@ -161,9 +162,9 @@ inline Operand make_operand(const OperandSpec& spec) {
     // infinities and NaNs.
     const unsigned kind = random() % 16;
     std::uint32_t bits = 0;
-    const float ordinary = normal(random);
+    const float ordinary = normal(generator);
     std::memcpy(&bits, &ordinary, sizeof bits);
-    if (kind == 0) bits = static_cast<std::uint32_t>(random());
+    if (kind == 0) bits = random();
     if (kind == 1) bits = (random() & 1U) << 31;
     if (kind == 2 && random() % 8 == 0) {
       bits = 0x7F800000U | ((random() & 1U) << 31) | ((random() & 1U) << 22);
@@ -193,7 +194,7 @@ inline Operand make_operand(const OperandSpec& spec) {
   }
   scales = std::max(scales, static_cast<std::size_t>(operand.num_groups()));
   std::uniform_real_distribution<float> scale(0.001F, 0.02F);
-  for (std::size_t s = 0; s < scales; ++s) operand.scale_inv.push_back(scale(random));
+  for (std::size_t s = 0; s < scales; ++s) operand.scale_inv.push_back(scale(generator));
   return operand;
 }
 
