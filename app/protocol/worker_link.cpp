@@ -19,8 +19,11 @@
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
+#include "app/protocol/line_splitter.h"
 #include "app/protocol/liveness.h"
+#include "app/protocol/pipe_writer.h"
 #include "app/protocol/unsent_commands.h"
+#include "app/protocol/worker_frames.h"
 
 namespace app {
 namespace {
@@ -31,7 +34,6 @@ constexpr int kTickMs = 50;  // how often silence is looked at
 constexpr std::chrono::milliseconds kExitGrace{
     100};  // from end of output to the end of the process
 constexpr std::size_t kMaxUnreadLogs = 1000;
-constexpr std::size_t kMaxLogLineBytes = 8192;
 
 class ProcessLink final : public WorkerLink {
  public:
@@ -198,95 +200,37 @@ class ProcessLink final : public WorkerLink {
           fail("sent a malformed frame: " + frame.error().message);
         } else if (!frame.value()) {
           break;
-        } else if (const engine::Status status = receive(*frame.value()); !status.ok()) {
-          fail("sent a malformed frame: " + status.error().message);
+        } else {
+          receive(*frame.value());
         }
       }
       if (failed_) child_->output.reset();
     }
   }
 
-  engine::Status receive(const wire::Frame& frame) {
-    switch (frame.body_case()) {
-      case wire::Frame::kHelloReply:
-        return receive_hello(frame.hello_reply());
-      case wire::Frame::kPulse: {
-        const engine::Result<PulseReport> pulse = from_wire(frame.pulse());
-        if (!pulse.ok()) return pulse.error();
-        const std::lock_guard lock(mutex_);
-        liveness_.pulse(pulse.value(), Clock::now());
-        return {};
-      }
-      case wire::Frame::kActivity:
-        return assembler_.add(frame.activity());
-      case wire::Frame::kFinished: {
-        engine::Result<engine::RunResult> result = from_wire(frame.finished().result());
-        if (!result.ok()) return result.error();
-        const std::uint64_t id = frame.finished().id();
-        result.value().id = id;
-        answer(id, RunDone{.result = std::move(result).value(), .activity = assembler_.take(id)});
-        return {};
-      }
-      case wire::Frame::kFailed: {
-        engine::Result<RunError> failure = from_wire(frame.failed());
-        if (!failure.ok()) return failure.error();
-        answer(frame.failed().id(), std::move(failure).value());
-        return {};
-      }
-      case wire::Frame::kQuantizeFinished: {
-        const wire::QuantizeFinished& done = frame.quantize_finished();
-        answer(done.id(),
-               QuantizeDone{.id = done.id(), .files = {done.files().begin(), done.files().end()}});
-        return {};
-      }
-      case wire::Frame::kFileInspected:
-        push(from_wire(frame.file_inspected()));
-        return {};
-      case wire::Frame::kLog:
-        push_log({.level = frame.log().level(), .text = frame.log().text()});
-        return {};
-      default:
-        return engine::Error{engine::ErrorCode::Protocol,
-                             fmt::format("a frame of kind {} goes to a worker, not from it",
-                                         static_cast<int>(frame.body_case()))};
+  void receive(const wire::Frame& frame) {
+    engine::Result<Arrival> arrival = frames_.read(frame);
+    if (!arrival.ok()) {
+      const bool refused = arrival.error().code == engine::ErrorCode::Unsupported;
+      return fail(refused ? arrival.error().message
+                          : "sent a malformed frame: " + arrival.error().message);
     }
-  }
-
-  engine::Status receive_hello(const wire::HelloReply& reply) {
-    if (!reply.refused().empty() || reply.protocol_version() != kProtocolVersion) {
-      fail(!reply.refused().empty()
-               ? "refused: " + reply.refused()
-               : fmt::format("speaks protocol version {}; this program needs {}",
-                             reply.protocol_version(), kProtocolVersion));
-      return {};
+    Arrival& arrived = arrival.value();
+    if (arrived.event && std::holds_alternative<LogReport>(*arrived.event)) {
+      return push_log(std::get<LogReport>(std::move(*arrived.event)));
     }
-    engine::Result<WorkerHello> hello = from_wire(reply);
-    if (!hello.ok()) return hello.error();
     {
       const std::lock_guard lock(mutex_);
-      liveness_.greeted();
-      greeted_ = true;
-      events_.push_back(std::move(hello).value());
+      if (arrived.pulse) liveness_.pulse(*arrived.pulse, Clock::now());
+      if (!arrived.event) return;
+      if (std::holds_alternative<WorkerHello>(*arrived.event)) {
+        liveness_.greeted();
+        greeted_ = true;
+      }
+      unanswered_.erase(arrived.answered);
+      events_.push_back(std::move(*arrived.event));
     }
     commands_ready_.notify_all();
-    wake();
-    return {};
-  }
-
-  void answer(std::uint64_t id, LinkEvent event) {
-    {
-      const std::lock_guard lock(mutex_);
-      unanswered_.erase(id);
-      events_.push_back(std::move(event));
-    }
-    wake();
-  }
-
-  void push(LinkEvent event) {
-    {
-      const std::lock_guard lock(mutex_);
-      events_.push_back(std::move(event));
-    }
     wake();
   }
 
@@ -295,8 +239,9 @@ class ProcessLink final : public WorkerLink {
       const std::lock_guard lock(mutex_);
       // A caller that does not poll must not let a talkative worker fill its memory.
       if (++unread_logs_ > kMaxUnreadLogs) return;
+      events_.push_back(std::move(log));
     }
-    push(std::move(log));
+    wake();
   }
 
   void read_errors() {
@@ -307,14 +252,14 @@ class ProcessLink final : public WorkerLink {
       if (count < 0 && errno == EAGAIN) return;
       if (count <= 0) {
         child_->errors.reset();
-        if (!error_line_.empty()) push_log({.level = 1, .text = std::exchange(error_line_, {})});
+        if (std::string rest = error_lines_.rest(); !rest.empty()) {
+          push_log({.level = 1, .text = std::move(rest)});
+        }
         return;
       }
-      for (const char c : std::string_view(chunk.data(), static_cast<std::size_t>(count))) {
-        if (c != '\n') error_line_ += c;
-        if ((c == '\n' && !error_line_.empty()) || error_line_.size() >= kMaxLogLineBytes) {
-          push_log({.level = 1, .text = std::exchange(error_line_, {})});
-        }
+      for (std::string& line :
+           error_lines_.append({chunk.data(), static_cast<std::size_t>(count)})) {
+        push_log({.level = 1, .text = std::move(line)});
       }
     }
   }
@@ -392,21 +337,8 @@ class ProcessLink final : public WorkerLink {
       push_log({.level = 2, .text = encoded.error().message});
       return true;
     }
-    std::string_view bytes = encoded.value();
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(child_->input.get(), bytes.data(), bytes.size());
-      if (count >= 0) {
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-      } else if (errno == EAGAIN) {
-        std::array<pollfd, 2> waits = {pollfd{child_->input.get(), POLLOUT, 0},
-                                       pollfd{stop_.get(), POLLIN, 0}};
-        ::poll(waits.data(), waits.size(), -1);
-        if (waits[1].revents != 0) return false;
-      } else if (errno != EINTR) {
-        return false;  // the reader sees the end and says why
-      }
-    }
-    return true;
+    // Broken: the reader sees the end and says why.
+    return write_until_stopped(child_->input.get(), encoded.value(), stop_.get());
   }
 
   const Options options_;
@@ -426,8 +358,8 @@ class ProcessLink final : public WorkerLink {
 
   // Of the reader thread only.
   FrameDecoder decoder_;
-  ActivityAssembler assembler_;
-  std::string error_line_;
+  WorkerFrames frames_;
+  LineSplitter error_lines_;
   bool failed_ = false;
   std::string fail_reason_;
   std::string truncated_;

@@ -1,0 +1,34 @@
+// Bytes in, lines out. A line without an end is cut, so that a talkative child cannot fill memory.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace app {
+
+class LineSplitter {
+ public:
+  static constexpr std::size_t kMaxLineBytes = 8192;
+
+  /// The lines that these bytes complete; empty ones are left out.
+  std::vector<std::string> append(std::string_view bytes) {
+    std::vector<std::string> lines;
+    for (const char c : bytes) {
+      if (c != '\n') line_ += c;
+      if ((c == '\n' && !line_.empty()) || line_.size() >= kMaxLineBytes) {
+        lines.push_back(std::exchange(line_, {}));
+      }
+    }
+    return lines;
+  }
+  /// What came after the last line's end.
+  std::string rest() { return std::exchange(line_, {}); }
+
+ private:
+  std::string line_;
+};
+
+}  // namespace app

@@ -1,0 +1,73 @@
+#include "app/protocol/worker_frames.h"
+
+#include <fmt/format.h>
+
+namespace app {
+namespace {
+
+engine::Result<Arrival> read_greeting(const wire::HelloReply& reply) {
+  if (!reply.refused().empty()) {
+    return engine::Error{engine::ErrorCode::Unsupported, "refused: " + reply.refused()};
+  }
+  if (reply.protocol_version() != kProtocolVersion) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         fmt::format("speaks protocol version {}; this program needs {}",
+                                     reply.protocol_version(), kProtocolVersion)};
+  }
+  engine::Result<WorkerHello> hello = from_wire(reply);
+  if (!hello.ok()) return hello.error();
+  return Arrival{.pulse = {}, .event = std::move(hello).value()};
+}
+
+}  // namespace
+
+engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
+  switch (frame.body_case()) {
+    case wire::Frame::kHelloReply:
+      return read_greeting(frame.hello_reply());
+    case wire::Frame::kPulse: {
+      const engine::Result<PulseReport> pulse = from_wire(frame.pulse());
+      if (!pulse.ok()) return pulse.error();
+      return Arrival{.pulse = pulse.value(), .event = {}};
+    }
+    case wire::Frame::kActivity: {
+      const engine::Status added = assembler_.add(frame.activity());
+      if (!added.ok()) return added.error();
+      return Arrival{};
+    }
+    case wire::Frame::kFinished: {
+      const std::uint64_t id = frame.finished().id();
+      engine::Result<engine::RunResult> result = from_wire(frame.finished().result());
+      if (!result.ok()) return result.error();
+      result.value().id = id;
+      return Arrival{
+          .pulse = {},
+          .event = RunDone{.result = std::move(result).value(), .activity = assembler_.take(id)},
+          .answered = id};
+    }
+    case wire::Frame::kFailed: {
+      engine::Result<RunError> failure = from_wire(frame.failed());
+      if (!failure.ok()) return failure.error();
+      return Arrival{
+          .pulse = {}, .event = std::move(failure).value(), .answered = frame.failed().id()};
+    }
+    case wire::Frame::kQuantizeFinished: {
+      const wire::QuantizeFinished& done = frame.quantize_finished();
+      return Arrival{.pulse = {},
+                     .event = QuantizeDone{.id = done.id(),
+                                           .files = {done.files().begin(), done.files().end()}},
+                     .answered = done.id()};
+    }
+    case wire::Frame::kFileInspected:
+      return Arrival{.pulse = {}, .event = from_wire(frame.file_inspected())};
+    case wire::Frame::kLog:
+      return Arrival{.pulse = {},
+                     .event = LogReport{.level = frame.log().level(), .text = frame.log().text()}};
+    default:
+      return engine::Error{engine::ErrorCode::Protocol,
+                           fmt::format("a frame of kind {} goes to a worker, not from it",
+                                       static_cast<int>(frame.body_case()))};
+  }
+}
+
+}  // namespace app

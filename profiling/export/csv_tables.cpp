@@ -1,0 +1,191 @@
+// Three CSV tables joined by the column `run`: settings and totals, records, experts. Quoted as
+// RFC 4180 says, numbers in full precision, empty where a value does not exist.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "profiling/export/chrome_trace.h"
+#include "profiling/export/replaced_file.h"
+#include "profiling/export/setting_names.h"
+#include "profiling/trace/statistics.h"
+
+namespace profiling {
+
+namespace {
+
+constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+
+/// One table in the making: cells, then end_row().
+class Table {
+ public:
+  Table(ReplacedFile& file, std::string_view header) : file_(file), text_(header) {
+    text_ += "\r\n";
+  }
+
+  Table& cell(std::string_view value) {
+    separate();
+    if (value.find_first_of("\",\r\n") == std::string_view::npos) {
+      text_ += value;
+      return *this;
+    }
+    text_ += '"';
+    for (const char c : value) {
+      if (c == '"') text_ += '"';
+      text_ += c;
+    }
+    text_ += '"';
+    return *this;
+  }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  Table& cell(Number value) {
+    separate();
+    // Shortest text that reads back to the same number; nan and inf as pandas reads them.
+    fmt::format_to(std::back_inserter(text_), "{}", value);
+    return *this;
+  }
+  Table& empty() {
+    separate();
+    return *this;
+  }
+  void end_row() {
+    text_ += "\r\n";
+    first_in_row_ = true;
+    if (text_.size() >= kFlushBytes) flush();
+  }
+  void flush() {
+    file_.write(text_);
+    text_.clear();
+  }
+
+ private:
+  void separate() {
+    if (!first_in_row_) text_ += ',';
+    first_in_row_ = false;
+  }
+
+  ReplacedFile& file_;
+  std::string text_;
+  bool first_in_row_ = true;
+};
+
+void write_runs(const Session& session, Table& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const RecordedRun& run = session.runs[i];
+    const engine::RunResult& result = run.result;
+    const engine::RunRequest& request = result.effective;
+    std::vector<double> durations;
+    for (const engine::Iteration& iteration : result.iterations) {
+      durations.push_back(static_cast<double>(iteration.duration_ns));
+    }
+    const Distribution time = summarize(std::move(durations));
+    table.cell(i + 1).cell(result.id).cell(run.wall_clock_ms);
+    table.cell(request.shape.preset).cell(request.shape.num_experts).cell(request.shape.tokens);
+    table.cell(request.shape.n).cell(request.shape.k).cell(request.layers);
+    table.cell(routing_name(request.routing.distribution));
+    table.cell(input_name(request.activations)).cell(input_name(request.weights));
+    table.cell(request.seed).cell(scaling_name(request.recipe.scaling));
+    if (request.recipe.scaling == engine::Scaling::None) {
+      table.empty().empty().empty();
+    } else {
+      table.cell(format_name(request.recipe.activation_format));
+      table.cell(request.recipe.pow2_scales ? 1 : 0).cell(request.recipe.amax_epsilon);
+    }
+    table.cell(backend_name(request.backend)).cell(workspace_name(request.workspace));
+    table.cell(launch_name(request.launch.kind)).cell(time.n);
+    if (time.n == 0) {
+      table.empty().empty().empty();
+    } else {
+      table.cell(time.median).cell(time.p5).cell(time.p95);
+    }
+    table.cell(result.iteration_method).cell(result.activity_method).cell(result.dropped_records);
+    table.cell(result.flop).cell(result.wall_ns).cell(result.device.name);
+    table.cell(result.device.driver).cell(result.device.cublaslt_version);
+    table.cell(result.activations.snr_db).cell(result.weights.snr_db);
+    table.cell(result.deviations.size());
+    table.end_row();
+  }
+}
+
+void write_records(const Session& session, Table& table) {
+  constexpr std::string_view kKinds[] = {"host-span", "kernel", "memcpy", "memset"};
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const Activity& activity = session.runs[i].activity;
+    for (const ActivityRecord& record : activity.records) {
+      const auto kind = static_cast<std::size_t>(record.kind);
+      const auto stage = static_cast<std::size_t>(record.stage);
+      table.cell(i + 1).cell(record.start_ns).cell(record.end_ns);
+      table.cell(record.name < activity.names.size() ? std::string_view(activity.names[record.name])
+                                                     : "?");
+      table.cell(kind < std::size(kKinds) ? kKinds[kind] : "unknown");
+      table.cell(stage < engine::kStageNames.size() ? engine::kStageNames[stage] : "unknown");
+      table.cell(static_cast<int>(record.layer)).cell(static_cast<int>(record.lane));
+      record.expert < 0 ? table.empty() : table.cell(static_cast<int>(record.expert));
+      record.iteration < 0 ? table.empty() : table.cell(record.iteration);
+      record.node_id == 0 ? table.empty() : table.cell(record.node_id);
+      table.end_row();
+    }
+  }
+}
+
+void write_experts(const Session& session, Table& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const std::vector<engine::ExpertResult>& experts = session.runs[i].result.experts;
+    for (std::size_t e = 0; e < experts.size(); ++e) {
+      const engine::ExpertResult& expert = experts[e];
+      table.cell(i + 1).cell(e).cell(expert.rows).cell(expert.snr_db).cell(expert.max_abs_error);
+      table.cell(expert.reference_rms).cell(expert.x_snr_db).cell(expert.saturated);
+      table.cell(expert.underflowed);
+      table.end_row();
+    }
+  }
+}
+
+template <class Write>
+engine::Status write_table(const std::filesystem::path& path, std::string_view header,
+                           const Session& session, Write write) {
+  engine::Result<ReplacedFile> file = ReplacedFile::create(path.string());
+  if (!file.ok()) return file.error();
+  Table table(file.value(), header);
+  write(session, table);
+  table.flush();
+  return file.value().commit();
+}
+
+}  // namespace
+
+engine::Status export_csv(const Session& session, const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    return engine::Error{
+        .code = engine::ErrorCode::Io,
+        .message = fmt::format("cannot make the folder {}: {}", folder, failed.message())};
+  }
+  const std::filesystem::path base(folder);
+  const engine::Status runs = write_table(
+      base / "runs.csv",
+      "run,request_id,wall_clock_ms,preset,num_experts,tokens,n,k,layers,routing,activations,"
+      "weights,seed,scaling,activation_format,pow2_scales,amax_epsilon,backend,workspace,launch,"
+      "iterations,iteration_median_ns,iteration_p5_ns,iteration_p95_ns,iteration_method,"
+      "activity_method,dropped_records,flop,wall_ns,device,driver,cublaslt,activations_snr_db,"
+      "weights_snr_db,deviations",
+      session, write_runs);
+  if (!runs.ok()) return runs;
+  const engine::Status records =
+      write_table(base / "records.csv",
+                  "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id",
+                  session, write_records);
+  if (!records.ok()) return records;
+  return write_table(base / "experts.csv",
+                     "run,expert,rows,snr_db,max_abs_error,reference_rms,x_snr_db,saturated,"
+                     "underflowed",
+                     session, write_experts);
+}
+
+}  // namespace profiling

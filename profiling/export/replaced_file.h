@@ -1,0 +1,38 @@
+// A file that appears whole or not at all: written beside its destination, renamed over it on
+// commit(), removed when abandoned.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/model/error.h"
+
+namespace profiling {
+
+class ReplacedFile {
+ public:
+  static engine::Result<ReplacedFile> create(const std::string& path);
+  ReplacedFile(ReplacedFile&& other) noexcept;
+  ReplacedFile& operator=(ReplacedFile&&) = delete;
+  ~ReplacedFile();
+
+  /// Errors are kept for commit(), so that writers need not check every line.
+  void write(std::string_view text);
+  /// Flushes to the disk and replaces the destination.
+  engine::Status commit();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  ReplacedFile(std::string path, std::string temporary, std::FILE* file);
+
+  std::string path_;
+  std::string temporary_;  // empty once there is nothing to remove
+  std::unique_ptr<std::FILE, Close> file_;
+  int error_ = 0;  // errno of the first failed write
+};
+
+}  // namespace profiling

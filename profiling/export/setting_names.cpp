@@ -1,0 +1,137 @@
+// Words for the settings of a run. Values read from a file may lie outside an enumeration: those
+// are "unknown".
+#include "profiling/export/setting_names.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+namespace profiling {
+
+namespace {
+
+std::string_view distribution_name(engine::Distribution distribution) {
+  switch (distribution) {
+    case engine::Distribution::Normal:
+      return "normal";
+    case engine::Distribution::Uniform:
+      return "uniform";
+    case engine::Distribution::HeavyTailed:
+      return "heavy-tailed";
+    case engine::Distribution::Zeros:
+      return "zeros";
+    case engine::Distribution::NonFinite:
+      return "non-finite";
+  }
+  return "unknown";
+}
+
+std::string_view element_name(engine::ElementType element) {
+  switch (element) {
+    case engine::ElementType::Bf16:
+      return "bf16";
+    case engine::ElementType::Fp16:
+      return "fp16";
+    case engine::ElementType::Fp32:
+      return "fp32";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string_view scaling_name(engine::Scaling scaling) {
+  switch (scaling) {
+    case engine::Scaling::None:
+      return "bf16";
+    case engine::Scaling::PerTensorCurrent:
+      return "fp8-per-tensor";
+    case engine::Scaling::Block:
+      return "fp8-block";
+  }
+  return "unknown";
+}
+
+std::string_view format_name(engine::Fp8Format format) {
+  switch (format) {
+    case engine::Fp8Format::E4m3:
+      return "e4m3";
+    case engine::Fp8Format::E5m2:
+      return "e5m2";
+  }
+  return "unknown";
+}
+
+std::string_view backend_name(engine::GemmBackend backend) {
+  switch (backend) {
+    case engine::GemmBackend::CublasLtGrouped:
+      return "cublaslt-grouped";
+    case engine::GemmBackend::CpuReference:
+      return "cpu-reference";
+  }
+  return "unknown";
+}
+
+std::string_view launch_name(engine::LaunchKind launch) {
+  switch (launch) {
+    case engine::LaunchKind::Eager:
+      return "eager";
+    case engine::LaunchKind::GraphReplay:
+      return "graph-replay";
+  }
+  return "unknown";
+}
+
+std::string_view workspace_name(engine::WorkspaceStrategy workspace) {
+  switch (workspace) {
+    case engine::WorkspaceStrategy::PerMatmul:
+      return "per-matmul";
+    case engine::WorkspaceStrategy::Shared:
+      return "shared";
+  }
+  return "unknown";
+}
+
+std::string_view routing_name(engine::RoutingDistribution routing) {
+  switch (routing) {
+    case engine::RoutingDistribution::Uniform:
+      return "uniform";
+    case engine::RoutingDistribution::Mild:
+      return "mild";
+    case engine::RoutingDistribution::Zipf:
+      return "zipf";
+    case engine::RoutingDistribution::Heavy:
+      return "heavy";
+    case engine::RoutingDistribution::OneHot:
+      return "one-hot";
+    case engine::RoutingDistribution::HalfEmpty:
+      return "half-empty";
+    case engine::RoutingDistribution::File:
+      return "file";
+  }
+  return "unknown";
+}
+
+std::string input_name(const engine::InputSpec& input) {
+  if (const auto* synthetic = std::get_if<engine::SyntheticInput>(&input)) {
+    return fmt::format("{} {}", distribution_name(synthetic->distribution),
+                       element_name(synthetic->element));
+  }
+  const auto& file = std::get<engine::FileInput>(input);
+  return file.tensor.empty() ? file.path : fmt::format("{}:{}", file.path, file.tensor);
+}
+
+std::string run_title(const engine::RunRequest& request) {
+  const engine::ShapeSpec& shape = request.shape;
+  std::string recipe(scaling_name(request.recipe.scaling));
+  if (request.recipe.scaling != engine::Scaling::None) {
+    recipe += fmt::format(" {}{}", format_name(request.recipe.activation_format),
+                          request.recipe.pow2_scales ? " pow2" : "");
+  }
+  return fmt::format("{}, {}{} experts, {} tokens, n {}, k {}, {} routing, {}, {}", recipe,
+                     shape.preset.empty() ? std::string() : shape.preset + ": ", shape.num_experts,
+                     shape.tokens, shape.n, shape.k, routing_name(request.routing.distribution),
+                     backend_name(request.backend), launch_name(request.launch.kind));
+}
+
+}  // namespace profiling

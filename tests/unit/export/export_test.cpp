@@ -1,0 +1,260 @@
+// Exported files are read back by a JSON parser and a small CSV reader and must say what the
+// session holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "profiling/export/chrome_trace.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using engine::Stage;
+using profiling::ActivityKind;
+using profiling::ActivityRecord;
+using profiling::RecordedRun;
+using profiling::Session;
+using testing::HasSubstr;
+
+class Export : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::temp_directory_path() / ("export_test_" + std::to_string(getpid()) + "_" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::size_t files_in_folder() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++count;
+    return count;
+  }
+
+  fs::path folder_;
+};
+
+std::string read_all(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Session two_runs() {
+  RecordedRun cpu;
+  cpu.result.effective.shape.preset = "mixtral \"small\"";
+  cpu.result.device.name = "a CPU";
+  cpu.result.iteration_method = "steady clock around each step";
+  cpu.result.iterations = {{.start_ns = 0, .duration_ns = 4000},
+                           {.start_ns = 5000, .duration_ns = 6000}};
+  cpu.result.experts = {
+      {.rows = 3, .snr_db = 31.25, .max_abs_error = 0.5, .saturated = 7},
+      {.rows = 0, .snr_db = std::nan(""), .x_snr_db = std::numeric_limits<double>::infinity()}};
+  cpu.activity.names = {"offsets, all", "gemm \"fp8\"\n", "broken \xFF utf-8"};
+  cpu.activity.records = {{.start_ns = -1500, .end_ns = -1000, .name = 0, .stage = Stage::Offsets},
+                          {.start_ns = 1234,
+                           .end_ns = 3235,
+                           .name = 1,
+                           .iteration = 0,
+                           .expert = 5,
+                           .layer = 1,
+                           .lane = 2,
+                           .stage = Stage::Fprop}};
+  RecordedRun gpu;
+  gpu.result.effective.recipe.scaling = engine::Scaling::None;
+  gpu.activity.names = {"memset", "broken \xFF utf-8"};
+  gpu.activity.records = {{.start_ns = 0,
+                           .end_ns = 9'007'199'254'740'993,
+                           .node_id = 18'446'744'073'709'551'615ULL,
+                           .name = 0,
+                           .iteration = 3,
+                           .kind = ActivityKind::Memset,
+                           .lane = 2,
+                           .stage = Stage::Memory},
+                          {.start_ns = 10,
+                           .end_ns = 20,
+                           .name = 1,
+                           .kind = ActivityKind::Kernel,
+                           .lane = 2,
+                           .stage = Stage::Other}};
+  Session session;
+  session.runs = {cpu, gpu};
+  return session;
+}
+
+TEST_F(Export, ChromeTraceHoldsEveryRecordOnATrackOfItsLane) {
+  const fs::path path = folder_ / "trace.json";
+  ASSERT_TRUE(profiling::export_chrome_trace(two_runs(), path.string()).ok());
+  const nlohmann::json trace = nlohmann::json::parse(read_all(path));
+  std::map<std::pair<int, int>, std::string> tracks;
+  std::map<int, std::string> processes;
+  std::vector<nlohmann::json> slices;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    const int process = event["pid"];
+    if (event["ph"] == "X") slices.push_back(event);
+    if (event["name"] == "process_name") processes[process] = event["args"]["name"];
+    if (event["name"] == "thread_name") tracks[{process, event["tid"]}] = event["args"]["name"];
+  }
+  ASSERT_EQ(processes.size(), 2U);
+  EXPECT_THAT(processes[1], HasSubstr("mixtral \"small\""));
+  EXPECT_THAT(processes[1], HasSubstr("on a CPU"));
+  EXPECT_THAT(processes[2], HasSubstr("bf16"));
+  ASSERT_EQ(slices.size(), 6U);  // 2 iterations and 2 + 2 records
+
+  const auto find = [&](int process, const std::string& category) {
+    for (const nlohmann::json& slice : slices) {
+      if (slice["pid"] == process && slice["cat"] == category) return slice;
+    }
+    return nlohmann::json();
+  };
+  const nlohmann::json gemm = find(1, "fprop");
+  EXPECT_EQ(gemm["name"], "gemm \"fp8\"\n");
+  EXPECT_DOUBLE_EQ(gemm["ts"], 1.234 + 1.5);  // moved right by the earliest record
+  EXPECT_DOUBLE_EQ(gemm["dur"], 2.001);
+  EXPECT_EQ(gemm["args"]["stage"], "fprop");
+  EXPECT_EQ(gemm["args"]["expert"], 5);
+  EXPECT_EQ(gemm["args"]["layer"], 1);
+  EXPECT_EQ(gemm["args"]["iteration"], 0);
+  EXPECT_FALSE(gemm["args"].contains("node"));
+  EXPECT_EQ((tracks[{1, gemm["tid"]}]), "thread 2");
+  const nlohmann::json offsets = find(1, "offsets");
+  EXPECT_DOUBLE_EQ(offsets["ts"], 0.0);
+  EXPECT_FALSE(offsets["args"].contains("expert"));
+  EXPECT_FALSE(offsets["args"].contains("iteration"));
+  const nlohmann::json memset = find(2, "memory");
+  EXPECT_EQ(memset["args"]["node"], "18446744073709551615");
+  EXPECT_EQ((tracks[{2, memset["tid"]}]), "stream 2");
+  EXPECT_NE(memset["tid"], gemm["tid"]);
+  EXPECT_THAT(find(2, "other")["name"].get<std::string>(), testing::StartsWith("broken "));
+  const nlohmann::json iteration = find(1, "iteration");
+  EXPECT_DOUBLE_EQ(iteration["ts"], 1.5);
+  EXPECT_DOUBLE_EQ(iteration["dur"], 4.0);
+  EXPECT_THAT((tracks[{1, iteration["tid"]}]), HasSubstr("steady clock"));
+  // Nanoseconds survive where a double of microseconds would round them.
+  EXPECT_THAT(read_all(path), HasSubstr("\"dur\":9007199254740.993"));
+  EXPECT_EQ(files_in_folder(), 1U);
+}
+
+TEST_F(Export, AnEmptySessionIsAValidTrace) {
+  const fs::path path = folder_ / "trace.json";
+  ASSERT_TRUE(profiling::export_chrome_trace({}, path.string()).ok());
+  EXPECT_TRUE(nlohmann::json::parse(read_all(path))["traceEvents"].empty());
+}
+
+TEST_F(Export, AFailureNamesThePathAndLeavesTheOldFile) {
+  const engine::Status status =
+      profiling::export_chrome_trace(two_runs(), (folder_ / "missing" / "trace.json").string());
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, engine::ErrorCode::Io);
+  EXPECT_THAT(status.error().message, HasSubstr("missing/trace.json"));
+  // A folder in the place of the file: the rename fails, nothing is left beside it.
+  fs::create_directory(folder_ / "taken.json");
+  std::ofstream(folder_ / "taken.json" / "keep") << "x";
+  EXPECT_FALSE(profiling::export_chrome_trace(two_runs(), (folder_ / "taken.json").string()).ok());
+  EXPECT_EQ(files_in_folder(), 1U);
+  EXPECT_TRUE(fs::exists(folder_ / "taken.json" / "keep"));
+}
+
+TEST_F(Export, AnExistingFileIsReplaced) {
+  const fs::path path = folder_ / "trace.json";
+  std::ofstream(path) << std::string(100'000, 'x');
+  ASSERT_TRUE(profiling::export_chrome_trace(two_runs(), path.string()).ok());
+  EXPECT_TRUE(nlohmann::json::accept(read_all(path)));
+  EXPECT_EQ(files_in_folder(), 1U);
+}
+
+/// Rows of cells, with quotes undone.
+std::vector<std::vector<std::string>> read_csv(const fs::path& path) {
+  const std::string text = read_all(path);
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row;
+  std::string cell;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+        cell += '"';
+        ++i;
+      } else if (c == '"') {
+        quoted = false;
+      } else {
+        cell += c;
+      }
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == ',' || c == '\n') {
+      row.push_back(cell);
+      cell.clear();
+      if (c == '\n') {
+        rows.push_back(row);
+        row.clear();
+      }
+    } else if (c != '\r') {
+      cell += c;
+    }
+  }
+  return rows;
+}
+
+std::string at(const std::vector<std::vector<std::string>>& table, std::size_t row,
+               const std::string& column) {
+  for (std::size_t c = 0; c < table[0].size(); ++c) {
+    if (table[0][c] == column) return table[row][c];
+  }
+  return "no column " + column;
+}
+
+TEST_F(Export, CsvTablesHaveOneRowARunRecordAndExpert) {
+  const fs::path folder = folder_ / "made" / "for it";
+  ASSERT_TRUE(profiling::export_csv(two_runs(), folder.string()).ok());
+  const auto runs = read_csv(folder / "runs.csv");
+  const auto records = read_csv(folder / "records.csv");
+  const auto experts = read_csv(folder / "experts.csv");
+  ASSERT_EQ(runs.size(), 3U);
+  ASSERT_EQ(records.size(), 5U);
+  ASSERT_EQ(experts.size(), 3U);
+  for (const auto* table : {&runs, &records, &experts}) {
+    for (const auto& row : *table) EXPECT_EQ(row.size(), table->front().size());
+  }
+  EXPECT_EQ(at(runs, 1, "preset"), "mixtral \"small\"");
+  EXPECT_EQ(at(runs, 1, "scaling"), "fp8-block");
+  EXPECT_EQ(at(runs, 1, "pow2_scales"), "1");
+  EXPECT_EQ(at(runs, 1, "iterations"), "2");
+  EXPECT_EQ(std::stod(at(runs, 1, "iteration_median_ns")), 5000.0);
+  EXPECT_EQ(at(runs, 2, "scaling"), "bf16");
+  EXPECT_EQ(at(runs, 2, "pow2_scales"), "");
+  EXPECT_EQ(at(runs, 2, "iteration_median_ns"), "");
+  EXPECT_EQ(at(records, 1, "name"), "offsets, all");
+  EXPECT_EQ(at(records, 1, "start_ns"), "-1500");
+  EXPECT_EQ(at(records, 1, "expert"), "");
+  EXPECT_EQ(at(records, 2, "name"), "gemm \"fp8\"\n");
+  EXPECT_EQ(at(records, 2, "expert"), "5");
+  EXPECT_EQ(at(records, 3, "run"), "2");
+  EXPECT_EQ(at(records, 3, "kind"), "memset");
+  EXPECT_EQ(at(records, 3, "node_id"), "18446744073709551615");
+  EXPECT_EQ(at(experts, 1, "snr_db"), "31.25");
+  EXPECT_EQ(at(experts, 1, "saturated"), "7");
+  EXPECT_EQ(at(experts, 2, "snr_db"), "nan");
+  EXPECT_EQ(at(experts, 2, "x_snr_db"), "inf");
+}
+
+TEST_F(Export, CsvFolderThatCannotBeMadeIsAnError) {
+  std::ofstream(folder_ / "file") << "x";
+  const engine::Status status =
+      profiling::export_csv(two_runs(), (folder_ / "file" / "inside").string());
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("file"));
+}
+
+}  // namespace

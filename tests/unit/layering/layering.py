@@ -1,0 +1,118 @@
+"""The structure of the tree as rules: include direction, what the window may use, headers, file names.
+
+check(root) returns one sentence for each violation; it needs nothing but the standard library.
+"""
+
+import pathlib
+import re
+
+LAYERS = ["kernels", "engine", "profiling", "app"]
+FOLDERS = {"app", "engine", "kernels", "profiling", "assets", "tests"}
+TOP_LEVEL = FOLDERS | {"CMakeLists.txt", "README.md", "LICENSE"}
+SOURCES = {".h", ".cuh", ".cpp", ".cu"}
+
+# The window and the command line start here ...
+WINDOW = ("app/gui/", "app/cli/")
+# ... and may reach, over any number of includes, only these folders and headers: none knows CUDA.
+WINDOW_MAY_USE = (
+    "app/gui/",
+    "app/cli/",
+    "app/protocol/",
+    "engine/backend/backend.h",
+    "engine/gemm/support.h",
+    "engine/input/",
+    "engine/model/",
+    "kernels/common/formats.h",
+    "profiling/export/",
+    "profiling/session/",
+    "profiling/trace/",
+)
+CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvml|nvtx|generated_cuda)", re.IGNORECASE)
+
+FORBIDDEN_WORDS = {"fast", "optimized", "new", "v2", "helper", "util", "utils", "manager", "data", "info"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def sources(root):
+    for folder in LAYERS + ["tests"]:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SOURCES and path.is_file():
+                yield path
+
+
+def includes_of(path):
+    """(quoted, name) of every include line."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return [(mark == '"', name) for mark, name in INCLUDE.findall(text)]
+
+
+def check_direction(root):
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        own = name.split("/")[0]
+        for quoted, target in includes_of(path):
+            if not quoted:
+                continue
+            layer = target.split("/")[0]
+            if layer not in LAYERS + ["tests"]:
+                yield f'{name} includes "{target}": includes are written from the root of the repository'
+            elif own in LAYERS and (layer == "tests" or LAYERS.index(layer) > LAYERS.index(own)):
+                yield f'{name} includes "{target}", which points right: {" <- ".join(LAYERS)}'
+
+
+def check_window(root):
+    """Follows includes from app/gui and app/cli; each violation names the way that leads there."""
+    ways = {}
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        if name.startswith(WINDOW):
+            ways[name] = name
+    pending = list(ways)
+    while pending:
+        name = pending.pop()
+        for quoted, target in includes_of(root / name):
+            way = f"{ways[name]} > {target}"
+            if CUDA_HEADER.match(target.rsplit("/", 1)[-1]):
+                yield f"the window reaches a CUDA header: {way}"
+            elif quoted and target not in ways:
+                ways[target] = way
+                if not target.startswith(WINDOW_MAY_USE):
+                    yield f"the window may not use {target}: {way}"
+                elif (root / target).is_file():
+                    pending.append(target)
+
+
+def check_headers(root):
+    for path in sources(root):
+        if path.suffix not in {".h", ".cuh"}:
+            continue
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        if "#pragma once" not in lines:
+            yield f"{path.relative_to(root).as_posix()} has no #pragma once"
+
+
+def check_names(root):
+    for folder in sorted(FOLDERS):
+        for path in sorted((root / folder).rglob("*")):
+            if "__pycache__" in path.parts:
+                continue
+            words = re.split(r"[^a-z0-9]+", path.name.lower())
+            for word in FORBIDDEN_WORDS.intersection(words):
+                yield f"{path.relative_to(root).as_posix()}: '{word}' says nothing; name what it is"
+
+
+def check_top_level(root):
+    for path in sorted(root.iterdir()):
+        hidden_or_built = path.name.startswith((".", "build"))
+        if path.name not in TOP_LEVEL and not hidden_or_built:
+            yield f"{path.name} does not belong on the top level"
+
+
+def check(root):
+    root = pathlib.Path(root)
+    return [
+        violation
+        for rule in (check_direction, check_window, check_headers, check_names, check_top_level)
+        for violation in rule(root)
+    ]

@@ -1,0 +1,96 @@
+"""Holds the real tree to layering.py, and layering.py to trees with one planted violation each.
+
+Run: layering_test.py ROOT
+"""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import layering
+
+ROOT = pathlib.Path(sys.argv.pop())
+
+CLEAN = {
+    "kernels/common/formats.h": "#pragma once\n",
+    "kernels/common/types.h": '#pragma once\n#include "kernels/common/formats.h"\n#include <cuda_runtime_api.h>\n',
+    "kernels/amax/amax.cu": '#include "kernels/common/types.h"\n',
+    "engine/model/shape.h": '#pragma once\n#include "kernels/common/formats.h"\n',
+    "engine/device/stream.h": '#pragma once\n#include "kernels/common/types.h"\n',
+    "profiling/trace/trace.h": '#pragma once\n#include "engine/model/shape.h"\n',
+    "app/worker/main.cpp": '#include "engine/device/stream.h"\n',
+    "app/gui/window.cpp": '#include <vector>\n#include "profiling/trace/trace.h"\n',
+    "tests/unit/a_test.cpp": '#include "app/gui/window.h"\n',
+    "CMakeLists.txt": "",
+}
+
+
+class PlantedViolation(unittest.TestCase):
+    def violations(self, planted):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**CLEAN, **planted}.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return layering.check(folder)
+
+    def assert_found(self, planted, *parts):
+        violations = self.violations(planted)
+        self.assertEqual(len(violations), 1, violations)
+        for part in parts:
+            self.assertIn(part, violations[0])
+
+    def test_clean_tree_passes(self):
+        self.assertEqual(self.violations({}), [])
+
+    def test_kernel_includes_engine(self):
+        self.assert_found({"kernels/amax/amax.cpp": '#include "engine/model/shape.h"\n'}, "amax.cpp", "points right")
+
+    def test_engine_includes_profiling(self):
+        self.assert_found({"engine/run.cpp": '  #  include "profiling/trace/trace.h"\n'}, "points right")
+
+    def test_profiling_includes_app(self):
+        self.assert_found({"profiling/a.cpp": '#include "app/gui/window.h"\n'}, "points right")
+
+    def test_product_includes_tests(self):
+        self.assert_found({"engine/a.cpp": '#include "tests/support/a.h"\n'}, "points right")
+
+    def test_include_relative_to_the_file(self):
+        self.assert_found({"engine/model/a.cpp": '#include "shape.h"\n'}, "from the root")
+
+    def test_window_includes_device(self):
+        self.assert_found({"app/cli/a.cpp": '#include "kernels/common/types.h"\n'}, "may not use kernels/common/types.h")
+
+    def test_window_reaches_device_over_an_allowed_header(self):
+        planted = {
+            "engine/model/deep.h": '#pragma once\n#include "engine/device/stream.h"\n',
+            "app/gui/a.cpp": '#include "engine/model/deep.h"\n',
+        }
+        self.assert_found(planted, "app/gui/a.cpp > engine/model/deep.h > engine/device/stream.h")
+
+    def test_window_includes_cuda(self):
+        for header in ("cuda_runtime.h", "cupti.h", "cublasLt.h"):
+            self.assert_found({"app/gui/a.cpp": f"#include <{header}>\n"}, "CUDA header", header)
+
+    def test_header_without_pragma_once(self):
+        self.assert_found({"engine/a.h": "// #pragma once, some day\n"}, "engine/a.h has no #pragma once")
+
+    def test_empty_words_in_names(self):
+        for name in ("engine/fast_path.cpp", "kernels/amax_v2.cu", "app/worker/info.cpp", "tests/utils.py"):
+            self.assert_found({name: ""}, name)
+        self.assertEqual(self.violations({"engine/database_renewal.cpp": ""}), [])
+
+    def test_stray_file_on_the_top_level(self):
+        self.assert_found({"notes.txt": ""}, "notes.txt does not belong")
+        self.assertEqual(self.violations({"build-asan/x": "", ".ci/run": ""}), [])
+
+
+class RealTree(unittest.TestCase):
+    def test_every_rule_holds(self):
+        self.assertGreater(len(list(layering.sources(ROOT))), 40, f"{ROOT} is not the tree")
+        self.assertEqual(layering.check(ROOT), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

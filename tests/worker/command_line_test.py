@@ -1,0 +1,252 @@
+"""The command line as a person calls it: real programs, real worker, files checked with numpy alone.
+
+Usage: command_line_test.py EXPERTSCOPE   (the worker lies beside it)
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ml_dtypes
+import numpy as np
+
+PROGRAM = sys.argv.pop(1)
+CPU = ["--worker-backend", "cpu"]
+
+
+def call(*arguments, env=None):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100,
+        env={**os.environ, **(env or {})})
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self._folder.name, name)
+
+    def ok(self, *arguments):
+        done = call(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, code, *arguments):
+        done = call(*arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotEqual(done.stderr, "")
+        return done.stderr
+
+
+SMALL = ["--num_experts", 4, "--tokens", 64, "--n", 64, "--k", 256, "--iterations", 2]
+
+
+class Run(CommandLine):
+    def test_json_states_request_and_result(self):
+        out = json.loads(self.ok("run", *CPU, *SMALL, "--recipe.scaling", "per-tensor-current",
+                                 "--pow2_scales", "false", "--json"))
+        self.assertEqual(out["request"]["recipe"]["scaling"], "PER_TENSOR_CURRENT")
+        self.assertIs(out["request"]["recipe"]["pow2_scales"], False)
+        self.assertEqual(out["result"]["splits"], ["16"] * 4)
+        self.assertEqual(len(out["result"]["iterations"]), 2)
+        self.assertEqual(len(out["result"]["experts"]), 4)
+        self.assertGreater(out["result"]["activations"]["snr_db"], 20)
+        self.assertGreater(out["records"], 0)
+
+    def test_people_get_a_summary(self):
+        out = self.ok("run", *CPU, *SMALL)
+        for word in ("device", "median", "SNR", "expert"):
+            self.assertIn(word, out)
+
+    def test_a_request_file_is_overridden_by_single_fields(self):
+        with open(self.path("r.json"), "w") as file:
+            json.dump({"shape": {"num_experts": 2, "tokens": 32, "n": 32, "k": 128},
+                       "launch": {"iterations": 1}, "seed": 5}, file)
+        out = json.loads(self.ok("run", *CPU, "--request", self.path("r.json"), "--seed", 9, "--json"))
+        self.assertEqual(out["request"]["seed"], "9")
+        self.assertEqual(out["request"]["shape"]["num_experts"], 2)
+
+    def test_a_preset_is_found_by_its_name(self):
+        presets = json.loads(self.ok("list", "presets", "--json"))["presets"]
+        laptop = next(p for p in presets if p["laptop"])
+        done = call("run", *CPU, "--preset", laptop["name"].upper(), "--tokens", 32,
+                    "--iterations", 1, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["request"]["shape"]["preset"], laptop["name"])
+
+    def test_a_recording_is_kept_and_exported(self):
+        session = self.path("one.session")
+        self.ok("run", *CPU, *SMALL, "--record", session)
+        self.assertIn("one.session", self.refused(1, "run", *CPU, *SMALL, "--record", session))
+        self.ok("export", session, "--chrome", self.path("t.json"), "--csv", self.path("csv"))
+        with open(self.path("t.json")) as file:
+            self.assertGreater(len(json.load(file)["traceEvents"]), 4)
+        self.assertEqual(sorted(os.listdir(self.path("csv"))),
+                         ["experts.csv", "records.csv", "runs.csv"])
+
+    def test_mistakes_are_named(self):
+        self.assertIn("multiple of 16", self.refused(1, "run", *CPU, "--k", 100))
+        self.assertIn("MXFP99", self.refused(1, "run", *CPU, "--recipe.scaling", "MXFP99"))
+        self.assertIn("--shape.tokens", self.refused(1, "run", *CPU, "--tokens", "many"))
+        self.assertIn("no preset", self.refused(1, "run", *CPU, "--preset", "nothing"))
+        self.assertIn("r.json", self.refused(1, "run", *CPU, "--request", self.path("r.json")))
+        self.assertIn("/nowhere/x.npy",
+                      self.refused(1, "run", *CPU, *SMALL, "--activations.file.path", "/nowhere/x.npy"))
+
+    def test_a_worker_that_cannot_start_is_another_exit_code(self):
+        self.assertIn("/nowhere/worker", self.refused(2, "run", "--worker", "/nowhere/worker"))
+
+    def test_a_remote_name_cannot_be_an_option(self):
+        self.assertIn("no name of a machine",
+                      self.refused(1, "run", "--remote=-oProxyCommand=true"))
+
+
+class Quantize(CommandLine):
+    splits = [3, 0, 129, 60]
+
+    def dump(self, x, *arguments):
+        np.save(self.path("x.npy"), x)
+        self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--dump", self.path("out"), *arguments)
+        names = ("codes", "scale_inv", "amax", "splits")
+        with open(self.path("out/manifest.json")) as file:
+            manifest = json.load(file)
+        files = {name: np.load(self.path(f"out/{name}.npy")) for name in names}
+        for name, array in files.items():
+            self.assertEqual(manifest["files"][f"{name}.npy"]["shape"], list(array.shape))
+            self.assertEqual(manifest["files"][f"{name}.npy"]["dtype"], str(array.dtype))
+        return files
+
+    def x(self, columns=320):
+        generator = np.random.default_rng(7)
+        x = generator.standard_normal((sum(self.splits), columns)).astype(np.float32)
+        x[:, 5] *= 100
+        x[1, :128] = 0
+        return x
+
+    def write_splits(self):
+        with open(self.path("s.json"), "w") as file:
+            json.dump(self.splits, file)
+        return ["--splits", self.path("s.json")]
+
+    @staticmethod
+    def scale(amax, largest, pow2, epsilon):
+        amax = np.maximum(amax, np.float32(epsilon)).astype(np.float32)
+        with np.errstate(divide="ignore"):
+            scale = np.where(amax > 0, np.float32(largest) / amax, np.float32(1)).astype(np.float32)
+        return (scale.view(np.uint32) & np.uint32(0xFF800000)).view(np.float32) if pow2 else scale
+
+    @staticmethod
+    def cast(x, kind, largest):
+        return np.clip(x, -largest, largest).astype(kind).view(np.uint8)
+
+    def test_blocks_of_activations(self):
+        x = self.x()
+        for name, kind, largest, pow2, epsilon in (
+                ("e4m3", ml_dtypes.float8_e4m3fn, 448.0, False, 0.0),
+                ("e5m2", ml_dtypes.float8_e5m2, 57344.0, True, 0.5)):
+            got = self.dump(x, *self.write_splits(), "--format", name, "--epsilon", epsilon,
+                            "--pow2" if pow2 else "--no-pow2")
+            blocks = -(-x.shape[1] // 128)
+            padded = np.zeros((x.shape[0], blocks * 128), np.float32)
+            padded[:, :x.shape[1]] = x
+            amax = np.abs(padded).reshape(x.shape[0], blocks, 128).max(axis=2)
+            scale = self.scale(amax, largest, pow2, epsilon)
+            np.testing.assert_array_equal(got["splits"], self.splits)
+            np.testing.assert_array_equal(got["amax"], amax)
+            np.testing.assert_array_equal(got["scale_inv"], np.float32(1) / scale)
+            expected = self.cast(x * np.repeat(scale, 128, axis=1)[:, :x.shape[1]], kind, largest)
+            np.testing.assert_array_equal(got["codes"], expected)
+
+    def test_per_tensor(self):
+        x = self.x()
+        got = self.dump(x, *self.write_splits(), "--recipe", "fp8-per-tensor")
+        offsets = np.concatenate([[0], np.cumsum(self.splits)])
+        for e, rows in enumerate(self.splits):
+            part = x[offsets[e]:offsets[e + 1]]
+            amax = np.abs(part).max() if rows else np.float32(0)
+            scale = self.scale(np.array([amax]), 448.0, False, 0.0)[0]
+            self.assertEqual(got["amax"][e], amax)
+            self.assertEqual(got["scale_inv"][e], np.float32(1) / scale)
+            np.testing.assert_array_equal(got["codes"][offsets[e]:offsets[e + 1]],
+                                          self.cast(part * scale, ml_dtypes.float8_e4m3fn, 448.0))
+
+    def test_blocks_of_weights(self):
+        generator = np.random.default_rng(3)
+        w = generator.standard_normal((2, 144, 272)).astype(np.float32)
+        got = self.dump(w, "--operand", "weights")
+        self.assertEqual(got["scale_inv"].shape, (2 * 2, 3))
+        np.testing.assert_array_equal(got["splits"], [144, 144])
+        for e in range(2):
+            for by in range(2):
+                for bx in range(3):
+                    block = w[e, by * 128:(by + 1) * 128, bx * 128:(bx + 1) * 128]
+                    amax = np.abs(block).max()
+                    scale = self.scale(np.array([amax]), 448.0, False, 0.0)[0]
+                    self.assertEqual(got["amax"][e * 2 + by, bx], amax)
+                    codes = got["codes"].reshape(2, 144, 272)[e, by * 128:(by + 1) * 128,
+                                                             bx * 128:(bx + 1) * 128]
+                    np.testing.assert_array_equal(
+                        codes, self.cast(block * scale, ml_dtypes.float8_e4m3fn, 448.0))
+
+    def test_mistakes_are_named(self):
+        np.save(self.path("x.npy"), self.x())
+        base = ["quantize", *CPU, "--input", self.path("x.npy"), "--dump", self.path("out")]
+        with open(self.path("s.json"), "w") as file:
+            json.dump([1, 2], file)
+        said = self.refused(1, *base, "--splits", self.path("s.json"))
+        self.assertIn("3", said)
+        self.assertIn("192", said)
+        with open(self.path("s.json"), "w") as file:
+            file.write("{")
+        self.assertIn("s.json", self.refused(1, *base, "--splits", self.path("s.json")))
+        self.assertIn("/nowhere", self.refused(1, *base[:2], *CPU, "--input", "/nowhere",
+                                               "--dump", self.path("out")))
+        self.refused(1, *base, "--format", "fp4")
+        np.save(self.path("x.npy"), np.zeros((4, 20), np.float32))
+        self.assertIn("multiple of 16", self.refused(1, *base))
+
+
+class ListAndHelp(CommandLine):
+    def test_list_has_every_topic(self):
+        out = json.loads(self.ok("list", *CPU, "--json"))
+        self.assertEqual(set(out), {"presets", "recipes", "backends", "gates", "libraries"})
+        self.assertEqual([r["name"] for r in out["recipes"]],
+                         ["SCALING_NONE", "PER_TENSOR_CURRENT", "BLOCK"])
+        for backend in out["backends"]:
+            self.assertEqual(backend["available"], backend["name"] == "CPU_REFERENCE")
+            self.assertEqual(backend["reason"] == "", backend["available"])
+        self.assertTrue(any(g["support"] == "refused" and g["reason"] for g in out["gates"]))
+        self.assertIn("CPU_REFERENCE", self.ok("list", *CPU))
+
+    def test_list_of_presets_needs_no_worker(self):
+        self.assertIn("presets", json.loads(
+            self.ok("list", "presets", "--worker", "/nowhere/worker", "--json")))
+
+    def test_every_command_has_help(self):
+        for command in ("open", "run", "quantize", "list", "export"):
+            self.assertIn("--help", self.ok(command, "--help"))
+            self.assertIn(command, self.ok("--help"))
+        self.assertIn("--recipe.amax_epsilon", self.ok("run", "--help"))
+        self.assertRegex(self.ok("--version"), r"expertscope \d")
+
+    def test_what_is_no_command_is_named(self):
+        self.assertIn("paint", self.refused(1, "paint"))
+        self.assertIn("--nonsense", self.refused(1, "run", "--nonsense", "1"))
+
+    def test_export_refuses_what_is_no_recording(self):
+        with open(self.path("x.session"), "wb") as file:
+            file.write(b"SQLite format 3\0" + b"\xff" * 4096)
+        self.assertIn("x.session", self.refused(1, "export", self.path("x.session"),
+                                                "--chrome", self.path("o.json")))
+        self.assertFalse(os.path.exists(self.path("o.json")))
+        self.refused(1, "export", self.path("x.session"))
+        self.assertIn("/nowhere", self.refused(1, "export", "/nowhere", "--csv", self.path("c")))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,267 @@
+// The real worker, over real pipes, running small requests on the CPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "app/protocol/child_process.h"
+#include "app/protocol/convert.h"
+#include "app/protocol/framing.h"
+#include "tests/worker/link_harness.h"
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LinkHarness;
+using testing::seconds_of;
+using namespace std::chrono_literals;
+
+const std::vector<std::string> kCpuWorker = {WORKER_PROGRAM, "--backend", "cpu"};
+
+engine::RunRequest small_request() {
+  engine::RunRequest request;
+  request.shape = {.preset = "", .num_experts = 4, .tokens = 64, .n = 64, .k = 256};
+  request.launch.iterations = 3;
+  return request;
+}
+
+/// Minutes of work, cancelled between iterations.
+engine::RunRequest long_request() {
+  engine::RunRequest request = small_request();
+  request.launch.iterations = 100000;
+  request.shape.tokens = 512;
+  request.shape.n = 512;
+  return request;
+}
+
+TEST(RealWorker, GreetsWithItsOffers) {
+  LinkHarness link(kCpuWorker);
+  ASSERT_TRUE(link.wait([&] { return link.find_any<WorkerHello>() != nullptr; }));
+  const WorkerHello& hello = *link.find_any<WorkerHello>();
+  EXPECT_EQ(hello.program_version, EXPERTSCOPE_VERSION);
+  EXPECT_FALSE(hello.host.empty());
+  ASSERT_EQ(hello.backends.size(), 2U);
+  for (const BackendOffer& offer : hello.backends) {
+    const bool cpu = offer.kind == engine::GemmBackend::CpuReference;
+    EXPECT_EQ(offer.available, cpu);
+    EXPECT_EQ(offer.reason.empty(), cpu);
+    EXPECT_EQ(offer.device.name.empty(), !cpu);
+  }
+}
+
+TEST(RealWorker, RunsARequestEndToEnd) {
+  LinkHarness link(kCpuWorker);
+  const engine::RunRequest request = small_request();
+  const std::uint64_t id = link->submit(request);
+  ASSERT_TRUE(link.wait_for_answer(id));
+  const RunDone* done = link.find<RunDone>(id);
+  ASSERT_NE(done, nullptr) << link.failure(id)->error.message;
+  const engine::RunResult& result = done->result;
+  EXPECT_EQ(result.splits, std::vector<std::int64_t>(4, 16));
+  EXPECT_EQ(result.iterations.size(), 3U);
+  EXPECT_EQ(result.experts.size(), 4U);
+  EXPECT_GT(result.activations.snr_db, 20.0);
+  EXPECT_LT(result.activations.snr_db, 60.0);
+  EXPECT_EQ(result.activations.elements, 64U * 256U);
+  EXPECT_EQ(result.effective.recipe, request.recipe);
+  EXPECT_TRUE(result.deviations.empty());
+  EXPECT_FALSE(result.activity_method.empty());
+  EXPECT_GE(done->activity.records.size(), 3U * 4U) << "at least one span an expert and iteration";
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
+}
+
+TEST(RealWorker, ABackendThatIsNotThereIsReplacedWithItsReason) {
+  LinkHarness link(kCpuWorker);
+  engine::RunRequest request = small_request();
+  request.backend = engine::GemmBackend::CublasLtGrouped;
+  const std::uint64_t id = link->submit(request);
+  ASSERT_TRUE(link.wait_for_answer(id));
+  const RunDone* done = link.find<RunDone>(id);
+  ASSERT_NE(done, nullptr);
+  ASSERT_FALSE(done->result.deviations.empty());
+  const engine::Deviation& deviation = done->result.deviations.front();
+  EXPECT_EQ(deviation.field, "backend");
+  EXPECT_EQ(deviation.requested, "CUBLASLT_GROUPED");
+  EXPECT_EQ(deviation.effective, "CPU_REFERENCE");
+  EXPECT_THAT(deviation.reason, HasSubstr("--backend cpu"));
+  EXPECT_EQ(done->result.effective.backend, engine::GemmBackend::CpuReference);
+}
+
+TEST(RealWorker, ARequestBeyondTheLimitsFailsAndTheWorkerLives) {
+  LinkHarness link(kCpuWorker);
+  engine::RunRequest request = small_request();
+  request.shape.k = 100;
+  const std::uint64_t bad = link->submit(request);
+  ASSERT_TRUE(link.wait_for_answer(bad));
+  ASSERT_NE(link.failure(bad), nullptr);
+  EXPECT_EQ(link.failure(bad)->error.code, engine::ErrorCode::InvalidArgument);
+  EXPECT_THAT(link.failure(bad)->error.message, HasSubstr("multiple of 16"));
+  const std::uint64_t good = link->submit(small_request());
+  ASSERT_TRUE(link.wait_for_answer(good));
+  EXPECT_NE(link.find<RunDone>(good), nullptr);
+}
+
+TEST(RealWorker, TheNewestOfManyWins) {
+  LinkHarness link(kCpuWorker);
+  ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
+  std::uint64_t last = 0;
+  for (int i = 0; i < 100; ++i) {
+    engine::RunRequest request = i < 99 ? long_request() : small_request();
+    request.seed = static_cast<std::uint64_t>(i);
+    last = link->submit(request);
+  }
+  ASSERT_TRUE(link.wait_for_answer(last));
+  const RunDone* done = link.find<RunDone>(last);
+  ASSERT_NE(done, nullptr);
+  EXPECT_EQ(done->result.effective.seed, 99U);
+  ASSERT_TRUE(link.wait([&] { return link.answers() == 100; }));
+  for (std::uint64_t id = 1; id < last; ++id) {
+    ASSERT_NE(link.failure(id), nullptr) << "order " << id;
+    EXPECT_EQ(link.failure(id)->error.code, engine::ErrorCode::Cancelled);
+  }
+}
+
+TEST(RealWorker, CancelEndsARun) {
+  LinkHarness link(kCpuWorker);
+  const std::uint64_t id = link->submit(long_request());
+  ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
+  EXPECT_EQ(link->status().state, LinkState::Busy);
+  link->cancel();
+  ASSERT_TRUE(link.wait_for_answer(id));
+  ASSERT_NE(link.failure(id), nullptr);
+  EXPECT_EQ(link.failure(id)->error.code, engine::ErrorCode::Cancelled);
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
+}
+
+TEST(RealWorker, KilledInTheMiddleOfARunIsLostWithinASecond) {
+  LinkHarness link(kCpuWorker);
+  const std::uint64_t id = link->submit(long_request());
+  ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
+  ASSERT_EQ(::kill(link->status().pid, SIGKILL), 0);
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, 1s));
+  EXPECT_EQ(link->status().reason, "killed by signal 9");
+}
+
+TEST(RealWorker, StoppedInTheMiddleOfARunIsStalledAndComesBack) {
+  LinkHarness link(kCpuWorker);
+  const std::uint64_t id = link->submit(long_request());
+  ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
+  ASSERT_EQ(::kill(link->status().pid, SIGSTOP), 0);
+  ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, 1s));
+  ASSERT_EQ(::kill(link->status().pid, SIGCONT), 0);
+  EXPECT_TRUE(link.wait_for_state(LinkState::Busy, 2s));
+}
+
+TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {
+  LinkHarness link(kCpuWorker);
+  const std::uint64_t id = link->submit(long_request());
+  ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
+  link->inspect_file("/nowhere/x.npy");
+  ASSERT_TRUE(link.wait([&] { return link.find_any<FileReport>() != nullptr; }));
+  EXPECT_EQ(link.find_any<FileReport>()->path, "/nowhere/x.npy");
+  EXPECT_FALSE(link.find_any<FileReport>()->error.empty());
+}
+
+/// A worker driven by hand, for what a link never does.
+class BareWorker : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    engine::Result<std::unique_ptr<ChildProcess>> child = ChildProcess::start(kCpuWorker);
+    ASSERT_TRUE(child.ok());
+    child_ = std::move(child).value();
+  }
+  void send(const std::string& bytes) {
+    ASSERT_EQ(::write(child_->input.get(), bytes.data(), bytes.size()),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  void send(const wire::Frame& frame) { send(encode_frame(frame).value()); }
+  /// The worker's end, or "" after ten seconds.
+  std::string end() {
+    for (int i = 0; i < 1000; ++i) {
+      if (const auto said = child_->try_reap()) return *said;
+      std::this_thread::sleep_for(10ms);
+    }
+    return {};
+  }
+  std::unique_ptr<ChildProcess> child_;
+};
+
+TEST_F(BareWorker, EndsWhenItsInputEnds) {
+  child_->input.reset();
+  EXPECT_EQ(end(), "exited with code 0");
+}
+
+TEST_F(BareWorker, EndsWhenItsInputEndsInTheMiddleOfARun) {
+  wire::Frame hello;
+  hello.mutable_hello()->set_protocol_version(kProtocolVersion);
+  send(hello);
+  wire::Frame run;
+  run.mutable_run()->set_id(1);
+  *run.mutable_run()->mutable_request() = to_wire(long_request());
+  send(run);
+  std::this_thread::sleep_for(300ms);
+  child_->input.reset();
+  EXPECT_EQ(end(), "exited with code 0");
+}
+
+TEST_F(BareWorker, EndsWhenNobodyReadsItsOutput) {
+  child_->output.reset();
+  EXPECT_EQ(end(), "exited with code 0");
+}
+
+TEST_F(BareWorker, RefusesAnotherVersionInASentence) {
+  wire::Frame hello;
+  hello.mutable_hello()->set_protocol_version(kProtocolVersion + 1);
+  hello.mutable_hello()->set_program_version("9.9");
+  send(hello);
+  EXPECT_EQ(end(), "exited with code 4");
+  std::string bytes(65536, '\0');
+  const ssize_t count = ::read(child_->output.get(), bytes.data(), bytes.size());
+  ASSERT_GT(count, 0);
+  FrameDecoder decoder;
+  decoder.append(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)));
+  std::string refused;
+  while (refused.empty()) {
+    const auto frame = decoder.next();
+    ASSERT_TRUE(frame.ok() && frame.value());
+    refused = frame.value()->hello_reply().refused();
+  }
+  EXPECT_THAT(refused, AllOf(HasSubstr("version 1"), HasSubstr("9.9"), HasSubstr("version 2")));
+}
+
+TEST_F(BareWorker, RefusesGarbage) {
+  send("GET / HTTP/1.1\r\n");
+  EXPECT_EQ(end(), "exited with code 5");
+}
+
+TEST_F(BareWorker, AnOrderWithAnUnknownSettingIsAnsweredByName) {
+  wire::Frame hello;
+  hello.mutable_hello()->set_protocol_version(kProtocolVersion);
+  send(hello);
+  wire::Frame run;
+  run.mutable_run()->set_id(77);
+  run.mutable_run()->mutable_request()->set_backend(static_cast<wire::GemmBackend>(42));
+  send(run);
+  FrameDecoder decoder;
+  std::array<char, 65536> chunk;
+  for (int i = 0; i < 1000; ++i) {
+    const ssize_t count = ::read(child_->output.get(), chunk.data(), chunk.size());
+    if (count > 0) decoder.append({chunk.data(), static_cast<std::size_t>(count)});
+    auto frame = decoder.next();
+    ASSERT_TRUE(frame.ok());
+    if (frame.value() && frame.value()->has_failed()) {
+      EXPECT_EQ(frame.value()->failed().id(), 77U);
+      EXPECT_THAT(frame.value()->failed().message(), HasSubstr("backend is 42"));
+      return;
+    }
+    if (!frame.value()) std::this_thread::sleep_for(10ms);
+  }
+  FAIL() << "no answer";
+}
+
+}  // namespace
+}  // namespace app
