@@ -29,6 +29,21 @@ const std::vector<plot::Column> kWorkColumns = {
 
 }  // namespace
 
+namespace {
+
+/// The label of a row with its kernel name shortened; what the label adds in brackets stays.
+std::string short_label(const std::string& label) {
+  for (const char* mark : {" [layer ", " [expert "}) {
+    const std::size_t at = label.rfind(mark);
+    const std::size_t first = label.find(mark);
+    if (at == std::string::npos || first != at) continue;
+    return plot::short_kernel_name(label.substr(0, at)) + label.substr(at);
+  }
+  return plot::short_kernel_name(label);
+}
+
+}  // namespace
+
 void GraphsModel::set_run(Run run, std::uint64_t generation, const Theme& theme) {
   run_ = std::move(run);
   generation_ = generation;
@@ -39,7 +54,7 @@ void GraphsModel::set_run(Run run, std::uint64_t generation, const Theme& theme)
   row_margin_.clear();
   for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
     const profiling::NodeMatrix::Row& row = matrix_.rows[i];
-    const std::string name = plot::short_kernel_name(row.label);
+    const std::string name = short_label(row.label);
     row_labels_.push_back(has_graph_ ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +
@@ -109,7 +124,7 @@ void GraphsModel::derive_nodes(const Theme& theme) {
     for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
       const profiling::NodeMatrix::Row& row = matrix_.rows[i];
       node_rows_.push_back({.cells = {number(static_cast<double>(i)),
-                                      {plot::short_kernel_name(row.label), 0.0, 0},
+                                      {short_label(row.label), 0.0, 0},
                                       stage_cell(row.stage),
                                       {row.expert < 0 ? "all" : std::to_string(row.expert),
                                        static_cast<double>(row.expert), 0},
