@@ -166,6 +166,19 @@ TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {
   EXPECT_FALSE(link.find_any<FileReport>()->error.empty());
 }
 
+TEST(RealWorker, AWrongCallIsNamed) {
+  LinkHarness link({WORKER_PROGRAM, "--backend", "tpu"});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost));
+  EXPECT_EQ(link->status().reason, "exited with code 2");
+  ASSERT_TRUE(link.wait([&] { return link.find_any<LogReport>() != nullptr; }));
+  EXPECT_THAT(link.find_any<LogReport>()->text, HasSubstr("tpu"));
+}
+
+TEST(RealWorker, TheLastChoiceOfALibraryCounts) {
+  LinkHarness link({WORKER_PROGRAM, "--backend", "cpu", "--cublaslt", "/a", "--cublaslt", "/b"});
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
+}
+
 /// A worker driven by hand, for what a link never does.
 class BareWorker : public ::testing::Test {
  protected:
