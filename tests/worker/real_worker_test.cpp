@@ -20,6 +20,10 @@ using testing::LinkHarness;
 using testing::seconds_of;
 using namespace std::chrono_literals;
 
+// The limits themselves are tested on a made-up clock (liveness_test); here a loaded machine must
+// not fail what works.
+constexpr auto kSoon = 3s;
+
 const std::vector<std::string> kCpuWorker = {WORKER_PROGRAM, "--backend", "cpu"};
 
 engine::RunRequest small_request() {
@@ -137,12 +141,12 @@ TEST(RealWorker, CancelEndsARun) {
   EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
 }
 
-TEST(RealWorker, KilledInTheMiddleOfARunIsLostWithinASecond) {
+TEST(RealWorker, KilledInTheMiddleOfARunIsLost) {
   LinkHarness link(kCpuWorker);
   const std::uint64_t id = link->submit(long_request());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
   ASSERT_EQ(::kill(link->status().pid, SIGKILL), 0);
-  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, 1s));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
   EXPECT_EQ(link->status().reason, "killed by signal 9");
 }
 
@@ -151,9 +155,9 @@ TEST(RealWorker, StoppedInTheMiddleOfARunIsStalledAndComesBack) {
   const std::uint64_t id = link->submit(long_request());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
   ASSERT_EQ(::kill(link->status().pid, SIGSTOP), 0);
-  ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, 1s));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, kSoon));
   ASSERT_EQ(::kill(link->status().pid, SIGCONT), 0);
-  EXPECT_TRUE(link.wait_for_state(LinkState::Busy, 2s));
+  EXPECT_TRUE(link.wait_for_state(LinkState::Busy, kSoon));
 }
 
 TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {
