@@ -17,7 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::LinkHarness;
-using testing::seconds_of;
 using namespace std::chrono_literals;
 
 // The limits themselves are tested on a made-up clock (liveness_test); here a loaded machine must
