@@ -126,7 +126,6 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "quantize", "Quantize a tensor and write codes, scales and amax as .npy files");
   const auto options = std::make_shared<QuantizeOptions>();
-  options->recipe.pow2_scales = false;
   command.add_option("--input", options->input, "Tensor, rows of experts one after another")
       ->option_text("FILE")
       ->required()
@@ -158,7 +157,7 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
       ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
       ->default_str("e4m3");
   command.add_flag("--pow2,!--no-pow2", options->recipe.pow2_scales,
-                   "Round scales down to powers of two (default: not)");
+                   "Round scales down to powers of two (default: they are)");
   command.add_option("--epsilon", options->recipe.amax_epsilon, "Smaller amax counts as this")
       ->capture_default_str();
   command.add_option("--dump", options->folder, "Folder for the files")

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "app/protocol/convert.h"
 #include "app/protocol/paths.h"
@@ -57,6 +58,19 @@ std::string upper_snake(std::string text) {
   return text;
 }
 
+/// By its name, or by the end of its name if only one ends so: ZIPF for ROUTING_ZIPF.
+const google::protobuf::EnumValueDescriptor* find_value(const EnumDescriptor& type,
+                                                        const std::string& word) {
+  if (const auto* exact = type.FindValueByName(word)) return exact;
+  const google::protobuf::EnumValueDescriptor* found = nullptr;
+  for (int i = 0; i < type.value_count(); ++i) {
+    if (!type.value(i)->name().ends_with("_" + word)) continue;
+    if (found != nullptr) return nullptr;
+    found = type.value(i);
+  }
+  return found;
+}
+
 template <class T>
 std::optional<T> parse_number(const std::string& text) {
   T value{};
@@ -90,7 +104,7 @@ bool set_leaf(Message& message, const FieldDescriptor& field, const std::string&
       return yes || no;
     }
     case FieldDescriptor::CPPTYPE_ENUM: {
-      const auto* value = field.enum_type()->FindValueByName(upper_snake(text));
+      const auto* value = find_value(*field.enum_type(), upper_snake(text));
       if (value != nullptr) access.SetEnum(&message, &field, value);
       return value != nullptr;
     }

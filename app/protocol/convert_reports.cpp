@@ -1,6 +1,7 @@
 // What a worker says about itself: its offers, its pulse, its refusals.
 #include "app/protocol/convert.h"
 #include "app/protocol/field_check.h"
+#include "app/protocol/utf8.h"
 
 namespace app {
 
@@ -27,7 +28,8 @@ wire::HelloReply to_wire(const WorkerHello& hello) {
     added.set_reason(offer.reason);
     *added.mutable_device() = to_wire(offer.device);
   }
-  for (const std::string& library : hello.cublaslt_libraries) out.add_cublaslt_libraries(library);
+  for (const std::string& library : hello.cublaslt_libraries)
+    out.add_cublaslt_libraries(wire_text(library));
   return out;
 }
 
@@ -65,7 +67,7 @@ wire::RunFailed to_wire(std::uint64_t id, const engine::Error& error) {
   wire::RunFailed out;
   out.set_id(id);
   out.set_code(static_cast<wire::ErrorCode>(error.code));
-  out.set_message(error.message);
+  out.set_message(wire_text(error.message));
   return out;
 }
 
@@ -78,15 +80,15 @@ engine::Result<RunError> from_wire(const wire::RunFailed& message) {
 
 wire::FileInspected to_wire(const FileReport& report) {
   wire::FileInspected out;
-  out.set_path(report.path);
-  out.set_error(report.error);
+  out.set_path(wire_text(report.path));
+  out.set_error(wire_text(report.error));
   for (const engine::TensorEntry& tensor : report.tensors) {
     wire::TensorEntry& added = *out.add_tensors();
-    added.set_name(tensor.name);
-    added.set_dtype(tensor.dtype);
+    added.set_name(wire_text(tensor.name));
+    added.set_dtype(wire_text(tensor.dtype));
     added.mutable_shape()->Add(tensor.shape.begin(), tensor.shape.end());
     added.set_usable(tensor.usable);
-    added.set_reason(tensor.reason);
+    added.set_reason(wire_text(tensor.reason));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // Requests: the fields a person sets, in the order of engine/model/run_request.h.
 #include "app/protocol/convert.h"
 #include "app/protocol/field_check.h"
+#include "app/protocol/utf8.h"
 
 namespace app {
 namespace {
@@ -47,8 +48,8 @@ Wire cast(Engine value) {
 
 void set_input(wire::InputSpec& out, const engine::InputSpec& input) {
   if (const auto* file = std::get_if<engine::FileInput>(&input)) {
-    out.mutable_file()->set_path(file->path);
-    out.mutable_file()->set_tensor(file->tensor);
+    out.mutable_file()->set_path(wire_text(file->path));
+    out.mutable_file()->set_tensor(wire_text(file->tensor));
     return;
   }
   const auto& synthetic = std::get<engine::SyntheticInput>(input);
@@ -92,14 +93,14 @@ void read_recipe(engine::Recipe& recipe, const wire::Recipe& message, FieldCheck
 wire::RunRequest to_wire(const engine::RunRequest& request) {
   wire::RunRequest out;
   wire::ShapeSpec& shape = *out.mutable_shape();
-  shape.set_preset(request.shape.preset);
+  shape.set_preset(wire_text(request.shape.preset));
   shape.set_num_experts(request.shape.num_experts);
   shape.set_tokens(request.shape.tokens);
   shape.set_n(request.shape.n);
   shape.set_k(request.shape.k);
   wire::RoutingSpec& routing = *out.mutable_routing();
   routing.set_distribution(cast<wire::RoutingDistribution>(request.routing.distribution));
-  routing.set_path(request.routing.path);
+  routing.set_path(wire_text(request.routing.path));
   routing.set_alignment(request.routing.alignment);
   set_input(*out.mutable_activations(), request.activations);
   set_input(*out.mutable_weights(), request.weights);
@@ -115,7 +116,7 @@ wire::RunRequest to_wire(const engine::RunRequest& request) {
   out.mutable_launch()->set_iterations(request.launch.iterations);
   out.set_layers(request.layers);
   out.set_seed(request.seed);
-  out.set_cublaslt_library(request.cublaslt_library);
+  out.set_cublaslt_library(wire_text(request.cublaslt_library));
   return out;
 }
 
@@ -160,7 +161,7 @@ wire::QuantizeCommand to_wire(const QuantizeOrder& order) {
   wire::QuantizeCommand out;
   *out.mutable_request() = to_wire(order.request);
   out.set_operand(cast<wire::Operand>(order.operand));
-  out.set_folder(order.folder);
+  out.set_folder(wire_text(order.folder));
   return out;
 }
 

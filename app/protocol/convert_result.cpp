@@ -1,6 +1,7 @@
 // Results: numerics and times of one run. Arrays that a panel indexes together must fit here.
 #include "app/protocol/convert.h"
 #include "app/protocol/field_check.h"
+#include "app/protocol/utf8.h"
 
 namespace app {
 namespace {
@@ -139,9 +140,9 @@ wire::RunResult to_wire(const engine::RunResult& result) {
   for (const engine::Deviation& deviation : result.deviations) {
     wire::Deviation& added = *out.add_deviations();
     added.set_field(deviation.field);
-    added.set_requested(deviation.requested);
+    added.set_requested(wire_text(deviation.requested));
     added.set_effective(deviation.effective);
-    added.set_reason(deviation.reason);
+    added.set_reason(wire_text(deviation.reason));
   }
   out.mutable_splits()->Add(result.splits.begin(), result.splits.end());
   *out.mutable_device() = to_wire(result.device);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "app/protocol/utf8.h"
 #include "app/protocol/wire.h"
 
 namespace app {
@@ -38,7 +39,7 @@ class UnsentCommands {
       frame = std::move(*job_);
       job_.reset();
     } else if (inspection_) {
-      frame.mutable_inspect_file()->set_path(*inspection_);
+      frame.mutable_inspect_file()->set_path(wire_text(*inspection_));
       inspection_.reset();
     } else {
       return std::nullopt;

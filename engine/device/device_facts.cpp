@@ -32,13 +32,14 @@ Result<FoundDevice> find_device() {
   const bool has_driver = cudaDriverGetVersion(&api) == cudaSuccess && api > 0;
   if (counted != cudaSuccess || count == 0) {
     (void)cudaGetLastError();
-    const char* what = !has_driver                              ? "no CUDA driver"
-                       : counted == cudaErrorInsufficientDriver ? "the CUDA driver is too old"
-                                                                : "no CUDA device";
+    if (!has_driver) {
+      return Error{ErrorCode::Unsupported,
+                   "no CUDA driver: install NVIDIA's driver for CUDA 13 (580 or later)"};
+    }
     return Error{ErrorCode::Unsupported,
-                 fmt::format("{}: {}", what,
-                             counted == cudaSuccess ? "the driver lists no GPU"
-                                                    : cudaGetErrorString(counted))};
+                 counted == cudaSuccess
+                     ? "no CUDA device: the driver lists no GPU"
+                     : fmt::format("no CUDA device: {}", cudaGetErrorString(counted))};
   }
   cudaDeviceProp properties{};
   ENGINE_CUDA_TRY(cudaGetDeviceProperties(&properties, 0), "Reading the device's properties");

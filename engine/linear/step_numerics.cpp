@@ -1,7 +1,8 @@
 // Statistics kernels, the reference product, and the way of their few numbers to the host.
 #include "engine/linear/step_numerics.h"
 
-#include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "engine/backend/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
@@ -9,6 +10,7 @@
 namespace engine {
 namespace {
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kCountsBytes = std::int64_t{1} << 20;  // histograms and sums of a group
 
 kernels::ScaleLayout scale_layout(Scaling scaling, bool activations) {
@@ -217,14 +219,18 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
   const Result<OperandNumbers> weights = measure_operand(w, stream);
   if (!weights.ok()) return weights.error();
   const auto errors = product_errors(step, stream);
-  if (!errors.ok()) return errors.error();
+  // Without a reference the statistics of the operands still stand.
+  if (!errors.ok() && errors.error().code != ErrorCode::Unsupported) return errors.error();
 
   StepNumerics numerics;
+  if (!errors.ok()) numerics.no_reference = errors.error().message;
   numerics.activations = activations.value().statistics;
   numerics.weights = weights.value().statistics;
   for (std::size_t group = 0; group < splits.size(); ++group) {
     const kernels::GroupQuantizationSums& sums = activations.value().sums[group];
-    const ProductAccuracy accuracy = product_accuracy(errors.value()[group]);
+    const ProductAccuracy accuracy =
+        errors.ok() ? product_accuracy(errors.value()[group])
+                    : ProductAccuracy{.snr_db = kNan, .max_abs_error = kNan, .reference_rms = kNan};
     numerics.experts.push_back({.rows = splits[group],
                                 .snr_db = accuracy.snr_db,
                                 .max_abs_error = accuracy.max_abs_error,

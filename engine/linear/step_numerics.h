@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/linear/grouped_step.h"
@@ -15,6 +16,9 @@ struct StepNumerics {
   OperandStatistics activations;
   OperandStatistics weights;
   std::vector<ExpertResult> experts;
+  /// Why the products' errors are NaN: cuBLASLt has no FP32-output product for this shape. Empty
+  /// when they were measured.
+  std::string no_reference;
 };
 
 /// Reads the outputs as the last launch left them. `splits` are those on the device.

@@ -123,10 +123,15 @@ class CuptiCollector final : public ActivityCollector {
     }
     // CUgraph and cudaGraph_t are one handle; the getter takes it without const.
     auto* const handle = static_cast<CUgraph>(const_cast<void*>(graph));
-    const std::lock_guard lock(graph_mutex_);
-    engine::Result<std::vector<GraphNode>> nodes =
-        read_graph(*driver_, cupti_, handle, graphs_.tags);
+    std::unordered_map<std::uint64_t, engine::WorkTag> tags;
+    {
+      const std::lock_guard lock(graph_mutex_);
+      tags = graphs_.tags;
+    }
+    // Without the lock: a driver call may call back.
+    engine::Result<std::vector<GraphNode>> nodes = read_graph(*driver_, cupti_, handle, tags);
     if (!nodes.ok()) return fail(nodes.error().message);
+    const std::lock_guard lock(graph_mutex_);
     graphs_.nodes = std::move(nodes).value();
   }
 

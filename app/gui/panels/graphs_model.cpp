@@ -15,17 +15,32 @@ namespace {
 const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
-    {"stage", 56, false, "Stage of the step it works for"},
+    {"stage", 52, false, "Stage of the step it works for"},
     {"layer", 36, true, "Grouped product of the step"},
     {"after", 60, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {
     {"#", 26, true, "Order of first start; the row of the heatmap"},
     {"work", 0, false, "Span as the worker recorded it"},
-    {"stage", 56, false, "Stage of the step it works for"},
+    {"stage", 52, false, "Stage of the step it works for"},
     {"expert", 42, true, "Expert it works for"},
-    {"n", 40, true, "Records"},
+
     {"median", 66, true, "Median duration over the iterations"}};
+
+}  // namespace
+
+namespace {
+
+/// The label of a row with its kernel name shortened; what the label adds in brackets stays.
+std::string short_label(const std::string& label) {
+  for (const char* mark : {" [layer ", " [expert "}) {
+    const std::size_t at = label.rfind(mark);
+    const std::size_t first = label.find(mark);
+    if (at == std::string::npos || first != at) continue;
+    return plot::short_kernel_name(label.substr(0, at)) + label.substr(at);
+  }
+  return plot::short_kernel_name(label);
+}
 
 }  // namespace
 
@@ -39,7 +54,7 @@ void GraphsModel::set_run(Run run, std::uint64_t generation, const Theme& theme)
   row_margin_.clear();
   for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
     const profiling::NodeMatrix::Row& row = matrix_.rows[i];
-    const std::string name = plot::short_kernel_name(row.label);
+    const std::string name = short_label(row.label);
     row_labels_.push_back(has_graph_ ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +
@@ -108,15 +123,15 @@ void GraphsModel::derive_nodes(const Theme& theme) {
   if (!has_graph_) {
     for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
       const profiling::NodeMatrix::Row& row = matrix_.rows[i];
-      node_rows_.push_back({.cells = {number(static_cast<double>(i)),
-                                      {plot::short_kernel_name(row.label), 0.0, 0},
-                                      stage_cell(row.stage),
-                                      {row.expert < 0 ? "all" : std::to_string(row.expert),
-                                       static_cast<double>(row.expert), 0},
-                                      number(static_cast<double>(row.time.n)),
-                                      {plot::duration_text(row.time.median), row.time.median, 0}},
-                            .chip = theme.stage(row.stage),
-                            .tooltip = row.label});
+      node_rows_.push_back(
+          {.cells = {number(static_cast<double>(i)),
+                     {plot::short_kernel_name(row.label.substr(0, row.label.find(" ["))), 0.0, 0},
+                     stage_cell(row.stage),
+                     {row.expert < 0 ? "all" : std::to_string(row.expert),
+                      static_cast<double>(row.expert), 0},
+                     {plot::duration_text(row.time.median), row.time.median, 0}},
+           .chip = theme.stage(row.stage),
+           .tooltip = row.label});
     }
     return;
   }

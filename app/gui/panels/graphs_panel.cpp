@@ -64,11 +64,6 @@ void GraphsPanel::draw_figures(const PanelContext& context, float width) {
   const profiling::Distribution& step = model_.iterations();
   const bool graph = model_.has_graph();
   std::vector<Figure> figures;
-  figures.push_back({.id = "graphs.step",
-                     .label = graph ? "replay, median" : "eager iteration, median",
-                     .value = plot::duration(step.median),
-                     .note = fmt::format("n {}", step.n),
-                     .tooltip = "Method: " + result.iteration_method});
   figures.push_back({.id = "graphs.nodes",
                      .label = graph ? "graph nodes" : "pieces of work",
                      .value = {plot::count_text(graph ? model_.run().activity.nodes.size()
@@ -101,11 +96,6 @@ void GraphsPanel::draw_figures(const PanelContext& context, float width) {
                        .note = "",
                        .tooltip = "Workspace strategy of the run on screen"});
   }
-  figures.push_back({.id = "graphs.device",
-                     .label = "device",
-                     .value = {result.device.name, ""},
-                     .note = "",
-                     .tooltip = result.device.name});
   draw_headline(context, figures, width);
 }
 
@@ -374,7 +364,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   const float room = origin.y + size.y - y - gap;
   const float upper = std::floor(0.66F * room);
   const float lower = room - upper;
-  const float left = std::floor(0.62F * (size.x - gap));
+  const float left = std::floor(0.60F * (size.x - gap));
   const float right = size.x - gap - left;
   place(origin.x, y);
   draw_matrix(context, ImVec2(left, upper));

@@ -164,16 +164,18 @@ void NumericsPanel::draw_values(const PanelContext& context, ImVec2 size) {
   plot::Range limits =
       plot::histogram_limits({&model_.before(), &model_.after()}, plot::AxisKind::Log2);
   if (limits.empty()) limits = {-8.0, 8.0};
-  plot::draw_histogram(
-      context,
-      {.id = "##numerics.values",
-       .size = room,
-       .x = {.kind = plot::AxisKind::Log2, .label = "|value|", .limits = limits},
-       .y_label = "elements / octave",
-       .log_y = log_counts_},
-      {{.name = "before", .color = theme.colors.dim_text, .bins = &model_.before()},
-       {.name = "after", .color = theme.colors.accent, .bins = &model_.after(), .filled = false}},
-      value_view_);
+  plot::HistogramSpec spec;
+  spec.id = "##numerics.values";
+  spec.size = room;
+  spec.x.kind = plot::AxisKind::Log2;
+  spec.x.label = "|value|";
+  spec.x.limits = limits;
+  spec.y_label = "elements / octave";
+  spec.log_y = log_counts_;
+  const std::vector<plot::HistogramSeries> series = {
+      {.name = "before", .color = theme.colors.dim_text, .bins = &model_.before()},
+      {.name = "after", .color = theme.colors.accent, .bins = &model_.after(), .filled = false}};
+  plot::draw_histogram(context, spec, series, value_view_);
   controls::record(
       context, "numerics.value_histogram", "values before and after", "plot",
       fmt::format("elements={};zeros_before={};zeros_after={};infinities={};nans={}",
@@ -224,14 +226,15 @@ void NumericsPanel::draw_scales(const PanelContext& context, ImVec2 size) {
     if (limits.empty()) limits = {-8.0, 8.0};
     const float half = std::floor(0.5F * (room.y - theme.px(kGapSmall)));
     const auto one = [&](const char* id, const char* label, const plot::Bins& bins, ImU32 color) {
-      const std::string y_label = std::string(label) + ", blocks / octave";
-      plot::draw_histogram(context,
-                           {.id = id,
-                            .size = ImVec2(room.x, half),
-                            .x = {.kind = plot::AxisKind::Log2, .label = "", .limits = limits},
-                            .y_label = y_label,
-                            .log_y = log_counts_},
-                           {{.name = label, .color = color, .bins = &bins}}, scale_view_);
+      plot::HistogramSpec spec;
+      spec.id = id;
+      spec.size = ImVec2(room.x, half);
+      spec.x.kind = plot::AxisKind::Log2;
+      spec.x.limits = limits;
+      spec.y_label = std::string(label) + ", blocks / octave";
+      spec.log_y = log_counts_;
+      const plot::HistogramSeries series{.name = label, .color = color, .bins = &bins};
+      plot::draw_histogram(context, spec, {series}, scale_view_);
     };
     one("##numerics.scale", "scale", model_.scale(), theme.stage(engine::Stage::Quantize));
     ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + half + theme.px(kGapSmall)));
@@ -445,7 +448,7 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
     const float map = std::floor(0.56F * (room - gap));
     place(x, top);
     draw_map(context, ImVec2(rest, map));
-    const float snr = std::floor(0.34F * (rest - gap));
+    const float snr = std::floor(0.32F * (rest - gap));
     place(x, top + map + gap);
     draw_snr(context, ImVec2(snr, room - map - gap));
     place(x + snr + gap, top + map + gap);

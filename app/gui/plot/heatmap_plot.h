@@ -16,6 +16,8 @@ struct HeatmapState {
   PlotView view;
   Texture texture;
   std::uint64_t uploaded = 0;  // generation of what the texture holds
+  int uploaded_rows = 0;
+  int uploaded_columns = 0;
   ThemeKind uploaded_theme = ThemeKind::Dark;
 };
 
@@ -24,7 +26,7 @@ struct HeatmapSpec {
   ImVec2 size{};
   std::string x_label{};
   std::string y_label{};
-  double x_offset = 0.0;                // of the first column's centre on the axis
+  double x_offset = 0.0;                  // of the first column's centre on the axis
   std::vector<double> separators{};       // in rows: drawn across
   std::vector<std::string> row_labels{};  // one a row; empty = row ticks
   std::vector<ImU32> row_colors{};        // chip before the row's label

@@ -12,19 +12,22 @@
 namespace app::plot {
 namespace {
 
-constexpr double kFoldPixels = 3.0;
+using profiling::TimelineSegment;
+
 constexpr double kSnapPixels = 6.0;
 
 void show_record(const PanelContext& context, const profiling::Activity& activity,
-                 const Block& block) {
+                 const TimelineSegment& block) {
   const profiling::ActivityRecord& record = activity.records[block.longest];
   const std::string_view stage = engine::stage_name(record.stage);
   std::vector<ReadOutLine> lines;
-  if (block.folded()) {
+  if (block.count > 1) {
     lines.push_back({"records folded here", count_text(block.count), 0});
-    lines.push_back({"they span", duration_text(block.end_ns - block.begin_ns), 0});
+    lines.push_back({"sum of them", duration_text(static_cast<double>(block.busy_ns)), 0});
+    lines.push_back(
+        {"they span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
   }
-  lines.push_back({block.folded() ? "longest of them" : "duration",
+  lines.push_back({(block.count > 1) ? "longest of them" : "duration",
                    duration_text(static_cast<double>(record.duration_ns())), 0});
   lines.push_back({"stage", std::string(stage), context.theme.stage(record.stage)});
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
@@ -50,12 +53,15 @@ double snapped(const TimelineLanes& lanes, double time, double reach) {
       best = edge;
     }
   };
-  for (const TimelineLane& lane : lanes.lanes) {
-    for (const FoldedRow& row : lane.rows) {
-      const std::size_t at = row.first_ending_after(time);
-      for (std::size_t i = at == 0 ? 0 : at - 1; i < std::min(at + 2, row.spans().size()); ++i) {
-        consider(static_cast<double>(row.spans()[i].begin_ns));
-        consider(static_cast<double>(row.spans()[i].end_ns));
+  // A window of as many pixels as reach on both sides folds as the picture does.
+  const auto begin = static_cast<std::int64_t>(std::floor(time - reach));
+  const auto end = static_cast<std::int64_t>(std::ceil(time + reach));
+  for (const profiling::TimelineLane& lane : lanes.lanes) {
+    for (const profiling::TimelineLod& row : lane.rows) {
+      for (const TimelineSegment& segment :
+           row.query(begin, end, static_cast<int>(2.0 * kSnapPixels))) {
+        consider(static_cast<double>(segment.begin_ns));
+        consider(static_cast<double>(segment.end_ns));
       }
     }
   }
@@ -63,16 +69,17 @@ double snapped(const TimelineLanes& lanes, double time, double reach) {
 }
 
 void draw_block(const PanelContext& context, const PlotFrame& frame,
-                const profiling::Activity& activity, const Block& block, float top, float bottom) {
+                const profiling::Activity& activity, const TimelineSegment& block, float top,
+                float bottom) {
   const Theme& theme = context.theme;
   const profiling::ActivityRecord& record = activity.records[block.longest];
   const ImU32 color = theme.stage(record.stage);
-  const float left = frame.x().to_pixel(block.begin_ns);
-  const float right = std::max(frame.x().to_pixel(block.end_ns), left + 1.0F);
+  const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
+  const float right = std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 1.0F);
   ImDrawList* draw = frame.draw();
   draw->AddRectFilled(ImVec2(left, top), ImVec2(right, bottom),
-                      block.folded() ? faded(color, 0.8F) : color);
-  if (block.folded()) {
+                      (block.count > 1) ? faded(color, 0.8F) : color);
+  if (block.count > 1) {
     // A line across tells a fold from a span.
     const float middle = 0.5F * (top + bottom);
     draw->AddLine(ImVec2(left, middle), ImVec2(right, middle), faded(theme.colors.window, 0.7F));
@@ -105,15 +112,16 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
   TimelineResult result;
   const Theme& theme = context.theme;
   float label_width = 0.0F;
-  for (const TimelineLane& lane : lanes.lanes) {
-    label_width = std::max(label_width, text_size(theme.fonts.label, lane.label).x);
+  for (const std::string& label : lanes.labels) {
+    label_width = std::max(label_width, text_size(theme.fonts.label, label).x);
   }
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   FrameSpec spec{.id = id,
                  .size = size,
                  .x = {.kind = AxisKind::Nanoseconds,
                        .label = "since the first timed iteration",
-                       .limits = lanes.limits},
+                       .limits = lanes.limits,
+                       .fit = lanes.timed},
                  .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
                  .selectable = true,
                  .min_span = 20.0,
@@ -123,33 +131,33 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
   const float room =
       frame.max().y - frame.min().y - lane_gap * static_cast<float>(lanes.lanes.size() + 1);
   const float row_height = std::clamp(
-      room / static_cast<float>(std::max<std::size_t>(lanes.rows(), 1)), theme.px(3), theme.px(26));
-  const double fold_ns = kFoldPixels / frame.x().pixels_per_unit();
+      room / static_cast<float>(std::max<std::size_t>(lanes.rows(), 1)), theme.px(3), theme.px(44));
+  const auto view_begin = static_cast<std::int64_t>(std::floor(frame.x().view.min));
+  const auto view_end = static_cast<std::int64_t>(std::ceil(frame.x().view.max));
+  const int pixels = static_cast<int>(frame.max().x - frame.min().x);
   float top = frame.min().y + lane_gap;
-  const Block* hovered = nullptr;
-  Block hovered_block;
-  for (const TimelineLane& lane : lanes.lanes) {
+  std::optional<TimelineSegment> hovered;
+  for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
+    const profiling::TimelineLane& lane = lanes.lanes[i];
     const float lane_height = row_height * static_cast<float>(lane.rows.size());
     frame.draw()->PushClipRect(origin, frame.max());
     draw_text(frame.draw(), theme.fonts.label,
               ImVec2(origin.x, top + 0.5F * (std::min(lane_height, theme.px(26)) -
                                              theme.fonts.label->FontSize)),
-              theme.colors.dim_text, lane.label);
+              theme.colors.dim_text, lanes.labels[i]);
     frame.draw()->PopClipRect();
-    for (const FoldedRow& row : lane.rows) {
-      result.visible_records += row.first_starting_at(frame.x().view.max) -
-                                std::min(row.first_ending_after(frame.x().view.min),
-                                         row.first_starting_at(frame.x().view.max));
-      const std::vector<Block> blocks = row.blocks(frame.x().view, fold_ns);
+    for (const profiling::TimelineLod& row : lane.rows) {
+      const std::vector<TimelineSegment> blocks = row.query(view_begin, view_end, pixels);
       result.drawn_blocks += blocks.size();
-      for (const Block& block : blocks) {
+      for (const TimelineSegment& block : blocks) {
+        result.visible_records += block.count;
         draw_block(context, frame, activity, block, top, top + row_height - 1.0F);
-        const float left = frame.x().to_pixel(block.begin_ns);
-        const float right = std::max(frame.x().to_pixel(block.end_ns), left + 2.0F);
+        const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
+        const float right =
+            std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 2.0F);
         if (frame.hovered() && frame.mouse().y >= top && frame.mouse().y < top + row_height &&
             frame.mouse().x >= left && frame.mouse().x < right) {
-          hovered_block = block;
-          hovered = &hovered_block;
+          hovered = block;
           frame.draw()->AddRect(ImVec2(left, top), ImVec2(right, top + row_height - 1.0F),
                                 theme.colors.text);
         }
@@ -170,7 +178,7 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
   if (view.drag_start) {
     const Range range = between(*view.drag_start, frame.hover_x());
     read_out(context, "", {{"selected", duration_text(range.span()), theme.colors.accent}});
-  } else if (hovered != nullptr) {
+  } else if (hovered) {
     show_record(context, activity, *hovered);
   }
   return result;

@@ -2,26 +2,21 @@
 // pixels that keeps counts and the longest. Cost a frame follows the pixels, not the records.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "app/gui/plot/fold.h"
 #include "app/gui/plot/plot_frame.h"
 #include "profiling/trace/activity.h"
+#include "profiling/trace/timeline_lod.h"
 
 namespace app::plot {
 
-struct TimelineLane {
-  std::string label;
-  std::vector<FoldedRow> rows;
-  std::size_t records = 0;
-};
-
-/// Made once a run; indices point into the activity it was made from.
+/// Made once a run; refers to the activity it was made from, which must outlive it.
 struct TimelineLanes {
-  std::vector<TimelineLane> lanes;
+  std::vector<profiling::TimelineLane> lanes;
+  std::vector<std::string> labels;  // one a lane
   Range limits;
+  Range timed;  // of the timed iterations; empty when there are none
   std::size_t rows() const;
 };
 TimelineLanes make_timeline(const profiling::Activity& activity);

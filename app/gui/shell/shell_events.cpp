@@ -45,7 +45,9 @@ bool Shell::tick() {
   changed = changed || loaded || written;
   if (tour_) {
     tick_tour();
-    changed = true;
+    // While it waits, only news are drawn.
+    changed = changed || (tour_->phase() != Tour::Phase::WaitForWorker &&
+                          tour_->phase() != Tour::Phase::WaitForResult);
   }
   return status_changed() || changed;
 }

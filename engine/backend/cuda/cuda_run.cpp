@@ -72,6 +72,12 @@ class CudaRun {
     result_.activations = std::move(numerics.value().activations);
     result_.weights = std::move(numerics.value().weights);
     result_.experts = std::move(numerics.value().experts);
+    if (!numerics.value().no_reference.empty()) {
+      result_.deviations.push_back({.field = "experts",
+                                    .requested = "error against the unquantized product",
+                                    .effective = "not measured",
+                                    .reason = std::move(numerics.value().no_reference)});
+    }
     context_.progress.fraction.store(1.0);
     return {};
   }

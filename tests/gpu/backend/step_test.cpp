@@ -145,6 +145,17 @@ TEST_P(EveryRecipe, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
   }
 }
 
+TEST(CompareChecksums, NamesLayerAndExpertOfEveryDifference) {
+  const std::vector<std::uint64_t> eager = {1, 2, 3, 4, 5, 6};
+  const std::vector<std::uint64_t> replay = {1, 2, 3, 9, 5, 0};
+  const std::vector<ReplayCheck> checks = compare_checksums(2, eager, replay, 3);
+  ASSERT_EQ(checks.size(), 2U);
+  EXPECT_THAT(checks[0].wrong_experts, ::testing::IsEmpty());
+  EXPECT_EQ(checks[1].layer, 1);
+  EXPECT_EQ(checks[1].replay, 2);
+  EXPECT_THAT(checks[1].wrong_experts, ::testing::ElementsAre(0, 2));
+}
+
 class Step : public StepFixture {};
 
 TEST_F(Step, ChecksumsSeeAChangedGroup) {

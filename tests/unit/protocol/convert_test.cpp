@@ -150,6 +150,20 @@ TEST(Convert, UnknownEnumsAreRefusedByName) {
   EXPECT_FALSE(from_wire(pulse).ok());
 }
 
+TEST(Convert, BytesThatAreNoTextStillTravel) {
+  // Protobuf would drop the whole message; a file's header or a path must not cost the worker.
+  FileReport report{.path = "/data/\xE9t\xE9.npy", .error = {}, .tensors = {}};
+  report.tensors.push_back(
+      {.name = "w\xFF\xC0\x80", .dtype = "\xED\xA0\x80", .shape = {1}, .reason = {}});
+  wire::FileInspected message;
+  ASSERT_TRUE(message.ParseFromString(to_wire(report).SerializeAsString()));
+  EXPECT_EQ(message.path(), "/data/?t?.npy");
+  EXPECT_EQ(message.tensors(0).name(), "w???");
+  EXPECT_EQ(message.tensors(0).dtype(), "???");
+  report.path = "/data/\u00e9t\u00e9 \U0001F600.npy";
+  EXPECT_EQ(to_wire(report).path(), report.path);
+}
+
 TEST(Convert, ScaleMapMustHoldItsCells) {
   wire::RunResult message;
   message.mutable_weights()->mutable_scale_map()->set_rows(1 << 30);

@@ -1,0 +1,29 @@
+"""Window tests: each gets a window of its own, with its own display, settings and folder."""
+import os
+
+import pytest
+
+from window_driver import Window
+
+
+@pytest.fixture
+def program():
+    path = os.environ.get("EXPERTSCOPE_PROGRAM")
+    if not path:
+        pytest.skip("EXPERTSCOPE_PROGRAM does not name the built expertscope")
+    return path
+
+
+@pytest.fixture
+def open_window(program, tmp_path):
+    windows = []
+
+    def start(*arguments, **sizes):
+        folder = tmp_path / f"window{len(windows)}"
+        folder.mkdir()
+        windows.append(Window(program, folder, arguments, **sizes))
+        return windows[-1]
+
+    yield start
+    for window in windows:
+        window.close()

@@ -1,0 +1,105 @@
+"""A change of a control changes the result, as the recorded session file shows."""
+import contextlib
+import json
+import math
+import sqlite3
+
+
+def query(path, text):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return database.execute(text).fetchall()
+
+
+def scale_edges(path, run):
+    rows = query(path, "SELECT lower_edge FROM histogram_bins WHERE operand LIKE 'act%' "
+                       f"AND kind = 'scale' AND count > 0 AND run_id = {run}")
+    assert rows, "the run has no scale histogram"
+    return [math.log2(edge) for (edge,) in rows]
+
+
+def whole(values):
+    return all(abs(value - round(value)) < 1e-9 for value in values)
+
+
+def record(window, act):
+    """Records what `act` causes; returns the session file."""
+    window.wait_for_result()
+    window.click("top.record")
+    path = window.wait("recording", lambda m: m["state"]["recording"])["state"]["recording_path"]
+    act()
+    window.wait_for_result()
+    window.click("top.record")
+    window.wait("end of the recording", lambda m: not m["state"]["recording"])
+    return path
+
+
+def test_starts_live_with_numbers(open_window):
+    window = open_window()
+    state = window.wait_for_result()["state"]
+    assert state["live"] and state["last_error"] == ""
+    assert float(window.control("headline.step")["value"].split()[0]) > 0
+    assert "dB" in window.control("headline.snr")["value"]
+
+
+def test_pow2_click_changes_the_scales(open_window):
+    window = open_window()
+
+    def act():
+        window.click("recipe.pow2")
+        window.wait("pow-2 off", lambda m: not m["state"]["stale"] and any(
+            c["id"] == "recipe.pow2" and c["value"] == "false" for c in m["controls"]))
+        window.wait_for_result()
+        window.click("recipe.pow2")
+        window.wait("pow-2 on", lambda m: any(
+            c["id"] == "recipe.pow2" and c["value"] == "true" for c in m["controls"]))
+
+    path = record(window, act)
+    runs = [run for (run,) in query(path, "SELECT run_id FROM runs ORDER BY run_id")]
+    assert len(runs) >= 2
+    assert not whole(scale_edges(path, runs[0])), "without pow-2 some scale is no power of two"
+    assert whole(scale_edges(path, runs[-1])), "with pow-2 every scale is one"
+
+
+def test_epsilon_drag_reaches_the_request(open_window):
+    window = open_window()
+    path = record(window, lambda: window.drag("recipe.epsilon", 120))
+    requests = [json.loads(text) for (text,) in
+                query(path, "SELECT request_json FROM runs ORDER BY run_id")]
+    assert requests[-1]["recipe"]["amax_epsilon"] > 0
+
+
+def test_recipe_preset_and_routing(open_window):
+    window = open_window()
+    window.wait_for_result()
+
+    def act():
+        window.click("recipe.scaling.1")
+        window.choose("shape.preset", "Laptop tiny")
+        window.choose("routing.distribution", "One-hot")
+        window.wait("settled request", lambda m: any(
+            c["id"] == "routing.distribution" and c["value"] == "One-hot" for c in m["controls"]))
+
+    path = record(window, act)
+    (last, text) = query(path, "SELECT run_id, request_json FROM runs ORDER BY run_id")[-1]
+    request = json.loads(text)
+    assert request["recipe"]["scaling"] == "PER_TENSOR_CURRENT"
+    assert request["shape"]["preset"] == "Laptop tiny"
+    splits = [tokens for (tokens,) in
+              query(path, f"SELECT tokens FROM splits WHERE run_id = {last} ORDER BY expert")]
+    assert splits[0] == int(request["shape"]["tokens"]) and sum(splits[1:]) == 0
+
+
+def test_invalid_n_is_said_where_it_is(open_window):
+    window = open_window()
+    before = window.wait_for_result()["state"]["requested_id"]
+    window.type_number("shape.n", "1000")
+    state = window.wait("message", lambda m: m["state"]["request_error"] != "")
+    assert "n is 1000" in state["state"]["request_error"]
+    assert "multiple of 16" in window.control("error.n")["value"]
+    run = window.control("run.now")
+    assert not run["enabled"] and "1000" in run["reason"]
+    assert window.state()["requested_id"] == before, "an invalid request was sent"
+    window.type_number("shape.n", "64*4")
+    window.wait("no message", lambda m: m["state"]["request_error"] == "")
+    window.wait_for_result()
+    assert window.control("shape.n")["value"] == "256"

@@ -1,0 +1,114 @@
+"""Workspaces, keys, recordings, sizes, and the window at rest."""
+import pathlib
+import time
+
+import pytest
+
+
+def save_session(window):
+    """Saves what is at hand through the dialog; returns the path."""
+    window.wait_for_result()
+    window.click("top.save")
+    window.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
+    name = window.control("file.path")["value"]
+    window.click("file.accept")
+    window.wait("notice", lambda m: any("saved in" in c["value"] for c in m["controls"]))
+    return pathlib.Path(window.folder) / name
+
+
+def test_workspaces_by_click_and_key(open_window):
+    window = open_window()
+    window.wait_for_result()
+    for index, name in enumerate(["performance", "numerics", "graphs"]):
+        window.click(f"tab.{index}")
+        window.wait(name, lambda m, n=name: m["state"]["workspace"] == n)
+    for index, name in enumerate(["performance", "numerics", "graphs"]):
+        window.key(f"ctrl+{index + 1}")
+        window.wait(name, lambda m, n=name: m["state"]["workspace"] == n)
+
+
+def test_keys(open_window):
+    window = open_window()
+    first = window.wait_for_result()["state"]["requested_id"]
+    window.key("F5")
+    window.wait("another run", lambda m: m["state"]["requested_id"] > first)
+    second = window.wait_for_result()["state"]["requested_id"]
+    window.key("ctrl+r")
+    window.wait("another run", lambda m: m["state"]["requested_id"] > second)
+    for key in ("F1", "question"):
+        window.key(key)
+        window.wait("help", lambda m: any(c["id"] == "help" for c in m["controls"]))
+        window.key("Escape")
+        window.wait("no help", lambda m: all(c["id"] != "help" for c in m["controls"]))
+    window.key("ctrl+o")
+    window.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
+    window.key("Escape")
+    window.wait("no dialog", lambda m: all(c["id"] != "file.accept" for c in m["controls"]))
+    scale = window.map()["text_scale"]
+    window.key("ctrl+equal")
+    window.wait("larger text", lambda m: m["text_scale"] > scale)
+    window.key("ctrl+minus")
+    window.wait("text as before", lambda m: abs(m["text_scale"] - scale) < 0.01)
+    window.key("F12")
+    path = window.wait("picture", lambda m: m["state"]["screenshot_path"])["state"]["screenshot_path"]
+    assert pathlib.Path(path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_recording_opens_without_a_worker(open_window):
+    live = open_window()
+    path = save_session(live)
+    assert path.exists()
+    live.close()
+    window = open_window(str(path), "--no-worker")
+    state = window.wait("recording", lambda m: m["state"]["from_file"])["state"]
+    assert state["runs"] >= 1 and state["session_path"].endswith(path.name)
+    assert window.control("headline.step") is not None
+    window.click("top.live")
+    window.wait("live again", lambda m: not m["state"]["from_file"])
+
+
+def test_broken_recording_is_refused_with_a_reason(open_window, tmp_path):
+    broken = tmp_path / "broken.session"
+    broken.write_bytes(b"SQLite format 3\0" + b"\0" * 200)
+    window = open_window(str(broken), "--no-worker")
+    state = window.wait("reason", lambda m: m["state"]["last_error"])["state"]
+    assert not state["from_file"] and "broken.session" in state["last_error"]
+
+
+def test_idle_draws_no_frame(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.settle()
+    frame = window.map()["frame"]
+    time.sleep(1.5)
+    assert window.map()["frame"] == frame
+
+
+def test_corrupt_settings_are_not_used(open_window, program, tmp_path):
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.theme")
+    window.close()
+    config = window.folder / "config" / "expertscope"
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "settings.json").write_text("{ not json")
+    from window_driver import Window
+    with Window(program, window.folder) as again:
+        again.wait("notice", lambda m: any("settings" in c["value"] for c in m["controls"]
+                                           if c["id"].startswith("notice")))
+
+
+@pytest.mark.parametrize("width,height,scale", [(1280, 800, 1.0), (2560, 1440, 1.5)])
+def test_no_control_outside_the_window(open_window, width, height, scale):
+    window = open_window("--text-scale", str(scale), width=width, height=height)
+    window.wait_for_result()
+    for tab in range(3):
+        window.click(f"tab.{tab}")
+        window.settle()
+        for control in window.map()["controls"]:
+            if not control["visible"]:
+                continue  # scrolled out of the rail: reached by scrolling
+            x0, y0, x1, y1 = control["rect"]
+            assert x0 >= 0 and y0 >= 0 and x1 <= width + 1 and y1 <= height + 1, control
+        for name in ["tab.0", "run.live", "top.help", "top.open", "status.worker", "shape.preset"]:
+            assert window.control(name)["visible"], name

@@ -1,0 +1,191 @@
+"""Drives the real window under Xvfb: finds controls through the control map, acts with real mouse
+and keys (xdotool), waits for what the window then says about itself. No sleeps in place of waiting."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+START_SECONDS = 30
+WAIT_SECONDS = 30
+
+
+class WaitedTooLong(AssertionError):
+    pass
+
+
+class Display:
+    """An X server of its own, on a number that the server itself chooses."""
+
+    def __init__(self, width, height):
+        read_end, write_end = os.pipe()
+        self.process = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{width}x{height}x24",
+             "-nolisten", "tcp"],
+            pass_fds=[write_end], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write_end)
+        with os.fdopen(read_end) as pipe:
+            number = pipe.readline().strip()
+        if not number:
+            raise RuntimeError("Xvfb did not start")
+        self.name = f":{number}"
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(timeout=10)
+
+
+class Window:
+    def __init__(self, program, folder, arguments=(), width=1440, height=900):
+        self.folder = pathlib.Path(folder)
+        self.map_path = self.folder / "controls.json"
+        self.map_path.unlink(missing_ok=True)
+        self.display = Display(max(width, 800), max(height, 600))
+        self.environment = dict(
+            os.environ, DISPLAY=self.display.name, LIBGL_ALWAYS_SOFTWARE="1",
+            XDG_CONFIG_HOME=str(self.folder / "config"), OPENBLAS_NUM_THREADS="2")
+        self.log = open(self.folder / "window.log", "w")
+        self.process = subprocess.Popen(
+            [program, "open", "--control-map", str(self.map_path), "--size", str(width),
+             str(height), *arguments],
+            cwd=self.folder, env=self.environment, stdout=self.log, stderr=subprocess.STDOUT)
+        try:
+            self.wait("the first frame", lambda m: m["frame"] > 0, START_SECONDS)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+        self.display.close()
+
+    # Reading.
+
+    def map(self):
+        try:
+            return json.loads(self.map_path.read_text())
+        except FileNotFoundError:
+            return {"frame": 0, "state": {}, "controls": []}
+
+    def state(self):
+        return self.map()["state"]
+
+    def control(self, name):
+        """The control of this id as it is now; None when the window does not show it."""
+        return next((c for c in self.map()["controls"] if c["id"] == name), None)
+
+    def wait(self, what, condition, seconds=WAIT_SECONDS):
+        end = time.monotonic() + seconds
+        while True:
+            current = self.map()
+            if current["frame"] > 0 and condition(current):
+                return current
+            if self.process.poll() is not None:
+                raise WaitedTooLong(f"the window ended ({self.process.returncode}) before {what}: "
+                                    f"{(self.folder / 'window.log').read_text()}")
+            if time.monotonic() > end:
+                raise WaitedTooLong(f"no {what} within {seconds} s; state: {current['state']}")
+            time.sleep(0.02)
+
+    def wait_for_result(self):
+        """The run on screen answers exactly what the rail asks for."""
+        return self.wait("a result of the newest request",
+                         lambda m: m["state"]["shown_run_id"] > 0 and not m["state"]["stale"]
+                         and m["state"]["shown_run_id"] == m["state"]["requested_id"])
+
+    def wait_for_link(self, state, seconds=WAIT_SECONDS):
+        return self.wait(f"worker that is {state}", lambda m: m["state"]["link"] == state, seconds)
+
+    # Acting.
+
+    def xdotool(self, *arguments):
+        subprocess.run(["xdotool", *map(str, arguments)], env=self.environment, check=True,
+                       timeout=20, stdout=subprocess.DEVNULL)
+
+    def centre(self, name):
+        """Waits for the control, scrolls it into view if it is in the rail, returns its centre."""
+        self.wait(f"control {name}", lambda m: any(c["id"] == name for c in m["controls"]))
+        for _ in range(40):
+            control = self.control(name)
+            if control is None or control["visible"]:
+                break
+            low, high = control["rect"][1], control["rect"][3]
+            frame = self.map()["frame"]
+            self.xdotool("mousemove", 60, 300, "click", 4 if low < 100 or high < 300 else 5)
+            self.wait("frame after scrolling", lambda m: m["frame"] > frame + 2, 5)
+        control = self.control(name)
+        assert control is not None and control["visible"], f"{name} cannot be seen: {control}"
+        x0, y0, x1, y1 = control["rect"]
+        return round((x0 + x1) / 2), round((y0 + y1) / 2)
+
+    def settle(self):
+        """Until ImGui has nothing left to draw after an action."""
+        frame = -1
+        while frame != self.map()["frame"]:
+            frame = self.map()["frame"]
+            time.sleep(0.15)
+
+    def click(self, name):
+        x, y = self.centre(name)
+        frame = self.map()["frame"]
+        # Hover, press and release each need a frame of their own to be seen by the window.
+        self.xdotool("mousemove", x, y)
+        self.wait("frame under the pointer", lambda m: m["frame"] > frame, 5)
+        self.xdotool("mousedown", 1)
+        time.sleep(0.06)
+        self.xdotool("mouseup", 1)
+        time.sleep(0.06)
+
+    def drag(self, name, pixels):
+        x, y = self.centre(name)
+        self.xdotool("mousemove", x, y)
+        time.sleep(0.06)
+        self.xdotool("mousedown", 1)
+        step = 10 if pixels > 0 else -10
+        for moved in range(step, pixels + step, step):
+            self.xdotool("mousemove", x + moved, y)
+            time.sleep(0.03)
+        self.xdotool("mouseup", 1)
+        time.sleep(0.06)
+
+    def type_number(self, name, text):
+        # A click after a pause, so that it is not the second of a double click.
+        time.sleep(0.4)
+        self.click(name)
+        time.sleep(0.15)
+        self.xdotool("type", "--delay", 30, text)
+        self.xdotool("key", "Return")
+
+    def key(self, *keys):
+        self.xdotool("key", *keys)
+
+    def choose(self, name, label):
+        """Opens a combo and clicks the option whose label contains `label`."""
+        self.click(name)
+        current = self.wait(f"options of {name}",
+                            lambda m: any(c["kind"] == "option" and c["id"].startswith(name + ".")
+                                          for c in m["controls"]))
+        option = next(c for c in current["controls"]
+                      if c["id"].startswith(name + ".") and label in c["label"])
+        self.settle()
+        self.click(option["id"])
+
+    def kill_worker(self, number=signal.SIGKILL):
+        pid = self.state()["worker_pid"]
+        assert pid > 0
+        os.kill(pid, number)
+        return pid
