@@ -166,9 +166,13 @@ class Window:
         # A click after a pause, so that it is not the second of a double click.
         time.sleep(0.4)
         self.click(name)
-        time.sleep(0.15)
+        self.wait(f"{name} to take text", lambda m: any(
+            c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)
         self.xdotool("type", "--delay", 30, text)
-        self.xdotool("key", "Return")
+        # Held for a few frames, as a finger does: an older ImGui does not see a shorter press.
+        self.xdotool("keydown", "Return")
+        time.sleep(0.1)
+        self.xdotool("keyup", "Return")
 
     def key(self, *keys):
         self.xdotool("key", *keys)

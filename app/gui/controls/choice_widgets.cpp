@@ -62,7 +62,9 @@ bool segmented(const PanelContext& context, const char* id, int& index,
   const float count = static_cast<float>(items.size());
   const float width = std::max((total - gap * (count - 1)) / count, context.theme.px(24));
   bool changed = false;
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.theme.px(2), 0});
+  // The vertical padding stays: ImGui aligns a row's items by it.
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
+                      {context.theme.px(2), ImGui::GetStyle().FramePadding.y});
   ImGui::BeginGroup();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const bool chosen = static_cast<int>(i) == index;
