@@ -143,7 +143,8 @@ class Window:
         x, y = self.centre(name)
         frame = self.map()["frame"]
         # Hover, press and release each need a frame of their own to be seen by the window.
-        self.xdotool("mousemove", x, y)
+        # By way of a neighbour: the pointer may lie there already, and then nothing would move.
+        self.xdotool("mousemove", x + 1, y, "mousemove", x, y)
         self.wait("frame under the pointer", lambda m: m["frame"] > frame, 5)
         self.xdotool("mousedown", 1)
         time.sleep(0.06)
