@@ -96,7 +96,7 @@ void GraphsModel::set_scale(CellScale scale) {
     colors_ = plot::value_range(grid_.values);
   } else {
     // One stalled replay must not turn all others into one colour.
-    colors_ = plot::robust_range(grid_.values, 0.01, 0.99);
+    colors_ = plot::robust_range(grid_.values, 0.02, 0.95);
     if (colors_.span() < 0.04) colors_ = {colors_.min - 0.02, colors_.max + 0.02};
   }
   if (colors_.empty()) colors_ = plot::padded(colors_, 0.0);
