@@ -15,14 +15,14 @@ namespace {
 const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
-    {"stage", 52, false, "Stage of the step it works for"},
-    {"layer", 36, true, "Grouped product of the step"},
-    {"after", 60, false, "Nodes that must finish first"},
+    {"stage", 50, false, "Stage of the step it works for"},
+    {"layer", 32, true, "Grouped product of the step"},
+    {"after", 44, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {
     {"#", 26, true, "Order of first start; the row of the heatmap"},
     {"work", 0, false, "Span as the worker recorded it"},
-    {"stage", 52, false, "Stage of the step it works for"},
+    {"stage", 50, false, "Stage of the step it works for"},
     {"expert", 42, true, "Expert it works for"},
 
     {"median", 66, true, "Median duration over the iterations"}};
