@@ -87,9 +87,9 @@ class ProcessLink final : public WorkerLink {
       const std::lock_guard lock(mutex_);
       answer_unsent(unsent_.drop_job(), "cancelled before it was sent");
       unsent_.put_cancel();
+      news_ = true;
     }
     commands_ready_.notify_all();
-    wake();
   }
 
   void inspect_file(const std::string& path) override {
@@ -128,9 +128,9 @@ class ProcessLink final : public WorkerLink {
       frame.has_run() ? frame.mutable_run()->set_id(id) : frame.mutable_quantize()->set_id(id);
       answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");
       unanswered_.insert(id);
+      news_ = true;
     }
     commands_ready_.notify_all();
-    wake();
     return id;
   }
 
@@ -291,9 +291,10 @@ class ProcessLink final : public WorkerLink {
       const LinkState state = liveness_.state(Clock::now(), !unanswered_.empty());
       const PulseReport& pulse = liveness_.last_pulse();
       // An idle worker pulses the same thing forever: that must not redraw anything.
-      changed = state != seen_state_ || pulse.request_id != seen_pulse_.request_id ||
-                pulse.stage != seen_pulse_.stage || pulse.iteration != seen_pulse_.iteration ||
-                pulse.expert != seen_pulse_.expert || pulse.fraction > seen_pulse_.fraction ||
+      changed = std::exchange(news_, false) || state != seen_state_ ||
+                pulse.request_id != seen_pulse_.request_id || pulse.stage != seen_pulse_.stage ||
+                pulse.iteration != seen_pulse_.iteration || pulse.expert != seen_pulse_.expert ||
+                pulse.fraction > seen_pulse_.fraction ||
                 pulse.dropped_records != seen_pulse_.dropped_records;
       seen_state_ = state;
       seen_pulse_ = pulse;
@@ -353,6 +354,8 @@ class ProcessLink final : public WorkerLink {
   UnsentCommands unsent_;
   std::set<std::uint64_t> unanswered_;
   std::uint64_t last_id_ = 0;
+  bool news_ =
+      false;  // of a caller's doing; told from the reader: a caller may hold locks of its own
   bool greeted_ = false;
   bool stopping_ = false;
 

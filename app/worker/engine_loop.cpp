@@ -102,7 +102,7 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
   engine::Result<engine::RunResult> outcome =
       slot->backend->run(request, {.progress = progress_, .observer = collector});
-  const profiling::Activity activity = collector.take();
+  profiling::Activity activity = collector.take();
   dropped_records_ = collector.dropped();
   if (!outcome.ok()) return outcome.error();
 
@@ -115,6 +115,11 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   const std::string no_activity = backends.no_activity_reason(slot->kind);
   result.activity_method = no_activity.empty() ? collector.method() : "none: " + no_activity;
   result.dropped_records = collector.dropped();
+  if (activity.records.size() > kMaxActivityRecords) {
+    // More than a window takes: the earliest are kept, and the rest is told as dropped.
+    result.dropped_records += activity.records.size() - kMaxActivityRecords;
+    activity.records.resize(kMaxActivityRecords);
+  }
   return send_result(id, result, activity);
 }
 

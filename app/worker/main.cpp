@@ -24,6 +24,7 @@
 namespace {
 
 constexpr std::chrono::seconds kEngineGrace{2};
+constexpr int kExitWrongCall = 2;
 
 /// Starts this program again with OpenMP threads that sleep while they wait. By default they spin:
 /// beside a window that draws, a run of 12 ms was measured to take over a second. The runtime reads
@@ -49,7 +50,7 @@ int work(const app::BackendOptions& options) {
   app::UniqueFd frames = take_stdout();
   if (!frames.valid()) {
     spdlog::error("stdout is closed; a worker needs it for its frames");
-    return 2;
+    return kExitWrongCall;
   }
   ::signal(SIGPIPE, SIG_IGN);  // a window that went away is an error code, not the end
   app::FrameSender sender(std::move(frames));
@@ -88,19 +89,25 @@ int main(int argc, char** argv) {
   const std::map<std::string, app::BackendChoice> choices = {{"auto", app::BackendChoice::Auto},
                                                              {"cpu", app::BackendChoice::Cpu},
                                                              {"cuda", app::BackendChoice::Cuda}};
-  program.add_option("--cublaslt", options.cublaslt_path,
-                     "cuBLASLt library to load (default: the first one found)");
+  program
+      .add_option("--cublaslt", options.cublaslt_path,
+                  "cuBLASLt library to load (default: the first one found)")
+      ->take_last();  // a window adds its choice behind the one it was started with
   program.add_option("--backend", options.choice, "Backends to offer: auto, cpu or cuda")
       ->transform(CLI::CheckedTransformer(choices))
       ->default_str("auto");
   program.set_version_flag("--version", std::string("expertscope-worker ") + app::kProgramVersion);
-  CLI11_PARSE(program, argc, argv);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : kExitWrongCall;
+  }
 
   spdlog::set_default_logger(spdlog::stderr_logger_mt("worker"));
   spdlog::set_pattern("%l: %v");
   if (::isatty(STDIN_FILENO) != 0) {
     spdlog::error("this program is started by expertscope and speaks no language of people");
-    return 2;
+    return kExitWrongCall;
   }
   return work(options);
 }

@@ -17,6 +17,10 @@ using testing::seconds_of;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
+// The limits themselves are tested on a made-up clock (liveness_test); here a loaded machine must
+// not fail what works.
+constexpr auto kSoon = 3s;
+
 std::string reason_when_lost(const char* mode) {
   LinkHarness link({FAKE_WORKER, mode});
   return link.wait_for_state(LinkState::Lost) ? link->status().reason : "not lost";
@@ -50,7 +54,7 @@ TEST(MisbehavingWorker, AnEmptyCommandIsLostAtOnce) {
 
 TEST(MisbehavingWorker, ExitAtStartIsNamedWithItsLastWords) {
   LinkHarness link({FAKE_WORKER, "exit-at-start"});
-  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, 1s));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
   EXPECT_EQ(link->status().reason, "exited with code 3");
   ASSERT_TRUE(link.wait([&] { return link.find_any<LogReport>() != nullptr; }));
   EXPECT_THAT(link.find_any<LogReport>()->text, HasSubstr("libcuda"));
@@ -87,11 +91,11 @@ TEST(MisbehavingWorker, ClosedOutputEndsIt) {
   EXPECT_THAT(reason_when_lost("close-output"), HasSubstr("closed its output"));
 }
 
-TEST(MisbehavingWorker, NoPulseIsStalledWithinASecond) {
+TEST(MisbehavingWorker, NoPulseIsStalled) {
   LinkHarness link({FAKE_WORKER, "no-pulse"});
   ASSERT_TRUE(link.wait([&] { return link.find_any<WorkerHello>() != nullptr; }));
   const double seconds =
-      seconds_of([&] { ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, 1s)); });
+      seconds_of([&] { ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, kSoon)); });
   EXPECT_GE(seconds, 0.4);
   EXPECT_THAT(link->status().reason, StartsWith("no pulse for 0."));
 }
@@ -114,16 +118,16 @@ TEST(MisbehavingWorker, AStoppedOneStallsAndComesBack) {
   LinkHarness link({FAKE_WORKER});
   ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
   ASSERT_EQ(::kill(link->status().pid, SIGSTOP), 0);
-  EXPECT_TRUE(link.wait_for_state(LinkState::Stalled, 1s));
+  EXPECT_TRUE(link.wait_for_state(LinkState::Stalled, kSoon));
   ASSERT_EQ(::kill(link->status().pid, SIGCONT), 0);
-  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive, 1s));
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive, kSoon));
 }
 
 TEST(MisbehavingWorker, KillIsNamed) {
   LinkHarness link({FAKE_WORKER});
   ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
   link->kill();
-  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, 1s));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
   EXPECT_EQ(link->status().reason, "killed by signal 9");
 }
 
@@ -136,7 +140,7 @@ TEST(MisbehavingWorker, NoneMakesTheDestructorWait) {
     link->submit(request);
     link->inspect_file(std::string(1 << 20, 'y'));
     std::this_thread::sleep_for(100ms);
-    EXPECT_LT(seconds_of([&] { link.destroy(); }), 0.5) << mode;
+    EXPECT_LT(seconds_of([&] { link.destroy(); }), 3.0) << mode;
   }
 }
 
@@ -145,7 +149,7 @@ TEST(MisbehavingWorker, AStoppedOneDoesNotMakeTheDestructorWait) {
   ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
   const int pid = link->status().pid;
   ASSERT_EQ(::kill(pid, SIGSTOP), 0);
-  EXPECT_LT(seconds_of([&] { link.destroy(); }), 0.5);
+  EXPECT_LT(seconds_of([&] { link.destroy(); }), 3.0);
   EXPECT_NE(::kill(pid, 0), 0) << "the worker must be gone and reaped";
 }
 

@@ -17,8 +17,11 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::LinkHarness;
-using testing::seconds_of;
 using namespace std::chrono_literals;
+
+// The limits themselves are tested on a made-up clock (liveness_test); here a loaded machine must
+// not fail what works.
+constexpr auto kSoon = 3s;
 
 const std::vector<std::string> kCpuWorker = {WORKER_PROGRAM, "--backend", "cpu"};
 
@@ -137,12 +140,12 @@ TEST(RealWorker, CancelEndsARun) {
   EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
 }
 
-TEST(RealWorker, KilledInTheMiddleOfARunIsLostWithinASecond) {
+TEST(RealWorker, KilledInTheMiddleOfARunIsLost) {
   LinkHarness link(kCpuWorker);
   const std::uint64_t id = link->submit(long_request());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
   ASSERT_EQ(::kill(link->status().pid, SIGKILL), 0);
-  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, 1s));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
   EXPECT_EQ(link->status().reason, "killed by signal 9");
 }
 
@@ -151,9 +154,9 @@ TEST(RealWorker, StoppedInTheMiddleOfARunIsStalledAndComesBack) {
   const std::uint64_t id = link->submit(long_request());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == id; }));
   ASSERT_EQ(::kill(link->status().pid, SIGSTOP), 0);
-  ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, 1s));
+  ASSERT_TRUE(link.wait_for_state(LinkState::Stalled, kSoon));
   ASSERT_EQ(::kill(link->status().pid, SIGCONT), 0);
-  EXPECT_TRUE(link.wait_for_state(LinkState::Busy, 2s));
+  EXPECT_TRUE(link.wait_for_state(LinkState::Busy, kSoon));
 }
 
 TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {
@@ -164,6 +167,19 @@ TEST(RealWorker, FilesAreInspectedWhileARunIsUnderWay) {
   ASSERT_TRUE(link.wait([&] { return link.find_any<FileReport>() != nullptr; }));
   EXPECT_EQ(link.find_any<FileReport>()->path, "/nowhere/x.npy");
   EXPECT_FALSE(link.find_any<FileReport>()->error.empty());
+}
+
+TEST(RealWorker, AWrongCallIsNamed) {
+  LinkHarness link({WORKER_PROGRAM, "--backend", "tpu"});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost));
+  EXPECT_EQ(link->status().reason, "exited with code 2");
+  ASSERT_TRUE(link.wait([&] { return link.find_any<LogReport>() != nullptr; }));
+  EXPECT_THAT(link.find_any<LogReport>()->text, HasSubstr("tpu"));
+}
+
+TEST(RealWorker, TheLastChoiceOfALibraryCounts) {
+  LinkHarness link({WORKER_PROGRAM, "--backend", "cpu", "--cublaslt", "/a", "--cublaslt", "/b"});
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
 }
 
 /// A worker driven by hand, for what a link never does.

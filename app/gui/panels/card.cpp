@@ -105,7 +105,7 @@ void Card::begin_header_widgets() { ImGui::SetCursorScreenPos(header_widgets_at_
 void Card::end_header_widgets() { ImGui::SetCursorScreenPos(content_at_); }
 
 float headline_height(const Theme& theme) {
-  return theme.fonts.headline->FontSize + theme.fonts.label->FontSize + theme.px(6);
+  return theme.fonts.title->FontSize + theme.fonts.label->FontSize + theme.px(6);
 }
 
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width) {
@@ -115,10 +115,8 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
   const ImFont* label_font = theme.fonts.label;
   const float baseline = origin.y + label_font->FontSize + theme.px(2);
   float x = origin.x;
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    const Figure& figure = figures[i];
-    const ImFont* font = i == 0 ? theme.fonts.headline : theme.fonts.title;
-    const float drop = 0.82F * (theme.fonts.headline->FontSize - font->FontSize);
+  for (const Figure& figure : figures) {
+    const ImFont* font = theme.fonts.title;
     const float figure_width = text_size(font, figure.value.figure).x;
     const float unit_width = text_size(theme.fonts.body, figure.value.unit).x;
     const float note_width = text_size(label_font, figure.note).x;
@@ -128,11 +126,11 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
     const float block = std::max(value_width, text_size(label_font, figure.label).x);
     if (x + block > origin.x + width) break;
     draw_text(draw, label_font, ImVec2(x, origin.y), theme.colors.dim_text, figure.label);
-    draw_text(draw, font, ImVec2(x, baseline + drop),
-              figure.color != 0 ? figure.color : theme.colors.text, figure.value.figure);
+    draw_text(draw, font, ImVec2(x, baseline), figure.color != 0 ? figure.color : theme.colors.text,
+              figure.value.figure);
     float after = x + figure_width + thin;
     const auto beside = [&](const ImFont* small) {
-      return baseline + 0.82F * (theme.fonts.headline->FontSize - small->FontSize);
+      return baseline + 0.82F * (font->FontSize - small->FontSize);
     };
     draw_text(draw, theme.fonts.body, ImVec2(after, beside(theme.fonts.body)),
               theme.colors.dim_text, figure.value.unit);

@@ -14,7 +14,7 @@ namespace app {
 struct CardSpec {
   const char* id = "";  // "performance.timeline"; the menu is "<id>.menu"
   const char* title = "";
-  const char* question = "";          // tooltip of the title
+  const char* question = "";            // tooltip of the title
   std::string note{};                   // dimmed, after the title: method, n
   std::string measured{};               // "How is this measured"
   std::function<std::string()> text{};  // null = nothing to copy
@@ -53,7 +53,7 @@ struct Figure {
   ImU32 color = 0;  // of the figure; 0 = text
 };
 
-/// A row of figures, the first one in the headline font. Figures that do not fit are left out from
+/// A row of figures below the window's own headline. Figures that do not fit are left out from
 /// the right, never cut. Returns the height used.
 float headline_height(const Theme& theme);
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width);

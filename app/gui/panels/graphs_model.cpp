@@ -15,16 +15,16 @@ namespace {
 const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
-    {"stage", 56, false, "Stage of the step it works for"},
-    {"layer", 36, true, "Grouped product of the step"},
-    {"after", 60, false, "Nodes that must finish first"},
+    {"stage", 50, false, "Stage of the step it works for"},
+    {"layer", 32, true, "Grouped product of the step"},
+    {"after", 44, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {
     {"#", 26, true, "Order of first start; the row of the heatmap"},
     {"work", 0, false, "Span as the worker recorded it"},
-    {"stage", 56, false, "Stage of the step it works for"},
+    {"stage", 50, false, "Stage of the step it works for"},
     {"expert", 42, true, "Expert it works for"},
-    {"n", 40, true, "Records"},
+
     {"median", 66, true, "Median duration over the iterations"}};
 
 }  // namespace
@@ -96,7 +96,7 @@ void GraphsModel::set_scale(CellScale scale) {
     colors_ = plot::value_range(grid_.values);
   } else {
     // One stalled replay must not turn all others into one colour.
-    colors_ = plot::robust_range(grid_.values, 0.01, 0.99);
+    colors_ = plot::robust_range(grid_.values, 0.02, 0.95);
     if (colors_.span() < 0.04) colors_ = {colors_.min - 0.02, colors_.max + 0.02};
   }
   if (colors_.empty()) colors_ = plot::padded(colors_, 0.0);
@@ -123,15 +123,15 @@ void GraphsModel::derive_nodes(const Theme& theme) {
   if (!has_graph_) {
     for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
       const profiling::NodeMatrix::Row& row = matrix_.rows[i];
-      node_rows_.push_back({.cells = {number(static_cast<double>(i)),
-                                      {short_label(row.label), 0.0, 0},
-                                      stage_cell(row.stage),
-                                      {row.expert < 0 ? "all" : std::to_string(row.expert),
-                                       static_cast<double>(row.expert), 0},
-                                      number(static_cast<double>(row.time.n)),
-                                      {plot::duration_text(row.time.median), row.time.median, 0}},
-                            .chip = theme.stage(row.stage),
-                            .tooltip = row.label});
+      node_rows_.push_back(
+          {.cells = {number(static_cast<double>(i)),
+                     {plot::short_kernel_name(row.label.substr(0, row.label.find(" ["))), 0.0, 0},
+                     stage_cell(row.stage),
+                     {row.expert < 0 ? "all" : std::to_string(row.expert),
+                      static_cast<double>(row.expert), 0},
+                     {plot::duration_text(row.time.median), row.time.median, 0}},
+           .chip = theme.stage(row.stage),
+           .tooltip = row.label});
     }
     return;
   }

@@ -64,11 +64,6 @@ void GraphsPanel::draw_figures(const PanelContext& context, float width) {
   const profiling::Distribution& step = model_.iterations();
   const bool graph = model_.has_graph();
   std::vector<Figure> figures;
-  figures.push_back({.id = "graphs.step",
-                     .label = graph ? "replay, median" : "eager iteration, median",
-                     .value = plot::duration(step.median),
-                     .note = fmt::format("n {}", step.n),
-                     .tooltip = "Method: " + result.iteration_method});
   figures.push_back({.id = "graphs.nodes",
                      .label = graph ? "graph nodes" : "pieces of work",
                      .value = {plot::count_text(graph ? model_.run().activity.nodes.size()
@@ -101,11 +96,6 @@ void GraphsPanel::draw_figures(const PanelContext& context, float width) {
                        .note = "",
                        .tooltip = "Workspace strategy of the run on screen"});
   }
-  figures.push_back({.id = "graphs.device",
-                     .label = "device",
-                     .value = {result.device.name, ""},
-                     .note = "",
-                     .tooltip = result.device.name});
   draw_headline(context, figures, width);
 }
 
@@ -205,7 +195,7 @@ void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
        .measured = "Duration of each node in each replay, joined by node id, never by order of "
                    "records. Without a graph: spans of one stage, layer and expert. Method: " +
                    model_.run().result.activity_method +
-                   ". Colours span the 1st to the 99th percentile when they compare with the "
+                   ". Colours span the 2nd to the 95th percentile when they compare with the "
                    "row's median.",
        .text = [this] { return matrix_list('\t'); },
        .csv = [this] { return matrix_list(','); },
@@ -241,10 +231,11 @@ void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
          .colors = colors,
          .legend = relative ? "of the row's median" : "duration",
          .legend_ends =
-             relative ? std::vector<std::string>{fmt::format("{:.0f} %", 100.0 * colors.min),
-                                                 fmt::format("{:.0f} %", 100.0 * colors.max)}
-                      : std::vector<std::string>{plot::duration_text(std::pow(10.0, colors.min)),
-                                                 plot::duration_text(std::pow(10.0, colors.max))}},
+             relative
+                 ? std::vector<std::string>{fmt::format("{:.0f} %", 100.0 * colors.min),
+                                            fmt::format("{:.0f} % and more", 100.0 * colors.max)}
+                 : std::vector<std::string>{plot::duration_text(std::pow(10.0, colors.min)),
+                                            plot::duration_text(std::pow(10.0, colors.max))}},
         model_.grid(), model_.grid_generation(), matrix_state_);
     if (hover.inside) draw_matrix_read_out(context, hover);
   }
@@ -374,7 +365,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   const float room = origin.y + size.y - y - gap;
   const float upper = std::floor(0.66F * room);
   const float lower = room - upper;
-  const float left = std::floor(0.62F * (size.x - gap));
+  const float left = std::floor(0.60F * (size.x - gap));
   const float right = size.x - gap - left;
   place(origin.x, y);
   draw_matrix(context, ImVec2(left, upper));

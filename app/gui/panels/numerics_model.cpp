@@ -12,13 +12,13 @@ namespace app {
 namespace {
 
 const std::vector<plot::Column> kColumns = {
-    {"expert", 40, true, "Number of the expert"},
+    {"exp.", 30, true, "Number of the expert"},
     {"rows", 0, true, "Tokens routed to it"},
-    {"SNR Y dB", 62, true, "Product against the product of the unquantized operands"},
-    {"SNR X dB", 62, true, "Dequantized X against X"},
-    {"max error", 68, true, "Largest absolute error of an element of Y"},
-    {"satur.", 54, true, "Elements of X above the format's largest value"},
-    {"underfl.", 58, true, "Elements of X that were not zero and became zero"}};
+    {"Y dB", 44, true, "SNR of Y in dB: product against the product of the unquantized operands"},
+    {"X dB", 44, true, "SNR of X in dB: dequantized X against X"},
+    {"max err.", 56, true, "Largest absolute error of an element of Y"},
+    {"satur.", 44, true, "Elements of X above the format's largest value"},
+    {"underfl.", 48, true, "Elements of X that were not zero and became zero"}};
 
 }  // namespace
 

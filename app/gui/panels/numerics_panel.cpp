@@ -448,7 +448,7 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
     const float map = std::floor(0.56F * (room - gap));
     place(x, top);
     draw_map(context, ImVec2(rest, map));
-    const float snr = std::floor(0.34F * (rest - gap));
+    const float snr = std::floor(0.32F * (rest - gap));
     place(x, top + map + gap);
     draw_snr(context, ImVec2(snr, room - map - gap));
     place(x + snr + gap, top + map + gap);

@@ -75,25 +75,14 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
   const auto tokens = static_cast<double>(model_.run().result.effective.shape.tokens);
   const bool graph = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
   std::vector<Figure> figures;
-  figures.push_back({.id = "performance.step",
-                     .label = graph ? "replay, median" : "step, median",
-                     .value = plot::duration(step.median),
-                     .note = fmt::format("n {}", step.n),
-                     .tooltip = "Method: " + result.iteration_method});
   figures.push_back(
       {.id = "performance.spread",
-       .label = "p5 \u2013 p95",
+       .label = graph ? "replay, p5 \u2013 p95" : "step, p5 \u2013 p95",
        .value = {plot::duration(step.p5).text() + " \u2013 " + plot::duration(step.p95).figure,
                  plot::duration(step.p95).unit},
        .note = "",
-       .tooltip = "Spread over the timed iterations"});
-  figures.push_back({.id = "performance.rate",
-                     .label = "useful work",
-                     .value = plot::flop_rate(result.flop / seconds),
-                     .note = "",
-                     .tooltip =
-                         "2 m n k over all experts and layers, padding not counted, divided by "
-                         "the median step: quantizing counts as time, not as work"});
+       .tooltip = fmt::format("Spread over {} timed iterations. Method: {}", step.n,
+                              result.iteration_method)});
   figures.push_back({.id = "performance.tokens",
                      .label = "tokens",
                      .value = {plot::si_text(tokens / seconds), "/s"},
@@ -116,11 +105,6 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
                                  : std::string(),
                      .tooltip = "Method: " + result.activity_method,
                      .color = result.dropped_records > 0 ? context.theme.colors.warn : 0});
-  figures.push_back({.id = "performance.device",
-                     .label = "device",
-                     .value = {result.device.name, ""},
-                     .note = "",
-                     .tooltip = result.device.name});
   draw_headline(context, figures, width);
 }
 
@@ -165,7 +149,8 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, ImVec2 si
       {.id = "performance.timeline_card",
        .title = "Timeline",
        .question = "When did what run? Wheel zooms at the cursor, right drag or Shift+drag pans, "
-                   "left drag selects a range, double click or Home shows all.",
+                   "left drag selects a range, double click or Home shows the timed iterations, "
+                   "once more all records.",
        .note = run.result.activity_method,
        .measured = "Records: " + run.result.activity_method +
                    ".\nSpans narrower than 3 pixels are folded into one block with a line "

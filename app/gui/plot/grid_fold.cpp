@@ -8,10 +8,11 @@
 
 namespace app::plot {
 
-Grid folded(const Grid& grid, int most) {
-  if (grid.rows <= most && grid.columns <= most) return grid;
-  Grid result{
-      .rows = std::min(grid.rows, most), .columns = std::min(grid.columns, most), .values = {}};
+Grid folded(const Grid& grid, int most_rows, int most_columns) {
+  if (grid.rows <= most_rows && grid.columns <= most_columns) return grid;
+  Grid result{.rows = std::min(grid.rows, most_rows),
+              .columns = std::min(grid.columns, most_columns),
+              .values = {}};
   result.values.assign(
       static_cast<std::size_t>(result.rows) * static_cast<std::size_t>(result.columns),
       std::numeric_limits<float>::quiet_NaN());

@@ -20,8 +20,8 @@ struct Grid {
   }
 };
 
-/// At most `most` rows and columns. A cell is missing only when all it stands for are.
-Grid folded(const Grid& grid, int most);
+/// At most so many rows and columns. A cell is missing only when all it stands for are.
+Grid folded(const Grid& grid, int most_rows, int most_columns);
 /// Smallest and largest finite value; empty when there is none.
 Range value_range(std::span<const float> values);
 /// Quantile range that a single outlier cannot stretch, of the finite values.

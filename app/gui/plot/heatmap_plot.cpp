@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostTexels = 2048;  // a side every GL 3.3 device has
 
 void upload(const PanelContext& context, const Grid& grid, Range colors, HeatmapState& state) {
-  const Grid small = folded(grid, kMostTexels);
+  const Grid small = folded(grid, state.uploaded_rows, state.uploaded_columns);
   std::vector<ImU32> pixels(small.values.size());
   const double span = colors.empty() ? 1.0 : colors.span();
   for (std::size_t i = 0; i < pixels.size(); ++i) {
@@ -94,11 +94,6 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
   HeatmapHover hover;
   if (grid.rows <= 0 || grid.columns <= 0) return hover;
   const Theme& theme = context.theme;
-  if (state.texture.empty() || state.uploaded != generation || state.uploaded_theme != theme.kind) {
-    upload(context, grid, spec.colors, state);
-    state.uploaded = generation;
-    state.uploaded_theme = theme.kind;
-  }
   const float legend_height = theme.fonts.label->FontSize + theme.px(6);
   const double rows = spec.source_rows > 0.0 ? spec.source_rows : grid.rows;
   const double columns = spec.source_columns > 0.0 ? spec.source_columns : grid.columns;
@@ -152,11 +147,34 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     const auto u = [&limits](double value) {
       return static_cast<float>((value - limits.min) / limits.span());
     };
+    // As many texels as pixels, so that folding and not sampling decides what a pixel shows.
+    const int texel_rows = std::clamp(static_cast<int>(max.y - min.y), 1, kMostTexels);
+    const double pixels_of_all = static_cast<double>(max.x - min.x) * limits.span() / shown.span();
+    const int texel_columns = static_cast<int>(std::clamp(pixels_of_all, 1.0, double{kMostTexels}));
+    const int wanted_rows = std::min(texel_rows, grid.rows);
+    const int wanted_columns = std::min(texel_columns, grid.columns);
+    if (state.texture.empty() || state.uploaded != generation ||
+        state.uploaded_theme != theme.kind || state.uploaded_rows != wanted_rows ||
+        state.uploaded_columns != wanted_columns) {
+      state.uploaded = generation;
+      state.uploaded_theme = theme.kind;
+      state.uploaded_rows = wanted_rows;
+      state.uploaded_columns = wanted_columns;
+      upload(context, grid, spec.colors, state);
+    }
     draw->AddImage(state.texture.id(), min, max, ImVec2(u(shown.min), 0.0F),
                    ImVec2(u(shown.max), 1.0F));
+    // The dark rim tells a separator from a bright row of data; hundreds of experts get no rim, it
+    // would cover their data.
+    const float apart = (max.y - min.y) / static_cast<float>(spec.separators.size() + 1);
+    const bool rim = apart >= theme.px(kGapLarge);
     for (const double separator : spec.separators) {
-      const float y = min.y + static_cast<float>(separator / rows) * (max.y - min.y);
-      draw->AddLine(ImVec2(min.x, y), ImVec2(max.x, y), theme.colors.text, 1.0F);
+      const float y = std::floor(min.y + static_cast<float>(separator / rows) * (max.y - min.y));
+      if (rim) {
+        draw->AddRectFilled(ImVec2(min.x, y - 1.0F), ImVec2(max.x, y + 2.0F), theme.colors.window);
+      }
+      draw->AddRectFilled(ImVec2(min.x, y), ImVec2(max.x, y + 1.0F),
+                          rim ? theme.colors.text : faded(theme.colors.text, 0.5F));
     }
     if (frame.hovered()) {
       hover.inside = true;

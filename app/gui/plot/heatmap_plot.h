@@ -16,6 +16,8 @@ struct HeatmapState {
   PlotView view;
   Texture texture;
   std::uint64_t uploaded = 0;  // generation of what the texture holds
+  int uploaded_rows = 0;
+  int uploaded_columns = 0;
   ThemeKind uploaded_theme = ThemeKind::Dark;
 };
 

@@ -17,7 +17,9 @@ constexpr float kDragThreshold = 4.0F;
 PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view)
     : context_(context), view_(view), draw_(ImGui::GetWindowDrawList()) {
   lay_out(spec);
-  if (!view_.held || view_.x.empty()) view_.x = spec.x.limits;
+  if (!view_.held || view_.x.empty()) {
+    view_.x = spec.x.fit.empty() ? spec.x.limits : spec.x.fit;
+  }
   view_.x = clamped(view_.x, spec.x.limits);
   take_input(spec);
   x_ = {view_.x, static_cast<double>(min_.x), static_cast<double>(max_.x)};
@@ -69,9 +71,10 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   const AxisMap before{view_.x, static_cast<double>(min_.x), static_cast<double>(max_.x)};
   const double at = before.to_value(static_cast<double>(mouse_.x));
   const Range limits = spec.x.limits;
+  const Range fit = spec.x.fit.empty() ? limits : clamped(spec.x.fit, limits);
   const auto hold = [&](Range next) {
     view_.x = next;
-    view_.held = next != limits;
+    view_.held = next != fit;
   };
 
   if (hovered_ && (io.MouseWheel != 0.0F || io.MouseWheelH != 0.0F)) {
@@ -90,7 +93,8 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   }
   const bool double_clicked = hovered_ && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
   if (double_clicked || (hovered_ && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Home)))) {
-    hold(limits);
+    // A second time shows what lies outside the fit, too.
+    hold(view_.x == fit ? limits : fit);
     view_.drag_start.reset();
   } else if (ImGui::IsItemActivated() && !right_drag && !io.KeyShift && spec.selectable) {
     view_.drag_start = at;
@@ -142,7 +146,8 @@ void PlotFrame::draw_axes(const FrameSpec& spec) {
     const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
     const float title_start = max_.x - title_width;
     const float baseline = max_.y + theme.px(3);
-    const int most = std::max(2, static_cast<int>((max_.x - min_.x) / theme.px(56)));
+    const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
+    const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
     for (const Tick& tick : ticks(spec.x.kind, view_.x, most)) {
       const float pixel = std::floor(x_.to_pixel(tick.value));
       draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);

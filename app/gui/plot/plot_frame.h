@@ -29,6 +29,7 @@ struct Axis {
   std::string label{};  // with its unit; empty = no title
   Range limits{};
   bool ticks = true;
+  Range fit{};  // shown first and after a double click; empty = the limits
 };
 
 struct FrameSpec {

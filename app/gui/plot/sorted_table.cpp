@@ -68,7 +68,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                                 ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoBordersInBody |
                                 ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate;
   bool changed = false;
-  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(theme.px(5), theme.px(2)));
+  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(theme.px(4), theme.px(2)));
   if (ImGui::BeginTable(id, static_cast<int>(columns.size()), flags, size)) {
     ImGui::TableSetupScrollFreeze(0, 1);
     for (const Column& column : columns) {
@@ -85,7 +85,18 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
       const Column& column = columns[static_cast<std::size_t>(i)];
       if (!ImGui::TableSetColumnIndex(i)) continue;
       ImGui::PushID(i);
-      ImGui::TableHeader(column.title);
+      if (column.numeric) {
+        // Over its figures: ImGui would put it left.
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        const float right = at.x + ImGui::GetContentRegionAvail().x;
+        const bool sorted = state.column == i;
+        ImGui::TableHeader("##title");
+        draw_text_right(ImGui::GetWindowDrawList(), theme.fonts.label,
+                        ImVec2(right - (sorted ? theme.px(14) : 0.0F), at.y), theme.colors.dim_text,
+                        column.title);
+      } else {
+        ImGui::TableHeader(column.title);
+      }
       ImGui::PopID();
       const ImVec2 low = ImGui::GetItemRectMin();
       const ImVec2 high = ImGui::GetItemRectMax();

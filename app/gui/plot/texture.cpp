@@ -18,7 +18,7 @@ void Texture::upload(int width, int height, const std::vector<ImU32>& pixels) {
   if (name_ == 0) glGenTextures(1, &name_);
   glBindTexture(GL_TEXTURE_2D, name_);
   if (width != width_ || height != height_) {
-    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
     // Cells stay cells when zoomed in.
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);

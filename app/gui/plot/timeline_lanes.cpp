@@ -23,6 +23,14 @@ TimelineLanes make_timeline(const profiling::Activity& activity) {
                                                     std::max(result.limits.max, range.max)};
     }
   }
+  for (const profiling::ActivityRecord& record : activity.records) {
+    if (record.iteration < 0) continue;
+    const Range range{static_cast<double>(record.start_ns), static_cast<double>(record.end_ns)};
+    result.timed = result.timed.empty() ? range
+                                        : Range{std::min(result.timed.min, range.min),
+                                                std::max(result.timed.max, range.max)};
+  }
+  if (!result.timed.empty()) result.timed = padded(result.timed, 0.01);
   if (!result.limits.empty()) result.limits = padded(result.limits, 0.005);
   return result;
 }

@@ -120,7 +120,8 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
                  .size = size,
                  .x = {.kind = AxisKind::Nanoseconds,
                        .label = "since the first timed iteration",
-                       .limits = lanes.limits},
+                       .limits = lanes.limits,
+                       .fit = lanes.timed},
                  .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
                  .selectable = true,
                  .min_span = 20.0,
@@ -130,7 +131,7 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
   const float room =
       frame.max().y - frame.min().y - lane_gap * static_cast<float>(lanes.lanes.size() + 1);
   const float row_height = std::clamp(
-      room / static_cast<float>(std::max<std::size_t>(lanes.rows(), 1)), theme.px(3), theme.px(26));
+      room / static_cast<float>(std::max<std::size_t>(lanes.rows(), 1)), theme.px(3), theme.px(44));
   const auto view_begin = static_cast<std::int64_t>(std::floor(frame.x().view.min));
   const auto view_end = static_cast<std::int64_t>(std::ceil(frame.x().view.max));
   const int pixels = static_cast<int>(frame.max().x - frame.min().x);

@@ -16,6 +16,7 @@ struct TimelineLanes {
   std::vector<profiling::TimelineLane> lanes;
   std::vector<std::string> labels;  // one a lane
   Range limits;
+  Range timed;  // of the timed iterations; empty when there are none
   std::size_t rows() const;
 };
 TimelineLanes make_timeline(const profiling::Activity& activity);

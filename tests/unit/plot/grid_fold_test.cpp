@@ -13,13 +13,13 @@ constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 TEST(GridFold, SmallGridsStayAsTheyAre) {
   const Grid grid{.rows = 1, .columns = 2, .values = {1.0F, 2.0F}};
-  EXPECT_EQ(folded(grid, 2).values, grid.values);
+  EXPECT_EQ(folded(grid, 2, 2).values, grid.values);
 }
 
 TEST(GridFold, KeepsTheLargest) {
   Grid grid{.rows = 1, .columns = 1000, .values = std::vector<float>(1000, 1.0F)};
   grid.values[537] = 9.0F;
-  const Grid small = folded(grid, 10);
+  const Grid small = folded(grid, 10, 10);
   ASSERT_EQ(small.columns, 10);
   EXPECT_FLOAT_EQ(small.at(0, 5), 9.0F);
   EXPECT_FLOAT_EQ(small.at(0, 4), 1.0F);
@@ -27,7 +27,7 @@ TEST(GridFold, KeepsTheLargest) {
 
 TEST(GridFold, MissingOnlyWhereAllIsMissing) {
   const Grid grid{.rows = 1, .columns = 4, .values = {kMissing, kMissing, kMissing, 3.0F}};
-  const Grid small = folded(grid, 2);
+  const Grid small = folded(grid, 2, 2);
   EXPECT_TRUE(std::isnan(small.at(0, 0)));
   EXPECT_FLOAT_EQ(small.at(0, 1), 3.0F);
 }
