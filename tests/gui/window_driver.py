@@ -143,7 +143,8 @@ class Window:
         x, y = self.centre(name)
         frame = self.map()["frame"]
         # Hover, press and release each need a frame of their own to be seen by the window.
-        self.xdotool("mousemove", x, y)
+        # By way of a neighbour: the pointer may lie there already, and then nothing would move.
+        self.xdotool("mousemove", x + 1, y, "mousemove", x, y)
         self.wait("frame under the pointer", lambda m: m["frame"] > frame, 5)
         self.xdotool("mousedown", 1)
         time.sleep(0.06)
@@ -166,9 +167,13 @@ class Window:
         # A click after a pause, so that it is not the second of a double click.
         time.sleep(0.4)
         self.click(name)
-        time.sleep(0.15)
+        self.wait(f"{name} to take text", lambda m: any(
+            c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)
         self.xdotool("type", "--delay", 30, text)
-        self.xdotool("key", "Return")
+        # Held for a few frames, as a finger does: an older ImGui does not see a shorter press.
+        self.xdotool("keydown", "Return")
+        time.sleep(0.1)
+        self.xdotool("keyup", "Return")
 
     def key(self, *keys):
         self.xdotool("key", *keys)

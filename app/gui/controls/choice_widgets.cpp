@@ -25,6 +25,9 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
   if (!ImGui::BeginCombo(row.item_id().c_str(), shown.c_str(), ImGuiComboFlags_HeightLarge)) {
     return false;
   }
+  // ImGui itself closes popups by Escape only with its keyboard navigation, whose arrow keys belong
+  // to the plots here.
+  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) ImGui::CloseCurrentPopup();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Options item = i < item_options.size() ? item_options[i] : Options{};
     const bool chosen = static_cast<int>(i) == index;
@@ -62,7 +65,9 @@ bool segmented(const PanelContext& context, const char* id, int& index,
   const float count = static_cast<float>(items.size());
   const float width = std::max((total - gap * (count - 1)) / count, context.theme.px(24));
   bool changed = false;
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {context.theme.px(2), 0});
+  // The vertical padding stays: ImGui aligns a row's items by it.
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
+                      {context.theme.px(2), ImGui::GetStyle().FramePadding.y});
   ImGui::BeginGroup();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const bool chosen = static_cast<int>(i) == index;

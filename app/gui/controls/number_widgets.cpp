@@ -54,7 +54,7 @@ int arrow_steps() {
   return steps;
 }
 
-Gesture typing(const Row& row, FieldState& state, const std::string& shown) {
+Gesture typing(Row& row, FieldState& state, const std::string& shown) {
   Gesture gesture;
   std::string text = shown;
   ImGui::SetNextItemWidth(row.width());
@@ -66,6 +66,7 @@ Gesture typing(const Row& row, FieldState& state, const std::string& shown) {
   const bool double_clicked =
       ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
   if (active) {
+    row.set_kind("input");
     state.set_flag(FieldState::kFocusWanted, false);
     // Kept, because a click on a widget drawn earlier takes the focus before this field is asked.
     const std::optional<double> typed = text == shown ? std::nullopt : evaluate_expression(text);

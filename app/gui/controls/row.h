@@ -22,6 +22,7 @@ class Row {
   /// ImGui id of the item: hidden, stable.
   const std::string& item_id() const { return item_id_; }
   void set_value(std::string value) { value_ = std::move(value); }
+  void set_kind(const char* kind) { kind_ = kind; }
 
  private:
   const PanelContext& context_;

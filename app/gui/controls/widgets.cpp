@@ -48,12 +48,18 @@ void tooltip(const PanelContext& context, const std::string& text) {
   if (text.empty()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding,
                       {context.theme.px(kGap), context.theme.px(kGap)});
+  // Readable over any control: neither its font and colour nor its dimming carry over.
+  ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0F);
+  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.text);
+  ImGui::PushFont(context.theme.fonts.body);
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(context.theme.px(340));
   ImGui::TextUnformatted(text.c_str());
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
-  ImGui::PopStyleVar();
+  ImGui::PopFont();
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(2);
 }
 
 void record_item(const PanelContext& context, ControlEntry entry) {

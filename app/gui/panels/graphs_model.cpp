@@ -15,14 +15,14 @@ namespace {
 const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
-    {"stage", 52, false, "Stage of the step it works for"},
-    {"layer", 36, true, "Grouped product of the step"},
-    {"after", 60, false, "Nodes that must finish first"},
+    {"stage", 50, false, "Stage of the step it works for"},
+    {"layer", 32, true, "Grouped product of the step"},
+    {"after", 44, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {
     {"#", 26, true, "Order of first start; the row of the heatmap"},
     {"work", 0, false, "Span as the worker recorded it"},
-    {"stage", 52, false, "Stage of the step it works for"},
+    {"stage", 50, false, "Stage of the step it works for"},
     {"expert", 42, true, "Expert it works for"},
 
     {"median", 66, true, "Median duration over the iterations"}};
@@ -96,7 +96,7 @@ void GraphsModel::set_scale(CellScale scale) {
     colors_ = plot::value_range(grid_.values);
   } else {
     // One stalled replay must not turn all others into one colour.
-    colors_ = plot::robust_range(grid_.values, 0.01, 0.99);
+    colors_ = plot::robust_range(grid_.values, 0.02, 0.95);
     if (colors_.span() < 0.04) colors_ = {colors_.min - 0.02, colors_.max + 0.02};
   }
   if (colors_.empty()) colors_ = plot::padded(colors_, 0.0);

@@ -195,7 +195,7 @@ void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
        .measured = "Duration of each node in each replay, joined by node id, never by order of "
                    "records. Without a graph: spans of one stage, layer and expert. Method: " +
                    model_.run().result.activity_method +
-                   ". Colours span the 1st to the 99th percentile when they compare with the "
+                   ". Colours span the 2nd to the 95th percentile when they compare with the "
                    "row's median.",
        .text = [this] { return matrix_list('\t'); },
        .csv = [this] { return matrix_list(','); },
@@ -231,10 +231,11 @@ void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
          .colors = colors,
          .legend = relative ? "of the row's median" : "duration",
          .legend_ends =
-             relative ? std::vector<std::string>{fmt::format("{:.0f} %", 100.0 * colors.min),
-                                                 fmt::format("{:.0f} %", 100.0 * colors.max)}
-                      : std::vector<std::string>{plot::duration_text(std::pow(10.0, colors.min)),
-                                                 plot::duration_text(std::pow(10.0, colors.max))}},
+             relative
+                 ? std::vector<std::string>{fmt::format("{:.0f} %", 100.0 * colors.min),
+                                            fmt::format("{:.0f} % and more", 100.0 * colors.max)}
+                 : std::vector<std::string>{plot::duration_text(std::pow(10.0, colors.min)),
+                                            plot::duration_text(std::pow(10.0, colors.max))}},
         model_.grid(), model_.grid_generation(), matrix_state_);
     if (hover.inside) draw_matrix_read_out(context, hover);
   }

@@ -15,12 +15,12 @@ namespace {
 
 const std::vector<plot::Column> kColumns = {
     {"kernel", 0, false, "Kernel, copy or host span; hover a row for its whole name"},
-    {"stage", 58, false, "Stage of the step it works for"},
-    {"n", 48, true, "Records in the range"},
-    {"median", 70, true, "Median duration of one record"},
-    {"p95", 70, true, "95 of 100 records are no longer than this"},
-    {"sum", 70, true, "Summed duration in the range"},
-    {"share", 58, true, "Of the summed time of all rows"}};
+    {"stage", 52, false, "Stage of the step it works for"},
+    {"n", 44, true, "Records in the range"},
+    {"median", 64, true, "Median duration of one record"},
+    {"p95", 64, true, "95 of 100 records are no longer than this"},
+    {"sum", 64, true, "Summed duration in the range"},
+    {"share", 50, true, "Of the summed time of all rows"}};
 
 bool inside(const profiling::ActivityRecord& record, profiling::TimeRange range) {
   return record.start_ns >= range.begin_ns && record.start_ns < range.end_ns;

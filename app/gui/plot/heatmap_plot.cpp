@@ -164,9 +164,17 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     }
     draw->AddImage(state.texture.id(), min, max, ImVec2(u(shown.min), 0.0F),
                    ImVec2(u(shown.max), 1.0F));
+    // The dark rim tells a separator from a bright row of data; hundreds of experts get no rim, it
+    // would cover their data.
+    const float apart = (max.y - min.y) / static_cast<float>(spec.separators.size() + 1);
+    const bool rim = apart >= theme.px(kGapLarge);
     for (const double separator : spec.separators) {
-      const float y = min.y + static_cast<float>(separator / rows) * (max.y - min.y);
-      draw->AddLine(ImVec2(min.x, y), ImVec2(max.x, y), theme.colors.text, 1.0F);
+      const float y = std::floor(min.y + static_cast<float>(separator / rows) * (max.y - min.y));
+      if (rim) {
+        draw->AddRectFilled(ImVec2(min.x, y - 1.0F), ImVec2(max.x, y + 2.0F), theme.colors.window);
+      }
+      draw->AddRectFilled(ImVec2(min.x, y), ImVec2(max.x, y + 1.0F),
+                          rim ? theme.colors.text : faded(theme.colors.text, 0.5F));
     }
     if (frame.hovered()) {
       hover.inside = true;

@@ -155,8 +155,6 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   if (focus_) ImGui::SetNextWindowFocus();
   focus_ = false;
   const OverlayScope overlay("##file_dialog", at, size, theme.colors.panel);
-  ImGui::GetWindowDrawList()->AddRect(at, {at.x + size.x, at.y + size.y}, theme.colors.line,
-                                      theme.px(kRounding));
   {
     const FontScope font(theme.fonts.title);
     ImGui::TextUnformatted(text.title);

@@ -99,6 +99,7 @@ std::vector<Figure> figures(const engine::RunResult& result, const Palette& colo
 void draw_figure(const PanelContext& context, const Figure& figure) {
   const Theme& theme = context.theme;
   ImGui::BeginGroup();
+  const ImVec2 at = ImGui::GetCursorPos();
   {
     const FontScope font(theme.fonts.headline);
     const TextColorScope color(figure.color);
@@ -106,10 +107,12 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
   }
   if (!figure.unit.empty()) {
     ImGui::SameLine(0, theme.px(kGapSmall));
-    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + theme.px(9));
+    // On the baseline of the large figure.
+    ImGui::SetCursorPosY(at.y + theme.px(9));
     const TextColorScope color(theme.colors.dim_text);
     ImGui::TextUnformatted(figure.unit.c_str());
   }
+  ImGui::SetCursorPos({at.x, at.y + theme.px(30)});
   {
     const FontScope font(theme.fonts.label);
     const TextColorScope color(theme.colors.dim_text);
@@ -144,7 +147,7 @@ void draw_headline(const PanelContext& context) {
   }
   if (view.stale) ImGui::PopStyleVar();
 
-  // The right part says what the figures belong to; it wraps rather than push a figure out.
+  // The right part says what the figures belong to; where it is cut, the tooltip has it whole.
   ImGui::BeginGroup();
   {
     const TextColorScope color(view.stale ? theme.colors.warn : theme.colors.text);
@@ -152,12 +155,12 @@ void draw_headline(const PanelContext& context) {
                                  : view.from_file ? "recorded: "
                                                   : "") +
                                 choices::summary(view.run->request);
-    ImGui::Dummy({0, theme.px(4)});
-    ImGui::PushTextWrapPos(0);
+    ImGui::SetCursorPosY(origin.y + theme.px(9));
     ImGui::TextUnformatted(answers.c_str());
-    ImGui::PopTextWrapPos();
+    if (ImGui::IsItemHovered()) controls::tooltip(context, answers);
   }
   {
+    ImGui::SetCursorPos({ImGui::GetCursorPosX(), origin.y + theme.px(30)});
     const FontScope font(theme.fonts.label);
     const TextColorScope color(theme.colors.dim_text);
     const std::string device = result.device.driver.empty()

@@ -37,8 +37,6 @@ bool draw_help(const PanelContext& context) {
                        std::min(theme.px(420), display.y - theme.px(32))};
   const ImVec2 at = {(display.x - size.x) / 2, (display.y - size.y) / 2};
   const OverlayScope overlay("##help", at, size, theme.colors.panel);
-  ImGui::GetWindowDrawList()->AddRect(at, {at.x + size.x, at.y + size.y}, theme.colors.line,
-                                      theme.px(kRounding));
   draw_keys(context, "Window", window_keys());
   draw_keys(context, "Plots", plot_keys());
   controls::record(context, "help", "Keys and mouse", "text", "open", at,

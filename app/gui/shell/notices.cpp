@@ -28,7 +28,8 @@ ImU32 severity_color(const Palette& colors, Severity severity) {
 Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& text,
                float buttons_width) {
   const Theme& theme = context.theme;
-  const float width = ImGui::GetContentRegionAvail().x;
+  // Ends where the panels below it end.
+  const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
   const float padding = theme.px(kGap);
   const float wrap = std::max(width - buttons_width - theme.px(4) - 3 * padding, theme.px(120));
   const float text_height = ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap).y;

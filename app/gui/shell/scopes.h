@@ -44,9 +44,12 @@ class OverlayScope {
     ImGui::SetNextWindowPos(at);
     ImGui::SetNextWindowSize(size);
     ImGui::PushStyleColor(ImGuiCol_WindowBg, background);
+    const bool root = (flags & ImGuiWindowFlags_NoBringToFrontOnFocus) != 0;
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, root ? 0.0F : 1.0F);
     ImGui::Begin(id, nullptr,
                  flags | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleVar();
     ImGui::PopStyleColor();
   }
   ~OverlayScope() { ImGui::End(); }

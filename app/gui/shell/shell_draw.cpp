@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kTopBarHeight = 40;
 constexpr float kStatusHeight = 26;
-constexpr float kHeadlineHeight = 60;
+constexpr float kHeadlineHeight = 56;
 constexpr float kSplitterWidth = 8;
 constexpr float kMinimumRail = 260;
 
