@@ -25,6 +25,9 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
   if (!ImGui::BeginCombo(row.item_id().c_str(), shown.c_str(), ImGuiComboFlags_HeightLarge)) {
     return false;
   }
+  // ImGui itself closes popups by Escape only with its keyboard navigation, whose arrow keys belong
+  // to the plots here.
+  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) ImGui::CloseCurrentPopup();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Options item = i < item_options.size() ? item_options[i] : Options{};
     const bool chosen = static_cast<int>(i) == index;
