@@ -29,6 +29,8 @@ class GraphsPanel : public WorkspacePanel {
   void draw_series(const PanelContext& context, ImVec2 size);
   void draw_checks(const PanelContext& context, ImVec2 size);
   std::string matrix_list(char separator) const;
+  /// Replays count from 1, as the checks do; eager iterations from 0, as the records do.
+  int first_number() const { return model_.has_graph() ? 1 : 0; }
   const char* iteration_noun() const { return model_.has_graph() ? "replay" : "iteration"; }
 
   GraphsModel model_;
@@ -141,7 +143,8 @@ void GraphsPanel::draw_no_graph(const PanelContext& context, ImVec2 size) {
 std::string GraphsPanel::matrix_list(char separator) const {
   const profiling::NodeMatrix& matrix = model_.matrix();
   std::string text = "node";
-  for (int i = 0; i < matrix.iterations; ++i) text += fmt::format("{}{}", separator, i);
+  for (int i = 0; i < matrix.iterations; ++i)
+    text += fmt::format("{}{}", separator, i + first_number());
   text += '\n';
   for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
     text += model_.row_labels()[row];
@@ -160,7 +163,7 @@ void GraphsPanel::draw_matrix_read_out(const PanelContext& context,
   const profiling::NodeMatrix::Row& row = model_.matrix().rows[static_cast<std::size_t>(hover.row)];
   const float value = model_.duration_ns(hover.row, hover.column);
   std::vector<plot::ReadOutLine> lines = {
-      {iteration_noun(), std::to_string(hover.column), 0},
+      {iteration_noun(), std::to_string(hover.column + first_number()), 0},
       {"stage", std::string(engine::stage_name(row.stage)), context.theme.stage(row.stage)},
       {"duration",
        std::isnan(value) ? "no record" : plot::duration_text(static_cast<double>(value)), 0}};
@@ -224,6 +227,7 @@ void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
         {.id = "##graphs.matrix",
          .size = room,
          .x_label = iteration_noun(),
+         .x_offset = static_cast<double>(first_number()),
          .row_labels = model_.row_labels(),
          .row_colors = model_.row_colors(),
          .row_margin = model_.row_margin(),
@@ -270,7 +274,8 @@ void GraphsPanel::draw_series(const PanelContext& context, ImVec2 size) {
   const auto listed = [this](char separator) {
     std::string text = fmt::format("{}{}duration_ns\n", iteration_noun(), separator);
     for (std::size_t i = 0; i < model_.iteration_ns().size(); ++i) {
-      text += fmt::format("{}{}{:.0f}\n", i, separator, model_.iteration_ns()[i]);
+      text += fmt::format("{}{}{:.0f}\n", i + static_cast<std::size_t>(first_number()), separator,
+                          model_.iteration_ns()[i]);
     }
     return text;
   };
@@ -289,13 +294,14 @@ void GraphsPanel::draw_series(const PanelContext& context, ImVec2 size) {
                                                  {.id = "##graphs.series",
                                                   .size = room,
                                                   .x_label = iteration_noun(),
+                                                  .x_offset = static_cast<double>(first_number()),
                                                   .median = model_.iterations().median,
                                                   .color = context.theme.colors.accent},
                                                  model_.iteration_ns(), series_view_);
   if (hovered >= 0) {
     const double value = model_.iteration_ns()[static_cast<std::size_t>(hovered)];
     plot::read_out(
-        context, fmt::format("{} {}", iteration_noun(), hovered),
+        context, fmt::format("{} {}", iteration_noun(), hovered + first_number()),
         {{"duration", plot::duration_text(value), 0},
          {"against the median",
           fmt::format("{:+.1f} %", 100.0 * (value / model_.iterations().median - 1.0)), 0}});

@@ -315,10 +315,11 @@ void PerformancePanel::draw_kernels(const PanelContext& context, ImVec2 size) {
 void PerformancePanel::draw_iterations(const PanelContext& context, ImVec2 size) {
   const engine::RunResult& result = model_.run().result;
   const bool graph = result.effective.launch.kind == engine::LaunchKind::GraphReplay;
-  const auto listed = [this](char separator) {
-    std::string text = fmt::format("iteration{}duration_ns\n", separator);
+  const std::size_t first = graph ? 1 : 0;  // replays count from 1, as the checks do
+  const auto listed = [this, first, graph](char separator) {
+    std::string text = fmt::format("{}{}duration_ns\n", graph ? "replay" : "iteration", separator);
     for (std::size_t i = 0; i < model_.iteration_ns().size(); ++i) {
-      text += fmt::format("{}{}{:.0f}\n", i, separator, model_.iteration_ns()[i]);
+      text += fmt::format("{}{}{:.0f}\n", i + first, separator, model_.iteration_ns()[i]);
     }
     return text;
   };
@@ -337,13 +338,14 @@ void PerformancePanel::draw_iterations(const PanelContext& context, ImVec2 size)
                                                  {.id = "##performance.iterations",
                                                   .size = room,
                                                   .x_label = graph ? "replay" : "iteration",
+                                                  .x_offset = graph ? 1.0 : 0.0,
                                                   .median = model_.iterations().median,
                                                   .color = context.theme.colors.accent},
                                                  model_.iteration_ns(), iteration_view_);
   if (hovered >= 0) {
     const double value = model_.iteration_ns()[static_cast<std::size_t>(hovered)];
     plot::read_out(
-        context, fmt::format("{} {}", graph ? "replay" : "iteration", hovered),
+        context, fmt::format("{} {}", graph ? "replay" : "iteration", hovered + (graph ? 1 : 0)),
         {{"duration", plot::duration_text(value), 0},
          {"against the median",
           fmt::format("{:+.1f} %", 100.0 * (value / model_.iterations().median - 1.0)), 0}});
