@@ -1,12 +1,16 @@
-// `expertscope run`: one request through a worker, its result for people or for machines.
+// `expertscope run`: a request, or a log of them, through one worker; results for people or
+// machines.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "app/cli/command.h"
 #include "app/cli/progress_bar.h"
@@ -21,6 +25,7 @@ namespace {
 
 struct RunOptions {
   RequestOptions request;
+  std::string request_log;
   WorkerChoice worker;
   std::string record;
   bool json = false;
@@ -32,18 +37,69 @@ std::int64_t unix_time_ms() {
       .count();
 }
 
-void print_json(const profiling::RecordedRun& run) {
+/// Indented when a person may read it, one line each when there are several.
+void print_json(const profiling::RecordedRun& run, bool one_line) {
   nlohmann::ordered_json document;
   document["request"] = nlohmann::ordered_json::parse(request_to_json(run.request));
   document["result"] = nlohmann::ordered_json::parse(result_to_json(run.result));
   document["records"] = run.activity.records.size();
   document["graph_nodes"] = run.activity.nodes.size();
-  fmt::print("{}\n", document.dump(2));
+  fmt::print("{}\n", document.dump(one_line ? -1 : 2));
+}
+
+/// One request a line; empty lines are skipped. The error names the line.
+engine::Result<std::vector<engine::RunRequest>> read_request_log(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    return engine::Error{engine::ErrorCode::NotFound,
+                         fmt::format("cannot open the request log {}", path)};
+  }
+  std::vector<engine::RunRequest> requests;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    engine::Result<engine::RunRequest> request = request_from_json(line);
+    if (!request.ok()) {
+      return engine::Error{request.error().code,
+                           fmt::format("{} line {}: {}", path, number, request.error().message)};
+    }
+    requests.push_back(std::move(request).value());
+  }
+  if (requests.empty()) {
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        fmt::format("the request log {} holds no request; write one a line", path)};
+  }
+  return requests;
+}
+
+engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
+  if (!options.request_log.empty()) return read_request_log(options.request_log);
+  engine::Result<engine::RunRequest> request = options.request.resolve();
+  if (!request.ok()) return request.error();
+  return std::vector{std::move(request).value()};
+}
+
+engine::Result<profiling::RecordedRun> run_one(WorkerSession& session,
+                                               const engine::RunRequest& request) {
+  session.link().submit(request);
+  engine::Result<LinkEvent> done = [&] {
+    ProgressBar bar(::isatty(STDERR_FILENO) != 0);
+    return session.wait(
+        [](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
+        [&bar](const LinkStatus& status) { bar.show(status); });
+  }();
+  if (!done.ok()) return done.error();
+  auto& finished = std::get<RunDone>(done.value());
+  return profiling::RecordedRun{.request = request,
+                                .result = std::move(finished.result),
+                                .activity = std::move(finished.activity),
+                                .wall_clock_ms = unix_time_ms()};
 }
 
 int run(const RunOptions& options) {
-  engine::Result<engine::RunRequest> request = options.request.resolve();
-  if (!request.ok()) return report(request.error());
+  const engine::Result<std::vector<engine::RunRequest>> requests = requests_of(options);
+  if (!requests.ok()) return report(requests.error());
   // Before the run: a file that cannot be written must not cost a run first.
   std::unique_ptr<profiling::SessionWriter> writer;
   if (!options.record.empty()) {
@@ -51,29 +107,21 @@ int run(const RunOptions& options) {
     if (!created.ok()) return report(created.error());
     writer = std::move(created).value();
   }
-  engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(options.worker);
+  const engine::Result<std::unique_ptr<WorkerSession>> started =
+      WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
-  WorkerSession& session = *started.value();
 
-  session.link().submit(request.value());
-  engine::Result<LinkEvent> done = [&] {
-    ProgressBar bar(::isatty(STDERR_FILENO) != 0);
-    return session.wait(
-        [](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
-        [&bar](const LinkStatus& status) { bar.show(status); });
-  }();
-  if (!done.ok()) return report(done.error());
-  auto& finished = std::get<RunDone>(done.value());
-  const profiling::RecordedRun recorded{.request = std::move(request).value(),
-                                        .result = std::move(finished.result),
-                                        .activity = std::move(finished.activity),
-                                        .wall_clock_ms = unix_time_ms()};
-  if (writer != nullptr) {
-    if (const engine::Status kept = writer->append(recorded); !kept.ok()) {
-      return report(kept.error());
+  for (const engine::RunRequest& request : requests.value()) {
+    const engine::Result<profiling::RecordedRun> recorded = run_one(*started.value(), request);
+    if (!recorded.ok()) return report(recorded.error());
+    if (writer != nullptr) {
+      if (const engine::Status kept = writer->append(recorded.value()); !kept.ok()) {
+        return report(kept.error());
+      }
     }
+    options.json ? print_json(recorded.value(), requests.value().size() > 1)
+                 : print_summary(recorded.value());
   }
-  options.json ? print_json(recorded) : print_summary(recorded);
   return kExitOk;
 }
 
@@ -87,6 +135,11 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "Keep the run as a recording (a file that is not there yet)")
       ->option_text("FILE");
   command.add_flag("--json", options->json, "Print request and result as JSON");
+  command
+      .add_option("--requests", options->request_log,
+                  "A request log, one JSON request a line, run in order on one worker; with "
+                  "--json each result is one line")
+      ->option_text("FILE");
   options->worker.add_to(command);
   options->request.add_to(command);
   command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });

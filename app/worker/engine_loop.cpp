@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <filesystem>
 #include <new>
-#include <system_error>
 
 #include "app/protocol/convert.h"
 #include "app/worker/quantize_dump.h"
 
 namespace app {
 namespace {
-
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return a == b || std::filesystem::equivalent(a, b, error);
-}
 
 std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested,
                                              const engine::BackendSlot& slot,
@@ -30,15 +23,6 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
                           .requested = name(requested.backend),
                           .effective = name(slot.kind),
                           .reason = why_not});
-  }
-  const std::string loaded = slot.backend->device().cublaslt_path;
-  if (slot.kind == engine::GemmBackend::CublasLtGrouped && !requested.cublaslt_library.empty() &&
-      !same_file(requested.cublaslt_library, loaded)) {
-    deviations.push_back({.field = "cublaslt_library",
-                          .requested = requested.cublaslt_library,
-                          .effective = loaded,
-                          .reason = "A process holds one cuBLASLt; start a worker with --cublaslt "
-                                    "to use another."});
   }
   return deviations;
 }
@@ -109,9 +93,6 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   engine::RunResult& result = outcome.value();
   result.id = id;
   result.deviations.insert(result.deviations.begin(), deviations.begin(), deviations.end());
-  if (slot->kind == engine::GemmBackend::CublasLtGrouped) {
-    result.effective.cublaslt_library = slot->backend->device().cublaslt_path;
-  }
   const std::string no_activity = backends.no_activity_reason(slot->kind);
   result.activity_method = no_activity.empty() ? collector.method() : "none: " + no_activity;
   result.dropped_records = collector.dropped();

@@ -1,5 +1,6 @@
-// Rate of the CPU twins, one core, beside a copy that moves the same bytes: what Live mode on a laptop costs.
-// Run with OMP_NUM_THREADS=1; the "of_copy" counter is the ratio to the copy measured in the same process.
+// Rate of the CPU twins, one core, beside a copy that moves the same bytes: what Live mode on a
+// laptop costs. Run with OMP_NUM_THREADS=1; the "of_copy" counter is the ratio to the copy measured
+// in the same process.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -27,8 +28,10 @@ struct Operand {
 
   Operand() {
     std::mt19937 bits(7);
-    // Exponents of a normal-like spread: no infinities or NaNs, so that every element takes the usual path.
-    for (auto& value : bf16) value = static_cast<std::uint16_t>((bits() & 0x80FFU) | (0x3E00U + (bits() & 0x1FFU)));
+    // Exponents of a normal-like spread: no infinities or NaNs, so that every element takes the
+    // usual path.
+    for (auto& value : bf16)
+      value = static_cast<std::uint16_t>((bits() & 0x80FFU) | (0x3E00U + (bits() & 0x1FFU)));
   }
   kernels::GroupedInput input() const {
     return {.input = bf16.data(),
@@ -54,7 +57,8 @@ double copy_seconds() {
     const auto start = std::chrono::steady_clock::now();
     std::memcpy(sink.data(), o.bf16.data(), sink.size());
     benchmark::DoNotOptimize(sink.data());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return best;
 }
@@ -66,7 +70,8 @@ void report(benchmark::State& state) {
       static_cast<double>(state.iterations() * kElements) / copy_rate, benchmark::Counter::kIsRate);
 }
 
-void block(benchmark::State& state, void (*quantize)(const kernels::QuantizeBlockArgs&), bool pow2) {
+void block(benchmark::State& state, void (*quantize)(const kernels::QuantizeBlockArgs&),
+           bool pow2) {
   Operand& o = operand();
   for (auto _ : state) {
     quantize({.input = o.input(),
@@ -77,7 +82,9 @@ void block(benchmark::State& state, void (*quantize)(const kernels::QuantizeBloc
   }
   report(state);
 }
-void block_1x128(benchmark::State& state) { block(state, kernels::quantize_block_1x128_cpu, state.range(0) != 0); }
+void block_1x128(benchmark::State& state) {
+  block(state, kernels::quantize_block_1x128_cpu, state.range(0) != 0);
+}
 void block_128x128(benchmark::State& state) {
   block(state, kernels::quantize_block_128x128_cpu, state.range(0) != 0);
 }
@@ -86,8 +93,10 @@ void per_tensor_current(benchmark::State& state) {
   float amax = 0, scale = 0, scale_inv = 0;
   for (auto _ : state) {
     kernels::group_amax_cpu({.input = o.input(), .amax = &amax});
-    kernels::per_tensor_scale_cpu({.amax = &amax, .num_groups = 1, .scale = &scale, .scale_inv = &scale_inv});
-    kernels::quantize_per_tensor_cpu({.input = o.input(), .scale = &scale, .output = o.codes.data()});
+    kernels::per_tensor_scale_cpu(
+        {.amax = &amax, .num_groups = 1, .scale = &scale, .scale_inv = &scale_inv});
+    kernels::quantize_per_tensor_cpu(
+        {.input = o.input(), .scale = &scale, .output = o.codes.data()});
   }
   report(state);
 }

@@ -33,7 +33,7 @@ def load_presets(assets, slugs):
         yield preset
 
 
-def request(preset, recipe, launch, backend, layers, routing):
+def request(preset, recipe, launch, arguments):
     shape = preset.get("shape", preset)
     return {
         "shape": {
@@ -43,22 +43,15 @@ def request(preset, recipe, launch, backend, layers, routing):
             "n": shape["n"],
             "k": shape["k"],
         },
-        "routing": {"distribution": routing, "alignment": 128},
+        "routing": {"distribution": arguments.routing, "alignment": 128},
         "activations": {"synthetic": {"distribution": "NORMAL", "element": "BF16"}},
         "weights": {"synthetic": {"distribution": "NORMAL", "element": "BF16"}},
         "recipe": RECIPES[recipe],
         "launch": LAUNCHES[launch],
-        "backend": backend,
-        "layers": layers,
+        "backend": arguments.backend,
+        "layers": arguments.layers,
         "seed": 1,
     }
-
-
-def stage_median_us(result, stage):
-    for entry in result.get("stages", []):
-        if entry["stage"] == stage:
-            return entry["median_us"]
-    return None
 
 
 def main():
@@ -73,28 +66,28 @@ def main():
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     arguments = parser.parse_args()
-    presets = arguments.preset or ["mixtral_8x7b_up", "deepseek_v3_up_32"]
+    presets = arguments.preset or ["mixtral-8x7b-up", "deepseek-v3-up-32-experts"]
     recipes = arguments.recipe or list(RECIPES)
 
     with tempfile.TemporaryDirectory() as folder:
         command = [str(arguments.program), "run", "--json"]
         if arguments.record:
             command += ["--record", str(arguments.record)]
-        labels = []
+        labels, log = [], []
         for preset in load_presets(arguments.assets, presets):
             for recipe in recipes:
                 for launch in LAUNCHES:
-                    path = pathlib.Path(folder) / f"{len(labels):03}.json"
-                    path.write_text(json.dumps(request(preset, recipe, launch, arguments.backend, arguments.layers,
-                                                       arguments.routing)))
-                    command += ["--request", str(path)]
+                    log.append(json.dumps(request(preset, recipe, launch, arguments)))
                     labels.append((preset["name"], recipe, launch))
+        path = pathlib.Path(folder) / "requests.jsonl"
+        path.write_text("\n".join(log) + "\n")
+        command += ["--requests", str(path)]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.stderr.write(done.stderr[-4000:])
         return done.returncode
-    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if len(results) != len(labels):
+    results = [json.loads(line)["result"] for line in done.stdout.splitlines() if line.startswith("{")]
+    if len(results) != len(labels) or len(labels) < 2:
         sys.stderr.write(f"{len(labels)} requests gave {len(results)} results\n{done.stderr[-4000:]}")
         return 1
 
