@@ -107,9 +107,9 @@ constexpr std::array kRows = {
                  q.launch.kind == LaunchKind::GraphReplay && q.device.cublaslt_version != 0 &&
                  q.older_than(kFirstSafeSharedWorkspace);
         },
-        "Products of one captured graph that share a workspace were measured wrong from replay 2 "
-        "on with cuBLASLt before 13.6.2.16 ({loaded} is loaded): stale descriptors stay in the "
-        "workspace. Use one workspace per matmul, or load 13.6.2.16 or later"},
+        "Products of one captured graph that share a workspace can be wrong from replay 2 on with "
+        "cuBLASLt before 13.6.2.16 ({loaded} is loaded): stale descriptors stay in the workspace, "
+        "and which shapes fail varies. Use one workspace per matmul, or load 13.6.2.16 or later"},
     Row{Aspect::Launch, "graph replay", "CPU backend", Support::Refused,
         [](const Question& q) { return q.launch.kind == LaunchKind::GraphReplay && !q.on_cuda(); },
         "CUDA graphs need a CUDA device; the CPU backend runs every iteration eagerly"},

@@ -11,6 +11,7 @@ import argparse
 import datetime
 import json
 import pathlib
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -54,6 +55,17 @@ def request(preset, recipe, launch, arguments):
     }
 
 
+def stage_medians_us(session, run_id):
+    """Median over the iterations of the summed record time of each stage, microseconds."""
+    rows = session.execute(
+        "SELECT s.name, r.iteration, SUM(r.end_ns - r.start_ns) FROM records r JOIN stages s ON s.stage = r.stage "
+        "WHERE r.run_id = ? AND r.iteration >= 0 GROUP BY s.name, r.iteration", (run_id,))
+    times = {}
+    for stage, _, duration in rows:
+        times.setdefault(stage, []).append(duration / 1e3)
+    return {stage: round(statistics.median(values), 2) for stage, values in sorted(times.items())}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
@@ -70,9 +82,8 @@ def main():
     recipes = arguments.recipe or list(RECIPES)
 
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(arguments.program), "run", "--json"]
-        if arguments.record:
-            command += ["--record", str(arguments.record)]
+        record = arguments.record or pathlib.Path(folder) / "matrix.session"
+        command = [str(arguments.program), "run", "--json", "--record", str(record)]
         labels, log = [], []
         for preset in load_presets(arguments.assets, presets):
             for recipe in recipes:
@@ -83,6 +94,10 @@ def main():
         path.write_text("\n".join(log) + "\n")
         command += ["--requests", str(path)]
         done = subprocess.run(command, capture_output=True, text=True)
+        stages = []
+        if done.returncode == 0:
+            with sqlite3.connect(f"file:{record}?mode=ro", uri=True) as session:
+                stages = [stage_medians_us(session, i + 1) for i in range(len(labels))]
     if done.returncode != 0:
         sys.stderr.write(done.stderr[-4000:])
         return done.returncode
@@ -92,11 +107,11 @@ def main():
         return 1
 
     rows = []
-    for (preset, recipe, launch), result in zip(labels, results):
-        durations = [int(i["durationNs"]) for i in result["iterations"]]
+    for (preset, recipe, launch), result, stage_us in zip(labels, results, stages):
+        durations = [int(i["duration_ns"]) for i in result["iterations"]]
         median_ns = statistics.median(durations)
         experts = result["experts"]
-        checks = result.get("replayChecks", [])
+        checks = result.get("replay_checks", [])
         rows.append({
             "preset": preset,
             "recipe": recipe,
@@ -105,22 +120,25 @@ def main():
             "step_median_us": round(median_ns / 1e3, 2),
             "step_p5_us": round(statistics.quantiles(durations, n=20)[0] / 1e3, 2),
             "step_p95_us": round(statistics.quantiles(durations, n=20)[-1] / 1e3, 2),
-            "step_tflops": round(result["flop"] / median_ns / 1e3, 1),
-            "y_snr_db_worst_expert": min((float(e["snrDb"]) for e in experts if int(e.get("rows", 0))), default=None),
+            "step_tflops": round(result["flop"] / median_ns / 1e3, 3),
+            "stage_median_us": stage_us,
+            "fprop_tflops": round(result["flop"] / stage_us["fprop"] / 1e6, 3) if "fprop" in stage_us else None,
+            "y_snr_db_worst_expert": min((float(e["snr_db"]) for e in experts if int(e.get("rows", 0))), default=None),
             "replays_checked": len(checks),
-            "replays_wrong": sum(1 for c in checks if c.get("wrongExperts")),
+            "replays_wrong": sum(1 for c in checks if c.get("wrong_experts")),
             "deviations": result.get("deviations", []),
         })
         row = rows[-1]
-        print(f"{preset:28} {recipe:16} {launch:6} {row['step_median_us']:>12} us {row['step_tflops']:>8} TFLOP/s "
+        print(f"{preset:28} {recipe:16} {launch:6} {row['step_median_us']:>12} us {row['step_tflops']:>9} TFLOP/s "
+              f"fprop {row['fprop_tflops']:>9} "
               f"SNR {row['y_snr_db_worst_expert']:.2f} dB  wrong replays {row['replays_wrong']}/{row['replays_checked']}")
-    device = results[0]["device"]
+    device = {key: value for key, value in results[0]["device"].items() if key != "cublaslt_path" and value}
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps({
         "date": datetime.date.today().isoformat(),
         "device": device,
-        "iteration_method": results[0].get("iterationMethod"),
-        "activity_method": results[0].get("activityMethod"),
+        "iteration_method": results[0].get("iteration_method"),
+        "activity_method": results[0].get("activity_method"),
         "data": "synthetic normal, BF16, seed 1; whole step: offsets, quantize X, quantize W, fprop",
         "routing": arguments.routing,
         "rows": rows,
