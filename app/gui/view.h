@@ -46,11 +46,21 @@ struct CommandSlots {
   std::optional<Workspace> show_workspace;
 };
 
+/// Plot keys pressed since the last frame. The plot under the mouse follows them.
+struct PlotKeys {
+  int zoom = 0;  // steps in (W) less steps out (S)
+  int pan = 0;   // steps right (D, right arrow) less steps left (A, left arrow)
+  bool fit_selection = false;
+  bool fit_all = false;
+  bool clear = false;
+};
+
 struct PanelContext {
   const SessionView& view;
   CommandSlots& commands;
   const Theme& theme;
   ControlMap& controls;
+  PlotKeys keys{};
 };
 
 /// A workspace fills the region right of the rail. One class each in panels/.

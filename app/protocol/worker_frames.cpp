@@ -60,9 +60,6 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
     }
     case wire::Frame::kFileInspected:
       return Arrival{.pulse = {}, .event = from_wire(frame.file_inspected())};
-    case wire::Frame::kLog:
-      return Arrival{.pulse = {},
-                     .event = LogReport{.level = frame.log().level(), .text = frame.log().text()}};
     default:
       return engine::Error{engine::ErrorCode::Protocol,
                            fmt::format("a frame of kind {} goes to a worker, not from it",

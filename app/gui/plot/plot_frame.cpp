@@ -11,6 +11,7 @@ namespace app::plot {
 namespace {
 constexpr double kWheelStep = 0.82;      // part of the view that one notch keeps
 constexpr double kShiftWheelPan = 0.12;  // of the span a notch
+constexpr double kKeyZoomStep = 0.67;
 constexpr float kDragThreshold = 4.0F;
 }  // namespace
 
@@ -86,13 +87,21 @@ void PlotFrame::take_input(const FrameSpec& spec) {
       hold(zoomed(view_.x, at, factor, limits, spec.min_span));
     }
   }
+  const PlotKeys& keys = context_.keys;
+  if (hovered_ && keys.zoom != 0) {
+    hold(zoomed(view_.x, at, std::pow(kKeyZoomStep, keys.zoom), limits, spec.min_span));
+  }
+  if (hovered_ && keys.pan != 0) {
+    hold(panned(view_.x, kShiftWheelPan * keys.pan * view_.x.span(), limits));
+  }
+  if (hovered_ && keys.fit_selection && view_.selection) hold(*view_.selection);
   const bool right_drag = ImGui::IsMouseDown(ImGuiMouseButton_Right);
   if (active && !view_.drag_start && (right_drag || io.KeyShift) && io.MouseDelta.x != 0.0F) {
     const double moved = static_cast<double>(io.MouseDelta.x) / before.pixels_per_unit();
     hold(panned(view_.x, -moved, limits));
   }
   const bool double_clicked = hovered_ && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
-  if (double_clicked || (hovered_ && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Home)))) {
+  if (double_clicked || (hovered_ && keys.fit_all)) {
     // A second time shows what lies outside the fit, too.
     hold(view_.x == fit ? limits : fit);
     view_.drag_start.reset();
@@ -111,7 +120,7 @@ void PlotFrame::take_input(const FrameSpec& spec) {
     }
     view_.drag_start.reset();
   }
-  if (hovered_ && view_.selection && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) {
+  if (hovered_ && view_.selection && keys.clear) {
     view_.selection.reset();
     selection_changed_ = true;
   }

@@ -1,6 +1,6 @@
 // The frame every plot shares: axes, grid, zoom, pan, range selection, fit and read-out, so that
 // the mouse means the same in every panel (wheel zooms at the cursor, right drag or Shift+drag
-// pans, left drag selects, double click or Home fits).
+// pans, left drag selects, double click or Home fits) and so do the keys.
 #pragma once
 
 #include <imgui.h>

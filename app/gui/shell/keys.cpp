@@ -1,4 +1,5 @@
-// Ctrl combinations and function keys only: letters belong to the plots and to text fields.
+// The window takes Ctrl combinations and function keys; letters belong to the plots and to text
+// fields.
 #include "app/gui/shell/keys.h"
 
 #include <GLFW/glfw3.h>
@@ -23,6 +24,7 @@ const std::vector<KeyHelp> kPlotKeys = {
     {"Right drag, Shift+drag, A   D, arrows", "pan"},
     {"Left drag", "select a range; sums follow the selection"},
     {"F  or  Z", "zoom to the selection"},
+    {"Esc", "drop the selection"},
     {"Double click, Home  or  0", "show everything"},
 };
 
@@ -63,6 +65,40 @@ std::optional<Action> action_of(int key, int modifiers, bool typing) {
       return typing ? std::nullopt : std::optional(Action::Close);
     default:
       return std::nullopt;
+  }
+}
+
+void add_plot_key(int key, int modifiers, PlotKeys& keys) {
+  if ((modifiers & GLFW_MOD_CONTROL) != 0) return;
+  switch (key) {
+    case GLFW_KEY_W:
+      ++keys.zoom;
+      return;
+    case GLFW_KEY_S:
+      --keys.zoom;
+      return;
+    case GLFW_KEY_D:
+    case GLFW_KEY_RIGHT:
+      ++keys.pan;
+      return;
+    case GLFW_KEY_A:
+    case GLFW_KEY_LEFT:
+      --keys.pan;
+      return;
+    case GLFW_KEY_F:
+    case GLFW_KEY_Z:
+      keys.fit_selection = true;
+      return;
+    case GLFW_KEY_HOME:
+    case GLFW_KEY_0:
+    case GLFW_KEY_KP_0:
+      keys.fit_all = true;
+      return;
+    case GLFW_KEY_ESCAPE:
+      keys.clear = true;
+      return;
+    default:
+      return;
   }
 }
 

@@ -26,6 +26,10 @@ enum class Action {
 /// in.
 std::optional<Action> action_of(int key, int modifiers, bool typing);
 
+/// Adds a key press to what the plot under the mouse is told. GLFW names keys by their place on the
+/// keyboard, so W A S D are where the hand expects them on every layout.
+void add_plot_key(int key, int modifiers, PlotKeys& keys);
+
 struct KeyHelp {
   std::string_view keys;
   std::string_view meaning;

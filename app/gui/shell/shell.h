@@ -32,7 +32,7 @@ class Shell {
   /// Takes in news; true when something on screen has changed.
   bool tick();
   void act(Action action);
-  void draw(const Theme& theme);
+  void draw(const Theme& theme, const PlotKeys& keys);
   /// The frame stands in the framebuffer, before it is swapped.
   void after_render(const Theme& theme, int width, int height);
 

@@ -48,13 +48,13 @@ constexpr ImGuiWindowFlags kFixed =
 
 }  // namespace
 
-void Shell::draw(const Theme& theme) {
+void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   controls_.begin_frame();
   ++frame_;
   const engine::RunRequest before = state_.requested;
   const SessionView view = state_.view(link_.status(), link_.hello());
   CommandSlots commands;
-  const PanelContext context{view, commands, theme, controls_};
+  const PanelContext context{view, commands, theme, controls_, keys};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,

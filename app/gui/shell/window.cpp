@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "app/gui/shell/settings.h"
@@ -32,6 +33,7 @@ constexpr double kCaretSeconds = 0.4;
 struct Input {
   bool any = false;
   std::vector<Action> actions;
+  PlotKeys plot_keys;
 };
 
 Input& input_of(GLFWwindow* window) {
@@ -45,6 +47,7 @@ void on_key(GLFWwindow* window, int key, int /*scancode*/, int action, int modif
   if (const auto meant = action_of(key, modifiers, ImGui::GetIO().WantTextInput)) {
     input.actions.push_back(*meant);
   }
+  if (!ImGui::GetIO().WantTextInput) add_plot_key(key, modifiers, input.plot_keys);
 }
 
 void on_char(GLFWwindow* window, unsigned int codepoint) {
@@ -143,11 +146,11 @@ void follow_settings(Theme& theme, const Settings& settings, bool first) {
   apply_style(theme);
 }
 
-void draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme) {
+void draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, const PlotKeys& keys) {
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
   ImGui::NewFrame();
-  shell.draw(theme);
+  shell.draw(theme, keys);
   ImGui::Render();
   int width = 0;
   int height = 0;
@@ -185,7 +188,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input) {
     --frames_wanted;
     caret_drawn = now;
     follow_settings(theme, shell.settings(), false);
-    draw_frame(window, shell, theme);
+    draw_frame(window, shell, theme, std::exchange(input.plot_keys, {}));
   }
   glfwGetWindowSize(window, &shell.settings().width, &shell.settings().height);
   return shell.exit_code();

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 wire::Frame log_frame(const std::string& text) {
   wire::Frame frame;
-  frame.mutable_log()->set_text(text);
+  frame.mutable_inspect_file()->set_path(text);
   return frame;
 }
 
@@ -64,7 +64,7 @@ TEST(Framing, ManyFramesInPiecesOfAnySize) {
       engine::Result<std::optional<wire::Frame>> frame = decoder.next();
       ASSERT_TRUE(frame.ok()) << frame.error().message;
       if (!frame.value()) break;
-      got.push_back(frame.value()->log().text());
+      got.push_back(frame.value()->inspect_file().path());
     }
   }
   EXPECT_EQ(got, texts);
@@ -124,7 +124,7 @@ TEST(Framing, AFrameLargerThanThePipeTravelsWhole) {
   FrameDecoder decoder;
   engine::Result<std::optional<wire::Frame>> frame = read_frame(pipe.read_end.get(), decoder);
   ASSERT_TRUE(frame.ok() && frame.value());
-  EXPECT_EQ(frame.value()->log().text(), text);
+  EXPECT_EQ(frame.value()->inspect_file().path(), text);
   frame = read_frame(pipe.read_end.get(), decoder);
   ASSERT_TRUE(frame.ok());
   EXPECT_FALSE(frame.value().has_value());
