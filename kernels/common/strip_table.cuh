@@ -10,9 +10,12 @@ namespace kernels {
 
 inline constexpr int kMaxGroups = 1024;
 
+/// The totals come first and aligned: behind first_strip, the compiler reads them 16 bytes at a
+/// time together with its last entry, which another warp may be writing (harmless, but racecheck
+/// reports it as a hazard).
 struct StripTable {
+  alignas(16) std::int32_t warp_totals[32];
   std::int32_t first_strip[kMaxGroups + 1];
-  std::int32_t warp_totals[32];
 };
 
 /// Fills the table; every thread of the block calls, and may read the table afterwards.

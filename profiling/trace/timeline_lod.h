@@ -59,7 +59,8 @@ class TimelineLod {
 };
 
 /// A lane (stream or thread) with its records spread over as few rows as keep overlapping records
-/// apart, at most kMaxRowsPerLane; what overlaps even then shares the last row.
+/// apart, at most kMaxRowsPerLane; what overlaps even then shares the last row. Overlap within the
+/// clock's slack (at most 2 us and a quarter of the later record) counts as none.
 struct TimelineLane {
   std::uint16_t lane = 0;
   bool host = false;  // host spans; lanes of host and device are numbered apart

@@ -137,8 +137,8 @@ def main():
     arguments.out.write_text(json.dumps({
         "date": datetime.date.today().isoformat(),
         "device": device,
-        "iteration_method": results[0].get("iteration_method"),
-        "activity_method": results[0].get("activity_method"),
+        "iteration_method": sorted({result.get("iteration_method") for result in results}),
+        "activity_method": sorted({result.get("activity_method") for result in results}),
         "data": "synthetic normal, BF16, seed 1; whole step: offsets, quantize X, quantize W, fprop",
         "routing": arguments.routing,
         "rows": rows,
