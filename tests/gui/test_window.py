@@ -112,3 +112,14 @@ def test_no_control_outside_the_window(open_window, width, height, scale):
             assert x0 >= 0 and y0 >= 0 and x1 <= width + 1 and y1 <= height + 1, control
         for name in ["tab.0", "run.live", "top.help", "top.open", "status.worker", "shape.preset"]:
             assert window.control(name)["visible"], name
+
+
+def test_shipped_recording_opens_from_graphs(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("tab.2")
+    window.click("graphs.open_sample")
+    window.wait("the recording's graph", lambda m: any(
+        c["id"] == "graphs.matrix" and "graph=true" in c["value"] for c in m["controls"]))
+    assert window.control("graphs.checks")["value"] == "checks=6;wrong=0"
+    assert "Mixtral" in window.control("top.run")["value"]

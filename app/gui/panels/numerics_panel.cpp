@@ -337,7 +337,9 @@ void NumericsPanel::draw_map(const PanelContext& context, ImVec2 size) {
          .source_rows = static_cast<double>(map.source_rows),
          .source_columns = static_cast<double>(map.source_columns),
          .colors = colors,
-         .legend = "scale_inv",
+         .legend = map.rows < map.source_rows || map.columns < map.source_columns
+                       ? "largest scale_inv of a cell"
+                       : "scale_inv",
          .legend_ends = {fmt::format("2^{:.1f}", colors.min), fmt::format("2^{:.1f}", colors.max)}},
         model_.map(), model_.generation(), map_state_);
     if (hover.inside) draw_map_read_out(context, hover);
