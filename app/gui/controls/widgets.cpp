@@ -17,8 +17,10 @@ bool inside_clip_rect(ImVec2 min, ImVec2 max) {
   const ImDrawList& list = *ImGui::GetWindowDrawList();
   const ImVec2 low = list.GetClipRectMin();
   const ImVec2 high = list.GetClipRectMax();
-  // One pixel of tolerance: frames are allowed to end on the region's edge.
-  return min.x >= low.x - 1 && min.y >= low.y - 1 && max.x <= high.x + 1 && max.y <= high.y + 1;
+  // Frames may end on the region's edge, and list entries reach half a gap beyond their text.
+  const float slack = 1 + 0.5F * ImGui::GetStyle().ItemSpacing.y;
+  return min.x >= low.x - slack && min.y >= low.y - slack && max.x <= high.x + slack &&
+         max.y <= high.y + slack;
 }
 
 void draw_warn_mark(const PanelContext& context, const std::string& reason) {

@@ -1,0 +1,87 @@
+"""Operands and routing from files, picked and corrected in the rail."""
+import json
+import struct
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+
+def write_safetensors(path, arrays):
+    dtypes = {"float16": "F16", "float32": "F32", "int64": "I64"}
+    header, offset = {}, 0
+    for name, array in arrays.items():
+        header[name] = {"dtype": dtypes[str(array.dtype)], "shape": list(array.shape),
+                        "data_offsets": [offset, offset + array.nbytes]}
+        offset += array.nbytes
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text
+                     + b"".join(array.tobytes() for array in arrays.values()))
+
+
+def give_path(window, name, path):
+    window.click(name)
+    window.xdotool("type", "--delay", 15, str(path))
+    window.xdotool("keydown", "Return")
+    window.settle()
+    window.xdotool("keyup", "Return")
+
+
+def value(window, name):
+    return window.control(name)["value"]
+
+
+def test_npy_of_another_shape_is_refused_then_taken(open_window, tmp_path):
+    path = tmp_path / "activations.npy"
+    np.save(path, np.random.default_rng(1).standard_t(3, size=(768, 384)).astype(np.float32))
+    window = open_window()
+    before = window.wait_for_result()["state"]["shown_run_id"]
+    window.choose("activations.source", "From a file")
+    give_path(window, "activations.path", path)
+    refused = window.wait("a sentence about the shape", lambda m: "768" in m["state"]["last_error"])
+    assert "384" in refused["state"]["last_error"] and "1024" in refused["state"]["last_error"]
+    # What was on screen stays until there is something better.
+    assert refused["state"]["shown_run_id"] == before
+    window.click("activations.use_shape")
+    window.wait("a run of the file", lambda m: m["state"]["shown_run_id"] > before
+                and not m["state"]["stale"])
+    assert value(window, "shape.tokens") == "768" and value(window, "shape.k") == "384"
+    window.click("tab.1")
+    # 768 rows of 384 columns in blocks of 1x128.
+    window.wait("the file's scales", lambda m: any(
+        c["id"] == "numerics.scale_histogram" and c["value"] == str(768 * 3)
+        for c in m["controls"]))
+
+
+def test_tensor_of_a_safetensors_file_is_picked_by_name(open_window, tmp_path):
+    path = tmp_path / "dump.safetensors"
+    rng = np.random.default_rng(2)
+    write_safetensors(path, {"layers.0.input": rng.standard_normal((512, 256)).astype(np.float16),
+                             "layers.1.input": rng.standard_normal((640, 512)).astype(np.float32),
+                             "positions": np.arange(8, dtype=np.int64)})
+    window = open_window()
+    before = window.wait_for_result()["state"]["shown_run_id"]
+    window.choose("activations.source", "From a file")
+    give_path(window, "activations.path", path)
+    window.wait("tensors of the file",
+                lambda m: any(c["id"] == "activations.tensor" for c in m["controls"]))
+    window.choose("activations.tensor", "layers.1.input")
+    window.click("activations.use_shape")
+    window.wait("a run of the tensor", lambda m: m["state"]["shown_run_id"] > before
+                and not m["state"]["stale"])
+    assert value(window, "shape.tokens") == "640" and value(window, "shape.k") == "512"
+
+
+def test_splits_from_json_must_fit_the_tokens(open_window, tmp_path):
+    path = tmp_path / "splits.json"
+    path.write_text(json.dumps([1000, 0, 0, 0, 0, 0, 0, 1]))
+    window = open_window()
+    before = window.wait_for_result()["state"]["shown_run_id"]
+    window.choose("routing.distribution", "From a file")
+    give_path(window, "routing.path", path)
+    refused = window.wait("both sums", lambda m: "1001" in m["state"]["last_error"])
+    assert "1024" in refused["state"]["last_error"]
+    path.write_text(json.dumps([1000, 0, 0, 0, 0, 0, 0, 24]))
+    window.click("run.now")
+    window.wait("a run with the splits", lambda m: m["state"]["shown_run_id"] > before
+                and not m["state"]["stale"])
