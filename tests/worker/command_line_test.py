@@ -31,8 +31,8 @@ class CommandLine(unittest.TestCase):
     def path(self, name):
         return os.path.join(self._folder.name, name)
 
-    def ok(self, *arguments):
-        done = call(*arguments)
+    def ok(self, *arguments, env=None):
+        done = call(*arguments, env=env)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -103,6 +103,38 @@ class Run(CommandLine):
 
     def test_a_worker_that_cannot_start_is_another_exit_code(self):
         self.assertIn("/nowhere/worker", self.refused(2, "run", "--worker", "/nowhere/worker"))
+
+    def test_a_remote_worker_is_reached_through_ssh_alone(self):
+        # Stands in for ssh: notes its arguments, then is the worker of the other machine.
+        stand_in = self.path("ssh")
+        with open(stand_in, "w") as file:
+            file.write('#!/bin/sh\nprintf "%s\\n" "$@" > "$0.arguments"\n'
+                       f'exec "{os.path.dirname(PROGRAM)}/expertscope-worker" --backend cpu\n')
+        os.chmod(stand_in, 0o755)
+        out = json.loads(self.ok("run", "--remote", "user@host", *SMALL, "--json", env={
+            "PATH": self._folder.name + os.pathsep + os.environ["PATH"]}))
+        self.assertEqual(len(out["result"]["iterations"]), 2)
+        with open(stand_in + ".arguments") as file:
+            self.assertEqual(file.read().split("\n")[:-1],
+                             ["-T", "-o", "BatchMode=yes", "user@host", "expertscope-worker"])
+
+    def test_a_request_log_runs_line_by_line_on_one_worker(self):
+        shape = {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}
+        with open(self.path("log.jsonl"), "w") as file:
+            for scaling in ("SCALING_NONE", "BLOCK"):
+                file.write(json.dumps({"shape": shape, "recipe": {"scaling": scaling}}) + "\n\n")
+        lines = self.ok("run", *CPU, "--requests", self.path("log.jsonl"), "--json", "--record",
+                        self.path("log.session")).splitlines()
+        self.assertEqual([json.loads(line)["request"]["recipe"]["scaling"] for line in lines],
+                         ["SCALING_NONE", "BLOCK"])
+        self.ok("export", self.path("log.session"), "--csv", self.path("csv"))
+        with open(self.path("csv/runs.csv")) as file:
+            self.assertEqual(len(file.readlines()), 3)
+        with open(self.path("log.jsonl"), "a") as file:
+            file.write('{"shape": {"tokens": -1}}\n')
+        refused = self.refused(1, "run", *CPU, "--requests", self.path("log.jsonl"))
+        self.assertIn("line 5", refused)
+        self.assertIn("tokens is -1", refused)
 
     def test_a_remote_name_cannot_be_an_option(self):
         self.assertIn("no name of a machine",
