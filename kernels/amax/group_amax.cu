@@ -41,9 +41,10 @@ cudaError_t group_amax(const GroupAmaxArgs& args, cudaStream_t stream) {
   const cudaError_t cleared = cudaMemsetAsync(
       args.amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
   if (cleared != cudaSuccess) return cleared;
-  const unsigned grid = capacity_grid(input.capacity_rows * input.columns / kStep, kThreads);
+  const std::int64_t steps = input.capacity_rows * input.columns / kStep;
   dispatch_input(input.type, [&](auto type) {
-    group_amax_kernel<type()><<<grid, kThreads, 0, stream>>>(args);
+    const auto kernel = group_amax_kernel<type()>;
+    kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
   });
   return cudaGetLastError();
 }

@@ -11,7 +11,6 @@
 namespace kernels {
 
 inline constexpr int kThreads = 256;
-inline constexpr std::int64_t kResidentBlocks = 8;  // of kThreads: a multiprocessor's 2048 threads
 
 /// Vector accesses need 16-byte aligned rows.
 inline cudaError_t check_operands(const GroupedInput& input, const void* output) {
@@ -25,16 +24,22 @@ inline cudaError_t check_operands(const GroupedInput& input, const void* output)
 }
 
 /// Blocks that cover `work_items` at `items_per_block` each, but no more than are resident at
-/// once: kernels loop over what is left. 0 = the device could not be asked.
-inline unsigned capacity_grid(std::int64_t work_items, std::int64_t items_per_block) {
+/// once: kernels loop over what is left, and a block that had to wait for a place would start when
+/// the others are nearly done. 0 = the device could not be asked, which makes the launch fail.
+/// `waves` above 1 trades that for blocks that start while others wait at a barrier.
+template <typename Kernel>
+unsigned resident_grid(Kernel kernel, std::int64_t work_items, std::int64_t items_per_block,
+                       int waves = 1) {
   int device = 0;
   int multiprocessors = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return 0;
-  if (cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) !=
-      cudaSuccess) {
+  int blocks = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) !=
+          cudaSuccess ||
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0) != cudaSuccess) {
     return 0;
   }
-  const std::int64_t resident = multiprocessors * kResidentBlocks;
+  const std::int64_t resident = std::int64_t{multiprocessors} * blocks * waves;
   return static_cast<unsigned>(
       std::clamp<std::int64_t>(ceil_div(work_items, items_per_block), 1, resident));
 }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kWarps = kThreads / 32;
 constexpr int kRowsPerPass = kThreads / (static_cast<int>(kBlock) / kStep);
+constexpr int kWaves = 16;  // tests/bench/gpu_quantize_bench
 constexpr int kPasses = static_cast<int>(kBlock) / kRowsPerPass;
 
 template <InputType kType, Fp8Format kFormat>
@@ -77,10 +78,11 @@ cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, cudaStream_t s
   if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kBlock + input.num_groups;
-  const unsigned grid = capacity_grid(strips * ceil_div(input.columns, kBlock), 1);
+  const std::int64_t tiles = strips * ceil_div(input.columns, kBlock);
   const ScaleRule rule = block_scale_rule(args);
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
-    quantize_block_128x128_kernel<type(), format()><<<grid, kThreads, 0, stream>>>(args, rule);
+    const auto kernel = quantize_block_128x128_kernel<type(), format()>;
+    kernel<<<resident_grid(kernel, tiles, 1, kWaves), kThreads, 0, stream>>>(args, rule);
   });
   return cudaGetLastError();
 }

@@ -61,9 +61,10 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t 
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
-  const unsigned grid = capacity_grid(input.capacity_rows * input.columns / kStep, kThreads);
+  const std::int64_t steps = input.capacity_rows * input.columns / kStep;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
-    quantize_per_tensor_kernel<type(), format()><<<grid, kThreads, 0, stream>>>(args);
+    const auto kernel = quantize_per_tensor_kernel<type(), format()>;
+    kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
   });
   return cudaGetLastError();
 }

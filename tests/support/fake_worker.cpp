@@ -91,8 +91,11 @@ void misbehave_after_hello(const std::string& mode) {
   }
   if (mode == "close-output") ::close(STDOUT_FILENO);
   if (mode == "die-in-frame") {
-    send_bytes(std::string("XSC1\x40\x00\x00\x00half", 12));
-    std::exit(9);
+    // The lock is held to the end: a pulse behind the half would count as part of the frame.
+    const std::lock_guard lock(out_mutex);
+    static_cast<void>(
+        app::write_all(STDOUT_FILENO, std::string("XSC1\x40\x00\x00\x00half", 12)).ok());
+    ::_exit(9);
   }
   if (mode == "talk") {
     for (int i = 0; i < 5000; ++i) fmt::print(stderr, "line {}\n", i);

@@ -1,0 +1,209 @@
+// Time of the grouped quantization kernels beside a device copy that moves the same bytes,
+// interleaved in one run.
+//   gpu_quantize_bench [BLOCKS]      prints one JSON object a line; BLOCKS = interleaved rounds,
+//   default 15
+// Each sample is one launch between two events after a launch of something else, so no kernel finds
+// its own operands in L2 unless they fit beside the other's. Cold and warm are not told apart:
+// sizes are given, read them with 60 MB in mind.
+#include <cuda_bf16.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/amax/group_amax.h"
+#include "kernels/offsets/splits_to_offsets.h"
+#include "kernels/quantize/quantize_block.h"
+#include "kernels/quantize/quantize_per_tensor.h"
+
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
+  std::exit(2);
+}
+
+template <class T>
+T* device_array(std::int64_t count) {
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, static_cast<std::size_t>(count) * sizeof(T)), "cudaMalloc");
+  return static_cast<T*>(memory);
+}
+
+/// Sums of four uniform variables: bell-shaped, seeded by position.
+__global__ void fill_kernel(__nv_bfloat16* values, std::int64_t count) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+       i += stride) {
+    std::uint64_t x = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15ULL;
+    x = (x ^ (x >> 31)) * 0xBF58476D1CE4E5B9ULL;
+    x ^= x >> 29;
+    const int sum =
+        static_cast<int>((x & 0xFFFF) + ((x >> 16) & 0xFFFF) + ((x >> 32) & 0xFFFF) + (x >> 48));
+    values[i] = __float2bfloat16(static_cast<float>(sum - 131070) / 37837.0F);
+  }
+}
+
+struct Contender {
+  std::string name;
+  double bytes;  // compulsory: read once (or twice) and written once
+  std::function<void(cudaStream_t)> launch;
+  std::vector<float> times_us;
+};
+
+struct Shape {
+  int experts;
+  std::int64_t rows, columns;
+  const char* routing;
+};
+
+std::vector<std::int64_t> splits_of(const Shape& shape) {
+  std::vector<std::int64_t> splits(static_cast<std::size_t>(shape.experts),
+                                   shape.rows / shape.experts);
+  if (std::string(shape.routing) == "one-hot") {
+    std::fill(splits.begin(), splits.end(), 0);
+    splits[0] = shape.rows;
+  }
+  return splits;
+}
+
+float median(std::vector<float> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+void bench(const Shape& shape, int rounds) {
+  const std::int64_t elements = shape.rows * shape.columns;
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "stream");
+  auto* input = device_array<__nv_bfloat16>(elements);
+  fill_kernel<<<1024, 256, 0, stream>>>(input, elements);
+  auto* codes = device_array<std::uint8_t>(elements);
+  auto* scales = device_array<float>(
+      std::max(kernels::block_1x128_scale_capacity(shape.rows, shape.experts, shape.columns),
+               kernels::block_128x128_scale_capacity(shape.rows, shape.experts, shape.columns)));
+  auto* group_scales = device_array<float>(3 * std::int64_t{shape.experts});
+  auto* offsets = device_array<std::int64_t>(shape.experts + 1);
+  auto* device_splits = device_array<std::int64_t>(shape.experts);
+  auto* copied = device_array<char>(elements * 2);
+  const std::vector<std::int64_t> splits = splits_of(shape);
+  check(cudaMemcpy(device_splits, splits.data(), splits.size() * 8, cudaMemcpyHostToDevice),
+        "splits");
+  const kernels::SplitsToOffsetsArgs offset_args{.splits = device_splits,
+                                                 .num_groups = shape.experts,
+                                                 .capacity_rows = shape.rows,
+                                                 .row_offsets = offsets};
+  check(kernels::splits_to_offsets(offset_args, stream), "offsets");
+  const kernels::GroupedInput grouped{.input = input,
+                                      .type = kernels::InputType::Bf16,
+                                      .row_offsets = offsets,
+                                      .num_groups = shape.experts,
+                                      .capacity_rows = shape.rows,
+                                      .columns = shape.columns};
+  const kernels::QuantizeBlockArgs block{
+      .input = grouped, .options = {.pow2 = true}, .output = codes, .scale_inv = scales};
+  const double count = static_cast<double>(elements);
+  std::vector<Contender> contenders;
+  contenders.push_back({"copy",
+                        3.0 * count,
+                        [&](cudaStream_t s) {
+                          check(cudaMemcpyAsync(copied, input,
+                                                static_cast<std::size_t>(elements * 3 / 2),
+                                                cudaMemcpyDeviceToDevice, s),
+                                "copy");
+                        },
+                        {}});
+  contenders.push_back(
+      {"offsets",
+       0.0,
+       [&](cudaStream_t s) { check(kernels::splits_to_offsets(offset_args, s), "offsets"); },
+       {}});
+  contenders.push_back(
+      {"block_1x128",
+       (3.0 + 4.0 / 128) * count,
+       [&](cudaStream_t s) { check(kernels::quantize_block_1x128(block, s), "1x128"); },
+       {}});
+  contenders.push_back(
+      {"block_128x128",
+       3.0 * count,
+       [&](cudaStream_t s) { check(kernels::quantize_block_128x128(block, s), "128x128"); },
+       {}});
+  contenders.push_back(
+      {"per_tensor_current",
+       5.0 * count,
+       [&](cudaStream_t s) {
+         check(kernels::group_amax({.input = grouped, .amax = group_scales}, s), "amax");
+         check(kernels::per_tensor_scale({.amax = group_scales,
+                                          .num_groups = shape.experts,
+                                          .scale = group_scales + shape.experts,
+                                          .scale_inv = group_scales + 2 * shape.experts},
+                                         s),
+               "scale");
+         check(kernels::quantize_per_tensor(
+                   {.input = grouped, .scale = group_scales + shape.experts, .output = codes}, s),
+               "cast");
+       },
+       {}});
+
+  cudaEvent_t begin = nullptr, end = nullptr;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  for (int round = -3; round < rounds; ++round) {
+    for (Contender& contender : contenders) {
+      contender.launch(stream);
+      check(cudaEventRecord(begin, stream), "record");
+      constexpr int kRepeats = 4;
+      for (int i = 0; i < kRepeats; ++i) contender.launch(stream);
+      check(cudaEventRecord(end, stream), "record");
+      check(cudaEventSynchronize(end), "wait");
+      float ms = 0;
+      check(cudaEventElapsedTime(&ms, begin, end), "elapsed");
+      if (round >= 0) contender.times_us.push_back(ms * 1e3F / kRepeats);
+    }
+  }
+  const double copy_rate =
+      contenders[0].bytes / static_cast<double>(median(contenders[0].times_us));
+  for (const Contender& contender : contenders) {
+    const double us = static_cast<double>(median(contender.times_us));
+    std::printf(
+        "{\"experts\": %d, \"rows\": %lld, \"columns\": %lld, \"routing\": \"%s\", \"kernel\": "
+        "\"%s\", "
+        "\"median_us\": %.2f, \"n\": %zu, \"gb_per_s\": %.0f, \"of_copy\": %.3f}\n",
+        shape.experts, static_cast<long long>(shape.rows), static_cast<long long>(shape.columns),
+        shape.routing, contender.name.c_str(), us, contender.times_us.size(),
+        contender.bytes / us / 1e3, contender.bytes / us / copy_rate);
+  }
+  for (void* memory :
+       {static_cast<void*>(input), static_cast<void*>(codes), static_cast<void*>(scales),
+        static_cast<void*>(group_scales), static_cast<void*>(offsets),
+        static_cast<void*>(device_splits), static_cast<void*>(copied)}) {
+    check(cudaFree(memory), "free");
+  }
+  check(cudaEventDestroy(begin), "event");
+  check(cudaEventDestroy(end), "event");
+  check(cudaStreamDestroy(stream), "stream");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : 15;
+  for (const Shape& shape : std::initializer_list<Shape>{{32, 32768, 7168, "uniform"},
+                                                         {8, 16384, 4096, "uniform"},
+                                                         {128, 65536, 2048, "uniform"},
+                                                         {16, 98304, 2880, "uniform"},
+                                                         {32, 131072, 7168, "uniform"},
+                                                         {1024, 32768, 7168, "uniform"},
+                                                         {32, 32768, 7168, "one-hot"},
+                                                         {8, 256, 4096, "uniform"}}) {
+    bench(shape, rounds);
+  }
+  return 0;
+}
