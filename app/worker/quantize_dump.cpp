@@ -99,7 +99,7 @@ Quantized quantize_per_tensor(const Operand& operand, kernels::Fp8Format format,
   kernels::quantize_per_tensor_cpu({.input = operand.input,
                                     .format = format,
                                     .scale = scale.data(),
-                                    .output = out.codes.data()});
+                                    .rowwise = out.codes.data()});
   return out;
 }
 
@@ -150,12 +150,12 @@ Quantized quantize_blocks(const Operand& operand, OperandRole role, kernels::Fp8
   std::vector<float> amax(capacity);
   Quantized out;
   out.codes.resize(static_cast<std::size_t>(input.capacity_rows * input.columns));
-  const kernels::QuantizeBlockArgs args{.input = input,
-                                        .format = format,
-                                        .options = options,
-                                        .output = out.codes.data(),
-                                        .scale_inv = scale_inv.data(),
-                                        .block_amax = amax.data()};
+  const kernels::QuantizeBlockArgs args{
+      .input = input,
+      .format = format,
+      .options = options,
+      .rowwise = {
+          .codes = out.codes.data(), .scale_inv = scale_inv.data(), .block_amax = amax.data()}};
   square ? kernels::quantize_block_128x128_cpu(args) : kernels::quantize_block_1x128_cpu(args);
   const auto unpad = square ? unpad_128x128 : unpad_1x128;
   out.scale_inv = unpad(operand, scale_inv);

@@ -46,6 +46,7 @@ GroupScales group_scales(ScaleLayout layout, std::int64_t data_rows, std::int64_
               .floats = blocks_y * padded};
     }
     case ScaleLayout::PerTensor:
+    default:  // one-byte scales do not come here
       break;
   }
   const std::int64_t present = data_rows > 0 ? 1 : 0;

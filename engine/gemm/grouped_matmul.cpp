@@ -22,6 +22,12 @@ const char* recipe_name(const GroupedMatmulConfig& config) {
                                       : "FP8 per tensor with split accumulation";
     case Scaling::Block:
       return "FP8 block";
+    case Scaling::PerTensorDelayed:
+      return "FP8 per tensor with delayed scaling";
+    case Scaling::Mxfp8:
+      return "MXFP8";
+    case Scaling::Nvfp4:
+      return "NVFP4";
   }
   return "unknown";
 }

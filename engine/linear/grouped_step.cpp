@@ -55,7 +55,7 @@ Status quantize_per_tensor(const PerTensorQuantize& work, const Recipe& recipe, 
   return check_cuda(kernels::quantize_per_tensor({.input = work.input,
                                                   .format = work.format,
                                                   .scale = work.operand.scale.as<float>(),
-                                                  .output = work.operand.codes.as<std::uint8_t>()},
+                                                  .rowwise = work.operand.codes.as<std::uint8_t>()},
                                                  stream),
                     "Launching the per-tensor quantize kernel");
 }
@@ -66,9 +66,8 @@ kernels::QuantizeBlockArgs block_args(const kernels::GroupedInput& input,
   return {.input = input,
           .format = format,
           .options = scale_options(recipe),
-          .output = operand.codes.as<std::uint8_t>(),
-          .scale_inv = operand.scale_inv.as<float>(),
-          .block_amax = nullptr};
+          .rowwise = {.codes = operand.codes.as<std::uint8_t>(),
+                      .scale_inv = operand.scale_inv.as<float>()}};
 }
 
 }  // namespace
@@ -281,11 +280,11 @@ Status GroupedStep::quantize_with_amax(float* activation_amax, float* weight_ama
                                        cudaStream_t stream) const {
   kernels::QuantizeBlockArgs x = block_args(activations(), buffers_.activations,
                                             config_.recipe.activation_format, config_.recipe);
-  x.block_amax = activation_amax;
+  x.rowwise.block_amax = activation_amax;
   ENGINE_CUDA_TRY(kernels::quantize_block_1x128(x, stream), "Launching the 1x128 quantize kernel");
   kernels::QuantizeBlockArgs w =
       block_args(weights(0), buffers_.layers.front().weights, Fp8Format::E4m3, config_.recipe);
-  w.block_amax = weight_amax;
+  w.rowwise.block_amax = weight_amax;
   return check_cuda(kernels::quantize_block_128x128(w, stream),
                     "Launching the 128x128 quantize kernel");
 }

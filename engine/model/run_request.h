@@ -61,6 +61,17 @@ enum class Scaling {
   None,              // BF16: nothing is quantized
   PerTensorCurrent,  // FP8, one scale an expert from this tensor's own amax
   Block,             // FP8, 1x128 blocks on activations, 128x128 blocks on weights
+  PerTensorDelayed,  // FP8, one scale an expert from the amax of earlier steps
+  Mxfp8,             // FP8, a power-of-two scale for 1x32 elements
+  Nvfp4,             // E2M1, an E4M3 scale for 1x16 elements and an FP32 amax an expert
+};
+
+/// Only for Scaling::PerTensorDelayed. The iterations of a run are its steps.
+struct DelayedScaling {
+  int history_length = 1024;  // 1..kMaxHistoryLength
+  kernels::AmaxAlgorithm algorithm = kernels::AmaxAlgorithm::Max;
+  int margin = 0;  // the scale is 2^margin smaller; -32..32
+  bool operator==(const DelayedScaling&) const = default;
 };
 
 struct Recipe {
@@ -70,6 +81,10 @@ struct Recipe {
   bool pow2_scales = true;        // scale rounded down to a power of two
   float amax_epsilon = 0.0F;      // amax below this counts as this; >= 0
   bool split_accumulator = true;  // promote partial sums to FP32; block scaling has no other way
+  DelayedScaling delayed = {};
+  bool square_weight_blocks = true;  // weights: 32x32 (MXFP8), 16x16 (NVFP4) blocks
+  bool hadamard = true;              // NVFP4: random Hadamard transform on the columnwise copy
+  bool stochastic_rounding = false;  // NVFP4: Philox from the request's seed
   bool operator==(const Recipe&) const = default;
 };
 
@@ -109,6 +124,7 @@ struct RunRequest {
 };
 
 inline constexpr int kMaxExperts = 1024;
+inline constexpr int kMaxHistoryLength = 4096;
 inline constexpr int kMaxLayers = 8;
 inline constexpr int kMaxIterations = 100000;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;

@@ -7,8 +7,9 @@ namespace kernels {
 
 struct GroupAmaxArgs {
   GroupedInput input;
-  float* amax =
-      nullptr;  // [num_groups]; 0 for an empty group. NaN elements are ignored, inf is not.
+  /// [num_groups]; 0 for an empty group. NaN elements are ignored, inf is not.
+  float* amax = nullptr;
+  const float* noop = nullptr;  // optional scalar: 1 = leave amax as it is
 };
 
 void group_amax_cpu(const GroupAmaxArgs& args);

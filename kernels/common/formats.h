@@ -6,6 +6,12 @@ namespace kernels {
 enum class InputType { Bf16, Fp16, Fp32 };
 enum class Fp8Format { E4m3, E5m2 };
 
+/// Which amax delayed scaling takes its next scale from.
+enum class AmaxAlgorithm {
+  MostRecent,  // this step's
+  Max,         // the largest of the history, this step's included
+};
+
 constexpr float fp8_max(Fp8Format format) { return format == Fp8Format::E4m3 ? 448.0F : 57344.0F; }
 
 }  // namespace kernels

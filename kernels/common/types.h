@@ -23,17 +23,58 @@ struct ScaleOptions {
   float amax_epsilon = 0.0F;
 };
 
+/// What is quantized: the input itself, or silu(gate) * up rounded to the input's type, which makes
+/// the fused kernel equal, bit for bit, to activation/swiglu.h followed by the plain kernel.
+enum class Activation { None, SwiGlu };
+
 /// One packed grouped operand: group g owns rows [row_offsets[g], row_offsets[g + 1]) of `input`.
 /// On a GPU all pointers are device pointers and the host never knows row_offsets; for a CPU twin
 /// all are host ones. Rows from row_offsets[num_groups] on (capacity_rows may be larger) are
 /// neither read nor written.
 struct GroupedInput {
-  const void* input = nullptr;  // [capacity_rows, columns] row-major
+  const void* input = nullptr;  // [capacity_rows, columns] row-major; with SwiGlu
+                                // [capacity_rows, 2 * columns]: the gate's columns, then up's
   InputType type = InputType::Bf16;
   const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]
   int num_groups = 0;
   std::int64_t capacity_rows = 0;
   std::int64_t columns = 0;  // multiple of 16
+  Activation activation = Activation::None;
 };
+
+/// Where the quantized rows of the groups go: group g fills rows [row_offsets[g], row_offsets[g +
+/// 1]) of the outputs, at least as many as it has. The rows that it lacks are quantized as zeros,
+/// so that the aligned operand of a product falls out of the quantize pass (fused padding).
+struct OutputRows {
+  const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]; null = those of the input
+  std::int64_t capacity_rows = 0;             // rows the outputs were allocated for
+};
+
+/// One tile's stay on the device, written by the thread block that worked on it.
+struct TileStamp {
+  std::uint64_t begin_ns = 0;  // %globaltimer; 0 = this tile was not run
+  std::uint64_t end_ns = 0;
+  std::uint32_t sm = 0;  // %smid
+  std::int32_t group = 0;
+};
+
+/// Tile t of a launch writes stamps[t] where t < capacity. A launch with stamps is an instance of
+/// its own, compiled with them; one without has no trace of them. CPU twins write none.
+struct StampBuffer {
+  TileStamp* stamps = nullptr;
+  std::int64_t capacity = 0;
+};
+
+/// What a quantize launch takes besides its operands.
+struct LaunchControls {
+  const float* noop =
+      nullptr;  // optional scalar: 1 = every quantized output stays as it is (a cached
+                // weight in a replayed graph); bias partials are written all the same
+  StampBuffer stamps = {};
+};
+
+/// Rows that one partial sum of the bias gradient covers: a group is cut into strips of this
+/// height.
+inline constexpr std::int64_t kBiasStripRows = 128;
 
 }  // namespace kernels

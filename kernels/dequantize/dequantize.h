@@ -3,10 +3,9 @@
 #pragma once
 
 #include "kernels/common/types.h"
+#include "kernels/dequantize/quantized_view.h"
 
 namespace kernels {
-
-enum class ScaleLayout { PerTensor, Block1x128, Block128x128 };
 
 struct DequantizeArgs {
   const std::uint8_t* codes = nullptr;  // [capacity_rows, columns] rowwise

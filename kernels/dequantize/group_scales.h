@@ -63,6 +63,8 @@ inline std::vector<GroupScales> group_scales(ScaleLayout layout, const float* sc
         group.column_stride = 1;
         next += ceil_div(rows, kBlock) * group.row_stride;
         break;
+      default:  // one-byte scales are not FP32
+        break;
     }
   }
   return scales;

@@ -17,8 +17,8 @@ inline ScaleRule block_scale_rule(const QuantizeBlockArgs& args) {
 /// Stores what a product needs to undo the scale, and the amax where it is wanted.
 __device__ __forceinline__ void store_block_scale(const QuantizeBlockArgs& args, float amax,
                                                   float scale, std::int64_t index) {
-  args.scale_inv[index] = __frcp_rn(scale);
-  if (args.block_amax != nullptr) args.block_amax[index] = amax;
+  args.rowwise.scale_inv[index] = __frcp_rn(scale);
+  if (args.rowwise.block_amax != nullptr) args.rowwise.block_amax[index] = amax;
 }
 
 }  // namespace kernels

@@ -38,11 +38,11 @@ void quantize_one_block(const QuantizeBlockArgs& args, const ScaleRule& rule, co
     amax = std::max(amax, run_amax(run));
   }
   const float scale = scale_from_amax(amax, rule);
-  args.scale_inv[block.scale_index] = 1.0F / scale;
-  if (args.block_amax != nullptr) args.block_amax[block.scale_index] = amax;
+  args.rowwise.scale_inv[block.scale_index] = 1.0F / scale;
+  if (args.rowwise.block_amax != nullptr) args.rowwise.block_amax[block.scale_index] = amax;
   for (std::int64_t row = block.row; row < block.row + block.rows; ++row) {
     run.first = row * input.columns + block.column;
-    cast_run(run, scale, args.format, args.output + run.first);
+    cast_run(run, scale, args.format, args.rowwise.codes + run.first);
   }
 }
 

@@ -1,28 +1,42 @@
-// FP8 block scaling: 1x128 blocks (activations) and 128x128 blocks (weights), one read of the
-// input, rowwise output.
+// FP8 block scaling: 1x128 blocks (activations, gradients) and 128x128 blocks (weights), rowwise,
+// columnwise or both from one read of the input.
 #pragma once
 
 #include "kernels/common/types.h"
 
 namespace kernels {
 
-/// Layout of scale_inv and block_amax, FP32, with Bx = ceil_div(columns, 128), m = the group's rows
-/// (GEMM-ready):
-///   1x128:   [Bx, round_up(m, 4)] row-major a group: index bx * round_up(m, 4) + row. The group
-///   starts at
-///            Bx * sum over earlier groups of round_up(m, 4).
-///   128x128: [ceil_div(m, 128), round_up(Bx, 4)] a group: index by * round_up(Bx, 4) + bx. The
-///   group starts at
-///            round_up(Bx, 4) * sum over earlier groups of ceil_div(m, 128).
-/// Padding elements are not written. Blocks never straddle groups; a block's missing rows or
-/// columns count as 0.
+/// One direction of a block-scaled operand. Columnwise codes are transposed group by group.
+///
+/// Bx = ceil_div(columns, 128), m = rows of the group in the output, By = ceil_div(m, 128); scales
+/// are FP32 and GEMM-ready as they are. Groups lie one after another, so a group starts where the
+/// sizes of the earlier ones end:
+///   direction            codes                    scales of one group, row-major     index
+///   1x128 rowwise        [m, columns]             [Bx, round_up(m, 4)]               (bx, row)
+///   1x128 columnwise     [columns, m]             [By, round_up(columns, 4)]         (by, column)
+///   128x128 rowwise      [m, columns]             [By, round_up(Bx, 4)]              (by, bx)
+///   128x128 columnwise   [columns, m]             [Bx, round_up(By, 4)]              (bx, by)
+/// Codes of group g start at element row_offsets[g] * columns in both directions. A 1x128 block is
+/// 128 columns of one row, or, columnwise, 128 rows of one column; both take their amax from the
+/// input, so the two directions hold different codes. A 128x128 tile has one scale and the same
+/// codes in both. Padding elements are not written. Blocks never straddle groups; a block's missing
+/// rows or columns count as 0.
+struct BlockOutput {
+  std::uint8_t* codes = nullptr;  // null = this direction is not wanted
+  float* scale_inv = nullptr;     // 1 / scale, IEEE
+  float* block_amax = nullptr;    // optional, laid out like scale_inv: before epsilon
+};
+
 struct QuantizeBlockArgs {
   GroupedInput input;
+  OutputRows output_rows = {};
   Fp8Format format = Fp8Format::E4m3;
   ScaleOptions options = {};
-  std::uint8_t* output = nullptr;  // [capacity_rows, columns] rowwise FP8 codes
-  float* scale_inv = nullptr;      // 1 / scale, IEEE
-  float* block_amax = nullptr;     // optional: before epsilon
+  BlockOutput rowwise = {};
+  BlockOutput columnwise = {};
+  /// Optional: sums of the input's columns, see bias/bias_gradient.h.
+  float* bias_partials = nullptr;
+  LaunchControls controls = {};
 };
 
 /// Floats to allocate for scale_inv without knowing the splits (any routing of capacity_rows over
@@ -34,6 +48,16 @@ constexpr std::int64_t block_1x128_scale_capacity(std::int64_t capacity_rows, in
 constexpr std::int64_t block_128x128_scale_capacity(std::int64_t capacity_rows, int num_groups,
                                                     std::int64_t columns) {
   return (capacity_rows / kBlock + num_groups) * round_up(ceil_div(columns, kBlock), 4);
+}
+/// The same for the columnwise direction.
+constexpr std::int64_t block_1x128_columnwise_scale_capacity(std::int64_t capacity_rows,
+                                                             int num_groups, std::int64_t columns) {
+  return (capacity_rows / kBlock + num_groups) * round_up(columns, 4);
+}
+constexpr std::int64_t block_128x128_columnwise_scale_capacity(std::int64_t capacity_rows,
+                                                               int num_groups,
+                                                               std::int64_t columns) {
+  return ceil_div(columns, kBlock) * (capacity_rows / kBlock + 4 * std::int64_t{num_groups});
 }
 
 void quantize_block_1x128_cpu(const QuantizeBlockArgs& args);

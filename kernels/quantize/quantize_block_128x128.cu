@@ -63,7 +63,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       if (pass * kRowsPerPass + row_in_pass < rows && step_in_row < steps_per_row) {
-        store_codes<kType, kFormat>(raw[pass], scale, args.output,
+        store_codes<kType, kFormat>(raw[pass], scale, args.rowwise.codes,
                                     first_step + pass * kRowsPerPass * steps_per_row);
       }
     }
@@ -75,7 +75,8 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 
 cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
-  if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
+  if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
+    return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kBlock + input.num_groups;
   const std::int64_t tiles = strips * ceil_div(input.columns, kBlock);

@@ -77,7 +77,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
       for (int part = 0; part < kStepsPerLane; ++part) {
         if (inside[i][part]) {
           store_codes<kType, kFormat>(
-              raw[i][part], scale, args.output,
+              raw[i][part], scale, args.rowwise.codes,
               first_step + bx * kStepsPerBlock + part * kLanesPerRow + slot);
         }
       }
@@ -95,7 +95,8 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 
 cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
-  if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
+  if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
+    return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kStripRows + input.num_groups;
   const ScaleRule rule = block_scale_rule(args);

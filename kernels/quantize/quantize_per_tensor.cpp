@@ -28,7 +28,7 @@ void quantize_per_tensor_cpu(const QuantizePerTensorArgs& args) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t first = row * input.columns;
     cast_run({.input = input.input, .type = input.type, .first = first, .count = input.columns},
-             args.scale[group_of_row(input, row)], args.format, args.output + first);
+             args.scale[group_of_row(input, row)], args.format, args.rowwise + first);
   }
 }
 

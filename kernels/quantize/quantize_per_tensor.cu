@@ -33,12 +33,12 @@ __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
       for (int i = 0; i < kUnroll; ++i) raw[i] = load_step<kType>(args.input.input, step + i * 32);
 #pragma unroll
       for (int i = 0; i < kUnroll; ++i) {
-        store_codes<kType, kFormat>(raw[i], scale, args.output, step + i * 32);
+        store_codes<kType, kFormat>(raw[i], scale, args.rowwise, step + i * 32);
       }
     }
     for (; step < end; step += 32) {
       const RawStep<kType> raw = load_step<kType>(args.input.input, step);
-      store_codes<kType, kFormat>(raw, scale, args.output, step);
+      store_codes<kType, kFormat>(raw, scale, args.rowwise, step);
     }
   });
 }
@@ -59,7 +59,7 @@ cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, cudaStream_t stream
 
 cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
-  if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
+  if (const cudaError_t bad = check_operands(input, args.rowwise); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {

@@ -1,4 +1,5 @@
-// FP8 per-tensor current scaling: one scale a group from its amax, then the cast.
+// FP8 per-tensor scaling: one scale a group, from this tensor's amax (current scaling) or from
+// earlier ones (delayed scaling, amax/delayed_scaling.h), and the cast.
 #pragma once
 
 #include "kernels/common/types.h"
@@ -10,15 +11,26 @@ struct PerTensorScaleArgs {
   int num_groups = 0;
   Fp8Format format = Fp8Format::E4m3;
   ScaleOptions options = {};
-  float* scale = nullptr;      // [num_groups]
-  float* scale_inv = nullptr;  // [num_groups], 1 / scale rounded to nearest
+  float* scale = nullptr;       // [num_groups]
+  float* scale_inv = nullptr;   // [num_groups], 1 / scale rounded to nearest
+  const float* noop = nullptr;  // optional scalar: 1 = leave scale and scale_inv
 };
 
 struct QuantizePerTensorArgs {
   GroupedInput input;
+  OutputRows output_rows = {};
   Fp8Format format = Fp8Format::E4m3;
-  const float* scale = nullptr;    // [num_groups]
-  std::uint8_t* output = nullptr;  // [capacity_rows, columns] rowwise FP8 codes
+  const float* scale = nullptr;        // [num_groups]
+  std::uint8_t* rowwise = nullptr;     // [m, columns] a group; null = not wanted
+  std::uint8_t* columnwise = nullptr;  // [columns, m] a group, from element row_offsets[g] *
+                                       // columns on; null = not wanted
+  /// Delayed scaling, both optional: raised to the group's max |x| (the caller's history row), and
+  /// 1 / scale rounded to nearest.
+  float* amax = nullptr;       // [num_groups]
+  float* scale_inv = nullptr;  // [num_groups]
+  /// Optional: sums of the input's columns, see bias/bias_gradient.h.
+  float* bias_partials = nullptr;
+  LaunchControls controls = {};
 };
 
 void per_tensor_scale_cpu(const PerTensorScaleArgs& args);

@@ -48,6 +48,12 @@ std::string_view scaling_name(engine::Scaling scaling) {
       return "fp8-per-tensor";
     case engine::Scaling::Block:
       return "fp8-block";
+    case engine::Scaling::PerTensorDelayed:
+      return "fp8-delayed";
+    case engine::Scaling::Mxfp8:
+      return "mxfp8";
+    case engine::Scaling::Nvfp4:
+      return "nvfp4";
   }
   return "unknown";
 }

@@ -77,8 +77,7 @@ void block(benchmark::State& state, void (*quantize)(const kernels::QuantizeBloc
     quantize({.input = o.input(),
               .format = kernels::Fp8Format::E4m3,
               .options = {.pow2 = pow2},
-              .output = o.codes.data(),
-              .scale_inv = o.scales.data()});
+              .rowwise = {.codes = o.codes.data(), .scale_inv = o.scales.data()}});
   }
   report(state);
 }
@@ -96,7 +95,7 @@ void per_tensor_current(benchmark::State& state) {
     kernels::per_tensor_scale_cpu(
         {.amax = &amax, .num_groups = 1, .scale = &scale, .scale_inv = &scale_inv});
     kernels::quantize_per_tensor_cpu(
-        {.input = o.input(), .scale = &scale, .output = o.codes.data()});
+        {.input = o.input(), .scale = &scale, .rowwise = o.codes.data()});
   }
   report(state);
 }

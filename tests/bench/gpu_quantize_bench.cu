@@ -107,8 +107,9 @@ void bench(const Shape& shape, int rounds) {
                                       .num_groups = shape.experts,
                                       .capacity_rows = shape.rows,
                                       .columns = shape.columns};
-  const kernels::QuantizeBlockArgs block{
-      .input = grouped, .options = {.pow2 = true}, .output = codes, .scale_inv = scales};
+  const kernels::QuantizeBlockArgs block{.input = grouped,
+                                         .options = {.pow2 = true},
+                                         .rowwise = {.codes = codes, .scale_inv = scales}};
   const double count = static_cast<double>(elements);
   std::vector<Contender> contenders;
   contenders.push_back({"copy",
@@ -147,7 +148,7 @@ void bench(const Shape& shape, int rounds) {
                                          s),
                "scale");
          check(kernels::quantize_per_tensor(
-                   {.input = grouped, .scale = group_scales + shape.experts, .output = codes}, s),
+                   {.input = grouped, .scale = group_scales + shape.experts, .rowwise = codes}, s),
                "cast");
        },
        {}});

@@ -35,6 +35,13 @@ std::string recipe_text(const engine::Recipe& recipe) {
     case engine::Scaling::Block:
       text = "FP8 block, 1x128 and 128x128";
       break;
+    case engine::Scaling::PerTensorDelayed:
+      text = "FP8 per-tensor, delayed scaling";
+      break;
+    case engine::Scaling::Mxfp8:
+      return "MXFP8, 1x32 blocks";
+    case engine::Scaling::Nvfp4:
+      return "NVFP4, 1x16 blocks";
   }
   text += recipe.activation_format == engine::Fp8Format::E4m3 ? ", X in E4M3" : ", X in E5M2";
   text += recipe.pow2_scales ? ", pow-2 scales" : ", FP32 scales";

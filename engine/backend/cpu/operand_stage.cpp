@@ -97,15 +97,15 @@ void OperandStage::quantize(const ExpertElements& expert) {
     kernels::quantize_per_tensor_cpu({.input = elements,
                                       .format = format(),
                                       .scale = scale_.get() + first_scale,
-                                      .output = codes});
+                                      .rowwise = codes});
     return;
   }
   const kernels::QuantizeBlockArgs args{.input = elements,
                                         .format = format(),
                                         .options = options,
-                                        .output = codes,
-                                        .scale_inv = scale_inv_.get() + first_scale,
-                                        .block_amax = amax_.get() + first_scale};
+                                        .rowwise = {.codes = codes,
+                                                    .scale_inv = scale_inv_.get() + first_scale,
+                                                    .block_amax = amax_.get() + first_scale}};
   if (plan_.role == OperandRole::Activations) {
     kernels::quantize_block_1x128_cpu(args);
   } else {

@@ -46,12 +46,11 @@ std::vector<float> effective_values(const StepConfig& config, const HostOperand&
       operand.activations ? config.activation_scales() : config.weight_scales()));
   kernels::ScaleLayout layout = kernels::ScaleLayout::PerTensor;
   if (config.block()) {
-    const kernels::QuantizeBlockArgs args{.input = input,
-                                          .format = operand.format,
-                                          .options = options,
-                                          .output = codes.data(),
-                                          .scale_inv = scale_inv.data(),
-                                          .block_amax = nullptr};
+    const kernels::QuantizeBlockArgs args{
+        .input = input,
+        .format = operand.format,
+        .options = options,
+        .rowwise = {.codes = codes.data(), .scale_inv = scale_inv.data()}};
     if (operand.activations) {
       layout = kernels::ScaleLayout::Block1x128;
       kernels::quantize_block_1x128_cpu(args);
@@ -70,7 +69,7 @@ std::vector<float> effective_values(const StepConfig& config, const HostOperand&
                                    .scale = scale.data(),
                                    .scale_inv = scale_inv.data()});
     kernels::quantize_per_tensor_cpu(
-        {.input = input, .format = operand.format, .scale = scale.data(), .output = codes.data()});
+        {.input = input, .format = operand.format, .scale = scale.data(), .rowwise = codes.data()});
   }
   kernels::dequantize_cpu({.codes = codes.data(),
                            .format = operand.format,

@@ -86,11 +86,11 @@ TEST_P(GroupedQuantizeGpu, PerTensorEqualsCpu) {
     kernels::quantize_per_tensor_cpu({.input = operand.input,
                                       .format = variant.format,
                                       .scale = as_floats(scale),
-                                      .output = codes.data()});
+                                      .rowwise = codes.data()});
     ASSERT_EQ(kernels::quantize_per_tensor({.input = device.input,
                                             .format = variant.format,
                                             .scale = as_floats(device_scale),
-                                            .output = device_codes.get()},
+                                            .rowwise = device_codes.get()},
                                            nullptr),
               cudaSuccess);
     ASSERT_EQ(device_codes.values(), codes);
@@ -107,17 +107,17 @@ void expect_block_equality(const Operand& operand, const Variant& variant, std::
   const DeviceArray<std::uint32_t> device_scale_inv(scale_inv);
   const DeviceArray<std::uint32_t> device_amax(amax);
   const DeviceArray<std::uint8_t> device_codes(codes);
-  kernels::QuantizeBlockArgs args{.input = operand.input,
-                                  .format = variant.format,
-                                  .options = variant.options,
-                                  .output = codes.data(),
-                                  .scale_inv = as_floats(scale_inv),
-                                  .block_amax = as_floats(amax)};
+  kernels::QuantizeBlockArgs args{
+      .input = operand.input,
+      .format = variant.format,
+      .options = variant.options,
+      .rowwise = {
+          .codes = codes.data(), .scale_inv = as_floats(scale_inv), .block_amax = as_floats(amax)}};
   on_cpu(args);
   args.input = device.input;
-  args.output = device_codes.get();
-  args.scale_inv = as_floats(device_scale_inv);
-  args.block_amax = as_floats(device_amax);
+  args.rowwise = {.codes = device_codes.get(),
+                  .scale_inv = as_floats(device_scale_inv),
+                  .block_amax = as_floats(device_amax)};
   ASSERT_EQ(on_gpu(args, nullptr), cudaSuccess);
   ASSERT_EQ(device_amax.values(), amax);
   ASSERT_EQ(device_scale_inv.values(), scale_inv);
@@ -185,13 +185,13 @@ TEST_F(CastGpu, EverySixteenBitPatternEqualsCpu) {
         const DeviceArray<std::uint8_t> device_codes(codes);
         const DeviceArray<float> device_scale({scale});
         kernels::quantize_per_tensor_cpu(
-            {.input = input, .format = format, .scale = &scale, .output = codes.data()});
+            {.input = input, .format = format, .scale = &scale, .rowwise = codes.data()});
         input.input = device_patterns.get();
         input.row_offsets = device_offsets.get();
         ASSERT_EQ(kernels::quantize_per_tensor({.input = input,
                                                 .format = format,
                                                 .scale = device_scale.get(),
-                                                .output = device_codes.get()},
+                                                .rowwise = device_codes.get()},
                                                nullptr),
                   cudaSuccess);
         ASSERT_EQ(device_codes.values(), codes) << "scale " << scale;

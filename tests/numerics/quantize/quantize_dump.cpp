@@ -68,7 +68,7 @@ Outputs per_tensor(const kernels::GroupedInput& input, kernels::Fp8Format format
                                  .scale = scale.data(),
                                  .scale_inv = outputs.scale_inv.data()});
   kernels::quantize_per_tensor_cpu(
-      {.input = input, .format = format, .scale = scale.data(), .output = outputs.codes.data()});
+      {.input = input, .format = format, .scale = scale.data(), .rowwise = outputs.codes.data()});
   return outputs;
 }
 
@@ -76,7 +76,7 @@ Outputs per_tensor(const kernels::GroupedInput& input, kernels::Fp8Format format
 Outputs cast(const kernels::GroupedInput& input, kernels::Fp8Format format, float scale) {
   Outputs outputs = sentinel_outputs(input, 0);
   kernels::quantize_per_tensor_cpu(
-      {.input = input, .format = format, .scale = &scale, .output = outputs.codes.data()});
+      {.input = input, .format = format, .scale = &scale, .rowwise = outputs.codes.data()});
   return outputs;
 }
 
@@ -89,9 +89,9 @@ Outputs block(const kernels::GroupedInput& input, kernels::Fp8Format format,
   const kernels::QuantizeBlockArgs args{.input = input,
                                         .format = format,
                                         .options = options,
-                                        .output = outputs.codes.data(),
-                                        .scale_inv = outputs.scale_inv.data(),
-                                        .block_amax = outputs.amax.data()};
+                                        .rowwise = {.codes = outputs.codes.data(),
+                                                    .scale_inv = outputs.scale_inv.data(),
+                                                    .block_amax = outputs.amax.data()}};
   (square ? kernels::quantize_block_128x128_cpu : kernels::quantize_block_1x128_cpu)(args);
   return outputs;
 }

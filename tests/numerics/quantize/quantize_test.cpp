@@ -182,7 +182,7 @@ TEST_P(GroupedQuantize, PerTensor) {
     kernels::quantize_per_tensor_cpu({.input = operand.input,
                                       .format = variant.format,
                                       .scale = scale.data(),
-                                      .output = codes.data()});
+                                      .rowwise = codes.data()});
     ASSERT_EQ(codes, expected.codes);
   }
 }
@@ -199,17 +199,17 @@ void expect_block_recipe(const GroupedCase& grouped, Recipe recipe, std::int64_t
     std::vector<float> scale_inv(count, float_sentinel());
     std::vector<float> amax(count, float_sentinel());
     std::vector<std::uint8_t> codes(expected.codes.size(), kCodeSentinel);
-    kernels::QuantizeBlockArgs args{.input = operand.input,
-                                    .format = variant.format,
-                                    .options = variant.options,
-                                    .output = codes.data(),
-                                    .scale_inv = scale_inv.data(),
-                                    .block_amax = amax.data()};
+    kernels::QuantizeBlockArgs args{
+        .input = operand.input,
+        .format = variant.format,
+        .options = variant.options,
+        .rowwise = {
+            .codes = codes.data(), .scale_inv = scale_inv.data(), .block_amax = amax.data()}};
     quantize(args);
     ASSERT_EQ(float_bits(amax), float_bits(expected.amax));
     ASSERT_EQ(float_bits(scale_inv), float_bits(expected.scale_inv));
     ASSERT_EQ(codes, expected.codes);
-    args.block_amax = nullptr;
+    args.rowwise.block_amax = nullptr;
     std::fill(codes.begin(), codes.end(), kCodeSentinel);
     quantize(args);
     ASSERT_EQ(codes, expected.codes) << "without amax";

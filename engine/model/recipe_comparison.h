@@ -1,0 +1,67 @@
+// Every recipe on the same operand, side by side: what each makes of its numbers, its bytes and its
+// time. Plain values, no CUDA.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/run_request.h"
+#include "engine/model/run_result.h"
+
+namespace engine {
+
+/// What to compare. The operand is X (`weights` false) or layer 0's W of `request`; the request's
+/// own recipe is ignored where `recipes` names others.
+struct ComparisonRequest {
+  RunRequest request;
+  bool weights = false;
+  std::vector<Recipe> recipes;  // empty = default_comparison()
+  std::int64_t sample_row = 0;  // first row and column of the sample, cut to the operand
+  std::int64_t sample_column = 0;
+  int timed_launches = 20;  // per recipe and direction; 0 = numerics only
+  bool operator==(const ComparisonRequest&) const = default;
+};
+
+/// A corner of the operand, element by element: at most 32 x 32.
+struct QuantizationSample {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  int rows = 0;
+  int columns = 0;
+  std::vector<float> original;      // [rows, columns]
+  std::vector<std::uint8_t> codes;  // [rows, columns], one a byte, E2M1 too
+  std::vector<float> scale_inv;     // [rows, columns], FP32 factor that decodes the element
+  std::vector<float> decoded;       // [rows, columns]
+};
+
+/// One recipe in one direction.
+struct QuantizationReport {
+  Recipe recipe;
+  bool columnwise = false;
+  std::string refused;            // not empty: why this one did not run; the rest is empty then
+  OperandStatistics statistics;   // before, after, amax and scale histograms, scale map, SNR
+  double max_relative_error = 0;  // max |x - decoded| / |x| over finite x above the format's
+                                  // smallest normal after scaling
+  std::int64_t max_ulp = 0;  // largest distance of decoded from x in steps of the format's grid
+  std::vector<std::uint64_t> code_counts;  // 256, or 16 for E2M1
+  QuantizationSample sample;
+  std::int64_t code_bytes = 0;         // written codes
+  std::int64_t scale_bytes = 0;        // written scales
+  std::int64_t moved_bytes = 0;        // compulsory traffic of the launches that were timed
+  std::vector<std::int64_t> times_ns;  // of each timed launch
+  std::string time_method;             // "CUDA events around ...", "steady clock around ..."
+};
+
+struct RecipeComparison {
+  std::uint64_t id = 0;  // of the order it answers
+  ComparisonRequest request;
+  std::vector<std::int64_t> splits;
+  DeviceFacts device;
+  std::vector<QuantizationReport> reports;
+  std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes beside them, interleaved
+  std::int64_t copy_bytes = 0;
+  std::int64_t wall_ns = 0;
+};
+
+}  // namespace engine

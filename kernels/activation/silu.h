@@ -1,0 +1,59 @@
+// silu(x) = x / (1 + exp(-x)) with the same bits on the host and on the device: an exponential of
+// our own from fused multiply-adds and exact steps, since the two platforms' expf differ.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
+
+namespace kernels {
+
+#ifdef __CUDA_ARCH__
+__device__ inline float exact_fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+__device__ inline float exact_multiply(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline float exact_add(float a, float b) { return __fadd_rn(a, b); }
+__device__ inline float exact_divide(float a, float b) { return __fdiv_rn(a, b); }
+__device__ inline float bits_to_float(std::uint32_t bits) { return __uint_as_float(bits); }
+#else
+inline float exact_fma(float a, float b, float c) { return std::fma(a, b, c); }
+inline float exact_multiply(float a, float b) { return a * b; }
+inline float exact_add(float a, float b) { return a + b; }
+inline float exact_divide(float a, float b) { return a / b; }
+inline float bits_to_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+#endif
+
+// The named operations keep a compiler from fusing what is not written as fused; on the host
+// kernels_cpu is built with -ffp-contract=off.
+
+/// exp(t), within 2 ulp; 0 below -104, inf above 89. NaN gives NaN.
+KERNELS_HOST_DEVICE inline float portable_exp(float t) {
+  if (!(t > -104.0F)) return t != t ? t : 0.0F;
+  if (t > 89.0F) return bits_to_float(0x7F800000U);
+  // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer, ties to even.
+  constexpr float kRounder = 12582912.0F;
+  const float n = exact_add(exact_fma(t, 1.44269504F, kRounder), -kRounder);
+  float r = exact_fma(n, -0.693145752F, t);  // ln 2 in two parts
+  r = exact_fma(n, -1.42860677e-6F, r);
+  // Taylor's series to r^6: |r| <= 0.3466.
+  float p = 1.0F / 720.0F;
+  p = exact_fma(p, r, 1.0F / 120.0F);
+  p = exact_fma(p, r, 1.0F / 24.0F);
+  p = exact_fma(p, r, 1.0F / 6.0F);
+  p = exact_fma(p, r, 0.5F);
+  p = exact_fma(p, r, 1.0F);
+  p = exact_fma(p, r, 1.0F);
+  // Two factors, since 2^n alone leaves the range of normal numbers at both ends.
+  const int whole = static_cast<int>(n);
+  const int half = whole / 2;
+  const float low = bits_to_float(static_cast<std::uint32_t>(half + 127) << 23);
+  const float high = bits_to_float(static_cast<std::uint32_t>(whole - half + 127) << 23);
+  return exact_multiply(exact_multiply(p, low), high);
+}
+
+KERNELS_HOST_DEVICE inline float silu(float x) {
+  return exact_divide(x, exact_add(1.0F, portable_exp(-x)));
+}
+
+}  // namespace kernels

@@ -1,0 +1,76 @@
+// NVFP4: E2M1 codes, two a byte (the even element in the low half), one E4M3 scale for 16
+// neighbours and one FP32 amax a group and direction. The columnwise copy may pass through a
+// 16-point random Hadamard transform first, and codes may be rounded stochastically.
+#pragma once
+
+#include "kernels/common/micro_scales.h"
+#include "kernels/common/types.h"
+
+namespace kernels {
+
+inline constexpr std::int64_t kNvBlock = 16;
+inline constexpr float kE2m1Max = 6.0F;
+
+/// Signs s of the random Hadamard transform: bit i set = s_i is -1. Of 16 elements x it makes y_j =
+/// sum_i x_i * s_i * (-1)^popcount(i & j) / 4, evaluated as a Walsh-Hadamard transform in FP32:
+/// signs first, then stages of distance 1, 2, 4, 8 (a + b to the lower index, a - b to the upper),
+/// then * 0.25, then rounded to BF16 whatever the input type. Blocks are 16 consecutive rows of one
+/// column; missing rows count as 0.
+inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
+
+/// Global amax of each group: rowwise over |x|, columnwise over |x| or, with hadamard, over the
+/// transformed elements. NaN is ignored. Zeroes its outputs, then accumulates.
+struct Nvfp4AmaxArgs {
+  GroupedInput input;
+  bool hadamard = false;             // columnwise only
+  float* rowwise_amax = nullptr;     // [num_groups]; null = not wanted
+  float* columnwise_amax = nullptr;  // [num_groups]; null = not wanted
+  const float* noop = nullptr;       // optional scalar: 1 = leave both as they are
+};
+
+/// Rowwise codes: columns / 2 bytes a row, group g from byte row_offsets[g] * columns / 2 on.
+/// Columnwise codes are transposed: [columns, round_up(m, 16) / 2] a group, so that every line
+/// starts at a whole block (m = rows of the group in the output); missing rows are quantized as
+/// zeros, groups lie one after another.
+struct Nvfp4Output {
+  std::uint8_t* codes = nullptr;   // null = this direction is not wanted
+  std::uint8_t* scales = nullptr;  // E4M3, see micro_scales.h, block = 16
+  const float* amax = nullptr;     // [num_groups], of Nvfp4AmaxArgs
+};
+
+/// Per group S_enc = min(448 * 6 / amax, FLT_MAX), 1 if amax is 0, inf or NaN; S_dec = 1 / S_enc.
+/// Per block sf = E4M3(block_amax * (S_enc * fp32(1/6))), encode = min(1 / (float(sf) * S_dec),
+/// FLT_MAX), code = E2M1(x * encode), round to nearest even, NaN to +6, saturating. All FP32, IEEE.
+/// Stochastic rounding: |v| + u / 256 * step, floored to the grid of the jittered value, with step
+/// 0.5 below 2, 1 below 4, else 2 (of |v|); sign kept. u are the 16 bytes, lowest first, of
+/// Philox4x32-10 with key {seed} and counter {block number, offset}, 64 bits each, low word first.
+/// The block number counts blocks of 16 in the order of the codes (byte of the codes / 8), with bit
+/// 63 set for the columnwise copy.
+struct QuantizeNvfp4Args {
+  GroupedInput input;  // Activation::SwiGlu is refused
+  OutputRows output_rows = {};
+  bool square_blocks = false;  // one scale for 16 x 16 elements (weights), same codes both ways;
+                               // refuses hadamard
+  bool hadamard = false;       // on the columnwise copy
+  bool stochastic_rounding = false;
+  const std::uint64_t* random_state = nullptr;  // {seed, offset}, read when the kernel runs
+  MicroScaleLayout layout = MicroScaleLayout::Compact;
+  Nvfp4Output rowwise = {};
+  Nvfp4Output columnwise = {};
+  LaunchControls controls = {};
+};
+
+/// Bytes of columnwise codes for any routing of capacity_rows over num_groups.
+constexpr std::int64_t nvfp4_columnwise_code_capacity(std::int64_t capacity_rows, int num_groups,
+                                                      std::int64_t columns) {
+  return columns * (capacity_rows / 16 + num_groups) * 8;
+}
+
+void nvfp4_amax_cpu(const Nvfp4AmaxArgs& args);
+void quantize_nvfp4_cpu(const QuantizeNvfp4Args& args);
+#ifdef EXPERTSCOPE_WITH_CUDA
+cudaError_t nvfp4_amax(const Nvfp4AmaxArgs& args, cudaStream_t stream);
+cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, cudaStream_t stream);
+#endif
+
+}  // namespace kernels
