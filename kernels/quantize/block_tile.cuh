@@ -1,9 +1,12 @@
-// One 128 x 128 tile of a block-scaled operand: read once into registers and shared memory, written
-// as rowwise codes from the registers and as transposed columnwise codes through shared memory.
+// One 128 x 128 tile of a block-scaled operand: brought to shared memory while the tile before it
+// is worked on, then read from there twice.
 //
-// Rowwise, a warp owns 16 rows and sixteen lanes a row, 8 elements each. Columnwise, a thread owns
-// two neighbouring columns (one 4-byte word of a 16-bit row, so that a warp reads a row without
-// bank conflicts) of 32 rows; four codes of a column make one word before they leave the registers.
+// Rowwise, a warp owns 16 rows and sixteen lanes a row, 8 elements each. Columnwise, a warp owns 16
+// columns and a lane two of them in 32 rows, so that a column's amax needs two shuffles and its
+// transposed line never leaves the warp: one barrier a tile. Four codes of a column make one word
+// before they leave the registers; eight lines at a time pass through the warp's own 1 KiB to leave
+// as whole 128-byte lines. 16-byte pieces of a row are permuted by the row's segment, and pieces of
+// a line by its column, so that no access has bank conflicts.
 #pragma once
 
 #include "kernels/common/activated_step.cuh"
@@ -16,35 +19,47 @@ namespace kernels::block_tile {
 inline constexpr int kSide = static_cast<int>(kBlock);
 inline constexpr int kWarps = kThreads / 32;
 inline constexpr int kLanesPerRow = kSide / kStep;
-inline constexpr int kPasses = kSide * kSide / kStep / kThreads;  // vectors of one thread
-inline constexpr int kPairs = kSide / 2;
-inline constexpr int kSegments = kThreads / kPairs;  // of the rows, columnwise
+inline constexpr int kPasses = kSide * kSide / kStep / kThreads;  // steps of one thread, rowwise
+inline constexpr int kWarpPairs = kSide / 2 / kWarps;             // column pairs of a warp
+inline constexpr int kSegments = 32 / kWarpPairs;                 // of the rows, columnwise
 inline constexpr int kSegmentRows = kSide / kSegments;
 inline constexpr int kSumTables = 3;
+static_assert(kWarpPairs == 8 && kSegmentRows == 32);
 
-/// Two neighbouring elements of a row, as they lie in shared memory.
+/// Bytes of a row of the tile, and its 16-byte pieces.
 template <InputType kType>
-using RawPair = std::conditional_t<kType == InputType::Fp32, float2, std::uint32_t>;
+inline constexpr int kRowPieces = kSide * RawStep<kType>::kWords / kStep / 4;
 
-template <InputType kType>
+template <InputType kType, int kStages>
 struct TileMemory {
-  RawPair<kType> raw[kSide][kPairs];
-  uint4 transposed[kSide][kSide / 16];  // [column][16 rows], 16-byte pieces swizzled
-  float2 amax[kSegments][kPairs];
-  float2 bias[kSegments][kPairs];
+  uint4 raw[kStages][kSide][kRowPieces<kType>];
+  uint4 lines[kWarps][kWarpPairs][kSide / 16];  // transposed: [column][16 rows]
   float warp_amax[2][kWarps];
   std::int32_t warp_totals[kSumTables * 32];
 };
 
+/// Where piece `piece` of row `row` lies in its row. Rows of different segments are read together,
+/// one pair of neighbouring columns each.
 template <InputType kType>
-__device__ __forceinline__ float2 pair_values(RawPair<kType> pair) {
-  if constexpr (kType == InputType::Fp32) {
-    return pair;
-  } else {
-    RawStep<kType> raw;
-    raw.words[0] = pair;
-    return step_pair(raw, 0);
-  }
+__device__ __forceinline__ int raw_piece(int row, int piece) {
+  constexpr int kPiecesPerWarp = kRowPieces<kType> / kWarps;
+  return piece ^ ((row / kSegmentRows * kPiecesPerWarp) & 7);
+}
+
+/// Copies 16 bytes to shared memory without passing registers; zeros where `inside` is false.
+__device__ __forceinline__ void copy_piece(uint4* target, const void* source, bool inside) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
+  const int bytes = inside ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(source),
+               "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int kLeft>
+__device__ __forceinline__ void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
 /// Lane-wise max of magnitudes, NaN operands dropped.
@@ -61,17 +76,26 @@ __device__ __forceinline__ std::uint32_t packed_max(std::uint32_t a, std::uint32
   }
 }
 
+inline constexpr std::uint32_t kMagnitudes = 0x7FFF7FFFU;
+
+/// Two elements of one 4-byte word, exact in FP32.
+template <InputType kType>
+__device__ __forceinline__ float2 word_values(std::uint32_t word) {
+  RawStep<kType> raw;
+  raw.words[0] = word;
+  return step_pair(raw, 0);
+}
+
 template <InputType kType>
 __device__ __forceinline__ float packed_step_amax(const RawStep<kType>& raw) {
   if constexpr (kType == InputType::Fp32) {
     return step_amax(raw, 0.0F);
   } else {
-    constexpr std::uint32_t kMagnitudes = 0x7FFF7FFFU;
     const std::uint32_t low =
         packed_max<kType>(raw.words[0] & kMagnitudes, raw.words[1] & kMagnitudes);
     const std::uint32_t high =
         packed_max<kType>(raw.words[2] & kMagnitudes, raw.words[3] & kMagnitudes);
-    const float2 m = pair_values<kType>(packed_max<kType>(low, high));
+    const float2 m = word_values<kType>(packed_max<kType>(low, high));
     return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
   }
 }
@@ -117,8 +141,8 @@ __device__ __forceinline__ std::uint32_t multiprocessor() {
   return sm;
 }
 
-/// Sixteen codes of a transposed line that has `valid` of them, to an address whose alignment is
-/// that of the line length.
+/// Sixteen codes of a transposed line, `valid` of them real, to an address that is aligned like the
+/// line length: 16, 4 or 1 byte.
 __device__ __forceinline__ void store_piece(std::uint8_t* target, const uint4& piece, int valid,
                                             int alignment) {
   if (alignment == 16) {
