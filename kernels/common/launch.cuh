@@ -30,14 +30,14 @@ inline cudaError_t check_operands(const GroupedInput& input, const void* output)
 /// `shared_bytes` is the dynamic shared memory of the launch.
 template <typename Kernel>
 unsigned resident_grid(Kernel kernel, std::int64_t work_items, std::int64_t items_per_block,
-                       int waves = 1, std::size_t shared_bytes = 0) {
+                       int waves = 1, std::size_t shared_bytes = 0, int block_threads = kThreads) {
   int device = 0;
   int multiprocessors = 0;
   int blocks = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) !=
           cudaSuccess ||
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, shared_bytes) !=
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes) !=
           cudaSuccess) {
     return 0;
   }

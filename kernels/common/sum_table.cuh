@@ -1,6 +1,6 @@
 // Exclusive prefix sums over the groups of a grouped operand, in shared memory: where the tiles,
-// scales or partial sums of each group start. Several tables are built with two barriers together.
-// Every thread block builds its own, since only the device knows the row offsets.
+// scales or partial sums of each group start. Several are built together with two barriers. Every
+// thread block builds its own, since only the device knows the row offsets.
 #pragma once
 
 #include "kernels/common/group_search.cuh"
@@ -8,38 +8,25 @@
 
 namespace kernels {
 
-/// One table: group g counts ceil_div(its rows, unit). Entries [0, num_groups].
-struct SumTable {
-  const std::int64_t* row_offsets = nullptr;
-  int unit = 1;
-  std::int32_t* sums = nullptr;  // shared memory, [num_groups + 1]
-};
-
-/// Shared-memory words that build_sum_tables() needs beside the tables: [kTables * 32].
-/// All threads of the block call, and may read the tables afterwards. kThreads is the size of the
-/// block; num_groups <= 1024.
-template <int kThreads, int kTables>
-__device__ __forceinline__ void build_sum_tables(const SumTable (&tables)[kTables], int used,
-                                                 int num_groups, std::int32_t* warp_totals) {
-  constexpr int kGroupsPerThread = 1024 / kThreads;
+/// Fills sums[t][g] = sum over groups j < g of count(t, j), for t < used and g <= num_groups, in
+/// shared memory. All threads of the block call, and may read the tables afterwards. kBlockThreads
+/// is the size of the block; num_groups <= 1024; warp_totals holds kTables * 32 words of shared
+/// memory. count is called twice for each group.
+template <int kBlockThreads, int kTables, class Count>
+__device__ __forceinline__ void build_sum_tables(std::int32_t* const (&sums)[kTables], int used,
+                                                 int num_groups, std::int32_t* warp_totals,
+                                                 Count count) {
+  constexpr int kGroupsPerThread = (1024 + kBlockThreads - 1) / kBlockThreads;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread & 31;
   const int first = thread * kGroupsPerThread;
+  const int last = min(first + kGroupsPerThread, num_groups);
   std::int32_t before[kTables];
 #pragma unroll
   for (int t = 0; t < kTables; ++t) {
     if (t >= used) break;
     std::int32_t sum = 0;
-    if (first < num_groups) {
-      std::int64_t begin = tables[t].row_offsets[first];
-#pragma unroll
-      for (int i = 0; i < kGroupsPerThread; ++i) {
-        if (first + i >= num_groups) break;
-        const std::int64_t end = tables[t].row_offsets[first + i + 1];
-        sum += static_cast<std::int32_t>((end - begin + tables[t].unit - 1) / tables[t].unit);
-        begin = end;
-      }
-    }
+    for (int group = first; group < last; ++group) sum += count(t, group);
     std::int32_t inclusive = sum;
 #pragma unroll
     for (int distance = 1; distance < 32; distance *= 2) {
@@ -54,17 +41,10 @@ __device__ __forceinline__ void build_sum_tables(const SumTable (&tables)[kTable
   for (int t = 0; t < kTables; ++t) {
     if (t >= used) break;
     for (int warp = 0; warp < thread / 32; ++warp) before[t] += warp_totals[t * 32 + warp];
-    if (first < num_groups) {
-      std::int64_t begin = tables[t].row_offsets[first];
-      if (first == 0) tables[t].sums[0] = 0;
-#pragma unroll
-      for (int i = 0; i < kGroupsPerThread; ++i) {
-        if (first + i >= num_groups) break;
-        const std::int64_t end = tables[t].row_offsets[first + i + 1];
-        before[t] += static_cast<std::int32_t>((end - begin + tables[t].unit - 1) / tables[t].unit);
-        tables[t].sums[first + i + 1] = before[t];
-        begin = end;
-      }
+    if (first == 0) sums[t][0] = 0;
+    for (int group = first; group < last; ++group) {
+      before[t] += count(t, group);
+      sums[t][group + 1] = before[t];
     }
   }
   __syncthreads();

@@ -1,29 +1,32 @@
-// One 128 x 128 tile of a block-scaled operand: brought to shared memory while the tile before it
-// is worked on, then read from there twice.
+// One 128 x 128 tile of a block-scaled operand: brought to shared memory by a warp of its own while
+// the tile before it is worked on, then read from there twice.
 //
 // Rowwise, a warp owns 16 rows and sixteen lanes a row, 8 elements each. Columnwise, a warp owns 16
 // columns and a lane two of them in 32 rows, so that a column's amax needs two shuffles and its
-// transposed line never leaves the warp: one barrier a tile. Four codes of a column make one word
-// before they leave the registers; eight lines at a time pass through the warp's own 1 KiB to leave
-// as whole 128-byte lines. 16-byte pieces of a row are permuted by the row's segment, and pieces of
-// a line by its column, so that no access has bank conflicts.
+// transposed line never leaves the warp: warps need not wait for each other. Four codes of a column
+// make one word before they leave the registers; eight lines at a time pass through the warp's own
+// 1 KiB to leave as whole 128-byte lines. 16-byte pieces of a row are permuted by the row's
+// segment, and pieces of a line by its column, so that no access has bank conflicts.
 #pragma once
 
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/common/stage_barrier.cuh"
 #include "kernels/common/sum_table.cuh"
 #include "kernels/quantize/block_scale.cuh"
 
 namespace kernels::block_tile {
 
 inline constexpr int kSide = static_cast<int>(kBlock);
-inline constexpr int kWarps = kThreads / 32;
+inline constexpr int kWarps = kThreads / 32;         // that work
+inline constexpr int kBlockThreads = kThreads + 32;  // and one that brings tiles
 inline constexpr int kLanesPerRow = kSide / kStep;
 inline constexpr int kPasses = kSide * kSide / kStep / kThreads;  // steps of one thread, rowwise
 inline constexpr int kWarpPairs = kSide / 2 / kWarps;             // column pairs of a warp
 inline constexpr int kSegments = 32 / kWarpPairs;                 // of the rows, columnwise
 inline constexpr int kSegmentRows = kSide / kSegments;
-inline constexpr int kSumTables = 3;
+inline constexpr int kWarpLines = kSide / kWarps;  // rows of a warp, rowwise
+inline constexpr int kSumTables = 4;
 static_assert(kWarpPairs == 8 && kSegmentRows == 32);
 
 /// Bytes of a row of the tile, and its 16-byte pieces.
@@ -53,13 +56,6 @@ __device__ __forceinline__ void copy_piece(uint4* target, const void* source, bo
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(source),
                "r"(bytes)
                : "memory");
-}
-__device__ __forceinline__ void commit_copies() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-template <int kLeft>
-__device__ __forceinline__ void wait_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
 /// Lane-wise max of magnitudes, NaN operands dropped.

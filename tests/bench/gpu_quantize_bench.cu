@@ -118,7 +118,10 @@ void bench(const Shape& shape, int rounds) {
   const kernels::QuantizeBlockArgs block{.input = grouped,
                                          .options = {.pow2 = true},
                                          .rowwise = {.codes = codes, .scale_inv = scales}};
+  auto* tickets = device_array<std::uint32_t>(2);
+  check(cudaMemset(tickets, 0, 8), "tickets");
   kernels::QuantizeBlockArgs both = block;
+  both.controls.tickets = tickets;
   both.columnwise = {.codes = transposed, .scale_inv = column_scales};
   kernels::QuantizeBlockArgs columnwise = both;
   columnwise.rowwise = {};
@@ -209,11 +212,12 @@ void bench(const Shape& shape, int rounds) {
         shape.routing, contender.name.c_str(), us, contender.times_us.size(),
         contender.bytes / us / 1e3, contender.bytes / us / copy_rate);
   }
-  for (void* memory : {static_cast<void*>(input), static_cast<void*>(codes),
-                       static_cast<void*>(scales), static_cast<void*>(transposed),
-                       static_cast<void*>(column_scales), static_cast<void*>(bias_partials),
-                       static_cast<void*>(group_scales), static_cast<void*>(offsets),
-                       static_cast<void*>(device_splits), static_cast<void*>(copied)}) {
+  for (void* memory :
+       {static_cast<void*>(input), static_cast<void*>(codes), static_cast<void*>(scales),
+        static_cast<void*>(transposed), static_cast<void*>(column_scales),
+        static_cast<void*>(bias_partials), static_cast<void*>(tickets),
+        static_cast<void*>(group_scales), static_cast<void*>(offsets),
+        static_cast<void*>(device_splits), static_cast<void*>(copied)}) {
     check(cudaFree(memory), "free");
   }
   check(cudaEventDestroy(begin), "event");
