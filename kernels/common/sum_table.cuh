@@ -1,6 +1,6 @@
-// Exclusive prefix sums over the groups of a grouped operand, in shared memory: where the tiles,
-// scales or partial sums of each group start. Several are built together with two barriers. Every
-// thread block builds its own, since only the device knows the row offsets.
+// Exclusive prefix sums over the groups of a grouped operand: where the tiles, scales or partial
+// sums of each group start. Every thread block makes its own in shared memory, since only the
+// device knows the row offsets.
 #pragma once
 
 #include "kernels/common/group_search.cuh"
@@ -8,46 +8,46 @@
 
 namespace kernels {
 
-/// Fills sums[t][g] = sum over groups j < g of count(t, j), for t < used and g <= num_groups, in
-/// shared memory. All threads of the block call, and may read the tables afterwards. kBlockThreads
-/// is the size of the block; num_groups <= 1024; warp_totals holds kTables * 32 words of shared
-/// memory. count is called twice for each group.
-template <int kBlockThreads, int kTables, class Count>
-__device__ __forceinline__ void build_sum_tables(std::int32_t* const (&sums)[kTables], int used,
-                                                 int num_groups, std::int32_t* warp_totals,
-                                                 Count count) {
-  constexpr int kGroupsPerThread = (1024 + kBlockThreads - 1) / kBlockThreads;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int lane = thread & 31;
-  const int first = thread * kGroupsPerThread;
-  const int last = min(first + kGroupsPerThread, num_groups);
-  std::int32_t before[kTables];
+/// sums[g / kEvery] = sum over groups j < g of count(rows of j), for every g <= num_groups that is
+/// a multiple of kEvery (1 or 32). One warp calls, so that several tables are made side by side
+/// without a barrier; readers of other warps need one after.
+template <int kEvery, class Count>
+__device__ __forceinline__ void warp_sum_table(std::int32_t* sums, const std::int64_t* row_offsets,
+                                               int num_groups, Count count) {
+  constexpr int kPerLane = 4;
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  if (lane == 0) sums[0] = 0;
+  std::int32_t before = 0;
+  for (int first = 0; first < num_groups; first += 32 * kPerLane) {
+    std::int64_t offsets[kPerLane + 1];
+    const int mine = first + lane * kPerLane;
 #pragma unroll
-  for (int t = 0; t < kTables; ++t) {
-    if (t >= used) break;
+    for (int i = 0; i <= kPerLane; ++i) offsets[i] = row_offsets[min(mine + i, num_groups)];
+    std::int32_t ends[kPerLane];  // summed up to each of this lane's groups
     std::int32_t sum = 0;
-    for (int group = first; group < last; ++group) sum += count(t, group);
+#pragma unroll
+    for (int i = 0; i < kPerLane; ++i) {
+      sum += count(static_cast<int>(offsets[i + 1] - offsets[i]));
+      ends[i] = sum;
+    }
     std::int32_t inclusive = sum;
 #pragma unroll
     for (int distance = 1; distance < 32; distance *= 2) {
       const std::int32_t below = __shfl_up_sync(kFullWarp, inclusive, distance);
       if (lane >= distance) inclusive += below;
     }
-    if (lane == 31) warp_totals[t * 32 + thread / 32] = inclusive;
-    before[t] = inclusive - sum;
-  }
-  __syncthreads();
+    if constexpr (kEvery == 1) {
 #pragma unroll
-  for (int t = 0; t < kTables; ++t) {
-    if (t >= used) break;
-    for (int warp = 0; warp < thread / 32; ++warp) before[t] += warp_totals[t * 32 + warp];
-    if (first == 0) sums[t][0] = 0;
-    for (int group = first; group < last; ++group) {
-      before[t] += count(t, group);
-      sums[t][group + 1] = before[t];
+      for (int i = 0; i < kPerLane; ++i) {
+        if (mine + i < num_groups) sums[mine + i + 1] = before + inclusive - sum + ends[i];
+      }
+    } else {
+      static_assert(kEvery == 32 && kEvery % kPerLane == 0);
+      const int end = mine + kPerLane;
+      if (end % kEvery == 0 && end <= num_groups) sums[end / kEvery] = before + inclusive;
     }
+    before += __shfl_sync(kFullWarp, inclusive, 31);
   }
-  __syncthreads();
 }
 
 }  // namespace kernels

@@ -26,36 +26,46 @@ inline constexpr int kWarpPairs = kSide / 2 / kWarps;             // column pair
 inline constexpr int kSegments = 32 / kWarpPairs;                 // of the rows, columnwise
 inline constexpr int kSegmentRows = kSide / kSegments;
 inline constexpr int kWarpLines = kSide / kWarps;  // rows of a warp, rowwise
-inline constexpr int kSumTables = 4;
 static_assert(kWarpPairs == 8 && kSegmentRows == 32);
 
-/// Bytes of a row of the tile, and its 16-byte pieces.
+/// 16-byte pieces of a row of the tile.
 template <InputType kType>
 inline constexpr int kRowPieces = kSide * RawStep<kType>::kWords / kStep / 4;
 
-template <InputType kType, int kStages>
-struct TileMemory {
-  uint4 raw[kStages][kSide][kRowPieces<kType>];
-  uint4 lines[kWarps][kWarpPairs][kSide / 16];  // transposed: [column][16 rows]
-  float warp_amax[2][kWarps];
-  std::int32_t warp_totals[kSumTables * 32];
+/// The elements of a tile. Rows of different segments are read together, one pair of neighbouring
+/// columns each, so every segment starts a few banks later than the one before.
+template <InputType kType>
+struct RawTile {
+  static constexpr int kPadding = kRowPieces<kType> / kWarps;  // pieces that a warp reads of a row
+  uint4 pieces[kSide * kRowPieces<kType> + kSegments * kPadding];
+
+  __device__ __forceinline__ uint4* row(int line) {
+    return &pieces[line * kRowPieces<kType> + line / kSegmentRows * kPadding];
+  }
+  __device__ __forceinline__ const uint4* row(int line) const {
+    return &pieces[line * kRowPieces<kType> + line / kSegmentRows * kPadding];
+  }
 };
 
-/// Where piece `piece` of row `row` lies in its row. Rows of different segments are read together,
-/// one pair of neighbouring columns each.
-template <InputType kType>
-__device__ __forceinline__ int raw_piece(int row, int piece) {
-  constexpr int kPiecesPerWarp = kRowPieces<kType> / kWarps;
-  return piece ^ ((row / kSegmentRows * kPiecesPerWarp) & 7);
-}
+template <InputType kType, int kStages>
+struct TileMemory {
+  RawTile<kType> raw[kStages];
+  uint4 lines[kWarps][kWarpPairs][kSide / 16];  // transposed: [column][16 rows]
+  float warp_amax[2][kWarps];
+};
 
-/// Copies 16 bytes to shared memory without passing registers; zeros where `inside` is false.
+/// Starts to copy 16 bytes to shared memory without passing registers; zeros where `inside` is
+/// false. Copies this small keep the memory busier than bulk copies of single rows do.
 __device__ __forceinline__ void copy_piece(uint4* target, const void* source, bool inside) {
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
   const int bytes = inside ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(source),
                "r"(bytes)
                : "memory");
+}
+__device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source) : "memory");
 }
 
 /// Lane-wise max of magnitudes, NaN operands dropped.

@@ -4,7 +4,8 @@
 namespace kernels {
 namespace block_tile {
 
-extern template cudaError_t launch_tile<false>(const QuantizeBlockArgs& args, cudaStream_t stream);
+extern template cudaError_t launch_tile<TileScaling::Block1x128>(const TileParameters& parameters,
+                                                                 cudaStream_t stream);
 
 }  // namespace block_tile
 
@@ -14,8 +15,10 @@ cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, cuda
     if (const cudaError_t bad = check_operands(input, codes); bad != cudaSuccess) return bad;
   }
   if (input.num_groups == 0) return cudaSuccess;
-  return square ? block_tile::launch_tile<true>(args, stream)
-                : block_tile::launch_tile<false>(args, stream);
+  const block_tile::TileParameters parameters{.args = args, .rule = block_scale_rule(args)};
+  using block_tile::TileScaling;
+  return square ? block_tile::launch_tile<TileScaling::Block128x128>(parameters, stream)
+                : block_tile::launch_tile<TileScaling::Block1x128>(parameters, stream);
 }
 
 }  // namespace kernels

@@ -3,6 +3,7 @@
 
 namespace kernels::block_tile {
 
-template cudaError_t launch_tile<false>(const QuantizeBlockArgs& args, cudaStream_t stream);
+template cudaError_t launch_tile<TileScaling::Block1x128>(const TileParameters& parameters,
+                                                          cudaStream_t stream);
 
 }  // namespace kernels::block_tile
