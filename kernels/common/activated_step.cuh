@@ -46,4 +46,19 @@ __device__ __forceinline__ RawStep<kType> load_activated_step(const GroupedInput
   }
 }
 
+/// The same, where `step` counts the eights of all rows. With an activation they are fewer than
+/// 2^32.
+template <InputType kType, Activation kActivation>
+__device__ __forceinline__ RawStep<kType> activated_step_at(const GroupedInput& input,
+                                                            std::int64_t step) {
+  if constexpr (kActivation == Activation::None) {
+    return load_step<kType>(input.input, step);
+  } else {
+    const auto per_row = static_cast<std::uint32_t>(input.columns / kStep);
+    const auto at = static_cast<std::uint32_t>(step);
+    const std::uint32_t row = at / per_row;
+    return load_activated_step<kType, kActivation>(input, row, at - row * per_row);
+  }
+}
+
 }  // namespace kernels

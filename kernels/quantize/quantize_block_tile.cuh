@@ -107,12 +107,15 @@ class TileDeal {
 
   /// The present tile.
   __device__ Tile describe() {
-    const std::int32_t index = __shfl_sync(kFullWarp, index_, 0);
+    std::int32_t index = __shfl_sync(kFullWarp, index_, 0);
     Tile tile;
     const int groups = args_.input.num_groups;
-    if (index >= tables_.first_tile[groups]) return tile;
-    // Numbers only rise, so the group is this one or a later one.
-    if (group_ < 0 || index >= tables_.first_tile[group_ + 1]) {
+    const std::int32_t tiles = tables_.first_tile[groups];
+    if (index >= tiles) return tile;
+    // Backwards: the amax pass before this one has left the tail in L2.
+    if constexpr (kScaling == TileScaling::PerTensor) index = tiles - 1 - index;
+    if (group_ < 0 || index < tables_.first_tile[group_] ||
+        index >= tables_.first_tile[group_ + 1]) {
       enter(warp_find_group(tables_.first_tile, groups, index));
     }
     tile.index = index;

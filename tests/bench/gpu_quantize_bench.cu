@@ -184,6 +184,42 @@ void bench(const Shape& shape, int rounds) {
        },
        {}});
 
+  contenders.push_back(
+      {"per_tensor_current_both",
+       6.0 * count,
+       [&](cudaStream_t s) {
+         check(kernels::group_amax({.input = grouped, .amax = group_scales}, s), "amax");
+         check(kernels::per_tensor_scale({.amax = group_scales,
+                                          .num_groups = shape.experts,
+                                          .scale = group_scales + shape.experts,
+                                          .scale_inv = group_scales + 2 * shape.experts},
+                                         s),
+               "scale");
+         check(kernels::quantize_per_tensor({.input = grouped,
+                                             .scale = group_scales + shape.experts,
+                                             .rowwise = codes,
+                                             .columnwise = transposed,
+                                             .controls = {.tickets = tickets}},
+                                            s),
+               "cast");
+       },
+       {}});
+  contenders.push_back(
+      {"per_tensor_delayed_both",
+       4.0 * count,
+       [&](cudaStream_t s) {
+         check(kernels::quantize_per_tensor({.input = grouped,
+                                             .scale = group_scales + shape.experts,
+                                             .rowwise = codes,
+                                             .columnwise = transposed,
+                                             .amax = group_scales,
+                                             .scale_inv = group_scales + 2 * shape.experts,
+                                             .controls = {.tickets = tickets}},
+                                            s),
+               "delayed");
+       },
+       {}});
+
   cudaEvent_t begin = nullptr, end = nullptr;
   check(cudaEventCreate(&begin), "event");
   check(cudaEventCreate(&end), "event");
