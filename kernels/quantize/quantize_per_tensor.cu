@@ -93,7 +93,8 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t 
     return quantize_per_tensor_tile(args, stream);
   }
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
-  if (input.activation != Activation::None && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
+  if (input.activation != Activation::None && steps > std::int64_t{UINT32_MAX})
+    return cudaErrorInvalidValue;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
     const auto launch = [&](auto kernel) {
       kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
