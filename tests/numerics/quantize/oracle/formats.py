@@ -1,4 +1,4 @@
-"""Element formats and scale rules, from their definitions: numpy for scales, ml_dtypes for casts."""
+"""Element formats and scale rules by definition: numpy for scales, ml_dtypes for casts."""
 
 import ml_dtypes
 import numpy as np

@@ -43,6 +43,8 @@ def check_case(outputs, operand, s):
 def cases_of(type_name, square, activation, settings, shapes):
     choices = itertools.cycle(itertools.product(f.FP8, (False, True)))
     for shape, directions in itertools.product(shapes, settings):
+        if shape == "groups1024" and directions["direction"] != "both":
+            continue  # slow here: a loop over groups
         for _ in range(2):
             format_name, swizzled = next(choices)
             operand = Operand(**SHAPES[shape], type_name=type_name, activation=activation)

@@ -104,6 +104,8 @@ def test_nvfp4(tmp_path, type_name, mode):
             SHAPES.items(), ("row", "column", "both"), (False, True)):
         if mode == "hadamard" and direction == "row" or mild and direction != "both":
             continue
+        if shape == "groups1024" and (mild or direction != "both"):
+            continue  # slow here: a loop over groups
         settings = dict(square=False, hadamard=False, stochastic=False, random_state=STATE,
                         swizzled=next(swizzled), direction=direction, label=shape)
         cases.append((Operand(**layout, type_name=type_name, mild=mild), settings | MODES[mode]))
