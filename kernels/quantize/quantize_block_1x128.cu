@@ -5,6 +5,7 @@
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/quantize/block_scale.cuh"
+#include "kernels/quantize/quantize_block_tile.h"
 
 namespace kernels {
 namespace {
@@ -25,6 +26,8 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
     const __grid_constant__ QuantizeBlockArgs args, const __grid_constant__ ScaleRule rule) {
   constexpr int kBlocks = kBlocksPerTask<kType>;
   __shared__ StripTable table;
+  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
+  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
   const GroupedInput& input = args.input;
   build_strip_table<kThreads, kStripRows>(input.row_offsets, input.num_groups, table);
 
@@ -95,6 +98,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 
 cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
+  if (wants_tiles(args)) return quantize_block_tile(args, /*square=*/false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;
   if (input.num_groups == 0) return cudaSuccess;

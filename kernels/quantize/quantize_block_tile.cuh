@@ -1,11 +1,18 @@
-// The kernel of quantize_block_tile.h and of the transposed per-tensor cast, a template; a .cu file
-// for each kind of scaling makes its instances, so that they compile side by side.
+// Block scaling, and per-tensor scaling with a given scale, as a worker of the tile pipeline.
+//
+// Rowwise, a warp owns 16 lines and sixteen lanes a line, 8 elements each. Columnwise, a warp owns
+// 16 columns and a lane two of them in 32 rows, so that a column's amax needs two shuffles and its
+// transposed line never leaves the warp: warps need not wait for each other. Four codes of a column
+// make one word before they leave the registers; eight lines at a time pass through the warp's own
+// 1 KiB to leave as whole 128-byte lines. Segments of the tile are padded and pieces of a line
+// permuted, so that no access has bank conflicts.
 #pragma once
 
-#include "kernels/quantize/block_tile.cuh"
+#include "kernels/common/tile_work.cuh"
+#include "kernels/quantize/block_scale.cuh"
 #include "kernels/quantize/quantize_block_tile.h"
 
-namespace kernels::block_tile {
+namespace kernels::tiles {
 
 /// What one scale holds for.
 enum class TileScaling {
@@ -21,300 +28,16 @@ struct TileParameters {
   const float* group_scale = nullptr;
   float* group_amax = nullptr;
   float* group_scale_inv = nullptr;
-};
 
-/// One tile of the launch's walk: 128 rows of one block of 128 columns, or, where a group has 64
-/// or 32 rows left, these of two or four such blocks. Its 128 lines are numbered through all
-/// blocks, so that a tile is full of work either way: line l is row l % lines_per_block of block bx
-/// + l / lines_per_block.
-struct Tile {
-  std::int32_t index = -1;  // in the order of the walk; -1 = there is none
-  int bx = 0;               // first block of 128 columns
-  int group = 0;
-  int strip_in_group = 0;       // 128 rows of the output each
-  int row_bits = 7;             // lines of a block: 128, 64 or 32
-  int in_rows = 0;              // rows that the group has here; the others count as 0
-  int out_rows = 0;             // rows to write
-  std::int32_t out_m = 0;       // the group's rows in the outputs
-  std::int32_t strip = 0;       // of all groups' outputs
-  std::int32_t bias_strip = 0;  // of all groups' inputs
-  std::int32_t scale_sum = 0;   // before the group: rows / 4 (1x128), strips / 4 (128x128)
-  std::int64_t in_first = 0;    // row of the input
-  std::int64_t out_begin = 0;   // the group's first row in the outputs
-
-  __device__ int row(int line) const { return line & ((1 << row_bits) - 1); }
-  __device__ int block(int line) const { return bx + (line >> row_bits); }
-};
-
-/// Everything of a fixed size; the tables follow it.
-template <InputType kType, int kStages>
-struct BlockMemory : TileMemory<kType, kStages> {
-  Tile tiles[kStages];
-  StageBarrier full[kStages];
-  StageBarrier empty[kStages];
-};
-
-/// Prefix sums over the groups, in shared memory. The coarse ones hold every 32nd.
-struct Tables {
-  std::int32_t* first_tile;
-  std::int32_t* first_strip;  // of the outputs
-  std::int32_t* scale_sums;   // coarse; 1x128: rows / 4, rowwise; 128x128: strips / 4, columnwise
-  std::int32_t* bias_strips;  // coarse; of the input
-
-  __host__ __device__ static int coarse(int groups) { return groups / 32 + 1; }
-  static std::size_t bytes(int groups) {
-    return static_cast<std::size_t>(2 * (groups + 1) + 2 * coarse(groups)) * sizeof(std::int32_t);
+  __host__ __device__ TileOperand operand() const {
+    const bool bias = args.bias_partials != nullptr;
+    return {.input = args.input,
+            .output_rows = args.output_rows,
+            .controls = args.controls,
+            .second_sums = bias,
+            .ignores_noop = bias};
   }
 };
-
-/// Rows of a group in strips of 128, and what the scales of the group are padded by.
-__device__ __forceinline__ int strips_of(int m) { return (m + kSide - 1) / kSide; }
-template <TileScaling kScaling>
-__device__ __forceinline__ int scale_units_of(int m) {
-  // 1x128 rowwise scales are padded to 4 rows a group, 128x128 columnwise ones to 4 strips.
-  return kScaling == TileScaling::Block128x128 ? (m + 4 * kSide - 1) / (4 * kSide) : (m + 3) / 4;
-}
-__device__ __forceinline__ int left_row_bits(int rows) {
-  return rows <= 32 ? 5 : rows <= 64 ? 6 : 7;
-}
-
-/// Chooses the tiles of this block of threads: in fixed turns, or, with tickets, whichever is next
-/// when it asks. One warp does it for all.
-template <TileScaling kScaling>
-class TileDeal {
- public:
-  __device__ TileDeal(const QuantizeBlockArgs& args, const Tables& tables)
-      : args_(args),
-        tables_(tables),
-        blocks_per_row_(static_cast<unsigned>(ceil_div(args.input.columns, kBlock))),
-        asked_(static_cast<std::int32_t>(blockIdx.x)) {
-    out_offsets_ = args.output_rows.row_offsets != nullptr ? args.output_rows.row_offsets
-                                                           : args.input.row_offsets;
-    advance();
-  }
-
-  /// Goes on to the next tile: asks for its number, which is needed a tile later.
-  __device__ void advance() {
-    const int lane = static_cast<int>(threadIdx.x) & 31;
-    std::uint32_t* tickets = args_.controls.tickets;
-    index_ = asked_;
-    if (tickets == nullptr) {
-      asked_ += static_cast<std::int32_t>(gridDim.x);
-    } else if (lane == 0) {
-      asked_ = static_cast<std::int32_t>(gridDim.x + atomicAdd(tickets, 1U));
-    }
-  }
-
-  /// The present tile.
-  __device__ Tile describe() {
-    std::int32_t index = __shfl_sync(kFullWarp, index_, 0);
-    Tile tile;
-    const int groups = args_.input.num_groups;
-    const std::int32_t tiles = tables_.first_tile[groups];
-    if (index >= tiles) return tile;
-    // Backwards: the amax pass before this one has left the tail in L2.
-    if constexpr (kScaling == TileScaling::PerTensor) index = tiles - 1 - index;
-    if (group_ < 0 || index < tables_.first_tile[group_] ||
-        index >= tables_.first_tile[group_ + 1]) {
-      enter(warp_find_group(tables_.first_tile, groups, index));
-    }
-    tile.index = index;
-    tile.group = group_;
-    tile.out_begin = out_begin_;
-    tile.out_m = out_m_;
-    tile.scale_sum = scale_sum_;
-    const auto local = static_cast<unsigned>(index - tables_.first_tile[group_]);
-    const unsigned full_strips = static_cast<unsigned>(out_m_) / kSide;
-    const unsigned strip = local / blocks_per_row_;
-    if (strip < full_strips) {
-      tile.strip_in_group = static_cast<int>(strip);
-      tile.bx = static_cast<int>(local - strip * blocks_per_row_);
-      tile.out_rows = kSide;
-    } else {
-      tile.strip_in_group = static_cast<int>(full_strips);
-      tile.out_rows = out_m_ % kSide;
-      tile.row_bits = left_row_bits(tile.out_rows);
-      tile.bx = static_cast<int>(local - full_strips * blocks_per_row_) << (7 - tile.row_bits);
-    }
-    tile.strip = tables_.first_strip[group_] + tile.strip_in_group;
-    tile.bias_strip = bias_strip_ + tile.strip_in_group;
-    const int row_in_group = tile.strip_in_group * kSide;
-    tile.in_first = in_begin_ + row_in_group;
-    tile.in_rows = max(0, min(kSide, in_m_ - row_in_group));
-    return tile;
-  }
-
-  /// The last block to get here leaves the tickets as it found them.
-  __device__ void finish() const {
-    std::uint32_t* tickets = args_.controls.tickets;
-    if (threadIdx.x % 32 != 0 || tickets == nullptr) return;
-    if (atomicInc(tickets + 1, gridDim.x - 1) == gridDim.x - 1) *tickets = 0;
-  }
-
- private:
-  __device__ void enter(int group) {
-    group_ = group;
-    const std::int64_t* in_offsets = args_.input.row_offsets;
-    in_begin_ = in_offsets[group];
-    in_m_ = static_cast<int>(in_offsets[group + 1] - in_begin_);
-    out_begin_ = out_offsets_[group];
-    out_m_ = static_cast<int>(out_offsets_[group + 1] - out_begin_);
-    scale_sum_ = tables_.scale_sums[group / 32] +
-                 sum_before(out_offsets_, [](int m) { return scale_units_of<kScaling>(m); });
-    if (args_.bias_partials != nullptr) {
-      bias_strip_ = tables_.bias_strips[group / 32] + sum_before(in_offsets, strips_of);
-    }
-  }
-
-  /// Of the groups between the last entry of a coarse table and this one.
-  template <class Count>
-  __device__ std::int32_t sum_before(const std::int64_t* offsets, Count count) const {
-    const int other = group_ / 32 * 32 + (static_cast<int>(threadIdx.x) & 31);
-    const int m = other < group_ ? static_cast<int>(offsets[other + 1] - offsets[other]) : 0;
-    return __reduce_add_sync(kFullWarp, count(m));
-  }
-
-  const QuantizeBlockArgs& args_;
-  const Tables& tables_;
-  const std::int64_t* out_offsets_;
-  unsigned blocks_per_row_;
-  std::int32_t asked_;
-  std::int32_t index_ = 0;
-  int group_ = -1;
-  std::int64_t in_begin_ = 0;
-  std::int64_t out_begin_ = 0;
-  int in_m_ = 0;
-  int out_m_ = 0;
-  std::int32_t scale_sum_ = 0;
-  std::int32_t bias_strip_ = 0;
-};
-
-/// Places the tables in `memory` and fills them.
-template <TileScaling kScaling>
-__device__ __forceinline__ Tables make_tables(const QuantizeBlockArgs& args, std::int32_t* memory) {
-  const int groups = args.input.num_groups;
-  Tables tables;
-  tables.first_tile = memory;
-  tables.first_strip = memory + groups + 1;
-  tables.scale_sums = memory + 2 * (groups + 1);
-  tables.bias_strips = tables.scale_sums + Tables::coarse(groups);
-  const std::int64_t* in_offsets = args.input.row_offsets;
-  const std::int64_t* out_offsets =
-      args.output_rows.row_offsets != nullptr ? args.output_rows.row_offsets : in_offsets;
-  const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
-  // A warp for each.
-  switch (static_cast<int>(threadIdx.x) / 32) {
-    case 0:
-      warp_sum_table<1>(tables.first_tile, out_offsets, groups, [&](int m) {
-        const int left = m % kSide;
-        const int wide = left == 0 ? 0 : 1 << (7 - left_row_bits(left));
-        return m / kSide * blocks_per_row + (left == 0 ? 0 : (blocks_per_row + wide - 1) / wide);
-      });
-      break;
-    case 1:
-      warp_sum_table<1>(tables.first_strip, out_offsets, groups, strips_of);
-      break;
-    case 2:
-      warp_sum_table<32>(tables.scale_sums, out_offsets, groups,
-                         [](int m) { return scale_units_of<kScaling>(m); });
-      break;
-    case 3:
-      if (args.bias_partials != nullptr) {
-        warp_sum_table<32>(tables.bias_strips, in_offsets, groups, strips_of);
-      }
-      break;
-    default:
-      break;
-  }
-  __syncthreads();
-  return tables;
-}
-
-/// Brings a tile to shared memory; one warp calls. The copies are in flight when this returns.
-template <InputType kType>
-__device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile& tile,
-                                          RawTile<kType>& raw) {
-  constexpr int kPieces = kRowPieces<kType>;
-  constexpr int kRowsAtOnce = 32 / kPieces;
-  constexpr int kPieceSteps = RawStep<kType>::kWords / 4;  // pieces of a step
-  static_assert(kRowsAtOnce >= 1);
-  const int lane = static_cast<int>(threadIdx.x) & 31;
-  const int piece = lane % kPieces;
-  const int first_line = lane / kPieces;
-  const std::int64_t pieces_per_row = input.columns / kStep * kPieceSteps;
-  const auto stride = static_cast<std::uint32_t>(kRowsAtOnce * pieces_per_row);
-  const auto* source = static_cast<const uint4*>(input.input);
-#pragma unroll
-  for (int segment = 0; segment < kSegments; ++segment) {
-    // A segment lies in one block of columns, also in a tile of several.
-    const int row = tile.row(segment * kSegmentRows);
-    const std::int64_t in_row = std::int64_t{tile.block(segment * kSegmentRows)} * kPieces + piece;
-    uint4* const to = raw.row(segment * kSegmentRows) + first_line * kPieces + piece;
-    const uint4* const from = source + (tile.in_first + row + first_line) * pieces_per_row + in_row;
-    const bool whole =
-        tile.in_rows - row >= kSegmentRows && in_row - piece + kPieces <= pieces_per_row;
-    if (whole) {
-#pragma unroll
-      for (int i = 0; i < kSegmentRows / kRowsAtOnce; ++i) {
-        copy_piece(to + i * kRowsAtOnce * kPieces, from + static_cast<std::uint64_t>(i) * stride);
-      }
-    } else {
-      const int rows = in_row < pieces_per_row ? tile.in_rows - row - first_line : 0;
-#pragma unroll 8
-      for (int i = 0; i < kSegmentRows / kRowsAtOnce; ++i) {
-        const bool inside = i * kRowsAtOnce < rows;
-        // An address outside the operand is never formed, though zeros would not read it.
-        copy_piece(to + i * kRowsAtOnce * kPieces,
-                   inside ? from + static_cast<std::uint64_t>(i) * stride : source, inside);
-      }
-    }
-  }
-}
-
-/// The same through registers, with the activation on the way; all working warps call.
-template <InputType kType, Activation kActivation>
-__device__ __forceinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
-                                              RawTile<kType>& raw) {
-  constexpr int kVectors = RawStep<kType>::kWords / 4;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int step = thread % kLanesPerRow;
-  const std::int64_t steps_per_row = input.columns / kStep;
-#pragma unroll 4
-  for (int line = thread / kLanesPerRow; line < kSide; line += kThreads / kLanesPerRow) {
-    const int row = tile.row(line);
-    const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
-    const RawStep<kType> values =
-        row < tile.in_rows && in_row < steps_per_row
-            ? load_activated_step<kType, kActivation>(input, tile.in_first + row, in_row)
-            : zero_step<kType>();
-#pragma unroll
-    for (int i = 0; i < kVectors; ++i) {
-      raw.row(line)[step * kVectors + i] = {values.words[4 * i], values.words[4 * i + 1],
-                                            values.words[4 * i + 2], values.words[4 * i + 3]};
-    }
-  }
-}
-
-/// A barrier of the working warps alone.
-__device__ __forceinline__ void sync_workers() {
-  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
-}
-
-template <InputType kType>
-__device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw, int row,
-                                                      int step) {
-  constexpr int kVectors = RawStep<kType>::kWords / 4;
-  RawStep<kType> values;
-#pragma unroll
-  for (int i = 0; i < kVectors; ++i) {
-    const uint4 piece = raw.row(row)[step * kVectors + i];
-    values.words[4 * i] = piece.x;
-    values.words[4 * i + 1] = piece.y;
-    values.words[4 * i + 2] = piece.z;
-    values.words[4 * i + 3] = piece.w;
-  }
-  return values;
-}
 
 /// The lines of this warp: amax and scale of each (1x128; the block's own scale otherwise), codes.
 template <InputType kType, Fp8Format kFormat, TileScaling kScaling>
@@ -339,7 +62,7 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
     if (lane % 2 == 0 && tile.row(line) < tile.out_rows && tile.block(line) < blocks_per_row) {
       const std::int64_t padded = (tile.out_m + 3) / 4 * 4;
       store_block_scale(args.rowwise, row_amax, row_scale,
-                        4 * std::int64_t{tile.scale_sum} * blocks_per_row +
+                        4 * std::int64_t{tile.first_sum} * blocks_per_row +
                             tile.block(line) * padded + tile.strip_in_group * kSide +
                             tile.row(line));
     }
@@ -417,8 +140,9 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
     }
     if (row_segment == 0 && tile.in_rows > 0 && inside) {
       *reinterpret_cast<float2*>(args.bias_partials +
-                                 std::int64_t{tile.bias_strip} * args.input.columns + full_column) =
-          sum;
+                                 (std::int64_t{tile.second_sum} + tile.strip_in_group) *
+                                     args.input.columns +
+                                 full_column) = sum;
     }
   }
   if (args.columnwise.codes == nullptr || !quantizes) return;
@@ -506,95 +230,59 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
   }
 }
 
-/// Three stages and two blocks an SM keep enough loads in flight behind the work (two and three
-/// were 7 % slower, tests/bench/gpu_quantize_bench). Activated elements come through registers, and
-/// FP32 tiles are too big: those rely on several blocks an SM.
-template <InputType kType, Activation kActivation>
-constexpr int kStagesFor = kType == InputType::Fp32 || kActivation != Activation::None ? 1 : 3;
-template <InputType kType, Activation kActivation>
-constexpr int kResident = kType != InputType::Fp32 && kActivation != Activation::None ? 3 : 2;
+template <InputType kInput, Fp8Format kFormat, TileScaling kScaling, Activation kActive,
+          bool kStamp>
+class BlockWorker {
+ public:
+  static constexpr InputType kType = kInput;
+  static constexpr Activation kActivation = kActive;
+  static constexpr bool kStamped = kStamp;
+  static constexpr bool kBackwards = kScaling == TileScaling::PerTensor;
+  static constexpr bool kSecondOfInput = true;
+  using Parameters = TileParameters;
+  struct Shared {
+    uint4 lines[kWarps][kWarpPairs][kSide / 16];  // transposed: [column][16 rows]
+    float warp_amax[2][kWarps];
+  };
 
-/// Eight warps work, the ninth finds tiles and brings them.
-template <InputType kType, Fp8Format kFormat, TileScaling kScaling, Activation kActivation,
-          bool kStamped>
-__global__
-__launch_bounds__(kBlockThreads, (kResident<kType, kActivation>)) void quantize_block_tile_kernel(
-    const __grid_constant__ TileParameters parameters) {
-  constexpr int kStages = kStagesFor<kType, kActivation>;
-  extern __shared__ __align__(16) std::uint8_t dynamic_memory[];
-  using Memory = BlockMemory<kType, kStages>;
-  auto& memory = *reinterpret_cast<Memory*>(dynamic_memory);
-  const QuantizeBlockArgs& args = parameters.args;
-  const GroupedInput& input = args.input;
-  const bool quantizes = args.controls.noop == nullptr || *args.controls.noop != 1.0F;
-  if (!quantizes && args.bias_partials == nullptr) return;
-
-  const int thread = static_cast<int>(threadIdx.x);
-  const int warp = thread / 32;
-  const int lane = thread & 31;
-  if (thread == 0) {
-#pragma unroll
-    for (int stage = 0; stage < kStages; ++stage) {
-      memory.full[stage].init(32 + 1);  // the copies of each lane, and the description
-      memory.empty[stage].init(kWarps);
-    }
+  /// 1x128 rowwise scales are padded to 4 rows a group, 128x128 columnwise ones to 4 strips.
+  __device__ static int first_units(int m) {
+    return kScaling == TileScaling::Block128x128 ? (m + 4 * kSide - 1) / (4 * kSide) : (m + 3) / 4;
   }
-  const Tables tables =
-      make_tables<kScaling>(args, reinterpret_cast<std::int32_t*>(dynamic_memory + sizeof(Memory)));
+  /// Strips of bias partials.
+  __device__ static int second_units(int m) { return strips_of(m); }
 
-  if (warp == kWarps) {
-    TileDeal<kScaling> deal(args, tables);
-    for (std::uint32_t turn = 0;; ++turn) {
-      const std::uint32_t stage = turn % kStages;
-      const Tile tile = deal.describe();
-      deal.advance();
-      if (turn >= kStages) memory.empty[stage].wait((turn / kStages - 1) & 1);
-      if (lane == 0) memory.tiles[stage] = tile;
-      if constexpr (kActivation == Activation::None) {
-        if (tile.index >= 0) copy_tile<kType>(input, tile, memory.raw[stage]);
-      }
-      memory.full[stage].arrive_after_copies();
-      if (lane == 0) memory.full[stage].arrive();
-      if (tile.index < 0) break;
-    }
-    deal.finish();
-    return;
-  }
-
-  if constexpr (kScaling == TileScaling::PerTensor) {
-    // Here and not with a tile, because an empty group has none.
-    if (parameters.group_scale_inv != nullptr && quantizes && blockIdx.x == 0) {
-      for (int group = thread; group < input.num_groups; group += kThreads) {
-        parameters.group_scale_inv[group] = __frcp_rn(parameters.group_scale[group]);
+  __device__ BlockWorker(const Parameters& parameters, Shared& shared, bool quantizes)
+      : parameters_(parameters), shared_(shared), quantizes_(quantizes) {
+    if constexpr (kScaling == TileScaling::PerTensor) {
+      // Here and not with a tile, because an empty group has none.
+      if (parameters_.group_scale_inv != nullptr && quantizes_ && blockIdx.x == 0) {
+        for (int group = static_cast<int>(threadIdx.x); group < parameters_.args.input.num_groups;
+             group += kThreads) {
+          parameters_.group_scale_inv[group] = __frcp_rn(parameters_.group_scale[group]);
+        }
       }
     }
   }
-  const auto blocks_per_row = static_cast<int>(ceil_div(input.columns, kBlock));
-  const bool columnwise = args.columnwise.codes != nullptr || args.bias_partials != nullptr;
-  const bool rowwise = args.rowwise.codes != nullptr && quantizes;
-  for (std::uint32_t turn = 0;; ++turn) {
-    const std::uint32_t stage = turn % kStages;
+
+  __device__ __forceinline__ void work(const Tile& tile, const RawTile<kType>& raw,
+                                       std::uint32_t turn) {
+    const QuantizeBlockArgs& args = parameters_.args;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int lane = static_cast<int>(threadIdx.x) & 31;
     const int parity = static_cast<int>(turn & 1);
-    memory.full[stage].wait((turn / kStages) & 1);
-    std::uint64_t begin_ns = 0;
-    if constexpr (kStamped) begin_ns = global_time_ns();
-    const Tile& tile = memory.tiles[stage];
-    auto& raw = memory.raw[stage];
-    if (tile.index < 0) break;
-    if constexpr (kActivation != Activation::None) {
-      activate_tile<kType, kActivation>(input, tile, raw);
-      sync_workers();
-    }
-
+    const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
+    const bool columnwise = args.columnwise.codes != nullptr || args.bias_partials != nullptr;
+    const bool rowwise = args.rowwise.codes != nullptr && quantizes_;
     const int first_line = warp * kWarpLines + lane / kLanesPerRow;
     float row_scale = 1.0F;     // 128x128: of the block of this warp's lines
     float column_scale = 1.0F;  // and of the block of this lane's segment
     if constexpr (kScaling == TileScaling::PerTensor) {
-      row_scale = column_scale = parameters.group_scale[tile.group];
+      row_scale = column_scale = parameters_.group_scale[tile.group];
     }
     const bool wants_amax =
         kScaling == TileScaling::Block128x128 ||
-        (kScaling == TileScaling::PerTensor && parameters.group_amax != nullptr && quantizes);
+        (kScaling == TileScaling::PerTensor && parameters_.group_amax != nullptr && quantizes_);
     if (wants_amax || rowwise) {
       RawStep<kType> values[kPasses];
 #pragma unroll
@@ -609,7 +297,7 @@ __launch_bounds__(kBlockThreads, (kResident<kType, kActivation>)) void quantize_
         }
         const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
         // Two sets: a warp may be at the next tile while another still reads this one's.
-        if (lane == 0) memory.warp_amax[parity][warp] = __uint_as_float(largest);
+        if (lane == 0) shared_.warp_amax[parity][warp] = __uint_as_float(largest);
         sync_workers();
         // Lanes of a segment make the scale of the block that it belongs to.
         const int line = lane / kWarpPairs * kSegmentRows;
@@ -618,14 +306,14 @@ __launch_bounds__(kBlockThreads, (kResident<kType, kActivation>)) void quantize_
         amax = 0.0F;
 #pragma unroll
         for (int w = 0; w < kWarps; ++w) {
-          if (w >= first_warp && w < end_warp) amax = fmaxf(amax, memory.warp_amax[parity][w]);
+          if (w >= first_warp && w < end_warp) amax = fmaxf(amax, shared_.warp_amax[parity][w]);
         }
-        column_scale = scale_from_amax(amax, parameters.rule);
+        column_scale = scale_from_amax(amax, parameters_.rule);
         row_scale =
             __shfl_sync(kFullWarp, column_scale, warp * kWarpLines / kSegmentRows * kWarpPairs);
         const int bx = tile.block(line);
         if (warp == 0 && lane % kWarpPairs == 0 && tile.row(line) == 0 && bx < blocks_per_row &&
-            quantizes) {
+            quantizes_) {
           if (args.rowwise.codes != nullptr) {
             store_block_scale(args.rowwise, amax, column_scale,
                               std::int64_t{tile.strip} * ((blocks_per_row + 3) / 4 * 4) + bx);
@@ -633,89 +321,60 @@ __launch_bounds__(kBlockThreads, (kResident<kType, kActivation>)) void quantize_
           if (args.columnwise.codes != nullptr) {
             const std::int64_t padded = (tile.out_m + 4 * kSide - 1) / (4 * kSide) * 4;
             store_block_scale(args.columnwise, amax, column_scale,
-                              4 * std::int64_t{tile.scale_sum} * blocks_per_row + bx * padded +
+                              4 * std::int64_t{tile.first_sum} * blocks_per_row + bx * padded +
                                   tile.strip_in_group);
           }
         }
       }
       if constexpr (kScaling == TileScaling::PerTensor) {
         if (wants_amax) {
-          float amax = 0.0F;
+          if (tile.group != amax_group_) flush_amax();
+          amax_group_ = tile.group;
 #pragma unroll
           for (int pass = 0; pass < kPasses; ++pass) {
-            amax = fmaxf(amax, packed_step_amax(values[pass]));
-          }
-          const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
-          // Magnitudes order like their bits.
-          if (lane == 0 && largest != 0) {
-            atomicMax(reinterpret_cast<unsigned*>(parameters.group_amax + tile.group), largest);
+            amax_ = fmaxf(amax_, packed_step_amax(values[pass]));
           }
         }
       }
       if (rowwise) {
-        quantize_rows<kType, kFormat, kScaling>(parameters, tile, values, row_scale);
+        quantize_rows<kType, kFormat, kScaling>(parameters_, tile, values, row_scale);
       }
     }
     if (columnwise) {
-      quantize_columns<kType, kFormat, kScaling>(parameters, tile, raw, memory.lines[warp],
-                                                 quantizes, column_scale);
+      quantize_columns<kType, kFormat, kScaling>(parameters_, tile, raw, shared_.lines[warp],
+                                                 quantizes_, column_scale);
     }
-    if constexpr (kStamped) {
-      if (thread == 0 && tile.index < args.controls.stamps.capacity) {
-        args.controls.stamps.stamps[tile.index] = {begin_ns, global_time_ns(), multiprocessor(),
-                                                   tile.group};
-      }
-    }
-    __syncwarp();
-    if (lane == 0) memory.empty[stage].arrive();
   }
-}
+
+  __device__ void finish() { flush_amax(); }
+
+ private:
+  /// A warp's maximum of a group costs one atomic, not one a tile.
+  __device__ void flush_amax() {
+    if (kScaling != TileScaling::PerTensor || amax_group_ < 0) return;
+    const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax_));
+    // Magnitudes order like their bits.
+    if (threadIdx.x % 32 == 0 && largest != 0) {
+      atomicMax(reinterpret_cast<unsigned*>(parameters_.group_amax + amax_group_), largest);
+    }
+    amax_ = 0.0F;
+  }
+
+  const Parameters& parameters_;
+  Shared& shared_;
+  bool quantizes_;
+  int amax_group_ = -1;
+  float amax_ = 0.0F;
+};
 
 template <TileScaling kScaling>
-cudaError_t launch_tile(const TileParameters& parameters, cudaStream_t stream) {
-  const QuantizeBlockArgs& args = parameters.args;
-  const GroupedInput& input = args.input;
-  const bool padded = args.output_rows.row_offsets != nullptr;
-  const std::int64_t capacity = padded ? args.output_rows.capacity_rows : input.capacity_rows;
-  const std::int64_t strips = capacity / kBlock + input.num_groups;
-  const std::int64_t tiles = strips * ceil_div(input.columns, kBlock);
-  cudaError_t error = cudaSuccess;
+cudaError_t launch_block_tiles(const TileParameters& parameters, cudaStream_t stream) {
   const auto launch =
       [&]<InputType kType, Fp8Format kFormat, Activation kActivation, bool kStamped>() {
-        const int waves =
-            args.controls.tickets != nullptr ? 1 : 4;  // tests/bench/gpu_quantize_bench
-        const auto kernel =
-            quantize_block_tile_kernel<kType, kFormat, kScaling, kActivation, kStamped>;
-        const std::size_t bytes = sizeof(BlockMemory<kType, kStagesFor<kType, kActivation>>) +
-                                  Tables::bytes(input.num_groups);
-        error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(bytes));
-        if (error != cudaSuccess) return;
-        kernel<<<resident_grid(kernel, tiles, 1, waves, bytes, kBlockThreads), kBlockThreads, bytes,
-                 stream>>>(parameters);
-        error = cudaGetLastError();
+        using Worker = BlockWorker<kType, kFormat, kScaling, kActivation, kStamped>;
+        return launch_tiles<Worker>(parameters, stream);
       };
-  // Row offsets and tile numbers are 32 bits wide on the device.
-  if (tiles > INT32_MAX || std::max(capacity, input.capacity_rows) > INT32_MAX) {
-    return cudaErrorInvalidValue;
-  }
-  const bool stamped = args.controls.stamps.stamps != nullptr;
-  const bool swiglu = input.activation == Activation::SwiGlu;
-  if (stamped && (swiglu || input.type != InputType::Bf16)) return cudaErrorNotSupported;
-  dispatch_cast(input.type, args.format, [&](auto type, auto format) {
-    if (swiglu) {
-      launch.template operator()<type(), format(), Activation::SwiGlu, false>();
-    } else if constexpr (type() == InputType::Bf16) {
-      if (stamped) {
-        launch.template operator()<type(), format(), Activation::None, true>();
-      } else {
-        launch.template operator()<type(), format(), Activation::None, false>();
-      }
-    } else {
-      launch.template operator()<type(), format(), Activation::None, false>();
-    }
-  });
-  return error;
+  return dispatch_tiles(parameters.operand(), parameters.args.format, launch);
 }
 
-}  // namespace kernels::block_tile
+}  // namespace kernels::tiles

@@ -2,12 +2,12 @@
 #include "kernels/quantize/quantize_block_tile.cuh"
 
 namespace kernels {
-namespace block_tile {
+namespace tiles {
 
-extern template cudaError_t launch_tile<TileScaling::Block1x128>(const TileParameters& parameters,
-                                                                 cudaStream_t stream);
+extern template cudaError_t launch_block_tiles<TileScaling::Block1x128>(
+    const TileParameters& parameters, cudaStream_t stream);
 
-}  // namespace block_tile
+}  // namespace tiles
 
 cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, cudaStream_t stream) {
   const GroupedInput& input = args.input;
@@ -15,10 +15,10 @@ cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, cuda
     if (const cudaError_t bad = check_operands(input, codes); bad != cudaSuccess) return bad;
   }
   if (input.num_groups == 0) return cudaSuccess;
-  const block_tile::TileParameters parameters{.args = args, .rule = block_scale_rule(args)};
-  using block_tile::TileScaling;
-  return square ? block_tile::launch_tile<TileScaling::Block128x128>(parameters, stream)
-                : block_tile::launch_tile<TileScaling::Block1x128>(parameters, stream);
+  const tiles::TileParameters parameters{.args = args, .rule = block_scale_rule(args)};
+  using tiles::TileScaling;
+  return square ? tiles::launch_block_tiles<TileScaling::Block128x128>(parameters, stream)
+                : tiles::launch_block_tiles<TileScaling::Block1x128>(parameters, stream);
 }
 
 }  // namespace kernels

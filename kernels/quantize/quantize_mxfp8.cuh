@@ -1,0 +1,358 @@
+// MXFP8 as a worker of the tile pipeline.
+//
+// Rowwise, four lanes hold a block of 32 columns of one line, 8 elements each. Columnwise, a warp
+// owns 32 lines of 64 columns, a lane four columns of 16 of these lines: a block's amax needs one
+// shuffle, and a row's codes leave as words.
+#pragma once
+
+#include "kernels/common/mx_scale.h"
+#include "kernels/common/tile_work.cuh"
+#include "kernels/quantize/quantize_mxfp8.h"
+
+namespace kernels::tiles {
+
+struct Mxfp8Parameters {
+  QuantizeMxfp8Args args;
+
+  __host__ __device__ TileOperand operand() const {
+    const bool bias = args.bias_partials != nullptr;
+    return {.input = args.input,
+            .output_rows = args.output_rows,
+            .controls = args.controls,
+            .second_sums = bias,
+            .ignores_noop = bias};
+  }
+};
+
+template <Fp8Format kFormat>
+__device__ __forceinline__ std::uint32_t mx_byte(float amax) {
+  return e8m0_round_up(
+      __float_as_uint(__fmul_rn(amax, __uint_as_float(mx_reciprocal_bits(kFormat)))));
+}
+
+__device__ __forceinline__ float mx_multiplier(std::uint32_t byte) {
+  return __uint_as_float(mx_multiplier_bits(static_cast<std::uint8_t>(byte)));
+}
+
+template <InputType kInput, Fp8Format kFormat, Activation kActive, bool kStamp>
+class Mxfp8Worker {
+ public:
+  static constexpr InputType kType = kInput;
+  static constexpr Activation kActivation = kActive;
+  static constexpr bool kStamped = kStamp;
+  static constexpr bool kBackwards = false;
+  static constexpr bool kSecondOfInput = true;
+  using Parameters = Mxfp8Parameters;
+  struct Shared {
+    float bias[kSegments][kSide];
+    std::uint8_t squares[2][kSegments][4];  // scale bytes of the 32 x 32 squares of a tile
+  };
+
+  __device__ static int first_units(int) { return 0; }
+  __device__ static int second_units(int m) { return strips_of(m); }
+
+  __device__ Mxfp8Worker(const Parameters& parameters, Shared& shared, bool quantizes)
+      : args_(parameters.args),
+        shared_(shared),
+        quantizes_(quantizes),
+        warp_(static_cast<int>(threadIdx.x) / 32),
+        lane_(static_cast<int>(threadIdx.x) & 31),
+        row_scales_(ceil_div(args_.input.columns, kMxBlock)) {}
+
+  __device__ __forceinline__ void work(const Tile& tile, const RawTile<kType>& raw,
+                                       std::uint32_t turn) {
+    const int parity = static_cast<int>(turn & 1);
+    const bool rows = args_.rowwise.codes != nullptr && quantizes_;
+    const bool columns = args_.columnwise.codes != nullptr && quantizes_;
+    if (args_.square_blocks && rows && !columns) square_bytes(tile, raw, parity);
+    if (columns || args_.bias_partials != nullptr) quantize_columns(tile, raw, parity, columns);
+    if (rows) {
+      if (args_.square_blocks) sync_workers();
+      quantize_rows(tile, raw, parity);
+    }
+    if (tile.row_bits < 7 && quantizes_) clear_missing_lines(tile, rows, columns);
+  }
+
+  __device__ void finish() {}
+
+ private:
+  static constexpr bool kKeep = kType != InputType::Fp32;
+  static constexpr int kRows = 16;  // lines of a lane, columnwise
+  using Quad = std::conditional_t<kKeep, uint2, float4>;
+
+  __device__ int segment() const { return warp_ / 2; }
+  __device__ int column() const { return warp_ % 2 * 64 + lane_ % 16 * 4; }  // inside the block
+  __device__ int first_line() const { return segment() * kSegmentRows + lane_ / 16 * kRows; }
+
+  __device__ __forceinline__ Quad quad(const RawTile<kType>& raw, int i) const {
+    return reinterpret_cast<const Quad*>(raw.row(first_line() + i))[column() / 4];
+  }
+  __device__ __forceinline__ static float4 widened(const Quad& quad) {
+    if constexpr (kKeep) {
+      const float2 low = word_values<kType>(quad.x);
+      const float2 high = word_values<kType>(quad.y);
+      return {low.x, low.y, high.x, high.y};
+    } else {
+      return quad;
+    }
+  }
+
+  /// Amax of the lane's four columns over the 32 lines of the segment.
+  __device__ __forceinline__ float4 column_amax(const RawTile<kType>& raw, const Quad* kept) const {
+    float4 amax = {0.0F, 0.0F, 0.0F, 0.0F};
+    if constexpr (kKeep) {
+      std::uint32_t low = 0;
+      std::uint32_t high = 0;
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        low = packed_max<kType>(low, kept[i].x & kMagnitudes);
+        high = packed_max<kType>(high, kept[i].y & kMagnitudes);
+      }
+      low = packed_max<kType>(low, __shfl_xor_sync(kFullWarp, low, 16));
+      high = packed_max<kType>(high, __shfl_xor_sync(kFullWarp, high, 16));
+      amax = widened({low, high});
+    } else {
+#pragma unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        const float4 v = widened(quad(raw, i));
+        amax = {fmaxf(amax.x, fabsf(v.x)), fmaxf(amax.y, fabsf(v.y)), fmaxf(amax.z, fabsf(v.z)),
+                fmaxf(amax.w, fabsf(v.w))};
+      }
+      amax = {fmaxf(amax.x, __shfl_xor_sync(kFullWarp, amax.x, 16)),
+              fmaxf(amax.y, __shfl_xor_sync(kFullWarp, amax.y, 16)),
+              fmaxf(amax.z, __shfl_xor_sync(kFullWarp, amax.z, 16)),
+              fmaxf(amax.w, __shfl_xor_sync(kFullWarp, amax.w, 16))};
+    }
+    return amax;
+  }
+
+  /// The byte of the square that this lane's columns lie in.
+  __device__ __forceinline__ std::uint32_t square_byte(const float4& amax) const {
+    float largest = fmaxf(fmaxf(amax.x, amax.y), fmaxf(amax.z, amax.w));
+#pragma unroll
+    for (int distance = 1; distance < 8; distance *= 2) {
+      largest = fmaxf(largest, __shfl_xor_sync(kFullWarp, largest, distance));
+    }
+    return mx_byte<kFormat>(largest);
+  }
+
+  __device__ __forceinline__ void share_square(std::uint32_t byte, int parity) {
+    if (lane_ % 8 == 0 && lane_ < 16) {
+      shared_.squares[parity][segment()][column() / 32] = static_cast<std::uint8_t>(byte);
+    }
+  }
+
+  __device__ void square_bytes(const Tile&, const RawTile<kType>& raw, int parity) {
+    Quad kept[kKeep ? kRows : 1];
+    if constexpr (kKeep) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) kept[i] = quad(raw, i);
+    }
+    share_square(square_byte(column_amax(raw, kept)), parity);
+  }
+
+  __device__ __forceinline__ void quantize_columns(const Tile& tile, const RawTile<kType>& raw,
+                                                   int parity, bool quantizes) {
+    Quad kept[kKeep ? kRows : 1];
+    if constexpr (kKeep) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) kept[i] = quad(raw, i);
+    }
+    const auto values_at = [&](int i) {
+      return widened(kKeep ? kept[kKeep ? i : 0] : quad(raw, i));
+    };
+    if (args_.bias_partials != nullptr) {
+      float4 sum = {0.0F, 0.0F, 0.0F, 0.0F};
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        const float4 v = values_at(i);
+        sum = {__fadd_rn(sum.x, v.x), __fadd_rn(sum.y, v.y), __fadd_rn(sum.z, v.z),
+               __fadd_rn(sum.w, v.w)};
+      }
+      store_bias(tile, sum);
+    }
+    if (!quantizes) return;
+    const float4 amax = column_amax(raw, kept);
+    std::uint32_t bytes;  // of the four columns
+    if (args_.square_blocks) {
+      const std::uint32_t byte = square_byte(amax);
+      share_square(byte, parity);
+      bytes = byte * 0x01010101U;
+    } else {
+      // Either half of the warp makes two of the four.
+      const bool upper = lane_ >= 16;
+      const std::uint32_t mine = mx_byte<kFormat>(upper ? amax.z : amax.x) |
+                                 mx_byte<kFormat>(upper ? amax.w : amax.y) << 8;
+      const std::uint32_t other = __shfl_xor_sync(kFullWarp, mine, 16);
+      bytes = upper ? other | mine << 16 : mine | other << 16;
+    }
+    const std::int64_t full_column =
+        std::int64_t{tile.block(segment() * kSegmentRows)} * kSide + column();
+    const bool inside = full_column < args_.input.columns;
+    const int first_row = tile.row(segment() * kSegmentRows);
+    if (lane_ < 16) {
+      const bool real = inside && first_row < tile.out_rows;
+      store_column_scales(tile, full_column, tile.strip_in_group * 4 + first_row / 32,
+                          real ? bytes : 0U);
+    }
+    const float4 scale = {mx_multiplier(bytes & 0xFF), mx_multiplier(bytes >> 8 & 0xFF),
+                          mx_multiplier(bytes >> 16 & 0xFF), mx_multiplier(bytes >> 24)};
+    const int row = tile.row(first_line());
+    std::uint8_t* target =
+        args_.columnwise.codes +
+        (tile.out_begin + tile.strip_in_group * kSide + row) * args_.input.columns + full_column;
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const float4 v = values_at(i);
+      constexpr __nv_fp8_interpretation_t kTarget =
+          kFormat == Fp8Format::E4m3 ? __NV_E4M3 : __NV_E5M2;
+      const std::uint32_t low = __nv_cvt_float2_to_fp8x2(
+          {__fmul_rn(v.x, scale.x), __fmul_rn(v.y, scale.y)}, __NV_SATFINITE, kTarget);
+      const std::uint32_t high = __nv_cvt_float2_to_fp8x2(
+          {__fmul_rn(v.z, scale.z), __fmul_rn(v.w, scale.w)}, __NV_SATFINITE, kTarget);
+      if (inside && row + i < tile.out_rows) {
+        *reinterpret_cast<std::uint32_t*>(target + i * args_.input.columns) = low | high << 16;
+      }
+    }
+  }
+
+  /// Segments of 16 lines meet as bias/bias_gradient.h has it.
+  __device__ void store_bias(const Tile& tile, float4 sum) {
+    sum = {__fadd_rn(sum.x, __shfl_xor_sync(kFullWarp, sum.x, 16)),
+           __fadd_rn(sum.y, __shfl_xor_sync(kFullWarp, sum.y, 16)),
+           __fadd_rn(sum.z, __shfl_xor_sync(kFullWarp, sum.z, 16)),
+           __fadd_rn(sum.w, __shfl_xor_sync(kFullWarp, sum.w, 16))};
+    if (lane_ < 16) *reinterpret_cast<float4*>(&shared_.bias[segment()][column()]) = sum;
+    sync_workers();
+    const int lines = 1 << (tile.row_bits - 5);  // segments of a block
+    for (int i = static_cast<int>(threadIdx.x); i < kSide * kSegments / lines; i += kThreads) {
+      const int first = i / kSide * lines;
+      const float* bias = &shared_.bias[first][i % kSide];
+      float total = bias[0];
+      if (lines >= 2) total = __fadd_rn(total, bias[kSide]);
+      if (lines == 4) total = __fadd_rn(total, __fadd_rn(bias[2 * kSide], bias[3 * kSide]));
+      const std::int64_t target = (std::int64_t{tile.bx} + i / kSide) * kSide + i % kSide;
+      if (tile.in_rows > 0 && target < args_.input.columns) {
+        args_.bias_partials[(std::int64_t{tile.second_sum} + tile.strip_in_group) *
+                                args_.input.columns +
+                            target] = total;
+      }
+    }
+    sync_workers();
+  }
+
+  __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
+                                                int parity) {
+    const int step = lane_ % kLanesPerRow;
+    const int first = warp_ * kWarpLines + lane_ / kLanesPerRow;
+    RawStep<kType> values[kPasses];
+    float amax[kPasses];
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      values[pass] = shared_step<kType>(raw, first + 2 * pass, step);
+      amax[pass] = packed_step_amax(values[pass]);
+    }
+    std::uint32_t bytes;  // of passes 2 * (lane % 4) and the one after
+    if (args_.square_blocks) {
+      const std::uint32_t byte =
+          shared_.squares[parity][warp_ * kWarpLines / kSegmentRows][step / 4];
+      bytes = byte | byte << 8;
+    } else {
+#pragma unroll
+      for (int half = 4; half > 1; half /= 2) {
+        const bool upper = (lane_ & (half / 2)) != 0;
+#pragma unroll
+        for (int i = 0; i < half; ++i) {
+          const float kept = upper ? amax[i + half] : amax[i];
+          const float given = upper ? amax[i] : amax[i + half];
+          amax[i] = fmaxf(kept, __shfl_xor_sync(kFullWarp, given, half / 2));
+        }
+      }
+      bytes = mx_byte<kFormat>(amax[0]) | mx_byte<kFormat>(amax[1]) << 8;
+    }
+    const std::int64_t group_scales =
+        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int line = first + 2 * (lane_ % 4 * 2 + i);
+      const std::int64_t x = std::int64_t{tile.block(line)} * 4 + step / 4;
+      if (x < round_up(row_scales_, 4)) {
+        const bool real = tile.row(line) < tile.out_rows && x < row_scales_;
+        args_.rowwise.scales[group_scales +
+                             row_scale_index(tile.strip_in_group * kSide + tile.row(line), x)] =
+            real ? static_cast<std::uint8_t>(bytes >> (8 * i)) : std::uint8_t{0};
+      }
+    }
+    const std::int64_t steps_per_row = args_.input.columns / kStep;
+    const std::int64_t first_row = tile.out_begin + tile.strip_in_group * kSide;
+#pragma unroll
+    for (int q = 0; q < kPasses / 2; ++q) {
+      const std::uint32_t pair = __shfl_sync(kFullWarp, bytes, (lane_ & ~3) | q);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int line = first + 2 * (2 * q + i);
+        const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
+        if (in_row < steps_per_row && tile.row(line) < tile.out_rows) {
+          store_codes<kType, kFormat>(values[2 * q + i], mx_multiplier(pair >> (8 * i) & 0xFF),
+                                      args_.rowwise.codes,
+                                      (first_row + tile.row(line)) * steps_per_row + in_row);
+        }
+      }
+    }
+  }
+
+  __device__ std::int64_t row_scale_index(std::int64_t y, std::int64_t x) const {
+    return args_.layout == MicroScaleLayout::Swizzled ? swizzled_scale_index(y, x, row_scales_)
+                                                      : y * round_up(row_scales_, 4) + x;
+  }
+
+  /// Bytes of four neighbouring columns at row block x.
+  __device__ void store_column_scales(const Tile& tile, std::int64_t first_column, std::int64_t x,
+                                      std::uint32_t bytes) const {
+    const std::int64_t padded = round_up(args_.input.columns, kSide);
+    if (first_column >= padded) return;
+    std::uint8_t* scales =
+        args_.columnwise.scales + padded * 4 * (std::int64_t{tile.strip} - tile.strip_in_group);
+    if (args_.layout == MicroScaleLayout::Compact) {
+      *reinterpret_cast<std::uint32_t*>(scales + x * padded + first_column) = bytes;
+      return;
+    }
+    const std::int64_t per_line = ceil_div(std::int64_t{tile.out_m}, kMxBlock);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      scales[swizzled_scale_index(first_column + i, x, per_line)] =
+          static_cast<std::uint8_t>(bytes >> (8 * i));
+    }
+  }
+
+  /// A tile of 32 or 64 rows leaves the scales of the strip's other rows to be written as 0.
+  __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
+    const int lines = 1 << tile.row_bits;
+    const int blocks = kSide / lines;
+    for (int i = static_cast<int>(threadIdx.x); i < blocks * kSide; i += kThreads) {
+      const std::int64_t bx = std::int64_t{tile.bx} + i / kSide;
+      const int row = i % kSide;
+      if (rows && row >= lines && bx * 4 < row_scales_) {
+        const std::int64_t group_scales =
+            (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
+        *reinterpret_cast<std::uint32_t*>(
+            args_.rowwise.scales + group_scales +
+            row_scale_index(tile.strip_in_group * kSide + row, bx * 4)) = 0;
+      }
+      if (columns && row % 4 == 0) {
+        for (int x = lines / 32; x < 4; ++x) {
+          store_column_scales(tile, bx * kSide + row, tile.strip_in_group * 4 + x, 0);
+        }
+      }
+    }
+  }
+
+  const QuantizeMxfp8Args& args_;
+  Shared& shared_;
+  bool quantizes_;
+  int warp_;
+  int lane_;
+  std::int64_t row_scales_;
+};
+
+}  // namespace kernels::tiles
