@@ -123,6 +123,10 @@ class CpuBackend final : public Backend {
     }
   }
 
+  Result<RecipeComparison> compare(const ComparisonRequest&, RunContext) override {
+    return Error{ErrorCode::Unsupported, "comparisons are not built into this backend yet"};
+  }
+
  private:
   Result<RunResult> run_step(const RunRequest& request, RunContext context) {
     const std::int64_t begin_ns = steady_ns();

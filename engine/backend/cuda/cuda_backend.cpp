@@ -47,6 +47,11 @@ class CudaBackend final : public Backend {
     return result;
   }
 
+  Result<RecipeComparison> compare(const ComparisonRequest&, RunContext) override {
+    return Error{ErrorCode::Unsupported,
+                 "comparisons do not run on the CUDA backend yet; choose the CPU backend"};
+  }
+
  private:
   DeviceFacts facts_with(const CublasLt& library) const {
     DeviceFacts facts = device_.facts;

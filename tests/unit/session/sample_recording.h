@@ -18,6 +18,10 @@ class SampleCodec final : public RequestCodec {
 /// Values depend on `salt`, so that two runs never agree by accident.
 RecordedRun sample_run(int salt);
 
+/// With a refused report among those that ran.
+RecordedComparison sample_comparison(int salt);
+std::string describe(const RecordedComparison& recorded);
+
 /// Every field, one a line; equal text means equal runs (NaN equals NaN).
 std::string describe(const RecordedRun& run);
 
