@@ -64,12 +64,12 @@ class OperandStage {
   const float* amax() const { return amax_.get(); }
 
  private:
+  void quantize_delayed(const ExpertElements& expert, int layer);
+
   OperandPlan plan_;
   std::vector<std::int64_t> scale_offsets_;  // [experts + 1] floats before each expert's scales
   Buffer<float> amax_;                       // laid out as scale_inv_
   Buffer<float> scale_inv_;
-  void quantize_delayed(const ExpertElements& expert, int layer);
-
   Buffer<float> scale_;         // per-tensor: one an expert; delayed: [layers, experts]
   Buffer<float> history_;       // delayed: [layers, experts, history_length]
   Buffer<std::uint8_t> codes_;  // [rows, columns] of the last expert
