@@ -8,14 +8,32 @@ namespace engine {
 
 using kernels::Direction;
 
+namespace {
+
+#ifdef EXPERTSCOPE_KERNEL_PER_TENSOR_COLUMNWISE
+constexpr bool kPerTensorColumns = true;
+#else
+constexpr bool kPerTensorColumns = false;
+#endif
+#ifdef EXPERTSCOPE_KERNEL_BLOCK_COLUMNWISE
+constexpr bool kBlockColumns = true;
+#else
+constexpr bool kBlockColumns = false;
+#endif
+
+}  // namespace
+
 std::string cuda_refusal(const Recipe& recipe, Direction direction) {
+  const bool rowwise = direction == Direction::Rowwise;
   switch (recipe.scaling) {
     case Scaling::None:
       return "BF16 quantizes nothing; choose an FP8 or FP4 recipe";
     case Scaling::PerTensorCurrent:
+      if (rowwise || kPerTensorColumns) return {};
+      return "the columnwise per-tensor kernel is not in this build; choose the CPU backend";
     case Scaling::Block:
-      if (direction == Direction::Rowwise) return {};
-      return "comparisons on the device quantize rowwise only; choose the CPU backend for columns";
+      if (rowwise || kBlockColumns) return {};
+      return "the columnwise block kernel is not in this build; choose the CPU backend";
     case Scaling::PerTensorDelayed:
     case Scaling::Mxfp8:
     case Scaling::Nvfp4:
@@ -71,22 +89,28 @@ Status CudaQuantizer::quantize_per_tensor(cudaStream_t stream) const {
                                              .scale_inv = scales_.as<float>()},
                                             stream),
                   "Launching the scale kernel");
+  const bool rowwise = setup_.direction == Direction::Rowwise;
+  auto* codes = codes_.as<std::uint8_t>();
   ENGINE_CUDA_TRY(kernels::quantize_per_tensor({.input = setup_.input,
                                                 .format = layout_.format,
                                                 .scale = scale_.as<float>(),
-                                                .rowwise = codes_.as<std::uint8_t>()},
+                                                .rowwise = rowwise ? codes : nullptr,
+                                                .columnwise = rowwise ? nullptr : codes},
                                                stream),
                   "Launching the per-tensor kernel");
   return {};
 }
 
 Status CudaQuantizer::quantize_blocks(cudaStream_t stream) const {
+  const bool rowwise = setup_.direction == Direction::Rowwise;
+  const kernels::BlockOutput output{.codes = codes_.as<std::uint8_t>(),
+                                    .scale_inv = scales_.as<float>(),
+                                    .block_amax = amax_.as<float>()};
   const kernels::QuantizeBlockArgs args{.input = setup_.input,
                                         .format = layout_.format,
                                         .options = options(),
-                                        .rowwise = {.codes = codes_.as<std::uint8_t>(),
-                                                    .scale_inv = scales_.as<float>(),
-                                                    .block_amax = amax_.as<float>()}};
+                                        .rowwise = rowwise ? output : kernels::BlockOutput{},
+                                        .columnwise = rowwise ? kernels::BlockOutput{} : output};
   const cudaError_t launched = layout_.kernel == QuantizeKernel::Block1x128
                                    ? kernels::quantize_block_1x128(args, stream)
                                    : kernels::quantize_block_128x128(args, stream);
