@@ -91,7 +91,7 @@ class DeviceComparison {
     QuantizationReport& report = result_.reports.emplace_back();
     report.recipe = recipe;
     report.columnwise = direction == Direction::Columnwise;
-    report.refused = cuda_refusal(recipe, direction);
+    report.refused = cuda_refusal(recipe);
     if (report.refused.empty() && row_offsets_.back() == 0) {
       report.refused = "the operand has no rows";
     }

@@ -2,38 +2,20 @@
 
 #include "kernels/amax/group_amax.h"
 #include "kernels/quantize/quantize_block.h"
+#include "kernels/quantize/quantize_block_tile.h"
 #include "kernels/quantize/quantize_per_tensor.h"
 
 namespace engine {
 
 using kernels::Direction;
 
-namespace {
-
-#ifdef EXPERTSCOPE_KERNEL_PER_TENSOR_COLUMNWISE
-constexpr bool kPerTensorColumns = true;
-#else
-constexpr bool kPerTensorColumns = false;
-#endif
-#ifdef EXPERTSCOPE_KERNEL_BLOCK_COLUMNWISE
-constexpr bool kBlockColumns = true;
-#else
-constexpr bool kBlockColumns = false;
-#endif
-
-}  // namespace
-
-std::string cuda_refusal(const Recipe& recipe, Direction direction) {
-  const bool rowwise = direction == Direction::Rowwise;
+std::string cuda_refusal(const Recipe& recipe) {
   switch (recipe.scaling) {
     case Scaling::None:
       return "BF16 quantizes nothing; choose an FP8 or FP4 recipe";
     case Scaling::PerTensorCurrent:
-      if (rowwise || kPerTensorColumns) return {};
-      return "the columnwise per-tensor kernel is not in this build; choose the CPU backend";
     case Scaling::Block:
-      if (rowwise || kBlockColumns) return {};
-      return "the columnwise block kernel is not in this build; choose the CPU backend";
+      return {};
     case Scaling::PerTensorDelayed:
     case Scaling::Mxfp8:
     case Scaling::Nvfp4:
@@ -111,9 +93,14 @@ Status CudaQuantizer::quantize_blocks(cudaStream_t stream) const {
                                         .options = options(),
                                         .rowwise = rowwise ? output : kernels::BlockOutput{},
                                         .columnwise = rowwise ? kernels::BlockOutput{} : output};
-  const cudaError_t launched = layout_.kernel == QuantizeKernel::Block1x128
-                                   ? kernels::quantize_block_1x128(args, stream)
-                                   : kernels::quantize_block_128x128(args, stream);
+  const bool square = layout_.kernel == QuantizeKernel::Block128x128;
+  cudaError_t launched = cudaSuccess;
+  if (!rowwise) {
+    launched = kernels::quantize_block_tile(args, square, stream);
+  } else {
+    launched = square ? kernels::quantize_block_128x128(args, stream)
+                      : kernels::quantize_block_1x128(args, stream);
+  }
   return check_cuda(launched, "Launching the block kernel");
 }
 

@@ -9,8 +9,8 @@
 
 namespace engine {
 
-/// Why this recipe cannot be quantized on the device in this direction; empty if it can.
-std::string cuda_refusal(const Recipe& recipe, kernels::Direction direction);
+/// Why this recipe cannot be quantized on the device; empty if it can.
+std::string cuda_refusal(const Recipe& recipe);
 
 class CudaQuantizer {
  public:
