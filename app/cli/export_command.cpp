@@ -45,7 +45,10 @@ void add_export_command(CLI::App& program, Action& chosen) {
   CLI::Option_group* targets = command.add_option_group("Targets");
   targets->add_option("--chrome", options->chrome, "Trace for Perfetto or chrome://tracing")
       ->option_text("OUT.json");
-  targets->add_option("--csv", options->csv, "Folder for runs.csv, records.csv and experts.csv")
+  targets
+      ->add_option("--csv", options->csv,
+                   "Folder for runs.csv, records.csv, experts.csv and, if there are any, "
+                   "comparisons.csv")
       ->option_text("DIR");
   targets->require_option(1, 2);
   command.callback([options, &chosen] { chosen = [options] { return export_session(*options); }; });

@@ -46,8 +46,12 @@ Json list_recipes() {
   Json list = Json::array();
   for (int i = 0; i < wire::Scaling_ARRAYSIZE; ++i) {
     constexpr const char* kMeaning[] = {
-        "BF16: nothing is quantized", "FP8, one scale per expert from its own amax",
-        "FP8, 1x128 blocks on activations, 128x128 blocks on weights"};
+        "BF16: nothing is quantized",
+        "FP8, one scale per expert from its own amax",
+        "FP8, 1x128 blocks on activations, 128x128 blocks on weights",
+        "FP8, one scale per expert from the amax of earlier steps",
+        "FP8, a power-of-two scale for 1x32 elements",
+        "E2M1, an E4M3 scale for 1x16 elements and an FP32 amax per expert"};
     static_assert(std::size(kMeaning) == wire::Scaling_ARRAYSIZE);
     list.push_back(
         {{"name", wire::Scaling_Name(static_cast<wire::Scaling>(i))}, {"meaning", kMeaning[i]}});

@@ -16,6 +16,7 @@
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "engine/input/presets.h"
+#include "profiling/export/setting_names.h"
 
 namespace app::cli {
 namespace {
@@ -145,6 +146,15 @@ engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
       fmt::format("no preset is called '{}'; there are: {}", name, fmt::join(names, ", "))};
 }
 
+std::map<std::string, engine::Scaling> recipe_names() {
+  std::map<std::string, engine::Scaling> names;
+  for (int i = 0; i < wire::Scaling_ARRAYSIZE; ++i) {
+    const auto scaling = static_cast<engine::Scaling>(i);
+    names.emplace(profiling::scaling_name(scaling), scaling);
+  }
+  return names;
+}
+
 void RequestOptions::collect(const Descriptor& message, std::vector<const FieldDescriptor*>& path) {
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
@@ -167,6 +177,12 @@ void RequestOptions::add_to(CLI::App& command) {
       ->option_text("FILE");
   command.add_option("--preset", preset_, "Shape preset by name (see: expertscope list presets)")
       ->option_text("NAME");
+  command
+      .add_option("--recipe", recipe_,
+                  "bf16, fp8-per-tensor, fp8-delayed, fp8-block, mxfp8 or nvfp4; the other fields "
+                  "of the recipe have options of their own")
+      ->option_text("NAME")
+      ->check(CLI::IsMember(recipe_names()));
   std::vector<const FieldDescriptor*> path;
   collect(*wire::RunRequest::descriptor(), path);
   std::map<std::string, int> last_words;
@@ -202,6 +218,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve() const {
     if (!shape.ok()) return shape.error();
     request.shape = std::move(shape).value();
   }
+  if (!recipe_.empty()) request.recipe.scaling = recipe_names().at(recipe_);
   wire::RunRequest message = to_wire(request);
   for (const Field& field : fields_) {
     if (field.option->count() == 0) continue;

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,9 @@ namespace app::cli {
 
 class RequestOptions {
  public:
-  /// Adds --request, --preset and one option a field. Call once.
+  /// Adds --request, --preset, --recipe and one option a field. Call once.
   void add_to(CLI::App& command);
-  /// Defaults, then the request file, then the preset's shape, then single fields. Validated.
+  /// Defaults, then the request file, then preset and recipe, then single fields. Validated.
   engine::Result<engine::RunRequest> resolve() const;
 
  private:
@@ -34,8 +35,12 @@ class RequestOptions {
 
   std::string request_file_;
   std::string preset_;
+  std::string recipe_;
   std::deque<Field> fields_;  // CLI11 keeps references to `text`: elements must not move
 };
+
+/// Recipes by the short names that exports use: "fp8-block".
+std::map<std::string, engine::Scaling> recipe_names();
 
 /// The preset of this name; case, spaces and punctuation do not matter.
 engine::Result<engine::ShapeSpec> find_preset(const std::string& name);

@@ -10,6 +10,7 @@
 #include "app/protocol/worker_link.h"
 #include "engine/backend/backend.h"
 #include "engine/model/error.h"
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
 #include "profiling/trace/activity.h"
@@ -39,6 +40,13 @@ FileReport from_wire(const wire::FileInspected& message);
 
 wire::QuantizeCommand to_wire(const QuantizeOrder& order);
 engine::Result<QuantizeOrder> from_wire(const wire::QuantizeCommand& message);
+
+wire::ComparisonRequest to_wire(const engine::ComparisonRequest& request);
+/// Absent fields keep ComparisonRequest's defaults.
+engine::Result<engine::ComparisonRequest> from_wire(const wire::ComparisonRequest& message);
+
+wire::RecipeComparison to_wire(const engine::RecipeComparison& comparison);
+engine::Result<engine::RecipeComparison> from_wire(const wire::RecipeComparison& message);
 
 inline constexpr std::size_t kMaxChunkRecords = 65536;
 inline constexpr std::size_t kMaxActivityRecords = 20'000'000;

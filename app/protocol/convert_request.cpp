@@ -1,5 +1,6 @@
 // Requests: the fields a person sets, in the order of engine/model/run_request.h.
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_parts.h"
 #include "app/protocol/field_check.h"
 #include "app/protocol/utf8.h"
 
@@ -29,7 +30,15 @@ static_assert(same(engine::RoutingDistribution::Uniform, wire::ROUTING_UNIFORM) 
               same(engine::RoutingDistribution::File, wire::ROUTING_FILE));
 static_assert(same(engine::Scaling::None, wire::SCALING_NONE) &&
               same(engine::Scaling::PerTensorCurrent, wire::PER_TENSOR_CURRENT) &&
-              same(engine::Scaling::Block, wire::BLOCK));
+              same(engine::Scaling::Block, wire::BLOCK) &&
+              same(engine::Scaling::PerTensorDelayed, wire::PER_TENSOR_DELAYED) &&
+              same(engine::Scaling::Mxfp8, wire::MXFP8) &&
+              same(engine::Scaling::Nvfp4, wire::NVFP4));
+static_assert(same(kernels::AmaxAlgorithm::MostRecent, wire::AMAX_MOST_RECENT) &&
+              same(kernels::AmaxAlgorithm::Max, wire::AMAX_MAX));
+static_assert(same(QuantizeDirections::Rowwise, wire::DIRECTIONS_ROWWISE) &&
+              same(QuantizeDirections::Columnwise, wire::DIRECTIONS_COLUMNWISE) &&
+              same(QuantizeDirections::Both, wire::DIRECTIONS_BOTH));
 static_assert(same(engine::Fp8Format::E4m3, wire::E4M3) &&
               same(engine::Fp8Format::E5m2, wire::E5M2));
 static_assert(same(engine::WorkspaceStrategy::PerMatmul, wire::PER_MATMUL) &&
@@ -75,7 +84,26 @@ engine::InputSpec read_input(const wire::InputSpec& message, const std::string& 
   return synthetic;
 }
 
-void read_recipe(engine::Recipe& recipe, const wire::Recipe& message, FieldCheck& check) {
+}  // namespace
+
+wire::Recipe to_wire(const engine::Recipe& recipe) {
+  wire::Recipe out;
+  out.set_scaling(cast<wire::Scaling>(recipe.scaling));
+  out.set_activation_format(cast<wire::Fp8Format>(recipe.activation_format));
+  out.set_pow2_scales(recipe.pow2_scales);
+  out.set_amax_epsilon(recipe.amax_epsilon);
+  out.set_split_accumulator(recipe.split_accumulator);
+  out.mutable_delayed()->set_history_length(recipe.delayed.history_length);
+  out.mutable_delayed()->set_algorithm(cast<wire::AmaxAlgorithm>(recipe.delayed.algorithm));
+  out.mutable_delayed()->set_margin(recipe.delayed.margin);
+  out.set_square_weight_blocks(recipe.square_weight_blocks);
+  out.set_hadamard(recipe.hadamard);
+  out.set_stochastic_rounding(recipe.stochastic_rounding);
+  return out;
+}
+
+engine::Recipe read_recipe(const wire::Recipe& message, FieldCheck& check) {
+  engine::Recipe recipe;
   if (message.has_scaling()) {
     check.enumerator(recipe.scaling, message.scaling(), wire::Scaling_IsValid, "recipe.scaling");
   }
@@ -86,9 +114,20 @@ void read_recipe(engine::Recipe& recipe, const wire::Recipe& message, FieldCheck
   if (message.has_pow2_scales()) recipe.pow2_scales = message.pow2_scales();
   if (message.has_amax_epsilon()) recipe.amax_epsilon = message.amax_epsilon();
   if (message.has_split_accumulator()) recipe.split_accumulator = message.split_accumulator();
+  const wire::DelayedScaling& delayed = message.delayed();
+  if (delayed.has_history_length()) recipe.delayed.history_length = delayed.history_length();
+  if (delayed.has_algorithm()) {
+    check.enumerator(recipe.delayed.algorithm, delayed.algorithm(), wire::AmaxAlgorithm_IsValid,
+                     "recipe.delayed.algorithm");
+  }
+  if (delayed.has_margin()) recipe.delayed.margin = delayed.margin();
+  if (message.has_square_weight_blocks()) {
+    recipe.square_weight_blocks = message.square_weight_blocks();
+  }
+  if (message.has_hadamard()) recipe.hadamard = message.hadamard();
+  if (message.has_stochastic_rounding()) recipe.stochastic_rounding = message.stochastic_rounding();
+  return recipe;
 }
-
-}  // namespace
 
 wire::RunRequest to_wire(const engine::RunRequest& request) {
   wire::RunRequest out;
@@ -104,12 +143,7 @@ wire::RunRequest to_wire(const engine::RunRequest& request) {
   routing.set_alignment(request.routing.alignment);
   set_input(*out.mutable_activations(), request.activations);
   set_input(*out.mutable_weights(), request.weights);
-  wire::Recipe& recipe = *out.mutable_recipe();
-  recipe.set_scaling(cast<wire::Scaling>(request.recipe.scaling));
-  recipe.set_activation_format(cast<wire::Fp8Format>(request.recipe.activation_format));
-  recipe.set_pow2_scales(request.recipe.pow2_scales);
-  recipe.set_amax_epsilon(request.recipe.amax_epsilon);
-  recipe.set_split_accumulator(request.recipe.split_accumulator);
+  *out.mutable_recipe() = to_wire(request.recipe);
   out.set_backend(cast<wire::GemmBackend>(request.backend));
   out.set_workspace(cast<wire::WorkspaceStrategy>(request.workspace));
   out.mutable_launch()->set_kind(cast<wire::LaunchKind>(request.launch.kind));
@@ -138,7 +172,7 @@ engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message) {
   if (routing.has_alignment()) request.routing.alignment = routing.alignment();
   request.activations = read_input(message.activations(), "activations", check);
   request.weights = read_input(message.weights(), "weights", check);
-  read_recipe(request.recipe, message.recipe(), check);
+  request.recipe = read_recipe(message.recipe(), check);
   if (message.has_backend()) {
     check.enumerator(request.backend, message.backend(), wire::GemmBackend_IsValid, "backend");
   }
@@ -162,6 +196,7 @@ wire::QuantizeCommand to_wire(const QuantizeOrder& order) {
   *out.mutable_request() = to_wire(order.request);
   out.set_operand(cast<wire::Operand>(order.operand));
   out.set_folder(wire_text(order.folder));
+  out.set_directions(cast<wire::Directions>(order.directions));
   return out;
 }
 
@@ -173,6 +208,7 @@ engine::Result<QuantizeOrder> from_wire(const wire::QuantizeCommand& message) {
   order.request = std::move(request).value();
   check.enumerator(order.operand, message.operand(), wire::Operand_IsValid, "operand");
   order.folder = message.folder();
+  check.enumerator(order.directions, message.directions(), wire::Directions_IsValid, "directions");
   return check.result(std::move(order));
 }
 

@@ -1,15 +1,11 @@
 // Results: numerics and times of one run. Arrays that a panel indexes together must fit here.
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_parts.h"
 #include "app/protocol/field_check.h"
 #include "app/protocol/utf8.h"
 
 namespace app {
 namespace {
-
-template <class T, class Repeated>
-std::vector<T> to_vector(const Repeated& field) {
-  return std::vector<T>(field.begin(), field.end());
-}
 
 void set_histogram(wire::MagnitudeHistogram& out, const engine::MagnitudeHistogram& histogram) {
   out.set_first_bin(histogram.first_bin);
@@ -62,6 +58,8 @@ engine::ScaleMap read_scale_map(const wire::ScaleMap& message, const std::string
           .expert_first_row = to_vector<std::int64_t>(message.expert_first_row())};
 }
 
+}  // namespace
+
 void set_operand(wire::OperandStatistics& out, const engine::OperandStatistics& operand) {
   set_histogram(*out.mutable_before(), operand.before);
   set_histogram(*out.mutable_after(), operand.after);
@@ -86,6 +84,8 @@ engine::OperandStatistics read_operand(const wire::OperandStatistics& message,
           .underflowed = message.underflowed(),
           .snr_db = message.snr_db()};
 }
+
+namespace {
 
 void set_expert(wire::ExpertResult& out, const engine::ExpertResult& expert) {
   out.set_rows(expert.rows);

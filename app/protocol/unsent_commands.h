@@ -13,7 +13,7 @@ namespace app {
 
 class UnsentCommands {
  public:
-  /// A run or a quantize order, as a frame. Returns the id of the one it replaces.
+  /// A run, quantize or comparison order, as a frame. Returns the id of the one it replaces.
   std::optional<std::uint64_t> put_job(std::uint64_t id, wire::Frame frame) {
     const std::optional<std::uint64_t> replaced = drop_job();
     job_id_ = id;

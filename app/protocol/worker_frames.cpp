@@ -58,6 +58,16 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
                                            .files = {done.files().begin(), done.files().end()}},
                      .answered = done.id()};
     }
+    case wire::Frame::kComparisonFinished: {
+      const std::uint64_t id = frame.comparison_finished().id();
+      engine::Result<engine::RecipeComparison> comparison =
+          from_wire(frame.comparison_finished().comparison());
+      if (!comparison.ok()) return comparison.error();
+      comparison.value().id = id;
+      return Arrival{.pulse = {},
+                     .event = ComparisonDone{.comparison = std::move(comparison).value()},
+                     .answered = id};
+    }
     case wire::Frame::kFileInspected:
       return Arrival{.pulse = {}, .event = from_wire(frame.file_inspected())};
     default:

@@ -82,6 +82,12 @@ class ProcessLink final : public WorkerLink {
     return put_job(std::move(frame));
   }
 
+  std::uint64_t compare(const engine::ComparisonRequest& request) override {
+    wire::Frame frame;
+    *frame.mutable_compare()->mutable_comparison() = to_wire(request);
+    return put_job(std::move(frame));
+  }
+
   void cancel() override {
     {
       const std::lock_guard lock(mutex_);
@@ -125,7 +131,9 @@ class ProcessLink final : public WorkerLink {
     {
       const std::lock_guard lock(mutex_);
       id = ++last_id_;
-      frame.has_run() ? frame.mutable_run()->set_id(id) : frame.mutable_quantize()->set_id(id);
+      if (frame.has_run()) frame.mutable_run()->set_id(id);
+      if (frame.has_quantize()) frame.mutable_quantize()->set_id(id);
+      if (frame.has_compare()) frame.mutable_compare()->set_id(id);
       answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");
       unanswered_.insert(id);
       news_ = true;

@@ -13,6 +13,7 @@
 #include "engine/backend/backend.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/error.h"
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_result.h"
 #include "profiling/trace/activity.h"
 
@@ -69,12 +70,17 @@ struct QuantizeDone {
   std::uint64_t id = 0;
   std::vector<std::string> files;
 };
+/// A finished comparison order; its id is in the comparison.
+struct ComparisonDone {
+  engine::RecipeComparison comparison;
+};
 struct LogReport {
   int level = 0;
   std::string text;
 };
 
-using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone>;
+using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone,
+                               ComparisonDone>;
 
 struct LinkStatus {
   LinkState state = LinkState::Starting;
@@ -84,12 +90,15 @@ struct LinkStatus {
   int pid = 0;
 };
 
+enum class QuantizeDirections { Rowwise, Columnwise, Both };
+
 /// Quantize one operand of the request and leave it as .npy files in `folder` of the worker's
 /// machine.
 struct QuantizeOrder {
   engine::RunRequest request;
   engine::OperandRole operand = engine::OperandRole::Activations;
   std::string folder;
+  QuantizeDirections directions = QuantizeDirections::Rowwise;
 };
 
 class WorkerLink {
@@ -112,6 +121,8 @@ class WorkerLink {
   virtual void cancel() = 0;
   /// Answered by QuantizeDone or RunError of the returned id; a later submit() supersedes it.
   virtual std::uint64_t quantize(const QuantizeOrder& order) = 0;
+  /// Answered by ComparisonDone or RunError of the returned id; a later order supersedes it.
+  virtual std::uint64_t compare(const engine::ComparisonRequest& request) = 0;
   virtual void inspect_file(const std::string& path) = 0;
   /// Events since the last call, in order.
   virtual std::vector<LinkEvent> poll() = 0;

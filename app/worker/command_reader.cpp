@@ -71,6 +71,15 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
       }
       return std::nullopt;
     }
+    case wire::Frame::kCompare: {
+      engine::Result<engine::ComparisonRequest> request = from_wire(frame.compare().comparison());
+      if (request.ok()) {
+        order({.id = frame.compare().id(), .order = std::move(request).value()});
+      } else {
+        refuse_order(frame.compare().id(), request.error());
+      }
+      return std::nullopt;
+    }
     case wire::Frame::kCancel:
       if (const auto dropped = jobs_.cancel()) refuse_order(*dropped, superseded());
       return std::nullopt;

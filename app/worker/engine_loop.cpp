@@ -45,19 +45,10 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
   try {
     if (const auto* request = std::get_if<engine::RunRequest>(&job.order)) {
       status = run_request(backends, job.id, *request);
+    } else if (const auto* comparison = std::get_if<engine::ComparisonRequest>(&job.order)) {
+      status = compare(backends, job.id, *comparison);
     } else {
-      engine::Result<std::vector<std::string>> files =
-          dump_quantized(std::get<QuantizeOrder>(job.order));
-      if (files.ok()) {
-        wire::Frame frame;
-        frame.mutable_quantize_finished()->set_id(job.id);
-        for (const std::string& file : files.value()) {
-          frame.mutable_quantize_finished()->add_files(file);
-        }
-        status = sender_.send(frame);
-      } else {
-        status = files.error();
-      }
+      status = dump(job.id, std::get<QuantizeOrder>(job.order));
     }
   } catch (const std::bad_alloc&) {
     status = engine::Error{engine::ErrorCode::OutOfMemory,
@@ -70,6 +61,36 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
   wire::Frame frame;
   *frame.mutable_failed() = to_wire(job.id, status.error());
   static_cast<void>(sender_.send(frame).ok());  // broken: the reader ends the worker
+}
+
+engine::Status EngineLoop::dump(std::uint64_t id, const QuantizeOrder& order) {
+  engine::Result<std::vector<std::string>> files = dump_quantized(order);
+  if (!files.ok()) return files.error();
+  wire::Frame frame;
+  frame.mutable_quantize_finished()->set_id(id);
+  for (const std::string& file : files.value()) {
+    frame.mutable_quantize_finished()->add_files(file);
+  }
+  return sender_.send(frame);
+}
+
+engine::Status EngineLoop::compare(Backends& backends, std::uint64_t id,
+                                   engine::ComparisonRequest request) {
+  if (engine::Status limits = engine::validate(request); !limits.ok()) return limits;
+  engine::BackendSlot* slot = backends.slot_for(request.request.backend);
+  if (slot == nullptr) {
+    return engine::Error{engine::ErrorCode::Unsupported, backends.why_not(request.request.backend)};
+  }
+  request.request.backend = slot->kind;
+  profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
+  engine::Result<engine::RecipeComparison> comparison =
+      slot->backend->compare(request, {.progress = progress_, .observer = collector});
+  if (!comparison.ok()) return comparison.error();
+  comparison.value().id = id;
+  wire::Frame frame;
+  frame.mutable_comparison_finished()->set_id(id);
+  *frame.mutable_comparison_finished()->mutable_comparison() = to_wire(comparison.value());
+  return sender_.send(frame);
 }
 
 engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
@@ -94,8 +115,8 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   result.id = id;
   result.deviations.insert(result.deviations.begin(), deviations.begin(), deviations.end());
   const std::string no_activity = backends.no_activity_reason(slot->kind);
-  result.activity_method = no_activity.empty() ? collector.method() : "none: " + no_activity;
-  result.dropped_records = collector.dropped();
+  // The backend has said how records were made; only the worker knows why there are none.
+  if (!no_activity.empty()) result.activity_method = "none: " + no_activity;
   if (activity.records.size() > kMaxActivityRecords) {
     // More than a window takes: the earliest are kept, and the rest is told as dropped.
     result.dropped_records += activity.records.size() - kMaxActivityRecords;

@@ -10,13 +10,14 @@
 
 #include "app/protocol/worker_link.h"
 #include "engine/backend/backend.h"
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 
 namespace app {
 
 struct Job {
   std::uint64_t id = 0;
-  std::variant<engine::RunRequest, QuantizeOrder> order;
+  std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest> order;
 };
 
 class JobSlot {

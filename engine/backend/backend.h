@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
 #include "engine/model/stage.h"
@@ -73,6 +74,10 @@ class Backend {
   /// Runs the request to its end on the calling thread. The request has passed validate().
   /// Cancelled when progress.cancel was seen; no partial result is returned.
   virtual Result<RunResult> run(const RunRequest& request, RunContext context) = 0;
+  /// Every recipe on one operand, numerics and times. The request has passed validate(). A recipe
+  /// that cannot run here is a report with its reason; Cancelled as run() does.
+  virtual Result<RecipeComparison> compare(const ComparisonRequest& request,
+                                           RunContext context) = 0;
 };
 
 /// A backend, or the reason why this machine has none ("no CUDA driver: ...").

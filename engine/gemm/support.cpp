@@ -28,6 +28,13 @@ struct Question {
   bool on_cuda() const { return backend == GemmBackend::CublasLtGrouped; }
   bool fp8() const { return recipe.scaling != Scaling::None; }
   bool block() const { return recipe.scaling == Scaling::Block; }
+  bool micro() const {
+    return recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4;
+  }
+  bool per_tensor() const {
+    return recipe.scaling == Scaling::PerTensorCurrent ||
+           recipe.scaling == Scaling::PerTensorDelayed;
+  }
   bool hopper() const { return device.compute_major == 9; }
   bool older_than(long version) const { return device.cublaslt_version < version; }
 };
@@ -72,6 +79,20 @@ constexpr std::array kRows = {
         },
         "The grouped matmul on Blackwell needs cuBLASLt 13.3 or later and {loaded} is loaded; "
         "choose a later library"},
+    Row{Aspect::Recipe, "MXFP8 and NVFP4 products", "CPU backend", Support::Refused,
+        [](const Question& q) { return !q.on_cuda() && q.micro(); },
+        "A step with MXFP8 or NVFP4 operands is not part of the CPU backend: compare recipes, or "
+        "quantize to files, to see what they make of an operand"},
+    Row{Aspect::Recipe, "delayed scaling on CUDA", "always", Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && q.recipe.scaling == Scaling::PerTensorDelayed;
+        },
+        "The CUDA step carries no amax history: use the CPU backend, or FP8 per tensor with "
+        "current scaling"},
+    Row{Aspect::Recipe, "MXFP8 and NVFP4 products on CUDA", "always", Support::Refused,
+        [](const Question& q) { return q.on_cuda() && q.micro(); },
+        "The grouped product of MXFP8 and NVFP4 operands needs Blackwell, and an emulated product "
+        "is not part of the CUDA backend: compare recipes instead"},
     Row{Aspect::Recipe, "FP8 block scaling", "not Hopper", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.block() && !q.hopper(); },
         "FP8 block scaling in the grouped matmul is Hopper only and this device has compute "
@@ -91,8 +112,7 @@ constexpr std::array kRows = {
     Row{Aspect::Recipe, "FP8 per-tensor scaling on Hopper", "cuBLASLt before 13.5",
         Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.hopper() && q.recipe.scaling == Scaling::PerTensorCurrent &&
-                 q.older_than(kFirstPerTensorHopper);
+          return q.on_cuda() && q.hopper() && q.per_tensor() && q.older_than(kFirstPerTensorHopper);
         },
         "cuBLASLt has no grouped FP8 per-tensor algorithm for Hopper before 13.5 and {loaded} is "
         "loaded; choose a later library, or BF16"},

@@ -11,17 +11,28 @@
 
 namespace engine {
 
+inline constexpr int kMaxSampleSide = 32;
+inline constexpr int kMaxComparedRecipes = 32;
+inline constexpr int kMaxTimedLaunches = 1000;
+
 /// What to compare. The operand is X (`weights` false) or layer 0's W of `request`; the request's
 /// own recipe is ignored where `recipes` names others.
 struct ComparisonRequest {
   RunRequest request;
   bool weights = false;
-  std::vector<Recipe> recipes;  // empty = default_comparison()
-  std::int64_t sample_row = 0;  // first row and column of the sample, cut to the operand
+  std::vector<Recipe> recipes = {};  // empty = default_comparison()
+  std::int64_t sample_row = 0;       // first row and column of the sample, cut to the operand
   std::int64_t sample_column = 0;
   int timed_launches = 20;  // per recipe and direction; 0 = numerics only
   bool operator==(const ComparisonRequest&) const = default;
 };
+
+/// Per tensor (current, delayed), block with FP32 and with power-of-two scales, MXFP8, NVFP4. BF16
+/// is not among them: it has neither codes nor scales.
+std::vector<Recipe> default_comparison();
+
+/// The request's own limits, those of every recipe, and those of the sample and the timing.
+Status validate(const ComparisonRequest& request);
 
 /// A corner of the operand, element by element: at most 32 x 32.
 struct QuantizationSample {
@@ -37,20 +48,20 @@ struct QuantizationSample {
 
 /// One recipe in one direction.
 struct QuantizationReport {
-  Recipe recipe;
+  Recipe recipe = {};
   bool columnwise = false;
-  std::string refused;            // not empty: why this one did not run; the rest is empty then
-  OperandStatistics statistics;   // before, after, amax and scale histograms, scale map, SNR
-  double max_relative_error = 0;  // max |x - decoded| / |x| over finite x above the format's
-                                  // smallest normal after scaling
+  std::string refused = {};           // not empty: why this one did not run; the rest is empty then
+  OperandStatistics statistics = {};  // before, after, amax and scale histograms, scale map, SNR
+  double max_relative_error = 0;      // max |x - decoded| / |x| over finite x above the format's
+                                      // smallest normal after scaling
   std::int64_t max_ulp = 0;  // largest distance of decoded from x in steps of the format's grid
-  std::vector<std::uint64_t> code_counts;  // 256, or 16 for E2M1
-  QuantizationSample sample;
-  std::int64_t code_bytes = 0;         // written codes
-  std::int64_t scale_bytes = 0;        // written scales
-  std::int64_t moved_bytes = 0;        // compulsory traffic of the launches that were timed
-  std::vector<std::int64_t> times_ns;  // of each timed launch
-  std::string time_method;             // "CUDA events around ...", "steady clock around ..."
+  std::vector<std::uint64_t> code_counts = {};  // 256, or 16 for E2M1
+  QuantizationSample sample = {};
+  std::int64_t code_bytes = 0;              // written codes
+  std::int64_t scale_bytes = 0;             // written scales
+  std::int64_t moved_bytes = 0;             // compulsory traffic of the launches that were timed
+  std::vector<std::int64_t> times_ns = {};  // of each timed launch
+  std::string time_method = {};             // "CUDA events around ...", "steady clock around ..."
 };
 
 struct RecipeComparison {
@@ -60,7 +71,7 @@ struct RecipeComparison {
   DeviceFacts device;
   std::vector<QuantizationReport> reports;
   std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes beside them, interleaved
-  std::int64_t copy_bytes = 0;
+  std::int64_t copy_bytes = 0;              // read plus written, as moved_bytes counts
   std::int64_t wall_ns = 0;
 };
 

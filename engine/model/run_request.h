@@ -125,13 +125,16 @@ struct RunRequest {
 
 inline constexpr int kMaxExperts = 1024;
 inline constexpr int kMaxHistoryLength = 4096;
+inline constexpr int kMaxMargin = 32;
 inline constexpr int kMaxLayers = 8;
 inline constexpr int kMaxIterations = 100000;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
 
 /// Checks every field against its limit (experts 1..1024, tokens 0..2^24, n and k 1..2^24, k and n
 /// multiples of 16, layers 1..8, iterations 1..100000, epsilon finite and >= 0, alignment 1..4096,
-/// file paths present). The error names the value, the limit and the way out.
+/// history length 1..4096, margin -32..32, file paths present). The error names the value, the
+/// limit and the way out.
 Status validate(const RunRequest& request);
+Status validate(const Recipe& recipe);
 
 }  // namespace engine

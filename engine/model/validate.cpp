@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
@@ -26,6 +27,17 @@ Status check_input(const char* field, const InputSpec& input) {
 
 }  // namespace
 
+Status validate(const Recipe& recipe) {
+  if (!std::isfinite(recipe.amax_epsilon) || recipe.amax_epsilon < 0.0F) {
+    return refuse(fmt::format("recipe.amax_epsilon is {}; it must be finite and at least 0",
+                              recipe.amax_epsilon));
+  }
+  const Status history = check_range("recipe.delayed.history_length", recipe.delayed.history_length,
+                                     1, kMaxHistoryLength);
+  if (!history.ok()) return history;
+  return check_range("recipe.delayed.margin", recipe.delayed.margin, -kMaxMargin, kMaxMargin);
+}
+
 Status validate(const RunRequest& request) {
   const ShapeSpec& shape = request.shape;
   for (const Status& status :
@@ -45,14 +57,38 @@ Status validate(const RunRequest& request) {
           field, value, (value + 15) / 16 * 16));
     }
   }
-  if (!std::isfinite(request.recipe.amax_epsilon) || request.recipe.amax_epsilon < 0.0F) {
-    return refuse(fmt::format("recipe.amax_epsilon is {}; it must be finite and at least 0",
-                              request.recipe.amax_epsilon));
-  }
+  if (Status recipe = validate(request.recipe); !recipe.ok()) return recipe;
   if (request.routing.distribution == RoutingDistribution::File && request.routing.path.empty()) {
     return refuse(
         "routing is read from a file but routing.path is empty; name a .json or .npy file of "
         "splits");
+  }
+  return {};
+}
+
+std::vector<Recipe> default_comparison() {
+  return {
+      {.scaling = Scaling::PerTensorCurrent, .pow2_scales = false},
+      {.scaling = Scaling::PerTensorDelayed, .pow2_scales = false},
+      {.scaling = Scaling::Block, .pow2_scales = false},
+      {.scaling = Scaling::Block, .pow2_scales = true},
+      {.scaling = Scaling::Mxfp8},
+      {.scaling = Scaling::Nvfp4},
+  };
+}
+
+Status validate(const ComparisonRequest& request) {
+  if (Status run = validate(request.request); !run.ok()) return run;
+  const auto recipes = static_cast<std::int64_t>(request.recipes.size());
+  for (const Status& status :
+       {check_range("sample_row", request.sample_row, 0, kMaxDimension * kMaxExperts),
+        check_range("sample_column", request.sample_column, 0, kMaxDimension),
+        check_range("timed_launches", request.timed_launches, 0, kMaxTimedLaunches),
+        check_range("the number of recipes", recipes, 0, kMaxComparedRecipes)}) {
+    if (!status.ok()) return status;
+  }
+  for (const Recipe& recipe : request.recipes) {
+    if (Status limits = validate(recipe); !limits.ok()) return limits;
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// Three CSV tables joined by the column `run`: settings and totals, records, experts. Quoted as
+// Three CSV tables joined by the column `run`: settings and totals, records, experts; and
+// comparisons, where the session has any. Quoted as
 // RFC 4180 says, numbers in full precision, empty where a value does not exist.
 #include <fmt/format.h>
 
@@ -108,6 +109,10 @@ void write_runs(const Session& session, Table& table) {
     table.cell(result.device.driver).cell(result.device.cublaslt_version);
     table.cell(result.activations.snr_db).cell(result.weights.snr_db);
     table.cell(result.deviations.size());
+    const engine::Recipe& recipe = request.recipe;
+    table.cell(recipe.delayed.history_length).cell(algorithm_name(recipe.delayed.algorithm));
+    table.cell(recipe.delayed.margin).cell(recipe.square_weight_blocks ? 1 : 0);
+    table.cell(recipe.hadamard ? 1 : 0).cell(recipe.stochastic_rounding ? 1 : 0);
     table.end_row();
   }
 }
@@ -146,6 +151,35 @@ void write_experts(const Session& session, Table& table) {
   }
 }
 
+void write_comparisons(const Session& session, Table& table) {
+  for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
+    const engine::RecipeComparison& comparison = session.comparisons[i].comparison;
+    const auto median = [](const std::vector<std::int64_t>& times) {
+      return summarize(std::vector<double>(times.begin(), times.end())).median;
+    };
+    for (const engine::QuantizationReport& report : comparison.reports) {
+      const engine::OperandStatistics& statistics = report.statistics;
+      table.cell(i + 1).cell(session.comparisons[i].wall_clock_ms);
+      table.cell(comparison.request.weights ? "W" : "X").cell(comparison.device.name);
+      table.cell(recipe_title(report.recipe)).cell(scaling_name(report.recipe.scaling));
+      table.cell(report.columnwise ? "columnwise" : "rowwise").cell(report.refused);
+      if (!report.refused.empty()) {
+        for (int empty = 0; empty < 12; ++empty) table.empty();
+        table.end_row();
+        continue;
+      }
+      table.cell(statistics.elements).cell(statistics.snr_db).cell(report.max_relative_error);
+      table.cell(report.max_ulp).cell(statistics.saturated).cell(statistics.underflowed);
+      table.cell(report.code_bytes).cell(report.scale_bytes).cell(report.moved_bytes);
+      report.times_ns.empty() ? table.empty() : table.cell(median(report.times_ns));
+      comparison.copy_times_ns.empty() ? table.empty()
+                                       : table.cell(median(comparison.copy_times_ns));
+      table.cell(comparison.copy_bytes);
+      table.end_row();
+    }
+  }
+}
+
 template <class Write>
 engine::Status write_table(const std::filesystem::path& path, std::string_view header,
                            const Session& session, Write write) {
@@ -174,7 +208,8 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
       "weights,seed,scaling,activation_format,pow2_scales,amax_epsilon,backend,workspace,launch,"
       "iterations,iteration_median_ns,iteration_p5_ns,iteration_p95_ns,iteration_method,"
       "activity_method,dropped_records,flop,wall_ns,device,driver,cublaslt,activations_snr_db,"
-      "weights_snr_db,deviations",
+      "weights_snr_db,deviations,history_length,amax_algorithm,margin,square_weight_blocks,"
+      "hadamard,stochastic_rounding",
       session, write_runs);
   if (!runs.ok()) return runs;
   const engine::Status records =
@@ -182,10 +217,17 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
                   "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id",
                   session, write_records);
   if (!records.ok()) return records;
-  return write_table(base / "experts.csv",
-                     "run,expert,rows,snr_db,max_abs_error,reference_rms,x_snr_db,saturated,"
-                     "underflowed",
-                     session, write_experts);
+  const engine::Status experts =
+      write_table(base / "experts.csv",
+                  "run,expert,rows,snr_db,max_abs_error,reference_rms,x_snr_db,saturated,"
+                  "underflowed",
+                  session, write_experts);
+  if (!experts.ok() || session.comparisons.empty()) return experts;
+  return write_table(base / "comparisons.csv",
+                     "comparison,wall_clock_ms,operand,device,recipe,scaling,direction,refused,"
+                     "elements,snr_db,max_relative_error,max_ulp,saturated,underflowed,code_bytes,"
+                     "scale_bytes,moved_bytes,median_ns,copy_median_ns,copy_bytes",
+                     session, write_comparisons);
 }
 
 }  // namespace profiling

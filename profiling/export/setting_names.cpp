@@ -127,13 +127,42 @@ std::string input_name(const engine::InputSpec& input) {
   return file.tensor.empty() ? file.path : fmt::format("{}:{}", file.path, file.tensor);
 }
 
+std::string_view algorithm_name(kernels::AmaxAlgorithm algorithm) {
+  switch (algorithm) {
+    case kernels::AmaxAlgorithm::MostRecent:
+      return "most-recent";
+    case kernels::AmaxAlgorithm::Max:
+      return "max";
+  }
+  return "unknown";
+}
+
+std::string recipe_title(const engine::Recipe& recipe) {
+  const std::string name(scaling_name(recipe.scaling));
+  const bool pow2 = recipe.pow2_scales;
+  switch (recipe.scaling) {
+    case engine::Scaling::None:
+      return name;
+    case engine::Scaling::Nvfp4:
+      return fmt::format("{}{}{}{}", name, recipe.square_weight_blocks ? " square-weights" : "",
+                         recipe.hadamard ? " hadamard" : "",
+                         recipe.stochastic_rounding ? " stochastic" : "");
+    case engine::Scaling::Mxfp8:
+      return fmt::format("{} {}{}", name, format_name(recipe.activation_format),
+                         recipe.square_weight_blocks ? " square-weights" : "");
+    case engine::Scaling::PerTensorDelayed:
+      return fmt::format("{} {}{} {} of {} margin {}", name, format_name(recipe.activation_format),
+                         pow2 ? " pow2" : "", algorithm_name(recipe.delayed.algorithm),
+                         recipe.delayed.history_length, recipe.delayed.margin);
+    default:
+      return fmt::format("{} {}{}", name, format_name(recipe.activation_format),
+                         pow2 ? " pow2" : "");
+  }
+}
+
 std::string run_title(const engine::RunRequest& request) {
   const engine::ShapeSpec& shape = request.shape;
-  std::string recipe(scaling_name(request.recipe.scaling));
-  if (request.recipe.scaling != engine::Scaling::None) {
-    recipe += fmt::format(" {}{}", format_name(request.recipe.activation_format),
-                          request.recipe.pow2_scales ? " pow2" : "");
-  }
+  const std::string recipe = recipe_title(request.recipe);
   return fmt::format("{}, {}{} experts, {} tokens, n {}, k {}, {} routing, {}, {}", recipe,
                      shape.preset.empty() ? std::string() : shape.preset + ": ", shape.num_experts,
                      shape.tokens, shape.n, shape.k, routing_name(request.routing.distribution),

@@ -14,6 +14,9 @@ std::string_view backend_name(engine::GemmBackend backend);
 std::string_view launch_name(engine::LaunchKind launch);
 std::string_view workspace_name(engine::WorkspaceStrategy workspace);
 std::string_view routing_name(engine::RoutingDistribution routing);
+std::string_view algorithm_name(kernels::AmaxAlgorithm algorithm);
+/// The scaling and the settings that mean something to it: "fp8-block e4m3 pow2".
+std::string recipe_title(const engine::Recipe& recipe);
 /// "normal bf16", or the path and tensor of a file.
 std::string input_name(const engine::InputSpec& input);
 /// One line that tells runs apart: recipe, shape, routing, backend and launch.

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "profiling/session/comparison_rules.h"
+#include "profiling/session/comparison_tables.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/run_tables.h"
 #include "profiling/session/schema.h"
@@ -72,7 +74,8 @@ std::uint32_t header_word(const std::array<unsigned char, 100>& header, std::siz
   return word;
 }
 
-engine::Status check_identity(const std::string& path, const FileFacts& facts) {
+/// The schema version of a file that is a session file.
+engine::Result<std::int32_t> check_identity(const std::string& path, const FileFacts& facts) {
   std::array<unsigned char, 100> header{};
   std::ifstream file(path, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(header.data()), std::ssize(header))) {
@@ -91,11 +94,11 @@ engine::Status check_identity(const std::string& path, const FileFacts& facts) {
                                     application, kApplicationId));
   }
   const auto version = static_cast<std::int32_t>(header_word(header, 60));
-  if (version != kSchemaVersion) {
-    return refuse(path,
-                  fmt::format("has schema version {}; this program reads version {}{}", version,
-                              kSchemaVersion,
-                              version > kSchemaVersion ? ": a newer Expertscope wrote it" : ""));
+  if (version < kOldestSchemaVersion || version > kSchemaVersion) {
+    return refuse(
+        path, fmt::format("has schema version {}; this program reads versions {} to {}{}", version,
+                          kOldestSchemaVersion, kSchemaVersion,
+                          version > kSchemaVersion ? ": a newer Expertscope wrote it" : ""));
   }
   // 1 stands for 65536. With a log beside it the file may rightly be shorter than it will be.
   const std::int64_t stored = header[16] << 8 | header[17];
@@ -105,7 +108,7 @@ engine::Status check_identity(const std::string& path, const FileFacts& facts) {
     return refuse(
         path, fmt::format("is cut short: it has {} bytes and declares {}", facts.bytes, declared));
   }
-  return {};
+  return version;
 }
 
 /// A path as an SQLite URI. Without a log the file is opened as immutable: no lock and no file
@@ -157,9 +160,10 @@ class WorkLimit {
 
 /// The tables must be the writer's own, byte for byte, and nothing else may be there: a view, a
 /// trigger or an index with an expression would be code from a stranger.
-engine::Status check_tables(sqlite3* database, const std::string& path, MemoryBudget& budget) {
+engine::Status check_tables(sqlite3* database, const std::string& path, std::int32_t version,
+                            MemoryBudget& budget) {
   std::map<std::string_view, std::string_view> expected;
-  for (const TableDefinition& table : session_tables()) expected[table.name] = table.sql;
+  for (const TableDefinition& table : session_tables(version)) expected[table.name] = table.sql;
   RowReader rows(database, path, "sqlite_schema", "SELECT type, name, sql FROM sqlite_schema",
                  budget, 0);
   while (rows.next()) {
@@ -173,8 +177,8 @@ engine::Status check_tables(sqlite3* database, const std::string& path, MemoryBu
       break;
     }
     if (rows.text("sql") != known->second) {
-      rows.refuse(fmt::format("table '{}' is not defined as schema version {} defines it", name,
-                              kSchemaVersion));
+      rows.refuse(
+          fmt::format("table '{}' is not defined as schema version {} defines it", name, version));
       break;
     }
     expected.erase(known);
@@ -192,9 +196,8 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
                                      const SessionLimits& limits) {
   const engine::Result<FileFacts> facts = examine_files(path, limits);
   if (!facts.ok()) return facts.error();
-  if (engine::Status status = check_identity(path, facts.value()); !status.ok()) {
-    return status.error();
-  }
+  const engine::Result<std::int32_t> version = check_identity(path, facts.value());
+  if (!version.ok()) return version.error();
   sqlite3* raw = nullptr;
   const bool immutable = facts.value().log_bytes == 0;
   const int code =
@@ -206,7 +209,7 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
   const WorkLimit work(raw, limits);
   MemoryBudget budget(limits.max_memory_bytes);
   engine::Status status = execute_sql(raw, path, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0");
-  if (status.ok()) status = check_tables(raw, path, budget);
+  if (status.ok()) status = check_tables(raw, path, version.value(), budget);
   Session session;
   session.path = path;
   std::vector<std::int64_t> record_counts;
@@ -218,10 +221,16 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
                            .budget = budget,
                            .record_counts = record_counts};
   if (status.ok()) status = read_tables(source, session);
+  if (status.ok() && version.value() >= 2) status = read_comparisons(source, session);
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (engine::Status rules = check_run(session.runs[i]); !rules.ok()) {
       return refuse(path, fmt::format("run {}: {}", i + 1, rules.error().message));
+    }
+  }
+  for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
+    if (engine::Status rules = check_comparison(session.comparisons[i]); !rules.ok()) {
+      return refuse(path, fmt::format("comparison {}: {}", i + 1, rules.error().message));
     }
   }
   return session;

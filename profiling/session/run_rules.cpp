@@ -10,54 +10,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "profiling/session/rules.h"
 #include "profiling/session/schema.h"
 
 namespace profiling {
-namespace {
-
-constexpr std::int64_t kMaxTime_ns = std::int64_t{1} << 60;  // sums and differences stay in 64 bits
-
-/// Keeps the first broken rule; later checks then do nothing.
-class Rules {
- public:
-  bool ok() const { return status_.ok(); }
-  engine::Status take() { return std::move(status_); }
-
-  template <class Describe>
-  void require(bool holds, Describe describe) {
-    if (holds || !status_.ok()) return;
-    status_ = engine::Error{engine::ErrorCode::InvalidArgument, describe()};
-  }
-  void between(const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
-    require(value >= low && value <= high, [&] {
-      return fmt::format("{} is {}; it must be between {} and {}", field, value, low, high);
-    });
-  }
-  void size(const char* field, std::size_t size, std::int64_t high) {
-    require(std::cmp_less_equal(size, high),
-            [&] { return fmt::format("{} has {} entries; the limit is {}", field, size, high); });
-  }
-  void count(const char* field, std::uint64_t value) {
-    require(std::in_range<std::int64_t>(value), [&] {
-      return fmt::format("{} is {}; SQLite keeps integers up to {}", field, value,
-                         std::numeric_limits<std::int64_t>::max());
-    });
-  }
-  void text(const char* field, std::string_view value) {
-    require(value.size() < static_cast<std::size_t>(kMaxCellBytes), [&] {
-      return fmt::format("{} has {} bytes; the limit is {}", field, value.size(), kMaxCellBytes);
-    });
-    require(is_clean_text(value),
-            [&] { return fmt::format("{} is not valid UTF-8 text without NUL", field); });
-  }
-  void status(const char* field, const engine::Status& other) {
-    require(other.ok(), [&] { return fmt::format("{}: {}", field, other.error().message); });
-  }
-
- private:
-  engine::Status status_;
-};
-
 void check_device(const engine::DeviceFacts& device, Rules& rules) {
   rules.text("device name", device.name);
   rules.text("device driver", device.driver);
@@ -68,6 +24,8 @@ void check_device(const engine::DeviceFacts& device, Rules& rules) {
   rules.between("multiprocessors", device.multiprocessors, 0, 1 << 20);
   rules.between("memory_bytes", device.memory_bytes, 0, std::numeric_limits<std::int64_t>::max());
 }
+
+namespace {
 
 void check_histogram(const engine::MagnitudeHistogram& histogram, Rules& rules) {
   rules.between("histogram first_bin", histogram.first_bin, 0, kHistogramBins);
@@ -104,6 +62,8 @@ void check_scale_map(const engine::ScaleMap& map, std::size_t experts, Rules& ru
   }
 }
 
+}  // namespace
+
 void check_operand(const engine::OperandStatistics& operand, std::size_t experts, Rules& rules) {
   rules.count("elements", operand.elements);
   rules.count("saturated", operand.saturated);
@@ -114,6 +74,8 @@ void check_operand(const engine::OperandStatistics& operand, std::size_t experts
   }
   check_scale_map(operand.scale_map, experts, rules);
 }
+
+namespace {
 
 void check_result(const engine::RunResult& result, Rules& rules) {
   rules.size("deviations", result.deviations.size(), kMaxDeviations);

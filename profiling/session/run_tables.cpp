@@ -8,8 +8,8 @@
 #include <bit>
 #include <utility>
 
-#include "profiling/session/float_blob.h"
 #include "profiling/session/schema.h"
+#include "profiling/session/table_cells.h"
 
 namespace profiling {
 namespace {
@@ -37,15 +37,6 @@ class RunTable {
   Session& session_;
 };
 
-/// The next position of a list that has `size` entries and may have `limit`.
-bool at_next(RowReader& rows, const char* column, std::size_t size, std::int64_t limit) {
-  const auto position = rows.integer<std::int64_t>(column, 0, limit - 1);
-  if (rows.ok() && std::cmp_not_equal(position, size)) {
-    rows.refuse(fmt::format("{} is {} where {} comes next", column, position, size));
-  }
-  return rows.ok();
-}
-
 engine::OperandStatistics& operand_of(RecordedRun& run, RowReader& rows) {
   return rows.choice("operand", kOperandNames) == 0 ? run.result.activations : run.result.weights;
 }
@@ -69,28 +60,6 @@ engine::Status read_notes(const TableSource& source, Session& session) {
     session.notes.emplace_back(std::move(key), rows.text("value"));
   }
   return rows.take();
-}
-
-engine::RunRequest request_of(RowReader& rows, const char* column, const RequestCodec& codec) {
-  const std::string json = rows.text(column);
-  if (!rows.ok()) return {};
-  engine::Result<engine::RunRequest> request = codec.from_json(json);
-  if (request.ok()) return std::move(request).value();
-  rows.refuse(fmt::format("{}: {}", column, request.error().message));
-  return {};
-}
-
-engine::DeviceFacts device_of(RowReader& rows) {
-  engine::DeviceFacts device;
-  device.name = rows.text("device_name");
-  device.driver = rows.text("device_driver");
-  device.compute_capability = rows.text("compute_capability");
-  device.cublaslt_version = rows.text("cublaslt_version");
-  device.cublaslt_path = rows.text("cublaslt_path");
-  device.blas = rows.text("blas");
-  device.multiprocessors = rows.integer<int>("multiprocessors", 0, 1 << 20);
-  device.memory_bytes = rows.count("memory_bytes");
-  return device;
 }
 
 engine::Status read_runs(const TableSource& source, Session& session) {
@@ -246,15 +215,6 @@ engine::Status read_histograms(const TableSource& source, Session& session) {
     const auto count = static_cast<std::uint64_t>(rows.count("count"));
     if (rows.ok()) histogram.counts[static_cast<std::size_t>(bin - first)] = count;
   });
-}
-
-std::vector<float> cells_of(RowReader& rows, const char* column, std::size_t count) {
-  const std::span<const std::byte> blob = rows.blob(column);
-  if (!rows.ok()) return {};
-  engine::Result<std::vector<float>> values = decompress_floats(blob, count);
-  if (values.ok()) return std::move(values).value();
-  rows.refuse(fmt::format("blob {} {}", column, values.error().message));
-  return {};
 }
 
 engine::Status read_scale_maps(const TableSource& source, Session& session) {

@@ -10,19 +10,27 @@
 namespace profiling {
 
 inline constexpr std::int32_t kApplicationId = 0x58505343;  // "XPSC", shown by `file`
-inline constexpr std::int32_t kSchemaVersion = 1;           // PRAGMA user_version
+inline constexpr std::int32_t kSchemaVersion = 2;           // PRAGMA user_version
+inline constexpr std::int32_t kOldestSchemaVersion = 1;     // still read: it knew no comparisons
 
 struct TableDefinition {
   const char* name;
   const char* sql;  // exactly as sqlite_schema keeps it
 };
-std::span<const TableDefinition> session_tables();
+/// The tables of this version of the schema, the newest by default.
+std::span<const TableDefinition> session_tables(std::int32_t version = kSchemaVersion);
 
 inline constexpr std::array<std::string_view, 2> kOperandNames = {"X", "W"};
 inline constexpr std::array<std::string_view, 4> kHistogramKinds = {"before", "after", "amax",
                                                                     "scale"};
 inline constexpr std::array<std::string_view, 4> kActivityKindNames = {"host span", "kernel",
                                                                        "memcpy", "memset"};
+
+inline constexpr std::array<std::string_view, 2> kDirectionNames = {"rowwise", "columnwise"};
+inline constexpr std::array<std::string_view, 6> kScalingNames = {
+    "bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"};
+inline constexpr std::array<std::string_view, 2> kFormatNames = {"e4m3", "e5m2"};
+inline constexpr std::array<std::string_view, 2> kAlgorithmNames = {"most-recent", "max"};
 
 inline constexpr int kHistogramBins = 1024;  // FP32 bits without sign, shifted right by 21
 /// Smallest magnitude that falls into the bin; infinite from bin 1020 on, where no finite value is.
@@ -36,5 +44,6 @@ inline constexpr std::int64_t kMaxGraphEdges = 1 << 22;      // of one run
 inline constexpr std::int64_t kMaxDeviations = 1000;         // of one run
 inline constexpr std::int64_t kMaxReplayChecks = 1'000'000;  // of one run
 inline constexpr std::int64_t kMaxNotes = 1000;
+inline constexpr std::int64_t kMaxComparisonReports = 1000;  // of one comparison
 
 }  // namespace profiling

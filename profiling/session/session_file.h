@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
 #include "profiling/trace/activity.h"
@@ -21,6 +22,12 @@ struct RecordedRun {
   engine::RunResult result;
   Activity activity;
   std::int64_t wall_clock_ms = 0;  // Unix time of the run's end
+};
+
+/// One finished comparison of recipes, kept beside the runs.
+struct RecordedComparison {
+  engine::RecipeComparison comparison;
+  std::int64_t wall_clock_ms = 0;  // Unix time of its end
 };
 
 /// Turns requests into the text stored in the file and back. Supplied by app/protocol (Protobuf's
@@ -39,13 +46,15 @@ class SessionWriter {
   virtual ~SessionWriter() = default;
   /// One transaction: the run is in the file when this returns, or not at all.
   virtual engine::Status append(const RecordedRun& run) = 0;
+  /// As for runs; the two are counted apart.
+  virtual engine::Status append(const RecordedComparison& comparison) = 0;
   virtual engine::Status set_note(const std::string& key,
                                   const std::string& value) = 0;  // title, comment, ...
 };
 
 struct SessionLimits {
   std::int64_t max_file_bytes = std::int64_t{8} << 30;
-  std::int64_t max_runs = 10000;
+  std::int64_t max_runs = 10000;  // and as many comparisons
   std::int64_t max_records = 20'000'000;
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  // of everything read, decompressed
 };
@@ -55,6 +64,7 @@ struct Session {
   std::string path;
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<RecordedRun> runs;
+  std::vector<RecordedComparison> comparisons;
 };
 
 /// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, schema

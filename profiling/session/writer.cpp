@@ -6,59 +6,22 @@
 
 #include <bit>
 #include <cerrno>
-#include <concepts>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "profiling/session/comparison_rules.h"
+#include "profiling/session/comparison_tables.h"
 #include "profiling/session/float_blob.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 #include "profiling/session/sqlite_handle.h"
+#include "profiling/session/table_writer.h"
 
 namespace profiling {
 namespace {
-
-struct Target {
-  sqlite3* database = nullptr;
-  const std::string& path;
-};
-
-/// Inserts whole rows into one table. Keeps the first error; rows after it are not tried.
-class TableWriter {
- public:
-  TableWriter(const Target& target, const char* table, int columns) {
-    std::string places = "?";
-    for (int i = 1; i < columns; ++i) places += ",?";
-    auto statement = Statement::prepare(target.database, target.path,
-                                        fmt::format("INSERT INTO {} VALUES({})", table, places));
-    if (statement.ok()) {
-      statement_ = std::move(statement).value();
-    } else {
-      status_ = statement.error();
-    }
-  }
-
-  template <class... Values>
-  void row(const Values&... values) {
-    if (!status_.ok()) return;
-    (bind(values), ...);
-    status_ = statement_.execute();
-  }
-  engine::Status take() { return std::move(status_); }
-
- private:
-  void bind(std::nullptr_t) { statement_.null(); }
-  void bind(std::integral auto value) { statement_.integer(static_cast<std::int64_t>(value)); }
-  void bind(double value) { statement_.real(value); }
-  void bind(std::string_view value) { statement_.text(value); }
-  void bind(const std::vector<std::byte>& value) { statement_.blob(value); }
-
-  Statement statement_;
-  engine::Status status_;
-};
 
 engine::Status write_header(const Target& to, std::int64_t run_id, const RecordedRun& run,
                             const RequestCodec& codec) {
@@ -223,6 +186,19 @@ class SqliteSessionWriter final : public SessionWriter {
     return status;
   }
 
+  engine::Status append(const RecordedComparison& comparison) override {
+    if (engine::Status status = check_comparison(comparison); !status.ok()) {
+      return engine::Error{
+          status.error().code,
+          fmt::format("{}: the comparison is not recorded: {}", path_, status.error().message)};
+    }
+    const Target to{.database = database_.get(), .path = path_};
+    engine::Status status =
+        in_transaction([&] { return write_comparison(to, comparisons_ + 1, comparison, codec_); });
+    if (status.ok()) ++comparisons_;
+    return status;
+  }
+
   engine::Status set_note(const std::string& key, const std::string& value) override {
     if (!is_clean_text(key) || !is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
       return engine::Error{
@@ -268,6 +244,7 @@ class SqliteSessionWriter final : public SessionWriter {
   std::string path_;
   const RequestCodec& codec_;
   std::int64_t runs_ = 0;
+  std::int64_t comparisons_ = 0;
 };
 
 engine::Status create_tables(const Target& to) {

@@ -14,6 +14,7 @@
 #include "engine/backend/cpu/step_statistics.h"
 #include "engine/gemm/support.h"
 #include "engine/input/routing.h"
+#include "engine/quantize/comparison_cpu.h"
 
 namespace engine {
 namespace {
@@ -123,6 +124,17 @@ class CpuBackend final : public Backend {
     }
   }
 
+  Result<RecipeComparison> compare(const ComparisonRequest& request, RunContext context) override {
+    try {
+      return compare_on_cpu(request, device_, context);
+    } catch (const std::bad_alloc&) {
+      return Error{ErrorCode::OutOfMemory,
+                   fmt::format("memory ran out during the comparison ({:.1f} GiB were available); "
+                               "choose fewer tokens, or a smaller n or k",
+                               gibibytes(available_memory_bytes()))};
+    }
+  }
+
  private:
   Result<RunResult> run_step(const RunRequest& request, RunContext context) {
     const std::int64_t begin_ns = steady_ns();
@@ -130,6 +142,10 @@ class CpuBackend final : public Backend {
     result.effective = request;
     result.device = device_;
     settle(result);
+    const Verdict verdict = recipe_support(request.recipe, GemmBackend::CpuReference, kNoDevice);
+    if (verdict.support == Support::Refused) {
+      return Error{ErrorCode::Unsupported, verdict.sentence};
+    }
     const Result<GroupedShape> shape = resolve_shape(request);
     if (!shape.ok()) return shape.error();
     result.splits = shape.value().splits;
@@ -151,10 +167,15 @@ class CpuBackend final : public Backend {
                   .context = context});
     step.expect(shape.value().num_experts() *
                 (kStatisticsUnits + static_cast<double>(iterations) * request.layers));
-    const Status measured = measure_statistics(step, result);
-    if (!measured.ok()) return measured.error();
-    const Status timed = run_iterations(step, iterations, context, result);
-    if (!timed.ok()) return timed.error();
+    // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
+    const bool measure_last = result.effective.recipe.scaling == Scaling::PerTensorDelayed;
+    Status status = measure_last ? Status() : measure_statistics(step, result);
+    if (status.ok()) status = run_iterations(step, iterations, context, result);
+    if (status.ok() && measure_last) {
+      context.progress.iteration.store(-1);
+      status = measure_statistics(step, result);
+    }
+    if (!status.ok()) return status.error();
     scope.end();
 
     describe_methods(context.observer, result);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
@@ -80,6 +81,15 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"EpsilonInfinite",
                 [](auto& r) { r.recipe.amax_epsilon = std::numeric_limits<float>::infinity(); },
                 {"amax_epsilon", "inf"}},
+        Refusal{"NoHistory",
+                [](auto& r) { r.recipe.delayed.history_length = 0; },
+                {"history_length", "0", "4096"}},
+        Refusal{"HistoryTooLong",
+                [](auto& r) { r.recipe.delayed.history_length = 4097; },
+                {"history_length", "4097", "4096"}},
+        Refusal{"MarginTooLarge",
+                [](auto& r) { r.recipe.delayed.margin = -33; },
+                {"margin", "-33", "32"}},
         Refusal{"InputWithoutPath",
                 [](auto& r) { r.activations = FileInput{}; },
                 {"activations", "without a path"}},
@@ -90,6 +100,24 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto& r) { r.routing.distribution = RoutingDistribution::File; },
                 {"routing.path is empty"}}),
     [](const auto& test) { return test.param.name; });
+
+TEST(ValidateComparison, ChecksRequestRecipesAndSample) {
+  EXPECT_TRUE(validate(ComparisonRequest()).ok());
+  ComparisonRequest request;
+  request.recipes = default_comparison();
+  EXPECT_TRUE(validate(request).ok());
+  request.recipes[1].delayed.history_length = 0;
+  EXPECT_FALSE(validate(request).ok());
+  EXPECT_FALSE(validate(ComparisonRequest{.request = {}, .sample_row = -1}).ok());
+  EXPECT_FALSE(validate(ComparisonRequest{.request = {}, .sample_column = -1}).ok());
+  EXPECT_FALSE(validate(ComparisonRequest{.request = {}, .timed_launches = 1001}).ok());
+  request = {};
+  request.recipes.resize(33);
+  EXPECT_FALSE(validate(request).ok());
+  request = {};
+  request.request.shape.k = 17;
+  EXPECT_FALSE(validate(request).ok());
+}
 
 }  // namespace
 }  // namespace engine

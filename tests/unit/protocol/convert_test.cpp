@@ -36,6 +36,17 @@ void obey_rules(wire::OperandStatistics& operand) {
   while (map.maximum_size() > map.mean_size()) map.mutable_maximum()->RemoveLast();
 }
 
+/// A random sample of one row that holds its elements.
+void obey_rules(wire::QuantizationSample& sample) {
+  const int columns = sample.original_size();
+  sample.set_rows(1);
+  sample.set_columns(columns);
+  sample.set_codes(std::string(static_cast<std::size_t>(columns), '\xA5'));
+  for (auto* values : {sample.mutable_scale_inv(), sample.mutable_decoded()}) {
+    values->Resize(columns, 1.5F);
+  }
+}
+
 /// A random request names exactly one kind of input.
 void choose_inputs(wire::RunRequest& request) {
   for (wire::InputSpec* input : {request.mutable_activations(), request.mutable_weights()}) {
@@ -105,6 +116,46 @@ TEST(Convert, ReportsKeepEveryField) {
     ASSERT_TRUE(order.ok());
     EXPECT_TRUE(MessageDifferencer::Equals(command, to_wire(order.value())));
   }
+}
+
+TEST(Convert, ComparisonKeepsEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    wire::RecipeComparison message;
+    testing::RandomMessage(seed).fill(message);
+    choose_inputs(*message.mutable_request()->mutable_request());
+    for (wire::QuantizationReport& report : *message.mutable_reports()) {
+      obey_rules(*report.mutable_statistics());
+      obey_rules(*report.mutable_sample());
+    }
+    const engine::Result<engine::RecipeComparison> comparison = from_wire(message);
+    ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+    const wire::RecipeComparison again = to_wire(comparison.value());
+    ASSERT_TRUE(MessageDifferencer::Equals(message, again)) << difference(message, again);
+  }
+}
+
+TEST(Convert, AbsentFieldsOfAComparisonKeepTheDefaults) {
+  const engine::Result<engine::ComparisonRequest> request = from_wire(wire::ComparisonRequest());
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request.value(), engine::ComparisonRequest());
+}
+
+TEST(Convert, SamplesMustHoldTheirElements) {
+  wire::RecipeComparison message;
+  wire::QuantizationSample& sample = *message.add_reports()->mutable_sample();
+  sample.set_rows(1);
+  sample.set_columns(2);
+  EXPECT_FALSE(from_wire(message).ok());
+  for (int i = 0; i < 2; ++i) {
+    sample.add_original(0.0F);
+    sample.add_scale_inv(0.0F);
+    sample.add_decoded(0.0F);
+  }
+  sample.set_codes("ab");
+  EXPECT_TRUE(from_wire(message).ok());
+  sample.set_rows(-1);
+  sample.set_columns(-2);
+  EXPECT_FALSE(from_wire(message).ok());
 }
 
 TEST(Convert, PulseReadsEveryField) {

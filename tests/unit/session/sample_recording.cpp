@@ -162,6 +162,91 @@ RecordedRun sample_run(int salt) {
   return run;
 }
 
+RecordedComparison sample_comparison(int salt) {
+  RecordedComparison recorded;
+  recorded.wall_clock_ms = 1'700'000'000'500 + salt;
+  engine::RecipeComparison& comparison = recorded.comparison;
+  comparison.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
+  comparison.request.request = sample_run(salt).request;
+  comparison.request.weights = salt % 2 == 1;
+  comparison.request.recipes = {{.scaling = engine::Scaling::PerTensorDelayed,
+                                 .activation_format = engine::Fp8Format::E5m2,
+                                 .pow2_scales = false,
+                                 .amax_epsilon = 0.125F,
+                                 .split_accumulator = false,
+                                 .delayed = {.history_length = 7,
+                                             .algorithm = kernels::AmaxAlgorithm::MostRecent,
+                                             .margin = -3},
+                                 .square_weight_blocks = false,
+                                 .hadamard = false,
+                                 .stochastic_rounding = true},
+                                {.scaling = engine::Scaling::Nvfp4}};
+  comparison.request.sample_row = 11 + salt;
+  comparison.request.sample_column = 12;
+  comparison.request.timed_launches = 3;
+  comparison.splits = {100, 0, 200 + salt};
+  comparison.device = sample_run(salt).result.device;
+  comparison.copy_times_ns = {5, 6 + salt, 7};
+  comparison.copy_bytes = 4096 + salt;
+  comparison.wall_ns = 99 + salt;
+  engine::QuantizationReport report;
+  report.recipe = comparison.request.recipes[0];
+  report.columnwise = true;
+  report.statistics = sample_operand(salt + 3);
+  report.max_relative_error = 0.0625;
+  report.max_ulp = 17 + salt;
+  report.code_counts.assign(16, 0);
+  report.code_counts[3] = 8;
+  report.code_counts[15] = std::uint64_t{1} << 41;
+  report.sample = {.row = 11 + salt,
+                   .column = 12,
+                   .rows = 1,
+                   .columns = 2,
+                   .original = {1.0F, std::numeric_limits<float>::quiet_NaN()},
+                   .codes = {0x7F, static_cast<std::uint8_t>(salt)},
+                   .scale_inv = {0.5F, 1e-40F},
+                   .decoded = {-0.0F, 2.0F}};
+  report.code_bytes = 1000 + salt;
+  report.scale_bytes = 50;
+  report.moved_bytes = 3050;
+  report.times_ns = {30, 31, 32 + salt};
+  report.time_method = "steady clock around each call";
+  comparison.reports = {report, {.recipe = comparison.request.recipes[1], .refused = "“not here”"}};
+  return recorded;
+}
+
+std::string describe(const RecordedComparison& recorded) {
+  const SampleCodec codec;
+  const engine::RecipeComparison& comparison = recorded.comparison;
+  const engine::ComparisonRequest& request = comparison.request;
+  const auto describe_recipe = [](const engine::Recipe& r) {
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", static_cast<int>(r.scaling),
+                       static_cast<int>(r.activation_format), r.pow2_scales, r.amax_epsilon,
+                       r.split_accumulator, r.delayed.history_length,
+                       static_cast<int>(r.delayed.algorithm), r.delayed.margin,
+                       r.square_weight_blocks, r.hadamard, r.stochastic_rounding);
+  };
+  std::string text = fmt::format(
+      "{} {} {}\n{} {} {} {}\n{} {} {}\nsplits {}\ncopies {}\n", codec.to_json(request.request),
+      recorded.wall_clock_ms, comparison.id, request.weights, request.sample_row,
+      request.sample_column, request.timed_launches, comparison.device.name, comparison.copy_bytes,
+      comparison.wall_ns, fmt::join(comparison.splits, ","),
+      fmt::join(comparison.copy_times_ns, ","));
+  for (const engine::Recipe& recipe : request.recipes) text += describe_recipe(recipe);
+  for (const engine::QuantizationReport& r : comparison.reports) {
+    text += describe_recipe(r.recipe) + describe(r.statistics);
+    text += fmt::format("{} '{}' {} {} [{}]\n", r.columnwise, r.refused, r.max_relative_error,
+                        r.max_ulp, fmt::join(r.code_counts, ","));
+    const engine::QuantizationSample& s = r.sample;
+    text += fmt::format("sample {} {} {} {} [{}] [{}] [{}] [{}]\n", s.row, s.column, s.rows,
+                        s.columns, fmt::join(s.original, ","), fmt::join(s.codes, ","),
+                        fmt::join(s.scale_inv, ","), fmt::join(s.decoded, ","));
+    text += fmt::format("{} {} {} [{}] {}\n", r.code_bytes, r.scale_bytes, r.moved_bytes,
+                        fmt::join(r.times_ns, ","), r.time_method);
+  }
+  return text;
+}
+
 std::string describe(const RecordedRun& run) {
   const SampleCodec codec;
   const engine::RunResult& result = run.result;
@@ -218,6 +303,10 @@ std::string record(const std::string& path, int runs) {
   for (int i = 0; i < runs; ++i) {
     const engine::Status status = writer.value()->append(sample_run(i));
     if (!status.ok()) return status.error().message;
+  }
+  if (runs > 0) {
+    const engine::Status kept = writer.value()->append(sample_comparison(0));
+    if (!kept.ok()) return kept.error().message;
   }
   const engine::Status status = writer.value()->set_note("title", "sample");
   return status.ok() ? "" : status.error().message;

@@ -18,6 +18,10 @@ class SampleCodec final : public RequestCodec {
 /// Values depend on `salt`, so that two runs never agree by accident.
 RecordedRun sample_run(int salt);
 
+/// With a refused report among those that ran.
+RecordedComparison sample_comparison(int salt);
+std::string describe(const RecordedComparison& recorded);
+
 /// Every field, one a line; equal text means equal runs (NaN equals NaN).
 std::string describe(const RecordedRun& run);
 
@@ -34,7 +38,8 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// Records `runs` sample runs; empty on success, else the writer's sentence.
+/// Records `runs` sample runs and, beside any, a comparison; empty on success, else the writer's
+/// sentence.
 std::string record(const std::string& path, int runs);
 
 /// Runs SQL on the file with all of SQLite's guards off, as an attacker would.

@@ -140,7 +140,7 @@ TEST_F(SessionHostile, ForeignDatabase) {
 
 TEST_F(SessionHostile, NewerSchema) {
   alter(path(), "PRAGMA user_version=7");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads version 1"),
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 2"),
                                HasSubstr("newer Expertscope")));
 }
 
@@ -191,9 +191,25 @@ constexpr Attack kAttacks[] = {
     {"Index", nullptr, "CREATE INDEX i ON runs(abs(flop))", "index 'i' does not belong"},
     {"MissingTable", nullptr, "DROP TABLE iterations", "has no table 'iterations'"},
     {"OtherColumns", nullptr, "DROP TABLE splits; CREATE TABLE splits(run_id, expert)",
-     "table 'splits' is not defined as schema version 1 defines it"},
+     "table 'splits' is not defined as schema version 2 defines it"},
     {"RenamedColumn", nullptr, "ALTER TABLE names RENAME COLUMN name TO label",
      "table 'names' is not defined"},
+    {"ComparisonOfNoScaling", "comparison_reports", "UPDATE comparison_reports SET scaling = 'fp3'",
+     "scaling"},
+    {"ComparisonWithoutItsCells", "comparison_samples",
+     "UPDATE comparison_samples SET \"rows\" = 7", "blob original declares"},
+    {"ComparisonOfHugeSample", "comparison_samples",
+     "UPDATE comparison_samples SET \"columns\" = 33",
+     "columns is 33; it must be between 0 and 32"},
+    {"ComparisonOfShortCodes", "comparison_samples", "UPDATE comparison_samples SET codes = x'00'",
+     "blob codes has 1 bytes where 2 belong"},
+    {"ComparisonCodeOutside", "comparison_codes",
+     "UPDATE comparison_codes SET code = 16 WHERE code = 15",
+     "code is 16; it must be between 0 and 15"},
+    {"ComparisonReportOutside", "comparison_times",
+     "UPDATE comparison_times SET report = report + 9", "report is 9"},
+    {"ComparisonHistory", "comparison_recipes", "UPDATE comparison_recipes SET history_length = 0",
+     "history_length is 0"},
     {"NullText", "runs", "UPDATE runs SET device_name = NULL",
      "device_name is NULL where a text belongs"},
     {"NullFlop", "runs", "UPDATE runs SET flop = NULL", "flop is NULL where a real belongs"},

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "profiling/session/schema.h"
 #include "tests/unit/session/sample_recording.h"
 
 namespace profiling {
@@ -28,6 +29,52 @@ TEST(SessionRoundTrip, KeepsEveryField) {
   }
   ASSERT_EQ(session.value().notes.size(), 1U);
   EXPECT_EQ(session.value().notes[0], (std::pair<std::string, std::string>{"title", "sample"}));
+}
+
+TEST(SessionRoundTrip, KeepsComparisonsBesideRuns) {
+  const ScratchFolder folder;
+  const SampleCodec codec;
+  const std::string path = folder.file("s");
+  {
+    auto writer = SessionWriter::create(path, codec);
+    ASSERT_TRUE(writer.ok());
+    for (int i = 0; i < 2; ++i) {
+      const engine::Status kept = writer.value()->append(sample_comparison(i));
+      ASSERT_TRUE(kept.ok()) << kept.error().message;
+      ASSERT_TRUE(writer.value()->append(sample_run(i)).ok());
+    }
+    ASSERT_TRUE(writer.value()->append(RecordedComparison{}).ok());
+    RecordedComparison broken = sample_comparison(0);
+    broken.comparison.reports[0].sample.rows = 2;
+    const engine::Status status = writer.value()->append(broken);
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message, HasSubstr("sample of 2 x 2 elements"));
+  }
+  const auto session = open_session(path, codec);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(session.value().runs.size(), 2U);
+  ASSERT_EQ(session.value().comparisons.size(), 3U);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(describe(session.value().comparisons[static_cast<std::size_t>(i)]),
+              describe(sample_comparison(i)));
+  }
+  EXPECT_EQ(describe(session.value().comparisons[2]), describe(RecordedComparison{}));
+}
+
+TEST(SessionRoundTrip, OpensFilesOfVersion1) {
+  const ScratchFolder folder;
+  const SampleCodec codec;
+  const std::string path = folder.file("s");
+  ASSERT_EQ(record(path, 2), "");
+  std::string back = "PRAGMA user_version=1;";
+  for (const TableDefinition& table : session_tables().subspan(session_tables(1).size())) {
+    back += std::string("DROP TABLE ") + table.name + ";";
+  }
+  alter(path, back);
+  const auto session = open_session(path, codec);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ(describe(session.value().runs.at(1)), describe(sample_run(1)));
+  EXPECT_TRUE(session.value().comparisons.empty());
 }
 
 TEST(SessionRoundTrip, KeepsAnEmptyRunAndAnEmptySession) {

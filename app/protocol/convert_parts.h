@@ -1,0 +1,27 @@
+// Parts of messages that more than one conversion is made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/protocol/field_check.h"
+#include "app/protocol/wire.h"
+#include "engine/model/run_request.h"
+#include "engine/model/run_result.h"
+
+namespace app {
+
+template <class T, class Repeated>
+std::vector<T> to_vector(const Repeated& field) {
+  return std::vector<T>(field.begin(), field.end());
+}
+
+wire::Recipe to_wire(const engine::Recipe& recipe);
+/// Absent fields keep Recipe's defaults.
+engine::Recipe read_recipe(const wire::Recipe& message, FieldCheck& check);
+
+void set_operand(wire::OperandStatistics& out, const engine::OperandStatistics& operand);
+engine::OperandStatistics read_operand(const wire::OperandStatistics& message,
+                                       const std::string& field, FieldCheck& check);
+
+}  // namespace app
