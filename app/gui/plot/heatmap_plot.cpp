@@ -178,6 +178,7 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     }
     if (frame.hovered()) {
       hover.inside = true;
+      hover.clicked = frame.clicked();
       const double part_y = std::clamp(
           static_cast<double>((frame.mouse().y - min.y) / (max.y - min.y)), 0.0, 0.999999);
       const double part_x =
