@@ -58,6 +58,10 @@ std::string result_to_json(const engine::RunResult& result, bool pretty) {
   return print(to_wire(result), pretty);
 }
 
+std::string comparison_to_json(const engine::RecipeComparison& comparison, bool pretty) {
+  return print(to_wire(comparison), pretty);
+}
+
 const profiling::RequestCodec& request_codec() {
   static const JsonCodec codec;
   return codec;

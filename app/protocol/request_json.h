@@ -1,10 +1,11 @@
-// RunRequest and RunResult as Protobuf JSON: the form of request files, --json output and session
-// headers.
+// RunRequest, RunResult and RecipeComparison as Protobuf JSON: the form of request files, --json
+// output and session headers.
 #pragma once
 
 #include <string>
 
 #include "engine/model/error.h"
+#include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
 #include "profiling/session/session_file.h"
@@ -16,6 +17,8 @@ std::string request_to_json(const engine::RunRequest& request, bool pretty = fal
 /// field. Fields that are absent keep RunRequest's defaults.
 engine::Result<engine::RunRequest> request_from_json(const std::string& json);
 std::string result_to_json(const engine::RunResult& result, bool pretty = false);
+
+std::string comparison_to_json(const engine::RecipeComparison& comparison, bool pretty = false);
 
 const profiling::RequestCodec& request_codec();
 

@@ -71,7 +71,7 @@ struct RecipeComparison {
   DeviceFacts device;
   std::vector<QuantizationReport> reports;
   std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes beside them, interleaved
-  std::int64_t copy_bytes = 0;
+  std::int64_t copy_bytes = 0;              // read plus written, as moved_bytes counts
   std::int64_t wall_ns = 0;
 };
 

@@ -14,6 +14,8 @@
 #include "engine/backend/cpu/step_statistics.h"
 #include "engine/gemm/support.h"
 #include "engine/input/routing.h"
+#include "engine/quantize/comparison_cpu.h"
+#include "engine/quantize/quantize_cpu.h"
 
 namespace engine {
 namespace {
@@ -123,8 +125,15 @@ class CpuBackend final : public Backend {
     }
   }
 
-  Result<RecipeComparison> compare(const ComparisonRequest&, RunContext) override {
-    return Error{ErrorCode::Unsupported, "comparisons are not built into this backend yet"};
+  Result<RecipeComparison> compare(const ComparisonRequest& request, RunContext context) override {
+    try {
+      return compare_on_cpu(request, device_, context);
+    } catch (const std::bad_alloc&) {
+      return Error{ErrorCode::OutOfMemory,
+                   fmt::format("memory ran out during the comparison ({:.1f} GiB were available); "
+                               "choose fewer tokens, or a smaller n or k",
+                               gibibytes(available_memory_bytes()))};
+    }
   }
 
  private:
@@ -134,6 +143,10 @@ class CpuBackend final : public Backend {
     result.effective = request;
     result.device = device_;
     settle(result);
+    if (request.recipe.scaling != Scaling::None) {
+      const std::string refusal = cpu_refusal(request.recipe, kernels::Direction::Rowwise);
+      if (!refusal.empty()) return Error{ErrorCode::Unsupported, refusal};
+    }
     const Result<GroupedShape> shape = resolve_shape(request);
     if (!shape.ok()) return shape.error();
     result.splits = shape.value().splits;

@@ -1,0 +1,173 @@
+// `expertscope compare`: what every recipe makes of one operand, as a table.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "app/cli/command.h"
+#include "app/cli/progress_bar.h"
+#include "app/cli/request_options.h"
+#include "app/cli/worker_session.h"
+#include "app/protocol/request_json.h"
+#include "profiling/export/setting_names.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/statistics.h"
+
+namespace app::cli {
+namespace {
+
+struct CompareOptions {
+  RequestOptions request;
+  engine::ComparisonRequest comparison;
+  std::vector<std::string> recipes;
+  WorkerChoice worker;
+  std::string output;
+  bool json = false;
+};
+
+double median_ns(const std::vector<std::int64_t>& times) {
+  return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
+}
+
+std::string decibels(double value) {
+  if (std::isnan(value)) return "none";
+  return std::isinf(value) ? "exact" : fmt::format("{:.2f}", value);
+}
+
+/// Bytes a second of a recipe's launches against those of the copies beside them.
+std::string share_of_copy(const engine::RecipeComparison& comparison,
+                          const engine::QuantizationReport& report) {
+  const double time = median_ns(report.times_ns);
+  const double copy_time = median_ns(comparison.copy_times_ns);
+  const double moved = static_cast<double>(report.moved_bytes) * copy_time;
+  const double copied = static_cast<double>(comparison.copy_bytes) * time;
+  return copied > 0.0 ? fmt::format("{:.2f}", moved / copied) : "none";
+}
+
+void print_report(const engine::RecipeComparison& comparison,
+                  const engine::QuantizationReport& report) {
+  const char* direction = report.columnwise ? "columnwise" : "rowwise";
+  const std::string title = profiling::recipe_title(report.recipe);
+  if (!report.refused.empty()) {
+    fmt::print("{:<42} {:<10} refused: {}\n", title, direction, report.refused);
+    return;
+  }
+  const engine::OperandStatistics& statistics = report.statistics;
+  const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
+                      static_cast<double>(statistics.elements);
+  fmt::print(
+      "{:<42} {:<10} {:>8} {:>12} {:>10} {:>7.3f} {:>11} {:>7}\n", title, direction,
+      decibels(statistics.snr_db), statistics.underflowed, statistics.saturated, bits,
+      report.times_ns.empty() ? "none" : fmt::format("{:.3f} ms", median_ns(report.times_ns) / 1e6),
+      report.times_ns.empty() ? "none" : share_of_copy(comparison, report));
+}
+
+void print_table(const engine::RecipeComparison& comparison) {
+  fmt::print("{:<12}{}\n", "device", comparison.device.name);
+  const std::uint64_t elements =
+      comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
+  fmt::print("{:<12}{}, {} elements\n\n", "operand",
+             comparison.request.weights ? "weights of layer 0" : "activations", elements);
+  fmt::print("{:<42} {:<10} {:>8} {:>12} {:>10} {:>7} {:>11} {:>7}\n", "recipe", "direction",
+             "SNR dB", "underflowed", "saturated", "bits", "median", "of copy");
+  for (const engine::QuantizationReport& report : comparison.reports) {
+    print_report(comparison, report);
+  }
+}
+
+engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& options) {
+  engine::Result<engine::RunRequest> request = options.request.resolve();
+  if (!request.ok()) return request.error();
+  engine::ComparisonRequest comparison = options.comparison;
+  comparison.request = std::move(request).value();
+  for (const std::string& name : options.recipes) {
+    // The other settings of a recipe come from the request.
+    engine::Recipe recipe = comparison.request.recipe;
+    recipe.scaling = recipe_names().at(name);
+    comparison.recipes.push_back(recipe);
+  }
+  if (engine::Status limits = engine::validate(comparison); !limits.ok()) return limits.error();
+  return comparison;
+}
+
+int compare(const CompareOptions& options) {
+  const engine::Result<engine::ComparisonRequest> request = request_of(options);
+  if (!request.ok()) return report(request.error());
+  std::unique_ptr<profiling::SessionWriter> writer;
+  if (!options.output.empty()) {
+    auto created = profiling::SessionWriter::create(options.output, request_codec());
+    if (!created.ok()) return report(created.error());
+    writer = std::move(created).value();
+  }
+  const engine::Result<std::unique_ptr<WorkerSession>> started =
+      WorkerSession::start(options.worker);
+  if (!started.ok()) return report(started.error());
+  WorkerSession& session = *started.value();
+  session.link().compare(request.value());
+  engine::Result<LinkEvent> done = [&] {
+    ProgressBar bar(::isatty(STDERR_FILENO) != 0);
+    return session.wait(
+        [](const LinkEvent& event) { return std::holds_alternative<ComparisonDone>(event); },
+        [&bar](const LinkStatus& status) { bar.show(status); });
+  }();
+  if (!done.ok()) return report(done.error());
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const profiling::RecordedComparison recorded{
+      .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
+      .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
+  if (writer != nullptr) {
+    if (const engine::Status kept = writer->append(recorded); !kept.ok()) {
+      return report(kept.error());
+    }
+  }
+  if (options.json) {
+    fmt::print("{}\n", comparison_to_json(recorded.comparison, /*pretty=*/true));
+  } else {
+    print_table(recorded.comparison);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& program, Action& chosen) {
+  CLI::App& command = *program.add_subcommand(
+      "compare", "Quantize one operand with every recipe, both ways, and print error and time");
+  const auto options = std::make_shared<CompareOptions>();
+  const std::map<std::string, bool> operands = {{"activations", false}, {"weights", true}};
+  command.add_option("--operand", options->comparison.weights, "activations or weights")
+      ->transform(CLI::CheckedTransformer(operands))
+      ->default_str("activations");
+  command
+      .add_option("--recipes", options->recipes,
+                  "Only these, separated by commas; their other settings are the request's "
+                  "(default: all, as each is usually set)")
+      ->option_text("NAMES")
+      ->delimiter(',')
+      ->check(CLI::IsMember(recipe_names()));
+  command
+      .add_option("--timed_launches", options->comparison.timed_launches,
+                  "Timed launches of each recipe and direction; 0 = numerics only")
+      ->capture_default_str();
+  command.add_option("--sample_row", options->comparison.sample_row, "First row of the sample")
+      ->capture_default_str();
+  command
+      .add_option("--sample_column", options->comparison.sample_column,
+                  "First column of the sample")
+      ->capture_default_str();
+  command
+      .add_option("--output", options->output,
+                  "Keep the comparison as a recording (a file that is not there yet)")
+      ->option_text("SESSION");
+  command.add_flag("--json", options->json, "Print the comparison as JSON");
+  options->worker.add_to(command);
+  options->request.add_to(command);
+  command.callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
+}
+
+}  // namespace app::cli

@@ -1,0 +1,276 @@
+#include "engine/quantize/comparison_cpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+#include "engine/backend/cpu/buffer.h"
+#include "engine/backend/cpu/machine.h"
+#include "engine/backend/cpu/operand_store.h"
+#include "engine/backend/statistics_fold.h"
+#include "engine/input/routing.h"
+#include "engine/quantize/element_errors.h"
+#include "engine/quantize/quantize_cpu.h"
+#include "kernels/dequantize/dequantize.h"
+#include "kernels/diagnostics/statistics.h"
+
+namespace engine {
+namespace {
+
+using kernels::Direction;
+
+Error stopped() { return {ErrorCode::Cancelled, "the comparison was cancelled"}; }
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// As many threads as the twins use: one core alone does not reach the memory's rate.
+void copy_in_parallel(const std::byte* from, std::int64_t bytes, std::byte* to) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t first = 0; first < bytes; first += kPiece) {
+    std::memcpy(to + first, from + first,
+                static_cast<std::size_t>(std::min(kPiece, bytes - first)));
+  }
+}
+
+class Comparison {
+ public:
+  Comparison(const ComparisonRequest& request, const DeviceFacts& device, RunContext context)
+      : context_(context) {
+    result_.request = request;
+    if (result_.request.recipes.empty()) result_.request.recipes = default_comparison();
+    result_.device = device;
+  }
+
+  Result<RecipeComparison> run() {
+    const std::int64_t begin_ns = now_ns();
+    if (Status loaded = load(); !loaded.ok()) return loaded.error();
+    units_ = 2.0 * static_cast<double>(result_.request.recipes.size());
+    for (const Recipe& recipe : result_.request.recipes) {
+      for (const Direction direction : {Direction::Rowwise, Direction::Columnwise}) {
+        if (!add_report(recipe, direction)) return stopped();
+      }
+    }
+    context_.progress.fraction.store(1.0);
+    result_.wall_ns = now_ns() - begin_ns;
+    return std::move(result_);
+  }
+
+ private:
+  Status load() {
+    const RunRequest& request = result_.request.request;
+    context_.progress.stage.store(static_cast<int>(Stage::Memory));
+    const Result<GroupedShape> shape = resolve_shape(request);
+    if (!shape.ok()) return shape.error();
+    result_.splits = shape.value().splits;
+    rows_ = result_.splits;
+    if (weights()) rows_.assign(rows_.size(), request.shape.n);
+    row_offsets_.assign(1, 0);
+    for (const std::int64_t rows : rows_) row_offsets_.push_back(row_offsets_.back() + rows);
+
+    Result<std::unique_ptr<TensorSource>> source = open_source(request, role(), /*layer=*/0);
+    if (!source.ok()) return source.error();
+    const std::int64_t elements = row_offsets_.back() * request.shape.k;
+    const std::int64_t element = element_bytes(source.value()->element());
+    // The operand and its copy; codes, scales and decoded values of one recipe.
+    const std::int64_t wanted = elements * (2 * element + 1 + 4 + 4);
+    const std::int64_t available = available_memory_bytes();
+    if (available != 0 && wanted > available) {
+      return Error{ErrorCode::OutOfMemory,
+                   fmt::format("comparing recipes on this operand needs {:.1f} GiB and {:.1f} GiB "
+                               "of memory are available; choose fewer tokens, or a smaller k",
+                               static_cast<double>(wanted) / 0x1p30,
+                               static_cast<double>(available) / 0x1p30)};
+    }
+    store_ = std::make_unique<OperandStore>(std::move(source).value(), /*keep=*/true);
+    input_ = {.input = store_->rows(0, row_offsets_.back()),
+              .type = store_->element(),
+              .row_offsets = row_offsets_.data(),
+              .num_groups = static_cast<int>(rows_.size()),
+              .capacity_rows = row_offsets_.back(),
+              .columns = request.shape.k};
+    operand_bytes_ = elements * element;
+    result_.copy_bytes = 2 * operand_bytes_;
+    copy_.reserve(std::max<std::int64_t>(operand_bytes_, 1));
+    return {};
+  }
+
+  /// False when cancelled.
+  bool add_report(const Recipe& recipe, Direction direction) {
+    if (cancelled()) return false;
+    QuantizationReport& report = result_.reports.emplace_back();
+    report.recipe = recipe;
+    report.columnwise = direction == Direction::Columnwise;
+    report.refused = cpu_refusal(recipe, direction);
+    if (report.refused.empty() && row_offsets_.back() == 0) {
+      report.refused = "the operand has no rows";
+    }
+    if (!report.refused.empty()) {
+      advance(1.0);
+      return true;
+    }
+    CpuQuantizer quantizer({.recipe = recipe,
+                            .role = role(),
+                            .direction = direction,
+                            .input = input_,
+                            .seed = result_.request.request.seed});
+    context_.progress.stage.store(static_cast<int>(Stage::Quantize));
+    quantizer.quantize();
+    // Delayed scaling has no history in its first step; the second has this operand's amax.
+    if (recipe.scaling == Scaling::PerTensorDelayed) quantizer.quantize();
+    report.code_bytes = quantizer.written_code_bytes();
+    report.scale_bytes = quantizer.written_scale_bytes();
+    report.moved_bytes = quantizer.moved_bytes();
+    context_.progress.stage.store(static_cast<int>(Stage::Check));
+    measure(quantizer, report);
+    advance(0.5);
+    return time(quantizer, report);
+  }
+
+  void measure(const CpuQuantizer& quantizer, QuantizationReport& report) {
+    const kernels::QuantizedView view = quantizer.view();
+    const std::int64_t elements = row_offsets_.back() * input_.columns;
+    float* decoded = decoded_.reserve(elements);
+    kernels::dequantize_cpu({.codes = view.codes,
+                             .format = view.format,
+                             .layout = view.layout,
+                             .scale_inv = quantizer.fp32_scales(),
+                             .row_offsets = view.row_offsets,
+                             .num_groups = view.num_groups,
+                             .capacity_rows = view.capacity_rows,
+                             .columns = view.columns,
+                             .output = decoded});
+    kernels::MagnitudeCounts before{};
+    kernels::MagnitudeCounts after{};
+    std::vector<kernels::GroupQuantizationSums> sums(rows_.size());
+    kernels::quantization_statistics_cpu({.input = input_,
+                                          .codes = view.codes,
+                                          .format = view.format,
+                                          .layout = view.layout,
+                                          .scale_inv = quantizer.fp32_scales(),
+                                          .before = &before,
+                                          .after = &after,
+                                          .sums = sums.data()});
+    const QuantizationTotals totals = total_quantization(sums);
+    const ScaleMapSource scales{.scale_inv = quantizer.fp32_scales(),
+                                .layout = view.layout,
+                                .splits = rows_,
+                                .columns = input_.columns};
+    report.statistics = {.before = to_histogram(before),
+                         .after = to_histogram(after),
+                         .amax = amax_histogram(scales, quantizer.amax().data()),
+                         .scale = scale_histogram(scales),
+                         .scale_map = fold_scale_map(scales),
+                         .elements = static_cast<std::uint64_t>(elements),
+                         .saturated = totals.saturated,
+                         .underflowed = totals.underflowed,
+                         .snr_db = totals.snr_db};
+    ElementErrors errors = measure_errors(input_, view, decoded);
+    report.max_relative_error = errors.max_relative;
+    report.max_ulp = errors.max_ulp;
+    report.code_counts = std::move(errors.code_counts);
+    report.sample = take_sample(view, decoded);
+  }
+
+  QuantizationSample take_sample(const kernels::QuantizedView& view, const float* decoded) const {
+    const std::int64_t rows = row_offsets_.back();
+    QuantizationSample sample;
+    // Near the end the sample moves up and left, so that it stays full.
+    sample.rows = static_cast<int>(std::min<std::int64_t>(kMaxSampleSide, rows));
+    sample.columns = static_cast<int>(std::min<std::int64_t>(kMaxSampleSide, input_.columns));
+    sample.row = std::min(result_.request.sample_row, rows - sample.rows);
+    sample.column = std::min(result_.request.sample_column, input_.columns - sample.columns);
+    for (std::int64_t row = sample.row; row < sample.row + sample.rows; ++row) {
+      for (std::int64_t column = sample.column; column < sample.column + sample.columns; ++column) {
+        const std::int64_t i = row * input_.columns + column;
+        sample.original.push_back(element_value(input_, i));
+        sample.codes.push_back(view.codes[i]);
+        sample.scale_inv.push_back(scale_inv_of(view, row, column));
+        sample.decoded.push_back(decoded[i]);
+      }
+    }
+    return sample;
+  }
+
+  /// FP32 layouts of rowwise codes.
+  float scale_inv_of(const kernels::QuantizedView& view, std::int64_t row,
+                     std::int64_t column) const {
+    const auto* scales = static_cast<const float*>(view.scales);
+    std::int64_t group = 0;
+    std::int64_t first = 0;  // scale of the group
+    for (; row >= row_offsets_[static_cast<std::size_t>(group) + 1]; ++group) {
+      first += scale_count({.layout = view.layout,
+                            .splits = {rows_[static_cast<std::size_t>(group)]},
+                            .columns = view.columns});
+    }
+    const std::int64_t inside = row - row_offsets_[static_cast<std::size_t>(group)];
+    const std::int64_t rows = rows_[static_cast<std::size_t>(group)];
+    const std::int64_t blocks = kernels::ceil_div(view.columns, kernels::kBlock);
+    const std::int64_t block = column / kernels::kBlock;
+    switch (view.layout) {
+      case kernels::ScaleLayout::Block1x128:
+        return scales[first + block * kernels::round_up(rows, 4) + inside];
+      case kernels::ScaleLayout::Block128x128:
+        return scales[first + inside / kernels::kBlock * kernels::round_up(blocks, 4) + block];
+      default:
+        return scales[group];
+    }
+  }
+
+  /// Quantize and copy by turns, so that both see the same state of the machine.
+  bool time(CpuQuantizer& quantizer, QuantizationReport& report) {
+    context_.progress.stage.store(static_cast<int>(Stage::Quantize));
+    const int launches = result_.request.timed_launches;
+    for (int launch = 0; launch < launches; ++launch) {
+      if (cancelled()) return false;
+      const std::int64_t copy_start = now_ns();
+      copy_in_parallel(static_cast<const std::byte*>(input_.input), operand_bytes_, copy_.get());
+      const std::int64_t start = now_ns();
+      quantizer.quantize();
+      report.times_ns.push_back(now_ns() - start);
+      result_.copy_times_ns.push_back(start - copy_start);
+      advance(0.5 / launches);
+    }
+    if (launches == 0) advance(0.5);
+    report.time_method =
+        "steady clock around each call, a copy of the operand on all cores between";
+    return true;
+  }
+
+  void advance(double units) {
+    done_ += units;
+    context_.progress.fraction.store(done_ / units_);
+  }
+  bool cancelled() const { return context_.progress.cancel.load(std::memory_order_relaxed); }
+  bool weights() const { return result_.request.weights; }
+  OperandRole role() const { return weights() ? OperandRole::Weights : OperandRole::Activations; }
+
+  RunContext context_;
+  RecipeComparison result_;
+  std::vector<std::int64_t> rows_;  // of each group of the operand
+  std::vector<std::int64_t> row_offsets_;
+  std::unique_ptr<OperandStore> store_;
+  kernels::GroupedInput input_;
+  std::int64_t operand_bytes_ = 0;
+  Buffer<std::byte> copy_;
+  Buffer<float> decoded_;
+  double done_ = 0.0;
+  double units_ = 1.0;
+};
+
+}  // namespace
+
+Result<RecipeComparison> compare_on_cpu(const ComparisonRequest& request, const DeviceFacts& device,
+                                        RunContext context) {
+  return Comparison(request, device, context).run();
+}
+
+}  // namespace engine

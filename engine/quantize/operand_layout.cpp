@@ -1,0 +1,143 @@
+#include "engine/quantize/operand_layout.h"
+
+#include "kernels/quantize/quantize_block.h"
+#include "kernels/quantize/quantize_mxfp8.h"
+#include "kernels/quantize/quantize_nvfp4.h"
+
+namespace engine {
+namespace {
+
+using kernels::ceil_div;
+using kernels::Direction;
+using kernels::kBlock;
+using kernels::round_up;
+using kernels::ScaleLayout;
+
+void set_kernel(const Recipe& recipe, OperandRole role, OperandLayout& layout) {
+  const bool weights = role == OperandRole::Weights;
+  layout.format = weights ? kernels::Fp8Format::E4m3 : recipe.activation_format;
+  layout.square = weights && recipe.square_weight_blocks;
+  switch (recipe.scaling) {
+    case Scaling::None:
+    case Scaling::PerTensorCurrent:
+    case Scaling::PerTensorDelayed:
+      layout.square = false;
+      layout.kernel = QuantizeKernel::PerTensor;
+      layout.scales = ScaleLayout::PerTensor;
+      return;
+    case Scaling::Block:
+      layout.square = false;
+      layout.kernel = weights ? QuantizeKernel::Block128x128 : QuantizeKernel::Block1x128;
+      layout.scales = weights ? ScaleLayout::Block128x128 : ScaleLayout::Block1x128;
+      return;
+    case Scaling::Mxfp8:
+      layout.kernel = QuantizeKernel::Mxfp8;
+      layout.scales = layout.square ? ScaleLayout::Mx32x32 : ScaleLayout::Mx1x32;
+      return;
+    case Scaling::Nvfp4:
+      layout.kernel = QuantizeKernel::Nvfp4;
+      layout.scales = layout.square ? ScaleLayout::Nv16x16 : ScaleLayout::Nv1x16;
+      layout.hadamard = recipe.hadamard && !weights && layout.direction == Direction::Columnwise;
+      return;
+  }
+}
+
+std::int64_t scale_capacity(const OperandLayout& layout, const OperandExtent& extent) {
+  const auto [rows, groups, columns] = extent;
+  const bool rowwise = layout.direction == Direction::Rowwise;
+  constexpr std::int64_t kFloat = sizeof(float);
+  switch (layout.kernel) {
+    case QuantizeKernel::PerTensor:
+      return kFloat * groups;
+    case QuantizeKernel::Block1x128:
+      return kFloat * (rowwise
+                           ? kernels::block_1x128_scale_capacity(rows, groups, columns)
+                           : kernels::block_1x128_columnwise_scale_capacity(rows, groups, columns));
+    case QuantizeKernel::Block128x128:
+      return kFloat *
+             (rowwise ? kernels::block_128x128_scale_capacity(rows, groups, columns)
+                      : kernels::block_128x128_columnwise_scale_capacity(rows, groups, columns));
+    case QuantizeKernel::Mxfp8:
+    case QuantizeKernel::Nvfp4:
+      break;
+  }
+  const std::int64_t block = layout.e2m1() ? kernels::kNvBlock : kernels::kMxBlock;
+  return rowwise ? kernels::micro_rowwise_scale_capacity(rows, groups, columns, block)
+                 : kernels::micro_columnwise_scale_capacity(rows, groups, columns, block);
+}
+
+/// Of one group of `rows` rows.
+std::int64_t group_scale_bytes(const OperandLayout& layout, std::int64_t rows,
+                               std::int64_t columns) {
+  const bool rowwise = layout.direction == Direction::Rowwise;
+  constexpr std::int64_t kFloat = sizeof(float);
+  switch (layout.kernel) {
+    case QuantizeKernel::PerTensor:
+      return kFloat;
+    case QuantizeKernel::Block1x128:
+      return kFloat *
+             (rowwise ? rows * ceil_div(columns, kBlock) : ceil_div(rows, kBlock) * columns);
+    case QuantizeKernel::Block128x128:
+      return kFloat * ceil_div(rows, kBlock) * ceil_div(columns, kBlock);
+    case QuantizeKernel::Mxfp8:
+    case QuantizeKernel::Nvfp4:
+      break;
+  }
+  if (rows == 0) return 0;
+  const std::int64_t block = layout.e2m1() ? kernels::kNvBlock : kernels::kMxBlock;
+  // Bytes between the blocks are written too, as 0.
+  return rowwise ? kernels::micro_scale_bytes(rows, columns, block)
+                 : kernels::micro_scale_bytes(columns, rows, block);
+}
+
+}  // namespace
+
+OperandLayout operand_layout(const Recipe& recipe, OperandRole role, Direction direction,
+                             const OperandExtent& extent) {
+  OperandLayout layout{.direction = direction};
+  set_kernel(recipe, role, layout);
+  const std::int64_t elements = extent.capacity_rows * extent.columns;
+  layout.code_capacity = elements;
+  if (layout.e2m1()) {
+    layout.code_capacity = direction == Direction::Rowwise
+                               ? elements / 2
+                               : kernels::nvfp4_columnwise_code_capacity(
+                                     extent.capacity_rows, extent.num_groups, extent.columns);
+  }
+  layout.scale_capacity = scale_capacity(layout, extent);
+  return layout;
+}
+
+std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                                std::int64_t columns) {
+  std::int64_t bytes = 0;
+  for (const std::int64_t rows : splits) {
+    const bool padded = layout.e2m1() && layout.direction == Direction::Columnwise;
+    bytes += columns * (padded ? round_up(rows, kernels::kNvBlock) : rows);
+  }
+  return layout.e2m1() ? bytes / 2 : bytes;
+}
+
+std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                                 std::int64_t columns) {
+  std::int64_t bytes = 0;
+  for (const std::int64_t rows : splits) bytes += group_scale_bytes(layout, rows, columns);
+  return bytes;
+}
+
+kernels::QuantizedView quantized_view(const OperandLayout& layout, const OperandExtent& extent,
+                                      const QuantizedArrays& arrays) {
+  return {.codes = arrays.codes,
+          .format = layout.format,
+          .layout = layout.scales,
+          .direction = layout.direction,
+          .hadamard = layout.hadamard,
+          .scales = arrays.scales,
+          .amax = arrays.amax,
+          .row_offsets = arrays.row_offsets,
+          .num_groups = extent.num_groups,
+          .capacity_rows = extent.capacity_rows,
+          .columns = extent.columns};
+}
+
+}  // namespace engine

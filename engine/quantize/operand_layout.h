@@ -1,0 +1,63 @@
+// What quantizing one operand in one direction produces under a recipe: which kernel, how many
+// bytes, and how they are read back. Sizes come from the capacity alone or, exactly, from splits.
+// No CUDA.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/input/tensor_source.h"
+#include "engine/model/run_request.h"
+#include "kernels/dequantize/quantized_view.h"
+
+namespace engine {
+
+enum class QuantizeKernel { PerTensor, Block1x128, Block128x128, Mxfp8, Nvfp4 };
+
+/// Rows a kernel may see, how many groups they belong to, and the columns of each.
+struct OperandExtent {
+  std::int64_t capacity_rows = 0;
+  int num_groups = 0;
+  std::int64_t columns = 0;
+};
+
+struct OperandLayout {
+  QuantizeKernel kernel = QuantizeKernel::PerTensor;
+  kernels::ScaleLayout scales = kernels::ScaleLayout::PerTensor;
+  kernels::Direction direction = kernels::Direction::Rowwise;
+  kernels::Fp8Format format = kernels::Fp8Format::E4m3;  // of FP8 codes
+  bool square = false;              // MXFP8 and NVFP4: one scale for a square block
+  bool hadamard = false;            // NVFP4: these codes are of the transformed elements
+  std::int64_t code_capacity = 0;   // bytes for any routing
+  std::int64_t scale_capacity = 0;  // bytes for any routing
+
+  bool e2m1() const { return kernel == QuantizeKernel::Nvfp4; }
+  bool fp32_scales() const {
+    return kernel != QuantizeKernel::Mxfp8 && kernel != QuantizeKernel::Nvfp4;
+  }
+};
+
+/// Weights are always E4M3. The Hadamard transform is for the columnwise copy of activations; the
+/// columnwise copy of weights meets operands that have not been transformed. Scaling::None has no
+/// layout.
+OperandLayout operand_layout(const Recipe& recipe, OperandRole role, kernels::Direction direction,
+                             const OperandExtent& extent);
+
+/// Bytes that the kernel writes for these splits (rows of every group).
+std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                                std::int64_t columns);
+std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                                 std::int64_t columns);
+
+/// Where the arrays of an operand are, on whichever side they are read.
+struct QuantizedArrays {
+  const std::uint8_t* codes = nullptr;
+  const void* scales = nullptr;
+  const float* amax = nullptr;  // [num_groups], NVFP4
+  const std::int64_t* row_offsets = nullptr;
+};
+
+kernels::QuantizedView quantized_view(const OperandLayout& layout, const OperandExtent& extent,
+                                      const QuantizedArrays& arrays);
+
+}  // namespace engine
