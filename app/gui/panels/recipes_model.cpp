@@ -128,8 +128,8 @@ void RecipesModel::set(Comparison comparison, bool columnwise, const Theme& them
 void RecipesModel::derive_rows(const Theme& theme) {
   rows_.clear();
   const engine::RecipeComparison& all = recorded_->comparison;
-  // A copy reads and writes every byte once.
-  const double copy_rate = 2.0 * static_cast<double>(all.copy_bytes) / median_of(all.copy_times_ns);
+  // Both count bytes read and bytes written.
+  const double copy_rate = static_cast<double>(all.copy_bytes) / median_of(all.copy_times_ns);
   for (const engine::QuantizationReport* report : reports_) {
     const std::string name = recipe_name(report->recipe, all.request.weights);
     plot::TableRow row;

@@ -33,7 +33,7 @@ struct TableRow {
 };
 
 struct TableState {
-  std::vector<int> order;
+  std::vector<int> order{};
   std::uint64_t ordered_for = 0;
   int column = -1;
   bool descending = false;
