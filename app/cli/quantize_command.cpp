@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
+#include "app/cli/request_options.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/tensor_source.h"
 
@@ -21,6 +22,8 @@ struct QuantizeOptions {
   std::string folder;
   engine::OperandRole operand = engine::OperandRole::Activations;
   engine::Recipe recipe;
+  QuantizeDirections directions = QuantizeDirections::Rowwise;
+  std::uint64_t seed = 1;
   int num_experts = 1;
 };
 
@@ -69,6 +72,7 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   }
   engine::RunRequest request;
   request.recipe = options.recipe;
+  request.seed = options.seed;
   request.shape.k = shape.back();
   request.shape.num_experts = options.num_experts;
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
@@ -110,7 +114,8 @@ int quantize(const QuantizeOptions& options) {
   WorkerSession& session = *started.value();
   session.link().quantize({.request = std::move(request).value(),
                            .operand = options.operand,
-                           .folder = options.folder});
+                           .folder = options.folder,
+                           .directions = options.directions});
   engine::Result<LinkEvent> done = session.wait(
       [](const LinkEvent& event) { return std::holds_alternative<QuantizeDone>(event); }, {});
   if (!done.ok()) return report(done.error());
@@ -143,14 +148,23 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
       {"activations", engine::OperandRole::Activations}, {"weights", engine::OperandRole::Weights}};
   command
       .add_option("--operand", options->operand,
-                  "activations (1x128 blocks) or weights (128x128 blocks, always E4M3)")
+                  "activations (1D blocks) or weights (square blocks, always E4M3)")
       ->transform(CLI::CheckedTransformer(operands))
       ->default_str("activations");
-  const std::map<std::string, engine::Scaling> recipes = {
-      {"fp8-block", engine::Scaling::Block}, {"fp8-per-tensor", engine::Scaling::PerTensorCurrent}};
-  command.add_option("--recipe", options->recipe.scaling, "fp8-block or fp8-per-tensor")
-      ->transform(CLI::CheckedTransformer(recipes))
+  command
+      .add_option("--recipe", options->recipe.scaling,
+                  "fp8-per-tensor, fp8-delayed, fp8-block, mxfp8 or nvfp4")
+      ->transform(CLI::CheckedTransformer(recipe_names()))
       ->default_str("fp8-block");
+  const std::map<std::string, QuantizeDirections> directions = {
+      {"rowwise", QuantizeDirections::Rowwise},
+      {"columnwise", QuantizeDirections::Columnwise},
+      {"both", QuantizeDirections::Both}};
+  command
+      .add_option("--direction", options->directions,
+                  "rowwise, columnwise or both: along which dimension elements share scales")
+      ->transform(CLI::CheckedTransformer(directions))
+      ->default_str("rowwise");
   const std::map<std::string, engine::Fp8Format> formats = {{"e4m3", engine::Fp8Format::E4m3},
                                                             {"e5m2", engine::Fp8Format::E5m2}};
   command.add_option("--format", options->recipe.activation_format, "e4m3 or e5m2")
@@ -160,6 +174,28 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
                    "Round scales down to powers of two (default: they are)");
   command.add_option("--epsilon", options->recipe.amax_epsilon, "Smaller amax counts as this")
       ->capture_default_str();
+  command
+      .add_option("--history_length", options->recipe.delayed.history_length,
+                  "Delayed scaling: steps whose amax is kept")
+      ->capture_default_str();
+  const std::map<std::string, kernels::AmaxAlgorithm> algorithms = {
+      {"most-recent", kernels::AmaxAlgorithm::MostRecent}, {"max", kernels::AmaxAlgorithm::Max}};
+  command
+      .add_option("--algorithm", options->recipe.delayed.algorithm,
+                  "Delayed scaling: most-recent or max")
+      ->transform(CLI::CheckedTransformer(algorithms))
+      ->default_str("max");
+  command
+      .add_option("--margin", options->recipe.delayed.margin,
+                  "Delayed scaling: the scale is 2^margin smaller")
+      ->capture_default_str();
+  command.add_flag("--square,!--no-square", options->recipe.square_weight_blocks,
+                   "MXFP8 and NVFP4: square blocks on weights (default: they are)");
+  command.add_flag("--hadamard,!--no-hadamard", options->recipe.hadamard,
+                   "NVFP4: transform the columnwise copy of activations (default: it is)");
+  command.add_flag("--stochastic", options->recipe.stochastic_rounding,
+                   "NVFP4: round stochastically");
+  command.add_option("--seed", options->seed, "Of stochastic rounding")->capture_default_str();
   command.add_option("--dump", options->folder, "Folder for the files")
       ->option_text("DIR")
       ->required();

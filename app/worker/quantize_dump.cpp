@@ -14,17 +14,13 @@
 #include "app/worker/npy_writer.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
-#include "kernels/amax/group_amax.h"
-#include "kernels/quantize/quantize_block.h"
-#include "kernels/quantize/quantize_per_tensor.h"
+#include "engine/quantize/quantize_cpu.h"
+#include "kernels/quantize/quantize_nvfp4.h"
 
 namespace app {
 namespace {
 
 using engine::OperandRole;
-using kernels::ceil_div;
-using kernels::kBlock;
-using kernels::round_up;
 
 /// The operand as the kernels take it.
 struct Operand {
@@ -33,14 +29,6 @@ struct Operand {
   std::vector<std::uint16_t> bf16;        // one of the two holds [rows, columns]
   std::vector<float> f32;
   kernels::GroupedInput input;
-};
-
-struct Quantized {
-  std::vector<std::uint8_t> codes;  // [rows, columns]
-  std::vector<float> scale_inv;     // [scale_shape]
-  std::vector<float> amax;          // [scale_shape]
-  std::vector<std::int64_t> scale_shape;
-  std::string layout;  // what one scale covers, for the manifest
 };
 
 engine::Result<Operand> load(const QuantizeOrder& order) {
@@ -79,116 +67,156 @@ engine::Result<Operand> load(const QuantizeOrder& order) {
   return operand;  // moving it keeps the heap blocks that `input` points at
 }
 
-Quantized quantize_per_tensor(const Operand& operand, kernels::Fp8Format format,
-                              const kernels::ScaleOptions& options) {
-  const auto groups = operand.splits.size();
-  Quantized out;
-  out.amax.resize(groups);
-  out.scale_inv.resize(groups);
-  out.scale_shape = {static_cast<std::int64_t>(groups)};
-  out.layout = "one scale per expert";
-  out.codes.resize(static_cast<std::size_t>(operand.input.capacity_rows * operand.input.columns));
-  std::vector<float> scale(groups);
-  kernels::group_amax_cpu({.input = operand.input, .amax = out.amax.data()});
-  kernels::per_tensor_scale_cpu({.amax = out.amax.data(),
-                                 .num_groups = operand.input.num_groups,
-                                 .format = format,
-                                 .options = options,
-                                 .scale = scale.data(),
-                                 .scale_inv = out.scale_inv.data()});
-  kernels::quantize_per_tensor_cpu({.input = operand.input,
-                                    .format = format,
-                                    .scale = scale.data(),
-                                    .rowwise = out.codes.data()});
-  return out;
-}
-
-/// Copies scales out of the matmul's padded layout (quantize_block.h) into the order of the blocks.
-std::vector<float> unpad_1x128(const Operand& operand, const std::vector<float>& padded) {
-  const std::int64_t blocks = ceil_div(operand.input.columns, kBlock);
-  std::vector<float> plain;
-  std::int64_t group_start = 0;
+/// Scales or amax out of the layout a matmul wants, in the order of the blocks.
+template <class T>
+std::vector<T> plain_order(const Operand& operand, const engine::OperandLayout& layout,
+                           const T* values) {
+  std::vector<T> plain;
   for (const std::int64_t rows : operand.splits) {
-    const std::int64_t pitch = round_up(rows, 4);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t bx = 0; bx < blocks; ++bx) {
-        plain.push_back(padded[static_cast<std::size_t>(group_start + bx * pitch + row)]);
+    const engine::ScaleGrid grid = engine::scale_grid(layout, rows, operand.input.columns);
+    for (std::int64_t r = 0; r < grid.rows; ++r) {
+      for (std::int64_t c = 0; c < grid.columns; ++c) {
+        plain.push_back(values[r * grid.row_stride + c * grid.column_stride]);
       }
     }
-    group_start += blocks * pitch;
+    values += grid.span;
   }
   return plain;
 }
 
-std::vector<float> unpad_128x128(const Operand& operand, const std::vector<float>& padded) {
-  const std::int64_t blocks = ceil_div(operand.input.columns, kBlock);
-  const std::int64_t pitch = round_up(blocks, 4);
-  std::vector<float> plain;
-  std::int64_t first_row = 0;
-  for (const std::int64_t rows : operand.splits) {
-    const std::int64_t block_rows = ceil_div(rows, kBlock);
-    for (std::int64_t by = first_row; by < first_row + block_rows; ++by) {
-      for (std::int64_t bx = 0; bx < blocks; ++bx) {
-        plain.push_back(padded[static_cast<std::size_t>(by * pitch + bx)]);
-      }
-    }
-    first_row += block_rows;
+/// Writes the files of one folder and keeps what the manifest says of them.
+class Folder {
+ public:
+  explicit Folder(std::string path) : path_(std::move(path)) {}
+
+  template <class T>
+  void array(const std::string& name, const char* npy_type, const char* type,
+             std::vector<std::int64_t> shape, const std::vector<T>& values, const char* note) {
+    std::span<const T> used(values);
+    std::int64_t count = 1;
+    for (const std::int64_t side : shape) count *= side;
+    used = used.first(static_cast<std::size_t>(count));
+    add(name, write_npy(path_ + "/" + name, npy_type, shape, std::as_bytes(used)));
+    described_[name] = {{"dtype", type}, {"shape", shape}, {"note", note}};
   }
-  return plain;
+
+  void manifest(nlohmann::ordered_json manifest) {
+    manifest["files"] = described_;
+    const std::string path = path_ + "/manifest.json";
+    std::ofstream file(path, std::ios::trunc);
+    file << manifest.dump(2) << '\n';
+    file.close();
+    engine::Status status;
+    if (!file) {
+      status = engine::Error{engine::ErrorCode::Io, fmt::format("cannot write '{}'", path)};
+    }
+    add("manifest.json", std::move(status));
+  }
+
+  engine::Result<std::vector<std::string>> take() {
+    if (!status_.ok()) return status_.error();
+    return std::move(files_);
+  }
+
+ private:
+  void add(const std::string& name, engine::Status status) {
+    files_.push_back(path_ + "/" + name);
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  std::string path_;
+  std::vector<std::string> files_;
+  nlohmann::ordered_json described_;
+  engine::Status status_;
+};
+
+const char* code_note(const engine::OperandLayout& layout) {
+  const bool columnwise = layout.direction == kernels::Direction::Columnwise;
+  if (layout.e2m1()) {
+    return columnwise ? "expert after expert, each [columns, rows rounded up to 16] with two codes "
+                        "a byte, the even row in the low half"
+                      : "two codes a byte, the even column in the low half";
+  }
+  if (!columnwise) return "one code a byte";
+  return layout.kernel == engine::QuantizeKernel::Mxfp8
+             ? "one code a byte, not transposed"
+             : "expert after expert, each transposed: [columns, rows]";
 }
 
-Quantized quantize_blocks(const Operand& operand, OperandRole role, kernels::Fp8Format format,
-                          const kernels::ScaleOptions& options) {
-  const kernels::GroupedInput& input = operand.input;
-  const bool square = role == OperandRole::Weights;
-  const auto capacity =
-      static_cast<std::size_t>(square ? kernels::block_128x128_scale_capacity(
-                                            input.capacity_rows, input.num_groups, input.columns)
-                                      : kernels::block_1x128_scale_capacity(
-                                            input.capacity_rows, input.num_groups, input.columns));
-  std::vector<float> scale_inv(capacity);
-  std::vector<float> amax(capacity);
-  Quantized out;
-  out.codes.resize(static_cast<std::size_t>(input.capacity_rows * input.columns));
-  const kernels::QuantizeBlockArgs args{
-      .input = input,
-      .format = format,
-      .options = options,
-      .rowwise = {
-          .codes = out.codes.data(), .scale_inv = scale_inv.data(), .block_amax = amax.data()}};
-  square ? kernels::quantize_block_128x128_cpu(args) : kernels::quantize_block_1x128_cpu(args);
-  const auto unpad = square ? unpad_128x128 : unpad_1x128;
-  out.scale_inv = unpad(operand, scale_inv);
-  out.amax = unpad(operand, amax);
-  const std::int64_t blocks = ceil_div(input.columns, kBlock);
-  out.scale_shape = {static_cast<std::int64_t>(out.scale_inv.size()) / blocks, blocks};
-  out.layout = square ? "one scale per 128x128 block, block rows of the experts one after another"
-                      : "one scale per row and 128 columns";
-  return out;
+std::string scale_note(const engine::OperandLayout& layout) {
+  if (layout.kernel == engine::QuantizeKernel::PerTensor) return "one scale per expert";
+  const engine::ScaleGrid grid = engine::scale_grid(layout, 1, 16);
+  return fmt::format(
+      "one scale per {}x{} block (rows x columns), blocks of the experts one after "
+      "another{}",
+      grid.block_rows, grid.block_columns,
+      layout.square ? "; equal inside a square of blocks" : "");
 }
 
-engine::Status write_manifest(const std::string& path, const QuantizeOrder& order,
-                              kernels::Fp8Format format, const Operand& operand,
-                              const Quantized& quantized) {
-  nlohmann::ordered_json manifest;
-  manifest["program"] = fmt::format("expertscope {}", kProgramVersion);
-  manifest["operand"] = order.operand == OperandRole::Weights ? "weights" : "activations";
-  manifest["format"] = format == kernels::Fp8Format::E4m3 ? "E4M3" : "E5M2";
-  manifest["decode"] = "value = code as FP8 * scale_inv of its expert or block";
-  manifest["scale_layout"] = quantized.layout;
-  manifest["files"] = {
-      {"codes.npy",
-       {{"dtype", "uint8"}, {"shape", {operand.input.capacity_rows, operand.input.columns}}}},
-      {"scale_inv.npy", {{"dtype", "float32"}, {"shape", quantized.scale_shape}}},
-      {"amax.npy",
-       {{"dtype", "float32"}, {"shape", quantized.scale_shape}, {"note", "before epsilon"}}},
-      {"splits.npy", {{"dtype", "int64"}, {"shape", {operand.splits.size()}}, {"note", "rows"}}}};
-  manifest["request"] = nlohmann::ordered_json::parse(request_to_json(order.request));
-  std::ofstream file(path, std::ios::trunc);
-  file << manifest.dump(2) << '\n';
-  file.close();
-  if (!file) return engine::Error{engine::ErrorCode::Io, fmt::format("cannot write '{}'", path)};
-  return {};
+std::string decode_note(const engine::OperandLayout& layout) {
+  if (layout.kernel == engine::QuantizeKernel::Mxfp8) {
+    return "value = code as FP8 * 2^(scale - 127) of its block; scale 255 is NaN";
+  }
+  if (!layout.e2m1()) return "value = code as FP8 * scale_inv of its expert or block";
+  const std::string value =
+      "code as E2M1 * ((scale as E4M3 of its block * amax of its expert) * FP32(1 / 2688))";
+  if (!layout.hadamard) return "value = " + value;
+  return fmt::format(
+      "y = {}; value of row i of 16 = s_i / 4 * sum over j of (-1)^popcount(i & j) * y_j, where "
+      "s_i is -1 if bit i of 0x{:04X} is set",
+      value, kernels::kHadamardSigns);
+}
+
+/// Quantizes in one direction and writes its arrays; what to know of them goes to the manifest.
+void dump_direction(const QuantizeOrder& order, const Operand& operand,
+                    kernels::Direction direction, Folder& folder,
+                    nlohmann::ordered_json& manifest) {
+  const engine::Recipe& recipe = order.request.recipe;
+  engine::CpuQuantizer quantizer({.recipe = recipe,
+                                  .role = order.operand,
+                                  .direction = direction,
+                                  .input = operand.input,
+                                  .seed = order.request.seed});
+  quantizer.quantize();
+  // The second step has a history: that of one earlier step over this same operand.
+  if (recipe.scaling == engine::Scaling::PerTensorDelayed) quantizer.quantize();
+
+  const engine::OperandLayout& layout = quantizer.layout();
+  const bool columnwise = direction == kernels::Direction::Columnwise;
+  const std::string suffix = columnwise ? "_columnwise.npy" : ".npy";
+  const std::int64_t rows = operand.input.capacity_rows;
+  const std::int64_t columns = operand.input.columns;
+  std::vector<std::int64_t> code_shape = {rows, layout.e2m1() ? columns / 2 : columns};
+  const bool transposed = columnwise && layout.kernel != engine::QuantizeKernel::Mxfp8;
+  if (transposed) code_shape = {quantizer.written_code_bytes()};
+  folder.array("codes" + suffix, "|u1", "uint8", code_shape, quantizer.codes(), code_note(layout));
+
+  const std::int64_t block_columns = engine::scale_grid(layout, 1, columns).columns;
+  const auto shape_of = [&](std::size_t count) -> std::vector<std::int64_t> {
+    const auto scales = static_cast<std::int64_t>(count);
+    if (layout.kernel == engine::QuantizeKernel::PerTensor) return {scales};
+    return {scales / block_columns, block_columns};
+  };
+  if (layout.fp32_scales()) {
+    const std::vector<float> scales = plain_order(operand, layout, quantizer.fp32_scales());
+    folder.array("scale_inv" + suffix, "<f4", "float32", shape_of(scales.size()), scales, "");
+    const std::vector<float> amax = plain_order(operand, layout, quantizer.amax().data());
+    folder.array("amax" + suffix, "<f4", "float32", shape_of(amax.size()), amax, "before epsilon");
+  } else {
+    const std::vector<std::uint8_t> scales =
+        plain_order(operand, layout, quantizer.byte_scales().data());
+    folder.array("scales" + suffix, "|u1", "uint8", shape_of(scales.size()), scales,
+                 layout.e2m1() ? "E4M3" : "E8M0");
+    if (layout.e2m1()) {
+      folder.array("amax" + suffix, "<f4", "float32",
+                   {static_cast<std::int64_t>(operand.splits.size())}, quantizer.amax(),
+                   layout.hadamard ? "of the transformed elements" : "of each expert");
+    }
+  }
+  const char* format = layout.format == kernels::Fp8Format::E4m3 ? "E4M3" : "E5M2";
+  manifest[columnwise ? "columnwise" : "rowwise"] = {{"format", layout.e2m1() ? "E2M1" : format},
+                                                     {"decode", decode_note(layout)},
+                                                     {"scale_layout", scale_note(layout)}};
 }
 
 }  // namespace
@@ -197,10 +225,16 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
   if (engine::Status limits = engine::validate(order.request); !limits.ok()) {
     return limits.error();
   }
-  const engine::Recipe& recipe = order.request.recipe;
-  if (recipe.scaling == engine::Scaling::None) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         "BF16 quantizes nothing; choose an FP8 recipe"};
+  std::vector<kernels::Direction> directions;
+  if (order.directions != QuantizeDirections::Columnwise) {
+    directions.push_back(kernels::Direction::Rowwise);
+  }
+  if (order.directions != QuantizeDirections::Rowwise) {
+    directions.push_back(kernels::Direction::Columnwise);
+  }
+  for (const kernels::Direction direction : directions) {
+    const std::string refusal = engine::cpu_refusal(order.request.recipe, direction);
+    if (!refusal.empty()) return engine::Error{engine::ErrorCode::InvalidArgument, refusal};
   }
   std::error_code error;
   std::filesystem::create_directories(order.folder, error);
@@ -212,29 +246,19 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
   if (!loaded.ok()) return loaded.error();
   const Operand& operand = loaded.value();
 
-  const kernels::Fp8Format format =
-      order.operand == OperandRole::Weights ? kernels::Fp8Format::E4m3 : recipe.activation_format;
-  const kernels::ScaleOptions options{.pow2 = recipe.pow2_scales,
-                                      .amax_epsilon = recipe.amax_epsilon};
-  const Quantized quantized = recipe.scaling == engine::Scaling::Block
-                                  ? quantize_blocks(operand, order.operand, format, options)
-                                  : quantize_per_tensor(operand, format, options);
-
-  const auto path = [&](const char* name) { return order.folder + "/" + name; };
-  std::vector<std::string> files = {path("codes.npy"), path("scale_inv.npy"), path("amax.npy"),
-                                    path("splits.npy"), path("manifest.json")};
-  for (engine::Status status :
-       {write_npy(files[0], "|u1", {operand.input.capacity_rows, operand.input.columns},
-                  std::as_bytes(std::span(quantized.codes))),
-        write_npy(files[1], "<f4", quantized.scale_shape,
-                  std::as_bytes(std::span(quantized.scale_inv))),
-        write_npy(files[2], "<f4", quantized.scale_shape, std::as_bytes(std::span(quantized.amax))),
-        write_npy(files[3], "<i8", {static_cast<std::int64_t>(operand.splits.size())},
-                  std::as_bytes(std::span(operand.splits))),
-        write_manifest(files[4], order, format, operand, quantized)}) {
-    if (!status.ok()) return status.error();
+  Folder folder(order.folder);
+  nlohmann::ordered_json manifest;
+  manifest["program"] = fmt::format("expertscope {}", kProgramVersion);
+  manifest["operand"] = order.operand == OperandRole::Weights ? "weights" : "activations";
+  manifest["shape"] = {operand.input.capacity_rows, operand.input.columns};
+  for (const kernels::Direction direction : directions) {
+    dump_direction(order, operand, direction, folder, manifest);
   }
-  return files;
+  folder.array("splits.npy", "<i8", "int64", {static_cast<std::int64_t>(operand.splits.size())},
+               operand.splits, "rows of every expert");
+  manifest["request"] = nlohmann::ordered_json::parse(request_to_json(order.request));
+  folder.manifest(std::move(manifest));
+  return folder.take();
 }
 
 }  // namespace app

@@ -10,9 +10,11 @@
 
 namespace app {
 
-/// Writes codes.npy, scale_inv.npy, amax.npy, splits.npy and manifest.json into order.folder (made
-/// if missing, files of these names replaced). Scales are written in the plain order of their
-/// blocks, not in the layout a matmul wants. Returns the paths written.
+/// Writes codes.npy, scale_inv.npy (MXFP8 and NVFP4: scales.npy), amax.npy (not MXFP8), splits.npy
+/// and manifest.json into order.folder (made if missing, files of these names replaced); the
+/// columnwise arrays are codes_columnwise.npy and so on. Scales are written in the plain order of
+/// their blocks, not in the layout a matmul wants; the manifest says how to decode. Returns the
+/// paths written.
 engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& order);
 
 }  // namespace app

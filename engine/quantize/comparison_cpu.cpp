@@ -11,12 +11,9 @@
 #include "engine/backend/cpu/buffer.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/operand_store.h"
-#include "engine/backend/statistics_fold.h"
 #include "engine/input/routing.h"
-#include "engine/quantize/element_errors.h"
+#include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
-#include "kernels/dequantize/dequantize.h"
-#include "kernels/diagnostics/statistics.h"
 
 namespace engine {
 namespace {
@@ -80,8 +77,8 @@ class Comparison {
     if (!source.ok()) return source.error();
     const std::int64_t elements = row_offsets_.back() * request.shape.k;
     const std::int64_t element = element_bytes(source.value()->element());
-    // The operand and its copy; codes, scales and decoded values of one recipe.
-    const std::int64_t wanted = elements * (2 * element + 1 + 4 + 4);
+    // The operand and its copy; codes and scales of one recipe, packed and as plain arrays.
+    const std::int64_t wanted = elements * (2 * element + 1 + 1 + 4 + 4 + 4);
     const std::int64_t available = available_memory_bytes();
     if (available != 0 && wanted > available) {
       return Error{ErrorCode::OutOfMemory,
@@ -137,92 +134,11 @@ class Comparison {
 
   void measure(const CpuQuantizer& quantizer, QuantizationReport& report) {
     const kernels::QuantizedView view = quantizer.view();
-    const std::int64_t elements = row_offsets_.back() * input_.columns;
-    float* decoded = decoded_.reserve(elements);
-    kernels::dequantize_cpu({.codes = view.codes,
-                             .format = view.format,
-                             .layout = view.layout,
-                             .scale_inv = quantizer.fp32_scales(),
-                             .row_offsets = view.row_offsets,
-                             .num_groups = view.num_groups,
-                             .capacity_rows = view.capacity_rows,
-                             .columns = view.columns,
-                             .output = decoded});
-    kernels::MagnitudeCounts before{};
-    kernels::MagnitudeCounts after{};
-    std::vector<kernels::GroupQuantizationSums> sums(rows_.size());
-    kernels::quantization_statistics_cpu({.input = input_,
-                                          .codes = view.codes,
-                                          .format = view.format,
-                                          .layout = view.layout,
-                                          .scale_inv = quantizer.fp32_scales(),
-                                          .before = &before,
-                                          .after = &after,
-                                          .sums = sums.data()});
-    const QuantizationTotals totals = total_quantization(sums);
-    const ScaleMapSource scales{.scale_inv = quantizer.fp32_scales(),
-                                .layout = view.layout,
-                                .splits = rows_,
-                                .columns = input_.columns};
-    report.statistics = {.before = to_histogram(before),
-                         .after = to_histogram(after),
-                         .amax = amax_histogram(scales, quantizer.amax().data()),
-                         .scale = scale_histogram(scales),
-                         .scale_map = fold_scale_map(scales),
-                         .elements = static_cast<std::uint64_t>(elements),
-                         .saturated = totals.saturated,
-                         .underflowed = totals.underflowed,
-                         .snr_db = totals.snr_db};
-    ElementErrors errors = measure_errors(input_, view, decoded);
-    report.max_relative_error = errors.max_relative;
-    report.max_ulp = errors.max_ulp;
-    report.code_counts = std::move(errors.code_counts);
-    report.sample = take_sample(view, decoded);
-  }
-
-  QuantizationSample take_sample(const kernels::QuantizedView& view, const float* decoded) const {
-    const std::int64_t rows = row_offsets_.back();
-    QuantizationSample sample;
-    // Near the end the sample moves up and left, so that it stays full.
-    sample.rows = static_cast<int>(std::min<std::int64_t>(kMaxSampleSide, rows));
-    sample.columns = static_cast<int>(std::min<std::int64_t>(kMaxSampleSide, input_.columns));
-    sample.row = std::min(result_.request.sample_row, rows - sample.rows);
-    sample.column = std::min(result_.request.sample_column, input_.columns - sample.columns);
-    for (std::int64_t row = sample.row; row < sample.row + sample.rows; ++row) {
-      for (std::int64_t column = sample.column; column < sample.column + sample.columns; ++column) {
-        const std::int64_t i = row * input_.columns + column;
-        sample.original.push_back(element_value(input_, i));
-        sample.codes.push_back(view.codes[i]);
-        sample.scale_inv.push_back(scale_inv_of(view, row, column));
-        sample.decoded.push_back(decoded[i]);
-      }
-    }
-    return sample;
-  }
-
-  /// FP32 layouts of rowwise codes.
-  float scale_inv_of(const kernels::QuantizedView& view, std::int64_t row,
-                     std::int64_t column) const {
-    const auto* scales = static_cast<const float*>(view.scales);
-    std::int64_t group = 0;
-    std::int64_t first = 0;  // scale of the group
-    for (; row >= row_offsets_[static_cast<std::size_t>(group) + 1]; ++group) {
-      first += scale_count({.layout = view.layout,
-                            .splits = {rows_[static_cast<std::size_t>(group)]},
-                            .columns = view.columns});
-    }
-    const std::int64_t inside = row - row_offsets_[static_cast<std::size_t>(group)];
-    const std::int64_t rows = rows_[static_cast<std::size_t>(group)];
-    const std::int64_t blocks = kernels::ceil_div(view.columns, kernels::kBlock);
-    const std::int64_t block = column / kernels::kBlock;
-    switch (view.layout) {
-      case kernels::ScaleLayout::Block1x128:
-        return scales[first + block * kernels::round_up(rows, 4) + inside];
-      case kernels::ScaleLayout::Block128x128:
-        return scales[first + inside / kernels::kBlock * kernels::round_up(blocks, 4) + block];
-      default:
-        return scales[group];
-    }
+    unpack_operand(quantizer.layout(), view, rows_, unpacked_);
+    measure_operand(input_, quantizer.layout(), view, rows_, unpacked_,
+                    quantizer.amax().empty() ? nullptr : quantizer.amax().data(), report);
+    report.sample = sample_operand(input_, unpacked_, result_.request.sample_row,
+                                   result_.request.sample_column);
   }
 
   /// Quantize and copy by turns, so that both see the same state of the machine.
@@ -261,7 +177,7 @@ class Comparison {
   kernels::GroupedInput input_;
   std::int64_t operand_bytes_ = 0;
   Buffer<std::byte> copy_;
-  Buffer<float> decoded_;
+  UnpackedOperand unpacked_;
   double done_ = 0.0;
   double units_ = 1.0;
 };

@@ -1,5 +1,7 @@
 #include "engine/quantize/operand_layout.h"
 
+#include <algorithm>
+
 #include "kernels/quantize/quantize_block.h"
 #include "kernels/quantize/quantize_mxfp8.h"
 #include "kernels/quantize/quantize_nvfp4.h"
@@ -66,30 +68,6 @@ std::int64_t scale_capacity(const OperandLayout& layout, const OperandExtent& ex
                  : kernels::micro_columnwise_scale_capacity(rows, groups, columns, block);
 }
 
-/// Of one group of `rows` rows.
-std::int64_t group_scale_bytes(const OperandLayout& layout, std::int64_t rows,
-                               std::int64_t columns) {
-  const bool rowwise = layout.direction == Direction::Rowwise;
-  constexpr std::int64_t kFloat = sizeof(float);
-  switch (layout.kernel) {
-    case QuantizeKernel::PerTensor:
-      return kFloat;
-    case QuantizeKernel::Block1x128:
-      return kFloat *
-             (rowwise ? rows * ceil_div(columns, kBlock) : ceil_div(rows, kBlock) * columns);
-    case QuantizeKernel::Block128x128:
-      return kFloat * ceil_div(rows, kBlock) * ceil_div(columns, kBlock);
-    case QuantizeKernel::Mxfp8:
-    case QuantizeKernel::Nvfp4:
-      break;
-  }
-  if (rows == 0) return 0;
-  const std::int64_t block = layout.e2m1() ? kernels::kNvBlock : kernels::kMxBlock;
-  // Bytes between the blocks are written too, as 0.
-  return rowwise ? kernels::micro_scale_bytes(rows, columns, block)
-                 : kernels::micro_scale_bytes(columns, rows, block);
-}
-
 }  // namespace
 
 OperandLayout operand_layout(const Recipe& recipe, OperandRole role, Direction direction,
@@ -121,8 +99,77 @@ std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std
 std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
                                  std::int64_t columns) {
   std::int64_t bytes = 0;
-  for (const std::int64_t rows : splits) bytes += group_scale_bytes(layout, rows, columns);
+  for (const std::int64_t rows : splits) {
+    const ScaleGrid grid = scale_grid(layout, rows, columns);
+    // Padding between one-byte scales is written too, as 0.
+    bytes +=
+        layout.fp32_scales() ? grid.rows * grid.columns * std::int64_t{sizeof(float)} : grid.span;
+  }
   return bytes;
+}
+
+ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_t columns) {
+  const bool rowwise = layout.direction == Direction::Rowwise;
+  const auto micro = [&](std::int64_t block) -> ScaleGrid {
+    if (rowwise) {
+      const std::int64_t blocks = ceil_div(columns, block);
+      return {.rows = rows,
+              .columns = blocks,
+              .row_stride = round_up(blocks, 4),
+              .column_stride = 1,
+              .span = kernels::micro_scale_bytes(rows, columns, block),
+              .block_columns = block};
+    }
+    const std::int64_t blocks = ceil_div(rows, block);
+    // NVFP4 keeps columnwise scales as those of the transposed group.
+    return {.rows = blocks,
+            .columns = columns,
+            .row_stride = layout.e2m1() ? 1 : round_up(columns, 128),
+            .column_stride = layout.e2m1() ? round_up(blocks, 4) : 1,
+            .span = kernels::micro_scale_bytes(columns, rows, block),
+            .block_rows = block};
+  };
+  const std::int64_t bx = ceil_div(columns, kBlock);
+  const std::int64_t by = ceil_div(rows, kBlock);
+  switch (layout.kernel) {
+    case QuantizeKernel::PerTensor:
+      break;
+    case QuantizeKernel::Block1x128:
+      if (rowwise) {
+        const std::int64_t pitch = round_up(rows, 4);
+        return {.rows = rows,
+                .columns = bx,
+                .row_stride = 1,
+                .column_stride = pitch,
+                .span = bx * pitch,
+                .block_columns = kBlock};
+      }
+      return {.rows = by,
+              .columns = columns,
+              .row_stride = round_up(columns, 4),
+              .column_stride = 1,
+              .span = by * round_up(columns, 4),
+              .block_rows = kBlock};
+    case QuantizeKernel::Block128x128: {
+      const std::int64_t pitch = round_up(rowwise ? bx : by, 4);
+      return {.rows = by,
+              .columns = bx,
+              .row_stride = rowwise ? pitch : 1,
+              .column_stride = rowwise ? 1 : pitch,
+              .span = (rowwise ? by : bx) * pitch,
+              .block_rows = kBlock,
+              .block_columns = kBlock};
+    }
+    case QuantizeKernel::Mxfp8:
+      return micro(kernels::kMxBlock);
+    case QuantizeKernel::Nvfp4:
+      return micro(kernels::kNvBlock);
+  }
+  return {.rows = 1,
+          .columns = 1,
+          .span = 1,
+          .block_rows = std::max<std::int64_t>(rows, 1),
+          .block_columns = columns};
 }
 
 kernels::QuantizedView quantized_view(const OperandLayout& layout, const OperandExtent& extent,

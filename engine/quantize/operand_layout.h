@@ -49,6 +49,21 @@ std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std
 std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
                                  std::int64_t columns);
 
+/// The scales of one group, seen as blocks of its elements: scale of block (r, c) at index r *
+/// row_stride + c * column_stride, in floats or bytes.
+struct ScaleGrid {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+  std::int64_t span = 0;        // from one group to the next, padding included
+  std::int64_t block_rows = 1;  // elements that one entry of the grid covers
+  std::int64_t block_columns = 1;
+};
+/// Of a group of `rows` rows. The square blocks of MXFP8 and NVFP4 repeat their scale on the grid
+/// of the plain ones. One scale a tensor covers the whole group.
+ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_t columns);
+
 /// Where the arrays of an operand are, on whichever side they are read.
 struct QuantizedArrays {
   const std::uint8_t* codes = nullptr;

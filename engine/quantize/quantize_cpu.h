@@ -33,6 +33,7 @@ class CpuQuantizer {
   kernels::QuantizedView view() const;
   const std::vector<std::uint8_t>& codes() const { return codes_; }
   const float* fp32_scales() const { return reinterpret_cast<const float*>(scales_.data()); }
+  const std::vector<std::uint8_t>& byte_scales() const { return scales_; }
   /// Per tensor and NVFP4: one a group. Block scaling: laid out as the scales. MXFP8: empty.
   const std::vector<float>& amax() const { return amax_; }
   /// Compulsory bytes of one quantize(): input read once a pass, codes and scales written.

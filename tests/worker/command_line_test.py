@@ -92,6 +92,23 @@ class Run(CommandLine):
         self.assertEqual(sorted(os.listdir(self.path("csv"))),
                          ["experts.csv", "records.csv", "runs.csv"])
 
+    def test_recipes_have_short_names(self):
+        out = json.loads(self.ok("run", *CPU, *SMALL, "--recipe", "fp8-per-tensor", "--history_length",
+                                 7, "--margin", -1, "--algorithm", "most-recent", "--hadamard", "off",
+                                 "--json"))
+        recipe = out["request"]["recipe"]
+        self.assertEqual(recipe["scaling"], "PER_TENSOR_CURRENT")
+        self.assertEqual(recipe["delayed"], {"history_length": 7, "margin": -1,
+                                             "algorithm": "AMAX_MOST_RECENT"})
+        self.assertIs(recipe["hadamard"], False)
+        self.assertIs(recipe["square_weight_blocks"], True)
+        self.assertIn("fp3", self.refused(1, "run", *CPU, "--recipe", "fp3"))
+
+    def test_a_recording_of_the_first_schema_still_opens(self):
+        shipped = os.path.join(os.path.dirname(__file__), "../../assets/sessions/h200.session")
+        self.ok("export", shipped, "--csv", self.path("csv"))
+        self.assertNotIn("comparisons.csv", os.listdir(self.path("csv")))
+
     def test_mistakes_are_named(self):
         self.assertIn("multiple of 16", self.refused(1, "run", *CPU, "--k", 100))
         self.assertIn("MXFP99", self.refused(1, "run", *CPU, "--recipe.scaling", "MXFP99"))
@@ -246,12 +263,41 @@ class Quantize(CommandLine):
         self.assertIn("multiple of 16", self.refused(1, *base))
 
 
+class Compare(CommandLine):
+    def test_a_comparison_is_printed_recorded_and_exported(self):
+        arguments = ["compare", *CPU, "--tokens", 64, "--k", 256, "--timed_launches", 2]
+        table = self.ok(*arguments, "--output", self.path("c.session"))
+        for word in ("SNR dB", "of copy", "fp8-block e4m3 pow2", "rowwise", "columnwise", "nvfp4"):
+            self.assertIn(word, table)
+        self.ok("export", self.path("c.session"), "--csv", self.path("csv"))
+        with open(self.path("csv/comparisons.csv")) as file:
+            self.assertEqual(len(file.readlines()), 1 + 2 * 6)
+        self.assertIn("c.session", self.refused(1, *arguments, "--output", self.path("c.session")))
+
+    def test_chosen_recipes_as_json(self):
+        out = json.loads(self.ok("compare", *CPU, "--operand", "weights", "--recipes",
+                                 "fp8-block,fp8-per-tensor", "--pow2_scales", "false",
+                                 "--k", 256, "--timed_launches", 0, "--json"))
+        self.assertEqual(out["request"]["operand"], "OPERAND_WEIGHTS")
+        self.assertEqual([r["recipe"]["scaling"] for r in out["reports"]],
+                         ["BLOCK"] * 2 + ["PER_TENSOR_CURRENT"] * 2)
+        report = out["reports"][0]
+        self.assertIs(report["recipe"]["pow2_scales"], False)
+        self.assertEqual(report["times_ns"], [])
+        self.assertEqual(len(report["sample"]["decoded"]), 32 * 32)
+
+    def test_mistakes_are_named(self):
+        self.assertIn("timed_launches is 5000",
+                      self.refused(1, "compare", *CPU, "--timed_launches", 5000))
+        self.assertIn("fp3", self.refused(1, "compare", *CPU, "--recipes", "fp3"))
+
+
 class ListAndHelp(CommandLine):
     def test_list_has_every_topic(self):
         out = json.loads(self.ok("list", *CPU, "--json"))
         self.assertEqual(set(out), {"presets", "recipes", "backends", "gates", "libraries"})
         self.assertEqual([r["name"] for r in out["recipes"]],
-                         ["SCALING_NONE", "PER_TENSOR_CURRENT", "BLOCK"])
+                         ["SCALING_NONE", "PER_TENSOR_CURRENT", "BLOCK", "PER_TENSOR_DELAYED", "MXFP8", "NVFP4"])
         for backend in out["backends"]:
             self.assertEqual(backend["available"], backend["name"] == "CPU_REFERENCE")
             self.assertEqual(backend["reason"] == "", backend["available"])
@@ -263,7 +309,7 @@ class ListAndHelp(CommandLine):
             self.ok("list", "presets", "--worker", "/nowhere/worker", "--json")))
 
     def test_every_command_has_help(self):
-        for command in ("open", "run", "quantize", "list", "export"):
+        for command in ("open", "run", "quantize", "compare", "list", "export"):
             self.assertIn("--help", self.ok(command, "--help"))
             self.assertIn(command, self.ok("--help"))
         self.assertIn("--recipe.amax_epsilon", self.ok("run", "--help"))

@@ -140,6 +140,69 @@ TEST(RealWorker, CancelEndsARun) {
   EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
 }
 
+engine::ComparisonRequest long_comparison() {
+  engine::ComparisonRequest comparison;
+  comparison.request = long_request();
+  comparison.request.shape.tokens = 8192;
+  comparison.request.shape.k = 2048;
+  comparison.timed_launches = 1000;
+  return comparison;
+}
+
+const engine::RecipeComparison* find_comparison(const LinkHarness& link, std::uint64_t id) {
+  const auto* done = link.find_any<ComparisonDone>();
+  return done != nullptr && done->comparison.id == id ? &done->comparison : nullptr;
+}
+
+TEST(RealWorker, ComparesRecipesEndToEnd) {
+  LinkHarness link(kCpuWorker);
+  engine::ComparisonRequest request;
+  request.request = small_request();
+  request.timed_launches = 2;
+  request.recipes = {{.scaling = engine::Scaling::PerTensorCurrent},
+                     {.scaling = engine::Scaling::Block, .pow2_scales = false}};
+  const std::uint64_t id = link->compare(request);
+  ASSERT_TRUE(link.wait([&] { return find_comparison(link, id) != nullptr; }));
+  const engine::RecipeComparison& comparison = *find_comparison(link, id);
+  EXPECT_EQ(comparison.request, request);
+  ASSERT_EQ(comparison.reports.size(), 4U);
+  EXPECT_EQ(comparison.reports[0].refused, "");
+  EXPECT_GT(comparison.reports[0].statistics.snr_db, 20.0);
+  EXPECT_EQ(comparison.reports[0].times_ns.size(), 2U);
+  EXPECT_EQ(comparison.reports[0].sample.codes.size(), 32U * 32U);
+  EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
+}
+
+TEST(RealWorker, AComparisonIsCancelledAndTheNewestOrderWins) {
+  LinkHarness link(kCpuWorker);
+  const std::uint64_t first = link->compare(long_comparison());
+  ASSERT_TRUE(link.wait([&] {
+    const PulseReport pulse = link->status().pulse;
+    return pulse.request_id == first && pulse.fraction > 0.0;
+  }));
+  link->cancel();
+  ASSERT_TRUE(link.wait_for_answer(first));
+  ASSERT_NE(link.failure(first), nullptr);
+  EXPECT_EQ(link.failure(first)->error.code, engine::ErrorCode::Cancelled);
+  const std::uint64_t second = link->compare(long_comparison());
+  ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == second; }));
+  const std::uint64_t run = link->submit(small_request());
+  ASSERT_TRUE(link.wait_for_answer(run));
+  EXPECT_NE(link.find<RunDone>(run), nullptr);
+  ASSERT_NE(link.failure(second), nullptr);
+  EXPECT_EQ(link.failure(second)->error.code, engine::ErrorCode::Cancelled);
+}
+
+TEST(RealWorker, AComparisonBeyondTheLimitsIsRefused) {
+  LinkHarness link(kCpuWorker);
+  engine::ComparisonRequest request;
+  request.timed_launches = -1;
+  const std::uint64_t id = link->compare(request);
+  ASSERT_TRUE(link.wait_for_answer(id));
+  ASSERT_NE(link.failure(id), nullptr);
+  EXPECT_THAT(link.failure(id)->error.message, HasSubstr("timed_launches is -1"));
+}
+
 TEST(RealWorker, KilledInTheMiddleOfARunIsLost) {
   LinkHarness link(kCpuWorker);
   const std::uint64_t id = link->submit(long_request());

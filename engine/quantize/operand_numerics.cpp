@@ -1,0 +1,320 @@
+#include "engine/quantize/operand_numerics.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "engine/backend/statistics_fold.h"
+#include "engine/input/element_rounding.h"
+#include "kernels/diagnostics/statistics.h"
+#include "kernels/quantize/quantize_nvfp4.h"
+
+namespace engine {
+namespace {
+
+/// The grid that codes stand for, before any scale.
+struct CodeGrid {
+  double largest = 0;
+  double smallest_normal = 0;
+  int mantissa_bits = 0;
+
+  /// Distance of neighbours at this magnitude; below the smallest normal as there.
+  double step(double magnitude) const {
+    const double at = std::clamp(magnitude, smallest_normal, largest);
+    return std::ldexp(1.0, std::ilogb(at) - mantissa_bits);
+  }
+};
+
+CodeGrid code_grid(const OperandLayout& layout) {
+  if (layout.e2m1()) return {.largest = 6.0, .smallest_normal = 1.0, .mantissa_bits = 1};
+  if (layout.format == kernels::Fp8Format::E4m3) {
+    return {.largest = 448.0, .smallest_normal = 0x1p-6, .mantissa_bits = 3};
+  }
+  return {.largest = 57344.0, .smallest_normal = 0x1p-14, .mantissa_bits = 2};
+}
+
+struct Errors {
+  double signal = 0;
+  double noise = 0;
+  double relative = 0;
+  double steps = 0;
+  std::uint64_t saturated = 0;
+  std::uint64_t underflowed = 0;
+  std::array<std::uint64_t, 256> counts{};
+
+  void add(const Errors& more) {
+    signal += more.signal;
+    noise += more.noise;
+    relative = std::max(relative, more.relative);
+    steps = std::max(steps, more.steps);
+    saturated += more.saturated;
+    underflowed += more.underflowed;
+    for (std::size_t code = 0; code < counts.size(); ++code) counts[code] += more.counts[code];
+  }
+};
+
+class Measure {
+ public:
+  Measure(const kernels::GroupedInput& input, const OperandLayout& layout,
+          const UnpackedOperand& operand)
+      : input_(input),
+        layout_(layout),
+        operand_(operand),
+        values_(code_values(layout)),
+        grid_(code_grid(layout)) {}
+
+  Errors all_rows(std::int64_t first_row, std::int64_t rows) const {
+    Errors all;
+    // A fixed number of strips, merged in order: sums do not depend on the number of threads.
+    constexpr std::int64_t kStrips = 64;
+    std::array<Errors, kStrips> strips;
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t strip = 0; strip < kStrips; ++strip) {
+      Errors& errors = strips[static_cast<std::size_t>(strip)];
+      // Whole blocks of 16 rows, for the transform.
+      const std::int64_t height = kernels::round_up(kernels::ceil_div(rows, kStrips), 16);
+      const std::int64_t begin = std::min(rows, strip * height);
+      const std::int64_t end = std::min(rows, begin + height);
+      for (std::int64_t i = (first_row + begin) * columns(); i < (first_row + end) * columns();
+           ++i) {
+        element(i, errors);
+      }
+      if (layout_.hadamard) transformed(first_row + begin, first_row + end, errors);
+    }
+    for (const Errors& strip : strips) all.add(strip);
+    return all;
+  }
+
+ private:
+  std::int64_t columns() const { return input_.columns; }
+
+  void element(std::int64_t i, Errors& errors) const {
+    const double x = element_value(input_, i);
+    const double decoded = operand_.decoded.get()[i];
+    const double factor = operand_.factors.get()[i];
+    ++errors.counts[operand_.codes.get()[i]];
+    if (!layout_.hadamard) grid_position(x, i, errors);
+    if (!std::isfinite(x) || !std::isfinite(decoded)) return;
+    const double error = std::abs(x - decoded);
+    errors.signal += x * x;
+    errors.noise += error * error;
+    errors.underflowed += x != 0.0 && decoded == 0.0 ? 1 : 0;
+    if (factor > 0.0 && std::abs(x) >= grid_.smallest_normal * factor) {
+      errors.relative = std::max(errors.relative, error / std::abs(x));
+    }
+  }
+
+  /// How the element that was encoded lies on the grid of its code.
+  void grid_position(double encoded, std::int64_t i, Errors& errors) const {
+    const double factor = operand_.factors.get()[i];
+    const double value = values_[operand_.codes.get()[i]];
+    if (std::isnan(encoded) || !(factor > 0.0)) return;
+    const double scaled = std::abs(encoded) / factor;
+    errors.saturated += scaled > grid_.largest * (1.0 + 0x1p-22) ? 1 : 0;
+    if (!std::isfinite(encoded) || !std::isfinite(value)) return;
+    const double distance = std::abs(encoded / factor - value);
+    errors.steps = std::max(errors.steps, distance / grid_.step(std::abs(value)));
+  }
+
+  void transformed(std::int64_t first, std::int64_t end, Errors& errors) const {
+    for (std::int64_t top = first; top < end; top += 16) {
+      for (std::int64_t column = 0; column < columns(); ++column) {
+        std::array<float, 16> block{};
+        const std::int64_t rows = std::min<std::int64_t>(16, end - top);
+        for (std::int64_t j = 0; j < rows; ++j) {
+          const float x = element_value(input_, (top + j) * columns() + column);
+          const bool minus = (kernels::kHadamardSigns >> j & 1) != 0;
+          block[static_cast<std::size_t>(j)] = minus ? -x : x;
+        }
+        hadamard_transform(block);
+        for (std::int64_t j = 0; j < rows; ++j) {
+          const float y = bf16_value(bf16_bits(block[static_cast<std::size_t>(j)]));
+          grid_position(y, (top + j) * columns() + column, errors);
+        }
+      }
+    }
+  }
+
+  const kernels::GroupedInput& input_;
+  const OperandLayout& layout_;
+  const UnpackedOperand& operand_;
+  std::span<const float> values_;
+  CodeGrid grid_;
+};
+
+kernels::MagnitudeCounts counts_of(const void* elements, kernels::InputType type,
+                                   const kernels::GroupedInput& shape) {
+  kernels::MagnitudeCounts counts{};
+  kernels::MagnitudeCounts unused{};
+  std::vector<kernels::GroupQuantizationSums> sums(static_cast<std::size_t>(shape.num_groups));
+  kernels::GroupedInput input = shape;
+  input.input = elements;
+  input.type = type;
+  kernels::quantization_statistics_cpu(
+      {.input = input, .before = &counts, .after = &unused, .sums = sums.data()});
+  return counts;
+}
+
+/// One entry a scale, in the order of the blocks; what decodes a block, of its first element.
+struct PlainScales {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<float> factors;
+  std::vector<std::int64_t> first_row;  // [groups + 1]
+};
+
+PlainScales plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
+                         std::span<const std::int64_t> splits, const UnpackedOperand& operand) {
+  PlainScales plain;
+  plain.first_row.push_back(0);
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    const std::int64_t rows = splits[group];
+    ScaleGrid grid = scale_grid(layout, rows, view.columns);
+    if (rows == 0) grid.rows = 0;
+    for (std::int64_t r = 0; r < grid.rows; ++r) {
+      for (std::int64_t c = 0; c < grid.columns; ++c) {
+        const std::int64_t row = view.row_offsets[group] + r * grid.block_rows;
+        plain.factors.push_back(operand.factors.get()[row * view.columns + c * grid.block_columns]);
+      }
+    }
+    plain.columns = grid.columns;
+    plain.rows += grid.rows;
+    plain.first_row.push_back(plain.rows);
+  }
+  return plain;
+}
+
+/// log2 of the factors, folded so that every scale falls into exactly one cell.
+ScaleMap fold(const PlainScales& plain, const ScaleGrid& block) {
+  ScaleMap map;
+  map.block_rows = block.block_rows;
+  map.block_columns = block.block_columns;
+  map.source_rows = plain.rows;
+  map.source_columns = plain.columns;
+  map.rows = static_cast<int>(std::min<std::int64_t>(plain.rows, kScaleMapCells));
+  map.columns = static_cast<int>(std::min<std::int64_t>(plain.columns, kScaleMapCells));
+  map.expert_first_row = plain.first_row;
+  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  std::vector<double> sums(cells, 0.0);
+  std::vector<std::int64_t> counts(cells, 0);
+  map.mean.assign(cells, kNone);
+  map.maximum.assign(cells, kNone);
+  for (std::int64_t r = 0; r < plain.rows; ++r) {
+    const std::int64_t row = r * map.rows / plain.rows;
+    for (std::int64_t c = 0; c < plain.columns; ++c) {
+      const float factor = plain.factors[static_cast<std::size_t>(r * plain.columns + c)];
+      if (!(factor > 0.0F) || !std::isfinite(factor)) continue;
+      const auto cell =
+          static_cast<std::size_t>(row * map.columns + c * map.columns / plain.columns);
+      const float value = std::log2(factor);
+      sums[cell] += value;
+      map.maximum[cell] = counts[cell] == 0 ? value : std::max(map.maximum[cell], value);
+      ++counts[cell];
+    }
+  }
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    if (counts[cell] > 0) {
+      map.mean[cell] = static_cast<float>(sums[cell] / static_cast<double>(counts[cell]));
+    }
+  }
+  return map;
+}
+
+MagnitudeHistogram histogram_of(const std::vector<float>& values) {
+  kernels::MagnitudeCounts counts{};
+  kernels::magnitude_counts_cpu(values.data(), static_cast<std::int64_t>(values.size()), counts);
+  return to_histogram(counts);
+}
+
+/// Amax of what has one, in the order of the scales; groups without rows have none.
+std::vector<float> plain_amax(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                              std::int64_t columns, const float* amax) {
+  std::vector<float> plain;
+  for (const std::int64_t rows : splits) {
+    ScaleGrid grid = scale_grid(layout, rows, columns);
+    if (layout.e2m1()) grid = {.rows = 1, .columns = 1, .span = 1};
+    for (std::int64_t r = 0; rows > 0 && r < grid.rows; ++r) {
+      for (std::int64_t c = 0; c < grid.columns; ++c) {
+        plain.push_back(amax[r * grid.row_stride + c * grid.column_stride]);
+      }
+    }
+    amax += grid.span;
+  }
+  return plain;
+}
+
+}  // namespace
+
+float element_value(const kernels::GroupedInput& input, std::int64_t i) {
+  switch (input.type) {
+    case kernels::InputType::Bf16:
+      return bf16_value(static_cast<const std::uint16_t*>(input.input)[i]);
+    case kernels::InputType::Fp16:
+      return fp16_value(static_cast<const std::uint16_t*>(input.input)[i]);
+    case kernels::InputType::Fp32:
+      break;
+  }
+  return static_cast<const float*>(input.input)[i];
+}
+
+void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
+                     const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
+                     const UnpackedOperand& operand, const float* amax,
+                     QuantizationReport& report) {
+  const Measure measure(input, layout, operand);
+  Errors errors;
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    errors.add(measure.all_rows(view.row_offsets[group], splits[group]));
+  }
+  PlainScales plain = plain_scales(layout, view, splits, operand);
+  OperandStatistics& statistics = report.statistics;
+  statistics.before = to_histogram(counts_of(input.input, input.type, input));
+  statistics.after =
+      to_histogram(counts_of(operand.decoded.get(), kernels::InputType::Fp32, input));
+  statistics.scale_map = fold(plain, scale_grid(layout, splits.front(), view.columns));
+  if (layout.kernel == QuantizeKernel::PerTensor) {
+    statistics.scale_map.block_rows = *std::max_element(splits.begin(), splits.end());
+  }
+  if (amax != nullptr) {
+    statistics.amax = histogram_of(plain_amax(layout, splits, view.columns, amax));
+  }
+  for (float& factor : plain.factors) factor = 1.0F / factor;
+  statistics.scale = histogram_of(plain.factors);
+  statistics.elements = static_cast<std::uint64_t>(input.row_offsets[input.num_groups]) *
+                        static_cast<std::uint64_t>(input.columns);
+  statistics.saturated = errors.saturated;
+  statistics.underflowed = errors.underflowed;
+  statistics.snr_db = snr_db(errors.signal, errors.noise);
+  report.max_relative_error = errors.relative;
+  // Correct rounding leaves half a step and what the scale's own rounding adds: that is 0 steps.
+  report.max_ulp =
+      static_cast<std::int64_t>(std::min(std::ceil(errors.steps - 0.5 - 0x1p-16), 0x1p62));
+  report.max_ulp = std::max<std::int64_t>(report.max_ulp, 0);
+  report.code_counts.assign(errors.counts.begin(),
+                            errors.counts.begin() + std::ssize(code_values(layout)));
+}
+
+QuantizationSample sample_operand(const kernels::GroupedInput& input,
+                                  const UnpackedOperand& operand, std::int64_t row,
+                                  std::int64_t column) {
+  const std::int64_t rows = input.row_offsets[input.num_groups];
+  QuantizationSample sample;
+  sample.rows = static_cast<int>(std::min<std::int64_t>(kMaxSampleSide, rows));
+  sample.columns = static_cast<int>(std::min<std::int64_t>(kMaxSampleSide, input.columns));
+  sample.row = std::min(row, rows - sample.rows);
+  sample.column = std::min(column, input.columns - sample.columns);
+  for (std::int64_t r = sample.row; r < sample.row + sample.rows; ++r) {
+    for (std::int64_t c = sample.column; c < sample.column + sample.columns; ++c) {
+      const std::int64_t i = r * input.columns + c;
+      sample.original.push_back(element_value(input, i));
+      sample.codes.push_back(operand.codes.get()[i]);
+      sample.scale_inv.push_back(operand.factors.get()[i]);
+      sample.decoded.push_back(operand.decoded.get()[i]);
+    }
+  }
+  return sample;
+}
+
+}  // namespace engine

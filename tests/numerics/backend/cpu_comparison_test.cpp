@@ -1,0 +1,152 @@
+// Comparisons on the CPU: their numerics are those that a run of the same recipe states, computed
+// by other code.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/backend/backend.h"
+
+namespace engine {
+namespace {
+
+class CpuComparison : public testing::Test {
+ protected:
+  Result<RecipeComparison> compare(const ComparisonRequest& request) {
+    return backend_->compare(request, {.progress = progress_, .observer = observer_});
+  }
+  Result<RunResult> run(const RunRequest& request) {
+    return backend_->run(request, {.progress = progress_, .observer = observer_});
+  }
+
+  static ComparisonRequest small() {
+    ComparisonRequest request;
+    request.request.shape = {.preset = "", .num_experts = 3, .tokens = 300, .n = 144, .k = 272};
+    request.request.routing.distribution = RoutingDistribution::Zipf;
+    request.request.launch.iterations = 1;
+    request.timed_launches = 2;
+    return request;
+  }
+
+  std::unique_ptr<Backend> backend_ = make_cpu_backend();
+  RunProgress progress_;
+  StepObserver observer_;
+};
+
+void expect_same(const MagnitudeHistogram& a, const MagnitudeHistogram& b, const char* which) {
+  EXPECT_EQ(a.first_bin, b.first_bin) << which;
+  EXPECT_EQ(a.counts, b.counts) << which;
+  EXPECT_EQ(a.zeros, b.zeros) << which;
+  EXPECT_EQ(a.infinities, b.infinities) << which;
+  EXPECT_EQ(a.nans, b.nans) << which;
+}
+
+void expect_same(const OperandStatistics& a, const OperandStatistics& b) {
+  expect_same(a.before, b.before, "before");
+  expect_same(a.after, b.after, "after");
+  expect_same(a.amax, b.amax, "amax");
+  expect_same(a.scale, b.scale, "scale");
+  EXPECT_EQ(a.elements, b.elements);
+  EXPECT_EQ(a.saturated, b.saturated);
+  EXPECT_EQ(a.underflowed, b.underflowed);
+  EXPECT_NEAR(a.snr_db, b.snr_db, 1e-9);
+  EXPECT_EQ(a.scale_map.rows, b.scale_map.rows);
+  EXPECT_EQ(a.scale_map.columns, b.scale_map.columns);
+  EXPECT_EQ(a.scale_map.block_rows, b.scale_map.block_rows);
+  EXPECT_EQ(a.scale_map.block_columns, b.scale_map.block_columns);
+  EXPECT_EQ(a.scale_map.expert_first_row, b.scale_map.expert_first_row);
+  ASSERT_EQ(a.scale_map.mean.size(), b.scale_map.mean.size());
+  for (std::size_t i = 0; i < a.scale_map.mean.size(); ++i) {
+    EXPECT_NEAR(a.scale_map.mean[i], b.scale_map.mean[i], 1e-5);
+  }
+}
+
+TEST_F(CpuComparison, AgreesWithTheStatisticsOfARun) {
+  for (const Distribution distribution : {Distribution::HeavyTailed, Distribution::NonFinite}) {
+    for (const ElementType element : {ElementType::Bf16, ElementType::Fp16, ElementType::Fp32}) {
+      for (const Scaling scaling : {Scaling::PerTensorCurrent, Scaling::Block}) {
+        for (const bool weights : {false, true}) {
+          ComparisonRequest request = small();
+          request.weights = weights;
+          request.request.activations = SyntheticInput{distribution, element};
+          request.request.weights = SyntheticInput{distribution, element};
+          request.request.recipe.scaling = scaling;
+          request.request.recipe.activation_format = Fp8Format::E5m2;
+          request.recipes = {request.request.recipe};
+          const auto comparison = compare(request);
+          ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+          const auto result = run(request.request);
+          ASSERT_TRUE(result.ok()) << result.error().message;
+          const QuantizationReport& report = comparison.value().reports.front();
+          ASSERT_EQ(report.refused, "");
+          expect_same(report.statistics,
+                      weights ? result.value().weights : result.value().activations);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CpuComparison, HasTwoReportsARecipeAndTimesBesideCopies) {
+  const auto comparison = compare(small());
+  ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+  const RecipeComparison& result = comparison.value();
+  EXPECT_EQ(result.request.recipes, default_comparison());
+  ASSERT_EQ(result.reports.size(), 2 * result.request.recipes.size());
+  std::size_t ran = 0;
+  for (std::size_t i = 0; i < result.reports.size(); ++i) {
+    const QuantizationReport& report = result.reports[i];
+    EXPECT_EQ(report.recipe, result.request.recipes[i / 2]);
+    EXPECT_EQ(report.columnwise, i % 2 == 1);
+    if (!report.refused.empty()) continue;
+    ++ran;
+    EXPECT_EQ(report.times_ns.size(), 2U);
+    EXPECT_EQ(report.statistics.elements, 300U * 272U);
+    std::uint64_t codes = 0;
+    for (const std::uint64_t count : report.code_counts) codes += count;
+    EXPECT_EQ(codes, report.statistics.elements);
+    EXPECT_GT(report.moved_bytes, 3 * 300 * 272 - 1);
+    EXPECT_GT(report.statistics.snr_db, 10.0);
+    EXPECT_LT(report.max_relative_error, 0.6);
+    const bool stochastic = report.recipe.stochastic_rounding;
+    EXPECT_LE(report.max_ulp, stochastic ? 1 : 0) << "of " << i;
+  }
+  EXPECT_GE(ran, 3U);
+  EXPECT_EQ(result.copy_times_ns.size(), 2 * ran);
+  EXPECT_EQ(result.copy_bytes, 2 * 300 * 272 * 2);
+  EXPECT_EQ(progress_.fraction.load(), 1.0);
+}
+
+TEST_F(CpuComparison, TakesAFullSampleAtAnyCorner) {
+  ComparisonRequest request = small();
+  request.sample_row = 1 << 20;
+  request.sample_column = 250;
+  request.timed_launches = 0;
+  request.recipes = {{.scaling = Scaling::Block}};
+  const auto comparison = compare(request);
+  ASSERT_TRUE(comparison.ok());
+  const QuantizationSample& sample = comparison.value().reports.front().sample;
+  EXPECT_EQ(sample.row, 300 - 32);
+  EXPECT_EQ(sample.column, 272 - 32);
+  ASSERT_EQ(sample.decoded.size(), 32U * 32U);
+  for (std::size_t i = 0; i < sample.decoded.size(); ++i) {
+    EXPECT_NEAR(sample.decoded[i], sample.original[i], std::abs(sample.original[i]) / 16 + 1e-6);
+  }
+}
+
+TEST_F(CpuComparison, EndsWhenCancelledAndTakesEmptyOperands) {
+  progress_.cancel = true;
+  const auto cancelled = compare(small());
+  ASSERT_FALSE(cancelled.ok());
+  EXPECT_EQ(cancelled.error().code, ErrorCode::Cancelled);
+  progress_.cancel = false;
+  ComparisonRequest empty = small();
+  empty.request.shape.tokens = 0;
+  const auto comparison = compare(empty);
+  ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+  for (const QuantizationReport& report : comparison.value().reports) {
+    EXPECT_FALSE(report.refused.empty());
+  }
+}
+
+}  // namespace
+}  // namespace engine
