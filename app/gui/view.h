@@ -33,6 +33,7 @@ struct SessionView {
   std::string session_path;  // of the opened recording, empty = live
   std::vector<std::shared_ptr<const profiling::RecordedComparison>>
       comparisons;               // of recipes, live or of the recording, oldest first
+  bool recipes = false;          // Numerics shows all recipes side by side, not the run
   bool comparing = false;        // one is on its way, or waits for the run before it
   std::string comparison_error;  // of the newest order; empty after a success
   LinkStatus link;
@@ -49,6 +50,7 @@ struct CommandSlots {
   bool open_sample = false;                   // the recording that ships in assets
   std::optional<std::size_t> select_run;
   std::optional<Workspace> show_workspace;
+  std::optional<bool> show_recipes;  // of Numerics
 };
 
 /// Plot keys pressed since the last frame. The plot under the mouse follows them.

@@ -8,6 +8,11 @@
 #include "app/gui/controls/widgets.h"
 
 namespace app {
+namespace {
+
+constexpr float kPartWidth = 160;
+
+}  // namespace
 
 void NumericsPanel::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
@@ -89,29 +94,34 @@ void NumericsPanel::draw_no_scales(const PanelContext& context, ImVec2 size,
 
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  controls::segmented(context, "numerics.part", part_, {"This run", "Recipes"},
-                      {.tooltip = "The run on screen, or every recipe on the same operand",
-                       .width = theme.px(190)});
-  const float taken = theme.px(kRowHeight) + theme.px(kGap);
-  const Area area{ImVec2(origin.x, origin.y + taken), ImVec2(size.x, size.y - taken)};
-  if (part_ == 1) {
-    recipes_.draw(context, area);
+  const Area area{ImGui::GetCursorScreenPos(), size};
+  int part = context.view.recipes ? 1 : 0;
+  if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes"},
+                          {.tooltip = "The run on screen, or every recipe on the same operand "
+                                      "(Ctrl+4)",
+                           .width = theme.px(kPartWidth)})) {
+    context.commands.show_recipes = part == 1;
+  }
+  const float taken = theme.px(kPartWidth + kGapLarge);
+  if (part == 1) {
+    recipes_.draw(context, area, taken);
   } else {
-    ImGui::SetCursorScreenPos(area.at);
-    draw_run(context, area);
+    draw_run(context, area, taken);
   }
 }
 
-void NumericsPanel::draw_run(const PanelContext& context, const Area& area) {
+void NumericsPanel::draw_run(const PanelContext& context, const Area& area, float taken_left) {
   follow_run(context);
   if (!has_run_) {
-    draw_no_run(context, area.size, "numerics");
+    const float below = context.theme.px(kRowHeight + kGap);
+    ImGui::SetCursorScreenPos(ImVec2(area.at.x, area.at.y + below));
+    draw_no_run(context, ImVec2(area.size.x, area.size.y - below), "numerics");
     return;
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
-  draw_figures(context, area.size.x);
+  ImGui::SetCursorScreenPos(ImVec2(area.at.x + taken_left, area.at.y));
+  draw_figures(context, area.size.x - taken_left);
   const float top = area.at.y + headline_height(theme) + gap;
   const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
   // Three columns where the window is wide; below that the error cards go under the map.

@@ -16,7 +16,7 @@ class NumericsPanel : public WorkspacePanel {
 
  private:
   void follow_run(const PanelContext& context);
-  void draw_run(const PanelContext& context, const Area& area);
+  void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
   // numerics_value_cards.cpp
   void draw_values(const PanelContext& context, const Area& area);
@@ -30,7 +30,6 @@ class NumericsPanel : public WorkspacePanel {
   void draw_no_scales(const PanelContext& context, ImVec2 size, const char* what) const;
 
   RecipesView recipes_;
-  int part_ = 0;  // of the workspace: the run, or all recipes side by side
   NumericsModel model_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;

@@ -14,7 +14,7 @@ namespace {
 
 enum class CellField { Original, Code, Bits, Scale, Decoded, Error };
 
-const std::vector<std::string> kFields = {"x", "code", "bits", "scale", "decoded", "error"};
+const std::vector<std::string> kFields = {"x", "code", "bits", "scale", "value", "error"};
 
 std::string cell_text(const RecipeOverlay& overlay, CellField field, std::size_t index) {
   const engine::QuantizationSample& sample = overlay.report->sample;
@@ -70,7 +70,7 @@ void RecipesView::draw_sample_controls(const PanelContext& context) {
   controls::Options options{.enabled = !recorded,
                             .reason = "A recording holds one sample: compare live for another",
                             .tooltip = "First row of the sample; a click on a scale map sets both",
-                            .width = theme.px(64)};
+                            .width = theme.px(56)};
   std::int64_t row = sample_row_;
   std::int64_t column = sample_column_;
   const std::int64_t last_row = std::max<std::int64_t>(model_.operand_rows() - 1, 0);
@@ -112,7 +112,7 @@ void RecipesView::draw_inspector(const PanelContext& context, const Area& area) 
   const Theme& theme = context.theme;
   const Area room{ImGui::GetCursorScreenPos(), card.room()};
   const float line = theme.fonts.mono->FontSize + theme.px(2);
-  const float text = line * (1.0F + 4.0F * static_cast<float>(overlays.size()));
+  const float text = line * (1.0F + 2.0F * static_cast<float>(overlays.size()));
   const bool beside = room.size.x > theme.px(560);
   const float gap = theme.px(kGap);
   const std::vector<Area> parts =
@@ -212,50 +212,44 @@ void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area)
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::int64_t row = sample.row + picked_row_;
   const std::int64_t column = sample.column + picked_column_;
-  std::string all;
-  float y = at.y;
-  const auto write = [&](const std::string& label, const std::string& text, ImU32 color) {
-    const float left = at.x + theme.px(64);
-    plot::draw_text(draw, theme.fonts.label, ImVec2(at.x, y + theme.px(1)), theme.colors.dim_text,
-                    label);
-    const std::string shown = plot::fitted(font, text, area.end().x - left);
-    plot::draw_text(draw, font, ImVec2(left, y), color, shown);
-    all += label + " " + text + "\n";
-    y += line;
-  };
-  write(fmt::format("{}[{}, {}]", operand_ == 0 ? "X" : "W", row, column), "", theme.colors.text);
   const std::string original =
       read_element(overlays[cell_recipe_], picked_row_, picked_column_).original;
-  plot::draw_text(draw, font, ImVec2(at.x + theme.px(120), y - line), theme.colors.text, original);
-  all += original + "\n";
+  std::string all =
+      fmt::format("x = {}[{}, {}] = {}", operand_ == 0 ? "X" : "W", row, column, original);
+  plot::draw_text(draw, font, at, theme.colors.text, all);
+  float y = at.y + line;
   for (std::size_t i = 0; i < overlays.size(); ++i) {
     const ElementReading reading = read_element(overlays[i], picked_row_, picked_column_);
-    const ImVec2 name_at(at.x, y);
-    ImGui::SetCursorScreenPos(name_at);
+    const ImVec2 low(at.x, y);
+    const ImVec2 high(area.end().x, y + 2 * line);
+    const std::string first = reading.code + "   " + reading.value;
+    const std::string second = reading.decoded + "   " + reading.error;
+    ImGui::SetCursorScreenPos(low);
     ImGui::PushID(static_cast<int>(i));
-    if (ImGui::InvisibleButton("name", ImVec2(std::max(area.size.x, 1.0F), 4 * line))) {
+    if (ImGui::InvisibleButton("reading", ImVec2(std::max(high.x - low.x, 1.0F), 2 * line))) {
       cell_recipe_ = i;
     }
     if (ImGui::IsItemHovered()) {
-      draw->AddRectFilled(name_at, ImVec2(area.end().x, y + 4 * line),
-                          plot::faded(theme.colors.raised, 0.6F), theme.px(kRounding));
+      draw->AddRectFilled(low, high, plot::faded(theme.colors.raised, 0.6F), theme.px(kRounding));
+      controls::tooltip(context, overlays[i].name + "\n" + first + "\n" + second +
+                                     "\nA click shows its cells above.");
     }
     ImGui::PopID();
+    draw->AddRectFilled(ImVec2(low.x, y + theme.px(3)),
+                        ImVec2(low.x + theme.px(8), y + theme.px(11)), overlays[i].color,
+                        theme.px(1));
+    const float left = low.x + theme.px(110);
+    plot::draw_text(draw, theme.fonts.label, ImVec2(low.x + theme.px(12), y),
+                    i == cell_recipe_ ? theme.colors.text : theme.colors.dim_text,
+                    plot::fitted(theme.fonts.label, overlays[i].name, left - low.x - theme.px(14)));
+    plot::draw_text(draw, font, ImVec2(left, y), theme.colors.text,
+                    plot::fitted(font, first, high.x - left));
+    plot::draw_text(draw, font, ImVec2(low.x + theme.px(12), y + line), theme.colors.text,
+                    plot::fitted(font, second, high.x - low.x - theme.px(12)));
     controls::record(context, fmt::format("recipes.reading.{}", i).c_str(),
-                     overlays[i].name.c_str(), "text",
-                     fmt::format("{} | {} | {} | {} | {}", reading.original, reading.code,
-                                 reading.value, reading.decoded, reading.error),
-                     name_at, ImVec2(area.end().x, y + 4 * line));
-    draw->AddRectFilled(ImVec2(at.x, y + theme.px(3)), ImVec2(at.x + theme.px(8), y + theme.px(11)),
-                        overlays[i].color, theme.px(1));
-    plot::draw_text(draw, i == cell_recipe_ ? theme.fonts.body : theme.fonts.label,
-                    ImVec2(at.x + theme.px(12), y), theme.colors.text, overlays[i].name);
-    plot::draw_text(draw, font, ImVec2(at.x + theme.px(140), y), theme.colors.text, reading.code);
-    y += line;
-    all += overlays[i].name + " " + reading.code + "\n";
-    write("value", reading.value, theme.colors.text);
-    write("x scale_inv", reading.decoded, theme.colors.text);
-    write("error", reading.error, theme.colors.text);
+                     overlays[i].name.c_str(), "text", first + "   " + second, low, high);
+    all += "\n" + overlays[i].name + ": " + first + "   " + second;
+    y += 2 * line;
   }
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(ImVec2(1, y - at.y));

@@ -186,6 +186,12 @@ std::vector<int> RecipesModel::first_choice() const {
       }
     }
   }
+  for (std::size_t i = 0; i < reports_.size() && chosen.size() < kMostOverlaid; ++i) {
+    const int row = static_cast<int>(i);
+    if (reports_[i]->refused.empty() && std::ranges::find(chosen, row) == chosen.end()) {
+      chosen.push_back(row);
+    }
+  }
   return chosen;
 }
 
@@ -267,10 +273,10 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   reading.original = fmt::format("{:.7g}", original);
   reading.code = code_hex(overlay.format, code) + "   " + code_bits(overlay.format, code);
   reading.value = fmt::format("{} = {:.7g}", code_reading(overlay.format, code), value);
-  reading.decoded = fmt::format("{:.7g} x {:.7g} = {:.7g}", value, scale_inv, decoded);
-  reading.error = fmt::format("{:.7g} - ({:.7g}) = {:+.4g}", decoded, original, error);
+  reading.decoded = fmt::format("{:.7g} x {:.6g} = {:.7g}", value, scale_inv, decoded);
+  reading.error = fmt::format("- x = {:+.3g}", error);
   if (original != 0.0 && std::isfinite(error)) {
-    reading.error += fmt::format("  ({:+.2f} %)", 100.0 * error / std::abs(original));
+    reading.error += fmt::format(" ({:+.2f} %)", 100.0 * error / std::abs(original));
   }
   return reading;
 }

@@ -54,18 +54,22 @@ void RecipesView::follow(const PanelContext& context) {
   model_.choose(table_.chosen, context.theme);
 }
 
-void RecipesView::draw(const PanelContext& context, const Area& area) {
+void RecipesView::draw(const PanelContext& context, const Area& area, float taken_left) {
   follow(context);
   const Theme& theme = context.theme;
   const float row = theme.px(kRowHeight);
-  // Where they do not fit beside the controls, the words go below them.
-  const bool two_rows = area.size.x < theme.px(820);
-  draw_controls(context, {area.at, ImVec2(area.size.x, row)});
-  const float controls_width = theme.px(490);
-  const Area status = two_rows ? Area{ImVec2(area.at.x, area.at.y + row + theme.px(kGapSmall)),
-                                      ImVec2(area.size.x, row)}
-                               : Area{ImVec2(area.at.x + controls_width, area.at.y),
-                                      ImVec2(area.size.x - controls_width, row)};
+  // In the row of the workspace's own switch where there is room, else in rows of their own.
+  const float controls_width = theme.px(430);
+  Area bar{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)};
+  const auto below = [&](const Area& other) {
+    return Area{ImVec2(area.at.x, other.end().y + theme.px(kGapSmall)), ImVec2(area.size.x, row)};
+  };
+  if (bar.size.x < controls_width) bar = below(bar);
+  draw_controls(context, bar);
+  const float left = bar.size.x - controls_width;
+  const Area status = left < theme.px(160)
+                          ? below(bar)
+                          : Area{ImVec2(bar.at.x + controls_width, bar.at.y), ImVec2(left, row)};
   draw_status(context, status);
   const float top = status.end().y + theme.px(kGap);
   const Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
@@ -179,11 +183,11 @@ void RecipesView::draw_content(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const auto recipes = static_cast<float>(std::max<std::size_t>(model_.rows().size(), 3));
-  const float table = theme.px(60) + recipes * theme.px(20);
+  const float table = theme.px(62) + recipes * theme.px(18);
   const bool wide = area.size.x >= theme.px(640);
   // What does not fit at large text scrolls; nothing is squeezed until it cannot be read.
   const float plots = theme.px(wide ? 150 : 3 * 150);
-  const float below = theme.px(wide ? 250 : 620);
+  const float below = theme.px(wide ? 270 : 620);
   const float scrollbar = ImGui::GetStyle().ScrollbarSize;
   const bool scrolls = table + plots + below + 2 * gap > area.size.y;
   ImGui::SetCursorScreenPos(area.at);

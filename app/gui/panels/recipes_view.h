@@ -16,7 +16,8 @@ namespace app {
 
 class RecipesView {
  public:
-  void draw(const PanelContext& context, const Area& area);
+  /// `taken_left` of the first row belongs to the workspace.
+  void draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:
   // recipes_view.cpp

@@ -79,6 +79,7 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
           .run_index = index_,
           .session_path = session_path_,
           .comparisons = comparisons(),
+          .recipes = recipes,
           .comparing = comparing,
           .comparison_error = comparison_error,
           .link = link,

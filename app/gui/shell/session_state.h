@@ -20,6 +20,7 @@ class SessionState {
   engine::RunRequest requested;
   bool live = false;
   Workspace workspace = Workspace::Performance;
+  bool recipes = false;          // of Numerics: all recipes side by side
   std::string last_error;        // of the newest run or file; empty after a success
   std::string comparison_error;  // of the newest comparison; empty after a success
 

@@ -195,6 +195,10 @@ void Shell::act(Action action) {
     case Action::ShowGraphs:
       state_.workspace = Workspace::Graphs;
       return;
+    case Action::ShowRecipes:
+      state_.recipes = state_.workspace != Workspace::Numerics || !state_.recipes;
+      state_.workspace = Workspace::Numerics;
+      return;
     case Action::Help:
       help_ = !help_;
       return;
@@ -229,6 +233,7 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (commands.open_sample) open_sample();
   if (commands.select_run) state_.select_run(*commands.select_run);
   if (commands.show_workspace) state_.workspace = *commands.show_workspace;
+  if (commands.show_recipes) state_.recipes = *commands.show_recipes;
 }
 
 void Shell::carry_out(const RailWishes& wishes) {
