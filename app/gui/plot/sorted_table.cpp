@@ -148,9 +148,14 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
           toggle(state, index);
           changed = true;
         }
+        // The item reaches half a row's gap over its neighbours; what is its own is less.
+        const float inset = theme.px(kGapSmall);
+        const ImVec2 low = ImGui::GetItemRectMin();
+        const ImVec2 high = ImGui::GetItemRectMax();
         controls::record(context, fmt::format("{}.row.{}", id + 2, i).c_str(),
                          row.cells.front().text.c_str(), "option", selected ? "true" : "false",
-                         ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+                         ImVec2(low.x + inset, low.y + inset),
+                         ImVec2(high.x - inset, high.y - inset));
         if (!row.tooltip.empty() && ImGui::IsItemHovered()) {
           ImGui::BeginTooltip();
           ImGui::PushTextWrapPos(theme.px(480));
