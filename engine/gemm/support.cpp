@@ -79,10 +79,20 @@ constexpr std::array kRows = {
         },
         "The grouped matmul on Blackwell needs cuBLASLt 13.3 or later and {loaded} is loaded; "
         "choose a later library"},
+    Row{Aspect::Recipe, "MXFP8 and NVFP4 products", "CPU backend", Support::Refused,
+        [](const Question& q) { return !q.on_cuda() && q.micro(); },
+        "A step with MXFP8 or NVFP4 operands is not part of the CPU backend: compare recipes, or "
+        "quantize to files, to see what they make of an operand"},
+    Row{Aspect::Recipe, "delayed scaling on CUDA", "always", Support::Refused,
+        [](const Question& q) {
+          return q.on_cuda() && q.recipe.scaling == Scaling::PerTensorDelayed;
+        },
+        "The CUDA step carries no amax history: use the CPU backend, or FP8 per tensor with "
+        "current scaling"},
     Row{Aspect::Recipe, "MXFP8 and NVFP4 products on CUDA", "always", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.micro(); },
         "The grouped product of MXFP8 and NVFP4 operands needs Blackwell, and an emulated product "
-        "is not part of the CUDA backend: use the CPU backend, or compare recipes"},
+        "is not part of the CUDA backend: compare recipes instead"},
     Row{Aspect::Recipe, "FP8 block scaling", "not Hopper", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.block() && !q.hopper(); },
         "FP8 block scaling in the grouped matmul is Hopper only and this device has compute "

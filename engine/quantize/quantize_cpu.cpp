@@ -50,6 +50,29 @@ std::string cpu_refusal(const Recipe& recipe, Direction direction) {
   return "unknown recipe";
 }
 
+void cast_delayed([[maybe_unused]] const DelayedCast& cast) {
+#ifdef EXPERTSCOPE_TWIN_DELAYED
+  // The update comes first, so that the scale_inv it leaves belongs to the codes of this step.
+  kernels::delayed_scaling_update_cpu({.history = cast.history,
+                                       .length = cast.delayed.history_length,
+                                       .num_groups = cast.input.num_groups,
+                                       .algorithm = cast.delayed.algorithm,
+                                       .margin = cast.delayed.margin,
+                                       .format = cast.format,
+                                       .pow2 = cast.pow2,
+                                       .scale = cast.scale,
+                                       .scale_inv = cast.scale_inv});
+  const bool rowwise = cast.direction == Direction::Rowwise;
+  kernels::quantize_per_tensor_cpu({.input = cast.input,
+                                    .format = cast.format,
+                                    .scale = cast.scale,
+                                    .rowwise = rowwise ? cast.codes : nullptr,
+                                    .columnwise = rowwise ? nullptr : cast.codes,
+                                    .amax = cast.history,
+                                    .scale_inv = cast.scale_inv});
+#endif
+}
+
 CpuQuantizer::CpuQuantizer(const Setup& setup) : setup_(setup) {
   const kernels::GroupedInput& input = setup_.input;
   layout_ = operand_layout(setup_.recipe, setup_.role, setup_.direction,
@@ -119,28 +142,16 @@ void CpuQuantizer::quantize_current() {
 }
 
 void CpuQuantizer::quantize_delayed() {
-#ifdef EXPERTSCOPE_TWIN_DELAYED
-  const DelayedScaling& delayed = setup_.recipe.delayed;
-  // Before the cast, from the amax that earlier steps have left: the codes of this step and
-  // scale_inv then belong together.
-  kernels::delayed_scaling_update_cpu({.history = history_.data(),
-                                       .length = delayed.history_length,
-                                       .num_groups = setup_.input.num_groups,
-                                       .algorithm = delayed.algorithm,
-                                       .margin = delayed.margin,
-                                       .format = layout_.format,
-                                       .pow2 = setup_.recipe.pow2_scales,
-                                       .scale = scale_.data(),
-                                       .scale_inv = scales()});
-  kernels::quantize_per_tensor_cpu({.input = setup_.input,
-                                    .format = layout_.format,
-                                    .scale = scale_.data(),
-                                    .rowwise = rowwise() ? codes_.data() : nullptr,
-                                    .columnwise = rowwise() ? nullptr : codes_.data(),
-                                    .amax = history_.data(),
-                                    .scale_inv = scales()});
+  cast_delayed({.input = setup_.input,
+                .delayed = setup_.recipe.delayed,
+                .format = layout_.format,
+                .pow2 = setup_.recipe.pow2_scales,
+                .history = history_.data(),
+                .scale = scale_.data(),
+                .scale_inv = scales(),
+                .codes = codes_.data(),
+                .direction = setup_.direction});
   std::copy_n(history_.begin(), amax_.size(), amax_.begin());
-#endif
 }
 
 void CpuQuantizer::quantize_blocks() {

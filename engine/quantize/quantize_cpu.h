@@ -13,6 +13,21 @@ namespace engine {
 /// Why this recipe cannot be quantized on the CPU in this direction; empty if it can.
 std::string cpu_refusal(const Recipe& recipe, kernels::Direction direction);
 
+/// One step of delayed scaling on an operand: scales from the amax that earlier steps have left,
+/// then the cast, which leaves this step's amax for the next.
+struct DelayedCast {
+  kernels::GroupedInput input = {};
+  DelayedScaling delayed = {};
+  kernels::Fp8Format format = kernels::Fp8Format::E4m3;
+  bool pow2 = false;
+  float* history = nullptr;    // [history_length, num_groups], zeroed before the first step
+  float* scale = nullptr;      // [num_groups], 1 before the first step
+  float* scale_inv = nullptr;  // [num_groups]
+  std::uint8_t* codes = nullptr;
+  kernels::Direction direction = kernels::Direction::Rowwise;
+};
+void cast_delayed(const DelayedCast& cast);
+
 class CpuQuantizer {
  public:
   struct Setup {

@@ -143,6 +143,10 @@ class CpuBackend final : public Backend {
     result.effective = request;
     result.device = device_;
     settle(result);
+    const Verdict verdict = recipe_support(request.recipe, GemmBackend::CpuReference, kNoDevice);
+    if (verdict.support == Support::Refused) {
+      return Error{ErrorCode::Unsupported, verdict.sentence};
+    }
     if (request.recipe.scaling != Scaling::None) {
       const std::string refusal = cpu_refusal(request.recipe, kernels::Direction::Rowwise);
       if (!refusal.empty()) return Error{ErrorCode::Unsupported, refusal};
@@ -168,10 +172,15 @@ class CpuBackend final : public Backend {
                   .context = context});
     step.expect(shape.value().num_experts() *
                 (kStatisticsUnits + static_cast<double>(iterations) * request.layers));
-    const Status measured = measure_statistics(step, result);
-    if (!measured.ok()) return measured.error();
-    const Status timed = run_iterations(step, iterations, context, result);
-    if (!timed.ok()) return timed.error();
+    // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
+    const bool measure_last = result.effective.recipe.scaling == Scaling::PerTensorDelayed;
+    Status status = measure_last ? Status() : measure_statistics(step, result);
+    if (status.ok()) status = run_iterations(step, iterations, context, result);
+    if (status.ok() && measure_last) {
+      context.progress.iteration.store(-1);
+      status = measure_statistics(step, result);
+    }
+    if (!status.ok()) return status.error();
     scope.end();
 
     describe_methods(context.observer, result);

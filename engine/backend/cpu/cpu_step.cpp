@@ -1,5 +1,5 @@
 // Weights are quantized in every step, as a training step does; nothing is carried from one
-// iteration to the next but memory.
+// iteration to the next but memory and, with delayed scaling, the history of amax.
 #include "engine/backend/cpu/cpu_step.h"
 
 #include <chrono>
@@ -37,12 +37,14 @@ CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
                                         .recipe = setup_.request.recipe,
                                         .element = setup_.operands.activations.element(),
                                         .splits = setup_.shape.splits,
-                                        .columns = setup_.shape.k});
+                                        .columns = setup_.shape.k,
+                                        .layers = setup_.request.layers});
   setup_.buffers.weights.configure({.role = OperandRole::Weights,
                                     .recipe = setup_.request.recipe,
                                     .element = setup_.operands.weights.front().element(),
                                     .splits = std::vector<std::int64_t>(experts, setup_.shape.n),
-                                    .columns = setup_.shape.k});
+                                    .columns = setup_.shape.k,
+                                    .layers = setup_.request.layers});
 }
 
 bool CpuStep::advance(int expert, double units) {
@@ -90,7 +92,7 @@ void CpuStep::quantize(OperandStage& stage, const ExpertElements& elements, int 
     const char* name = x ? "quantize X" : "quantize W";
     if (stage.plan().rounded()) name = x ? "round X to BF16" : "round W to BF16";
     const HostSpan span(setup_.context, {Stage::Quantize, layer, elements.expert}, name);
-    stage.quantize(elements);
+    stage.quantize(elements, layer);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/input/element_rounding.h"
+#include "engine/quantize/quantize_cpu.h"
 #include "kernels/amax/group_amax.h"
 #include "kernels/dequantize/dequantize.h"
 #include "kernels/quantize/quantize_block.h"
@@ -33,6 +34,11 @@ void OperandStage::configure(OperandPlan plan) {
   std::fill_n(scale_inv_.reserve(scale_offsets_.back()), scale_offsets_.back(), 1.0F);
   std::fill_n(amax_.reserve(scale_offsets_.back()), scale_offsets_.back(), 0.0F);
   if (plan_.per_tensor()) scale_.reserve(scale_offsets_.back());
+  if (!plan_.delayed()) return;
+  const std::int64_t tensors = plan_.layers * static_cast<std::int64_t>(plan_.splits.size());
+  const std::int64_t amaxes = tensors * plan_.recipe.delayed.history_length;
+  std::fill_n(scale_.reserve(tensors), tensors, 1.0F);
+  std::fill_n(history_.reserve(amaxes), amaxes, 0.0F);
 }
 
 kernels::Fp8Format OperandStage::format() const {
@@ -70,7 +76,23 @@ void OperandStage::measure_amax(const ExpertElements& expert) {
   kernels::group_amax_cpu({.input = input(expert, offsets), .amax = amax_.get() + expert.expert});
 }
 
-void OperandStage::quantize(const ExpertElements& expert) {
+void OperandStage::quantize_delayed(const ExpertElements& expert, int layer) {
+  std::int64_t offsets[2];
+  const std::int64_t tensor =
+      layer * static_cast<std::int64_t>(plan_.splits.size()) + expert.expert;
+  float* history = history_.get() + tensor * plan_.recipe.delayed.history_length;
+  cast_delayed({.input = input(expert, offsets),
+                .delayed = plan_.recipe.delayed,
+                .format = format(),
+                .pow2 = plan_.recipe.pow2_scales,
+                .history = history,
+                .scale = scale_.get() + tensor,
+                .scale_inv = scale_inv_.get() + expert.expert,
+                .codes = codes_.reserve(expert.rows * plan_.columns)});
+  amax_.get()[expert.expert] = history[0];
+}
+
+void OperandStage::quantize(const ExpertElements& expert, int layer) {
   std::int64_t offsets[2];
   const kernels::GroupedInput elements = input(expert, offsets);
   const std::int64_t count = expert.rows * plan_.columns;
@@ -83,6 +105,10 @@ void OperandStage::quantize(const ExpertElements& expert) {
     return;
   }
   if (!plan_.quantized()) return;
+  if (plan_.delayed()) {
+    quantize_delayed(expert, layer);
+    return;
+  }
   const kernels::ScaleOptions options{.pow2 = plan_.recipe.pow2_scales,
                                       .amax_epsilon = plan_.recipe.amax_epsilon};
   const std::int64_t first_scale = scale_offsets_[static_cast<std::size_t>(expert.expert)];

@@ -28,7 +28,10 @@ struct OperandPlan {
   std::vector<std::int64_t> splits;  // rows per expert: routed for X, n for W
   std::int64_t columns = 0;          // k
 
+  int layers = 1;  // each has its own amax history
+
   bool per_tensor() const { return recipe.scaling == Scaling::PerTensorCurrent; }
+  bool delayed() const { return recipe.scaling == Scaling::PerTensorDelayed; }
   bool quantized() const { return recipe.scaling != Scaling::None; }
   /// BF16 recipe on wider elements: the product reads them rounded.
   bool rounded() const { return !quantized() && element != ElementType::Bf16; }
@@ -41,8 +44,9 @@ class OperandStage {
 
   /// First pass of per-tensor scaling.
   void measure_amax(const ExpertElements& expert);
-  /// Codes and scales; of per-tensor scaling after measure_amax. BF16: rounds wider elements.
-  void quantize(const ExpertElements& expert);
+  /// Codes and scales; of per-tensor scaling after measure_amax, of delayed scaling from the amax
+  /// of this layer's earlier calls. BF16: rounds wider elements.
+  void quantize(const ExpertElements& expert, int layer);
   /// What the product reads: dequantized codes, or BF16 values, as FP32 [rows, columns].
   const float* widen(const ExpertElements& expert);
 
@@ -60,11 +64,14 @@ class OperandStage {
   const float* amax() const { return amax_.get(); }
 
  private:
+  void quantize_delayed(const ExpertElements& expert, int layer);
+
   OperandPlan plan_;
   std::vector<std::int64_t> scale_offsets_;  // [experts + 1] floats before each expert's scales
   Buffer<float> amax_;                       // laid out as scale_inv_
   Buffer<float> scale_inv_;
-  Buffer<float> scale_;         // per-tensor only
+  Buffer<float> scale_;         // per-tensor: one an expert; delayed: [layers, experts]
+  Buffer<float> history_;       // delayed: [layers, experts, history_length]
   Buffer<std::uint8_t> codes_;  // [rows, columns] of the last expert
   Buffer<std::uint16_t> rounded_;
   Buffer<float> wide_;

@@ -46,6 +46,20 @@ TEST(RecipeSupport, BlockScalingIsHopperOnlyAndNamesMxfp8) {
             Support::Refused);
 }
 
+TEST(RecipeSupport, RecipesWithoutAProductNameTheWayOut) {
+  for (const Scaling scaling : {Scaling::Mxfp8, Scaling::Nvfp4}) {
+    for (const GemmBackend backend : {GemmBackend::CublasLtGrouped, GemmBackend::CpuReference}) {
+      const Verdict verdict = recipe_support(recipe(scaling), backend, hopper(131000));
+      EXPECT_EQ(verdict.support, Support::Refused);
+      EXPECT_THAT(verdict.sentence, HasSubstr("compare recipes"));
+    }
+  }
+  EXPECT_EQ(ask(Scaling::PerTensorDelayed, hopper(131000)), Support::Refused);
+  EXPECT_EQ(
+      recipe_support(recipe(Scaling::PerTensorDelayed), GemmBackend::CpuReference, {}).support,
+      Support::Supported);
+}
+
 TEST(RecipeSupport, NamesTheLoadedVersion) {
   const Verdict verdict =
       recipe_support(recipe(Scaling::Block), GemmBackend::CublasLtGrouped, hopper(130501));

@@ -304,6 +304,10 @@ std::string record(const std::string& path, int runs) {
     const engine::Status status = writer.value()->append(sample_run(i));
     if (!status.ok()) return status.error().message;
   }
+  if (runs > 0) {
+    const engine::Status kept = writer.value()->append(sample_comparison(0));
+    if (!kept.ok()) return kept.error().message;
+  }
   const engine::Status status = writer.value()->set_note("title", "sample");
   return status.ok() ? "" : status.error().message;
 }
