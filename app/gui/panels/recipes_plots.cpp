@@ -68,7 +68,7 @@ void RecipesView::draw_legend(const PanelContext& context, const Area& area, boo
   float x = area.end().x;
   const auto entry = [&](const std::string& name, ImU32 color) {
     x -= plot::text_size(theme.fonts.label, name).x;
-    if (x < area.at.x + theme.px(60)) return;
+    if (x < area.at.x + theme.px(100)) return;
     plot::draw_text(draw, theme.fonts.label, ImVec2(x, area.at.y), theme.colors.text, name);
     x -= theme.px(12);
     const float top = area.at.y + 0.5F * (theme.fonts.label->FontSize - theme.px(8));

@@ -65,6 +65,8 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
     return Area{ImVec2(area.at.x, other.end().y + theme.px(kGapSmall)), ImVec2(area.size.x, row)};
   };
   if (bar.size.x < controls_width) bar = below(bar);
+  // Two rows of controls where even a row of their own is too narrow.
+  if (bar.size.x < controls_width) bar.size.y = 2.0F * row + theme.px(kGapSmall);
   draw_controls(context, bar);
   const float left = bar.size.x - controls_width;
   const Area status = left < theme.px(160)
@@ -79,6 +81,7 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
 void RecipesView::draw_controls(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
+  const float row = theme.px(kRowHeight);
   ImGui::SetCursorScreenPos(area.at);
   controls::segmented(context, "recipes.operand", operand_, {"X", "W"},
                       {.tooltip = "Activations, or the weights of layer 0", .width = theme.px(80)});
@@ -87,7 +90,11 @@ void RecipesView::draw_controls(const PanelContext& context, const Area& area) {
                       {.tooltip = "Blocks along the rows (for fprop) or along the columns (for the "
                                   "products of the backward pass)",
                        .width = theme.px(170)});
-  ImGui::SameLine(0, gap);
+  if (area.size.y > row) {
+    ImGui::SetCursorScreenPos(ImVec2(area.at.x, area.at.y + row + theme.px(kGapSmall)));
+  } else {
+    ImGui::SameLine(0, gap);
+  }
   const SessionView& view = context.view;
   const engine::Status valid = engine::validate(view.requested);
   if (view.comparing) {
@@ -239,10 +246,23 @@ void RecipesView::draw_table(const PanelContext& context, const Area& area) {
              .text = [order_of] { return plot::table_text(recipe_columns(), order_of()); },
              .csv = [order_of] { return plot::table_csv(recipe_columns(), order_of()); }},
             area.size);
-  if (plot::draw_table(context, "##recipes.table", recipe_columns(), model_.rows(),
-                       model_.generation(), card.room(), table_)) {
-    model_.choose(table_.chosen, context.theme);
-  }
+  // Narrower than this the columns would lie over each other: the table scrolls sideways instead.
+  const ImVec2 room = card.room();
+  const ImVec2 whole(std::max(room.x, context.theme.px(640)), room.y);
+  const bool sideways = whole.x > room.x;
+  ImGui::BeginChild("##recipes.sideways", room, false,
+                    sideways ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar);
+  const float bar = sideways ? ImGui::GetStyle().ScrollbarSize : 0.0F;
+  const bool changed =
+      plot::draw_table(context, "##recipes.table", recipe_columns(), model_.rows(),
+                       model_.generation(), ImVec2(whole.x, whole.y - bar), table_);
+  ImGui::EndChild();
+  if (!changed) return;
+  // A refused recipe has nothing to lay over the others.
+  std::erase_if(table_.chosen, [this](int row) {
+    return !model_.reports()[static_cast<std::size_t>(row)]->refused.empty();
+  });
+  model_.choose(table_.chosen, context.theme);
 }
 
 }  // namespace app

@@ -193,8 +193,12 @@ void place_read_out(const PanelContext& context, const std::string& title,
           std::max(title_size.x, theme.px(8 + kGapSmall + kGapLarge) + label_width + value_width),
       2.0F * style.WindowPadding.y + title_size.y +
           static_cast<float>(lines.size()) * (row + style.ItemSpacing.y));
-  const ImVec2 low = ImGui::GetWindowPos();
-  const ImVec2 high(low.x + ImGui::GetWindowWidth(), low.y + ImGui::GetWindowHeight());
+  // The gaps around the card belong to nobody.
+  const float air = theme.px(kGap);
+  const ImVec2 corner = ImGui::GetWindowPos();
+  const ImVec2 low(corner.x - air, corner.y - air);
+  const ImVec2 high(corner.x + ImGui::GetWindowWidth() + air,
+                    corner.y + ImGui::GetWindowHeight() + air);
   if (size.x > high.x - low.x || size.y > high.y - low.y) return;
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const float apart = theme.px(kGapLarge);
