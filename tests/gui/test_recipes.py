@@ -164,21 +164,34 @@ def test_recording_shows_its_comparison_without_a_worker(open_window):
         assert not control["enabled"] and control["reason"]
 
 
+def greyed_out(window, name, sentence):
+    window.wait(f"{name} greyed out", lambda m: any(
+        c["id"] == name and not c["enabled"] and sentence in c["reason"]
+        for c in m["controls"]))
+
+
 def test_settings_without_a_meaning_say_why(open_window):
     window = open_window()
     window.wait_for_result()
     window.click("run.live")
+    window.click("recipe.scaling.0")
+    greyed_out(window, "recipe.epsilon", "BF16 quantizes nothing")
+    greyed_out(window, "recipe.hadamard", "NVFP4")
+    greyed_out(window, "recipe.history", "delayed")
     reasons = {"recipe.scaling.4": ("recipe.pow2", "power of two already"),
-               "recipe.scaling.5": ("recipe.format.1", "E2M1"),
-               "recipe.scaling.0": ("recipe.epsilon", "BF16 quantizes nothing")}
+               "recipe.scaling.5": ("recipe.format.1", "E2M1")}
     for scaling, (name, sentence) in reasons.items():
+        control = window.control(scaling)
+        if not control["enabled"]:
+            assert len(control["reason"]) > 20  # the gate's own sentence
+            continue
         window.click(scaling)
-        window.wait(f"{name} greyed out", lambda m: any(
-            c["id"] == name and not c["enabled"] and sentence in c["reason"]
-            for c in m["controls"]))
+        greyed_out(window, name, sentence)
     window.click("recipe.scaling.3")
-    window.wait("a history", lambda m: any(
-        c["id"] == "recipe.history" and c["enabled"] for c in m["controls"]))
     window.type_number("recipe.history", "16")
     window.wait("16 steps", lambda m: any(
         c["id"] == "recipe.history" and c["value"] == "16" for c in m["controls"]))
+    # A comparison has every recipe in it: beside it all of their settings mean something.
+    window.key("ctrl+4")
+    window.wait("its settings", lambda m: any(
+        c["id"] == "recipe.hadamard" and c["enabled"] for c in m["controls"]))

@@ -211,7 +211,13 @@ void place_read_out(const PanelContext& context, const std::string& title,
   ImVec2 at(beside(mouse.x, size.x, low.x, high.x), beside(mouse.y, size.y, low.y, high.y));
   const bool covers =
       mouse.x >= at.x && mouse.x < at.x + size.x && mouse.y >= at.y && mouse.y < at.y + size.y;
-  if (covers) return;
+  if (covers) {
+    // Beside the pointer at the height of the card: over a neighbour's plot, not over its title
+    // row.
+    const float display = ImGui::GetIO().DisplaySize.x;
+    at.x = mouse.x + apart + size.x <= display ? mouse.x + apart : mouse.x - apart - size.x;
+    at.y = high.y - size.y;
+  }
   ImGui::SetNextWindowPos(at);
 }
 

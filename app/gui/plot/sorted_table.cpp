@@ -151,7 +151,10 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
         // The item reaches half a row's gap over its neighbours; what is its own is less.
         const float inset = theme.px(kGapSmall);
         const ImVec2 low = ImGui::GetItemRectMin();
-        const ImVec2 high = ImGui::GetItemRectMax();
+        // Of the whole row, the first column's part: the clip rectangle is that column's.
+        const ImVec2 high(
+            std::min(ImGui::GetItemRectMax().x, ImGui::GetWindowDrawList()->GetClipRectMax().x),
+            ImGui::GetItemRectMax().y);
         controls::record(context, fmt::format("{}.row.{}", id + 2, i).c_str(),
                          row.cells.front().text.c_str(), "option", selected ? "true" : "false",
                          ImVec2(low.x + inset, low.y + inset),

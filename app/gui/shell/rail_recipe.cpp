@@ -49,7 +49,8 @@ const char* no_split_accumulator(const engine::Recipe& recipe) {
 const char* no_history(const engine::Recipe& recipe) {
   return recipe.scaling == Scaling::PerTensorDelayed
              ? nullptr
-             : "Only delayed scaling remembers amax of earlier steps: choose FP8 delayed";
+             : "Only delayed scaling remembers amax of earlier steps: choose FP8 delayed, or "
+               "show Numerics, Recipes";
 }
 
 const char* no_square_blocks(const engine::Recipe& recipe) {
@@ -60,7 +61,9 @@ const char* no_square_blocks(const engine::Recipe& recipe) {
 }
 
 const char* not_nvfp4(const engine::Recipe& recipe) {
-  return recipe.scaling == Scaling::Nvfp4 ? nullptr : "Part of NVFP4 only: choose NVFP4";
+  return recipe.scaling == Scaling::Nvfp4
+             ? nullptr
+             : "Part of NVFP4 only: choose it, or show Numerics, Recipes";
 }
 
 controls::Options meaning(const char* none, const char* tooltip) {
@@ -116,7 +119,8 @@ void ControlRail::draw_recipe(engine::RunRequest& request) {
 }
 
 void ControlRail::draw_delayed_scaling(engine::Recipe& recipe) {
-  const char* none = no_history(recipe);
+  // A comparison has every recipe in it, with these settings.
+  const char* none = context_->view.recipes ? nullptr : no_history(recipe);
   std::int64_t length = recipe.delayed.history_length;
   if (controls::drag_int(*context_, "recipe.history", "Amax history", length, 1,
                          engine::kMaxHistoryLength, 1024,
@@ -139,19 +143,22 @@ void ControlRail::draw_delayed_scaling(engine::Recipe& recipe) {
 }
 
 void ControlRail::draw_micro_scaling(engine::Recipe& recipe) {
+  const bool compared = context_->view.recipes;
+  const char* no_square = compared ? nullptr : no_square_blocks(recipe);
+  const char* no_nvfp4 = compared ? nullptr : not_nvfp4(recipe);
   controls::checkbox(*context_, "recipe.square", "Square weight blocks",
                      recipe.square_weight_blocks,
-                     meaning(no_square_blocks(recipe),
+                     meaning(no_square,
                              "One scale for 32x32 (MXFP8) or 16x16 (NVFP4) weights, so that both "
                              "directions see the same values"));
   controls::checkbox(*context_, "recipe.hadamard", "Hadamard", recipe.hadamard,
-                     meaning(not_nvfp4(recipe),
+                     meaning(no_nvfp4,
                              "Random Hadamard transform before the columnwise copy is quantized: "
                              "spreads an outlier over 16 elements"));
   ImGui::SameLine(0, context_->theme.px(kGapSection));
   controls::checkbox(*context_, "recipe.stochastic", "Stochastic rounding",
                      recipe.stochastic_rounding,
-                     meaning(not_nvfp4(recipe),
+                     meaning(no_nvfp4,
                              "Rounds up or down by chance, in proportion: no "
                              "bias on average. Numbers follow the seed"));
 }
