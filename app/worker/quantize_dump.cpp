@@ -232,10 +232,8 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
   if (order.directions != QuantizeDirections::Rowwise) {
     directions.push_back(kernels::Direction::Columnwise);
   }
-  for (const kernels::Direction direction : directions) {
-    const std::string refusal = engine::cpu_refusal(order.request.recipe, direction);
-    if (!refusal.empty()) return engine::Error{engine::ErrorCode::InvalidArgument, refusal};
-  }
+  const std::string refusal = engine::cpu_refusal(order.request.recipe);
+  if (!refusal.empty()) return engine::Error{engine::ErrorCode::InvalidArgument, refusal};
   std::error_code error;
   std::filesystem::create_directories(order.folder, error);
   if (error || order.folder.empty()) {

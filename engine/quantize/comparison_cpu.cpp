@@ -106,7 +106,7 @@ class Comparison {
     QuantizationReport& report = result_.reports.emplace_back();
     report.recipe = recipe;
     report.columnwise = direction == Direction::Columnwise;
-    report.refused = cpu_refusal(recipe, direction);
+    report.refused = cpu_refusal(recipe);
     if (report.refused.empty() && row_offsets_.back() == 0) {
       report.refused = "the operand has no rows";
     }

@@ -7,7 +7,7 @@
 
 namespace engine {
 
-/// Every recipe of the request gives two reports, rowwise and columnwise; one that has no twin is
+/// Every recipe of the request gives two reports, rowwise and columnwise; BF16 is
 /// refused in its report. Cancelled as Backend::run() does.
 Result<RecipeComparison> compare_on_cpu(const ComparisonRequest& request, const DeviceFacts& device,
                                         RunContext context);

@@ -13,45 +13,12 @@ namespace engine {
 
 using kernels::Direction;
 
-std::string cpu_refusal(const Recipe& recipe, Direction direction) {
-  [[maybe_unused]] const bool columnwise = direction == Direction::Columnwise;
-  switch (recipe.scaling) {
-    case Scaling::None:
-      return "BF16 quantizes nothing; choose an FP8 or FP4 recipe";
-    case Scaling::PerTensorCurrent:
-#ifndef EXPERTSCOPE_TWIN_PER_TENSOR_COLUMNWISE
-      if (columnwise) return "the columnwise CPU twin of per-tensor scaling is not in this build";
-#endif
-      return {};
-    case Scaling::Block:
-#ifndef EXPERTSCOPE_TWIN_BLOCK_COLUMNWISE
-      if (columnwise) return "the columnwise CPU twin of block scaling is not in this build";
-#endif
-      return {};
-    case Scaling::PerTensorDelayed:
-#ifndef EXPERTSCOPE_TWIN_DELAYED
-      return "the CPU twin of delayed scaling is not in this build";
-#else
-      return {};
-#endif
-    case Scaling::Mxfp8:
-#ifndef EXPERTSCOPE_TWIN_MXFP8
-      return "the CPU twin of MXFP8 is not in this build";
-#else
-      return {};
-#endif
-    case Scaling::Nvfp4:
-#ifndef EXPERTSCOPE_TWIN_NVFP4
-      return "the CPU twin of NVFP4 is not in this build";
-#else
-      return {};
-#endif
-  }
-  return "unknown recipe";
+std::string cpu_refusal(const Recipe& recipe) {
+  if (recipe.scaling != Scaling::None) return {};
+  return "BF16 quantizes nothing; choose an FP8 or FP4 recipe";
 }
 
-void cast_delayed([[maybe_unused]] const DelayedCast& cast) {
-#ifdef EXPERTSCOPE_TWIN_DELAYED
+void cast_delayed(const DelayedCast& cast) {
   // The update comes first, so that the scale_inv it leaves belongs to the codes of this step.
   kernels::delayed_scaling_update_cpu({.history = cast.history,
                                        .length = cast.delayed.history_length,
@@ -70,7 +37,6 @@ void cast_delayed([[maybe_unused]] const DelayedCast& cast) {
                                     .columnwise = rowwise ? nullptr : cast.codes,
                                     .amax = cast.history,
                                     .scale_inv = cast.scale_inv});
-#endif
 }
 
 CpuQuantizer::CpuQuantizer(const Setup& setup) : setup_(setup) {
@@ -170,18 +136,15 @@ void CpuQuantizer::quantize_blocks() {
 }
 
 void CpuQuantizer::quantize_mxfp8() {
-#ifdef EXPERTSCOPE_TWIN_MXFP8
   const kernels::Mxfp8Output output{.codes = codes_.data(), .scales = scales_.data()};
   kernels::quantize_mxfp8_cpu({.input = setup_.input,
                                .format = layout_.format,
                                .square_blocks = layout_.square,
                                .rowwise = rowwise() ? output : kernels::Mxfp8Output{},
                                .columnwise = rowwise() ? kernels::Mxfp8Output{} : output});
-#endif
 }
 
 void CpuQuantizer::quantize_nvfp4() {
-#ifdef EXPERTSCOPE_TWIN_NVFP4
   kernels::nvfp4_amax_cpu({.input = setup_.input,
                            .hadamard = layout_.hadamard,
                            .rowwise_amax = rowwise() ? amax_.data() : nullptr,
@@ -196,7 +159,6 @@ void CpuQuantizer::quantize_nvfp4() {
                                .random_state = random_state,
                                .rowwise = rowwise() ? output : kernels::Nvfp4Output{},
                                .columnwise = rowwise() ? kernels::Nvfp4Output{} : output});
-#endif
 }
 
 kernels::QuantizedView CpuQuantizer::view() const {

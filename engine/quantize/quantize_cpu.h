@@ -10,8 +10,8 @@
 
 namespace engine {
 
-/// Why this recipe cannot be quantized on the CPU in this direction; empty if it can.
-std::string cpu_refusal(const Recipe& recipe, kernels::Direction direction);
+/// Why this recipe has nothing to quantize; empty if it has.
+std::string cpu_refusal(const Recipe& recipe);
 
 /// One step of delayed scaling on an operand: scales from the amax that earlier steps have left,
 /// then the cast, which leaves this step's amax for the next.

@@ -7,6 +7,7 @@
 
 #include "kernels/common/group_rows.h"
 #include "kernels/common/row_cast.h"
+#include "kernels/common/value_tile.h"
 
 namespace kernels {
 namespace {
@@ -23,7 +24,17 @@ void raise_to(float& target, float candidate) {
 
 void group_amax_cpu(const GroupAmaxArgs& args) {
   const GroupedInput& input = args.input;
+  if (args.noop != nullptr && *args.noop == 1.0F) return;
   std::fill_n(args.amax, input.num_groups, 0.0F);
+  if (input.activation != Activation::None) {
+    for_each_tile(input, {}, [&](const HostTile& tile, TileValues& values) {
+      load_tile(input, tile, values);
+      raise_to(args.amax[tile.group], run_amax({.input = values.line(0),
+                                                .type = InputType::Fp32,
+                                                .count = std::int64_t{kTileSide} * kTileSide}));
+    });
+    return;
+  }
   const std::int64_t rows = active_rows(input);
 #pragma omp parallel for schedule(static) if (rows * input.columns > kThreadedElements)
   for (std::int64_t row = 0; row < rows; ++row) {

@@ -1,16 +1,25 @@
 // Amax of every group in one read: a warp reduces its run of elements in registers and ends with
 // one atomic. Non-negative floats order like their bits, so the atomic is an integer maximum.
 #include "kernels/amax/group_amax.h"
+#include "kernels/common/activated_step.cuh"
 #include "kernels/common/group_runs.cuh"
 #include "kernels/common/launch.cuh"
 
 namespace kernels {
 namespace {
 
-template <InputType kType>
+/// Clears what the kernel after it raises, unless that is to stay.
+__global__ __launch_bounds__(kMaxGroups) void clear_amax_kernel(
+    const __grid_constant__ GroupAmaxArgs args) {
+  const int group = static_cast<int>(threadIdx.x);
+  if (group < args.input.num_groups && *args.noop != 1.0F) args.amax[group] = 0.0F;
+}
+
+template <InputType kType, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void group_amax_kernel(
     const __grid_constant__ GroupAmaxArgs args) {
   constexpr int kUnroll = 4;  // independent loads in flight
+  if (args.noop != nullptr && *args.noop == 1.0F) return;
   const int lane = static_cast<int>(threadIdx.x) & 31;
   for_each_group_run(args.input, [&](int group, std::int64_t begin, std::int64_t end) {
     float amax = 0.0F;
@@ -18,12 +27,14 @@ __global__ __launch_bounds__(kThreads) void group_amax_kernel(
     for (; step + (kUnroll - 1) * 32 < end; step += kUnroll * 32) {
       RawStep<kType> raw[kUnroll];
 #pragma unroll
-      for (int i = 0; i < kUnroll; ++i) raw[i] = load_step<kType>(args.input.input, step + i * 32);
+      for (int i = 0; i < kUnroll; ++i) {
+        raw[i] = activated_step_at<kType, kActivation>(args.input, step + i * 32);
+      }
 #pragma unroll
       for (int i = 0; i < kUnroll; ++i) amax = step_amax(raw[i], amax);
     }
     for (; step < end; step += 32) {
-      amax = step_amax(load_step<kType>(args.input.input, step), amax);
+      amax = step_amax(activated_step_at<kType, kActivation>(args.input, step), amax);
     }
     const unsigned bits = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
     if (lane == 0 && bits != 0) {
@@ -38,13 +49,22 @@ cudaError_t group_amax(const GroupAmaxArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
-  const cudaError_t cleared = cudaMemsetAsync(
-      args.amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
-  if (cleared != cudaSuccess) return cleared;
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
+  const bool swiglu = input.activation == Activation::SwiGlu;
+  if (swiglu && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
+  if (args.noop == nullptr) {
+    const cudaError_t cleared = cudaMemsetAsync(
+        args.amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
+    if (cleared != cudaSuccess) return cleared;
+  } else {
+    clear_amax_kernel<<<1, kMaxGroups, 0, stream>>>(args);
+  }
   dispatch_input(input.type, [&](auto type) {
-    const auto kernel = group_amax_kernel<type()>;
-    kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
+    const auto launch = [&](auto kernel) {
+      kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
+    };
+    launch(swiglu ? group_amax_kernel<type(), Activation::SwiGlu>
+                  : group_amax_kernel<type(), Activation::None>);
   });
   return cudaGetLastError();
 }

@@ -27,16 +27,18 @@ inline cudaError_t check_operands(const GroupedInput& input, const void* output)
 /// once: kernels loop over what is left, and a block that had to wait for a place would start when
 /// the others are nearly done. 0 = the device could not be asked, which makes the launch fail.
 /// `waves` above 1 trades that for blocks that start while others wait at a barrier.
+/// `shared_bytes` is the dynamic shared memory of the launch.
 template <typename Kernel>
 unsigned resident_grid(Kernel kernel, std::int64_t work_items, std::int64_t items_per_block,
-                       int waves = 1) {
+                       int waves = 1, std::size_t shared_bytes = 0, int block_threads = kThreads) {
   int device = 0;
   int multiprocessors = 0;
   int blocks = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) !=
           cudaSuccess ||
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0) != cudaSuccess) {
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes) !=
+          cudaSuccess) {
     return 0;
   }
   const std::int64_t resident = std::int64_t{multiprocessors} * blocks * waves;

@@ -71,6 +71,10 @@ struct LaunchControls {
       nullptr;  // optional scalar: 1 = every quantized output stays as it is (a cached
                 // weight in a replayed graph); bias partials are written all the same
   StampBuffer stamps = {};
+  /// Optional, {0, 0} before the first launch: thread blocks of the tile kernels then take their
+  /// tiles as they get to them instead of in fixed turns, and leave {0, 0} behind. A pair belongs
+  /// to one launch at a time.
+  std::uint32_t* tickets = nullptr;
 };
 
 /// Rows that one partial sum of the bias gradient covers: a group is cut into strips of this

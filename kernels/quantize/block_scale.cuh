@@ -15,10 +15,10 @@ inline ScaleRule block_scale_rule(const QuantizeBlockArgs& args) {
 }
 
 /// Stores what a product needs to undo the scale, and the amax where it is wanted.
-__device__ __forceinline__ void store_block_scale(const QuantizeBlockArgs& args, float amax,
+__device__ __forceinline__ void store_block_scale(const BlockOutput& output, float amax,
                                                   float scale, std::int64_t index) {
-  args.rowwise.scale_inv[index] = __frcp_rn(scale);
-  if (args.rowwise.block_amax != nullptr) args.rowwise.block_amax[index] = amax;
+  output.scale_inv[index] = __frcp_rn(scale);
+  if (output.block_amax != nullptr) output.block_amax[index] = amax;
 }
 
 }  // namespace kernels

@@ -1,5 +1,6 @@
-// CPU twins of FP8 block scaling. A block is read for its amax and read again, from cache, for
-// its cast; blocks are independent, so threads share them out evenly.
+// CPU twins of FP8 block scaling. Rowwise codes of unpadded rows: a block is read for its amax and
+// read again, from cache, for its cast; blocks are independent, so threads share them out evenly.
+// All else goes through tiles in FP32.
 #include "kernels/quantize/quantize_block.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "kernels/common/group_rows.h"
 #include "kernels/common/row_cast.h"
 #include "kernels/common/scale_rule.h"
+#include "kernels/common/value_tile.h"
 
 namespace kernels {
 namespace {
@@ -46,9 +48,7 @@ void quantize_one_block(const QuantizeBlockArgs& args, const ScaleRule& rule, co
   }
 }
 
-}  // namespace
-
-void quantize_block_1x128_cpu(const QuantizeBlockArgs& args) {
+void quantize_rows_1x128(const QuantizeBlockArgs& args) {
   const GroupedInput& input = args.input;
   const ScaleRule rule = block_rule(args);
   const std::int64_t blocks_per_row = ceil_div(input.columns, kBlock);
@@ -72,7 +72,7 @@ void quantize_block_1x128_cpu(const QuantizeBlockArgs& args) {
   }
 }
 
-void quantize_block_128x128_cpu(const QuantizeBlockArgs& args) {
+void quantize_rows_128x128(const QuantizeBlockArgs& args) {
   const GroupedInput& input = args.input;
   const ScaleRule rule = block_rule(args);
   const std::int64_t blocks_per_row = ceil_div(input.columns, kBlock);
@@ -94,6 +94,134 @@ void quantize_block_128x128_cpu(const QuantizeBlockArgs& args) {
     block.column = bx * kBlock;
     block.scale_index += bx;
     quantize_one_block(args, rule, block);
+  }
+}
+
+/// Whether the rows of the input are all that is read and written, in their own order.
+bool is_rowwise_only(const QuantizeBlockArgs& args) {
+  return args.columnwise.codes == nullptr && args.bias_partials == nullptr &&
+         args.output_rows.row_offsets == nullptr && args.input.activation == Activation::None;
+}
+
+/// Prefix sums over the groups of what the scales of a group are padded by.
+std::vector<std::int64_t> scale_units(const QuantizeBlockArgs& args, std::int64_t rows_per_unit) {
+  const std::int64_t* out = output_offsets(args.input, args.output_rows);
+  std::vector<std::int64_t> sums = {0};
+  for (int group = 0; group < args.input.num_groups; ++group) {
+    sums.push_back(sums.back() + ceil_div(out[group + 1] - out[group], rows_per_unit));
+  }
+  return sums;
+}
+
+/// `count` elements of a line that share a scale: amax, scale and codes of them.
+void quantize_line(const float* values, std::int64_t count, const ScaleRule& rule, Fp8Format format,
+                   const BlockOutput& output, std::int64_t scale_index, std::uint8_t* codes) {
+  const ElementRun run{.input = values, .type = InputType::Fp32, .count = count};
+  const float amax = run_amax(run);
+  const float scale = scale_from_amax(amax, rule);
+  output.scale_inv[scale_index] = 1.0F / scale;
+  if (output.block_amax != nullptr) output.block_amax[scale_index] = amax;
+  cast_run(run, scale, format, codes);
+}
+
+bool is_noop(const LaunchControls& controls) {
+  return controls.noop != nullptr && *controls.noop == 1.0F;
+}
+
+std::uint8_t* row_codes(const QuantizeBlockArgs& args, const HostTile& tile, int row) {
+  return args.rowwise.codes + (tile.out_begin + tile.row_in_group + row) * args.input.columns +
+         tile.column;
+}
+
+std::uint8_t* column_codes(const QuantizeBlockArgs& args, const HostTile& tile, int column) {
+  return args.columnwise.codes + tile.out_begin * args.input.columns +
+         (tile.column + column) * tile.out_m + tile.row_in_group;
+}
+
+void quantize_tiles_1x128(const QuantizeBlockArgs& args) {
+  const ScaleRule rule = block_rule(args);
+  const std::int64_t blocks_per_row = ceil_div(args.input.columns, kBlock);
+  const std::vector<std::int64_t> quads = scale_units(args, 4);
+  const bool quantizes = !is_noop(args.controls);
+  for_each_tile(args.input, args.output_rows, [&](const HostTile& tile, TileValues& values) {
+    load_tile(args.input, tile, values);
+    if (args.bias_partials != nullptr) {
+      store_bias_partials(tile, values, args.input.columns, args.bias_partials);
+    }
+    if (!quantizes) return;
+    if (args.rowwise.codes != nullptr) {
+      const std::int64_t first = 4 * quads[static_cast<std::size_t>(tile.group)] * blocks_per_row +
+                                 tile.column / kBlock * round_up(tile.out_m, 4) + tile.row_in_group;
+      for (int row = 0; row < tile.out_rows; ++row) {
+        quantize_line(values.line(row), tile.columns, rule, args.format, args.rowwise, first + row,
+                      row_codes(args, tile, row));
+      }
+    }
+    if (args.columnwise.codes != nullptr) {
+      transpose_tile(values);
+      for (int column = 0; column < tile.columns; ++column) {
+        quantize_line(values.column(column), tile.out_rows, rule, args.format, args.columnwise,
+                      tile.strip * args.input.columns + tile.column + column,
+                      column_codes(args, tile, column));
+      }
+    }
+  });
+}
+
+void quantize_tiles_128x128(const QuantizeBlockArgs& args) {
+  const ScaleRule rule = block_rule(args);
+  const std::int64_t blocks_per_row = ceil_div(args.input.columns, kBlock);
+  const std::vector<std::int64_t> units = scale_units(args, 4 * kBlock);
+  const bool quantizes = !is_noop(args.controls);
+  for_each_tile(args.input, args.output_rows, [&](const HostTile& tile, TileValues& values) {
+    load_tile(args.input, tile, values);
+    if (args.bias_partials != nullptr) {
+      store_bias_partials(tile, values, args.input.columns, args.bias_partials);
+    }
+    if (!quantizes) return;
+    const float amax = run_amax(
+        {.input = values.line(0), .type = InputType::Fp32, .count = kTileSide * kTileSide});
+    const float scale = scale_from_amax(amax, rule);
+    const std::int64_t bx = tile.column / kBlock;
+    const auto store_scale = [&](const BlockOutput& output, std::int64_t index) {
+      output.scale_inv[index] = 1.0F / scale;
+      if (output.block_amax != nullptr) output.block_amax[index] = amax;
+    };
+    if (args.rowwise.codes != nullptr) {
+      store_scale(args.rowwise, tile.strip * round_up(blocks_per_row, 4) + bx);
+      for (int row = 0; row < tile.out_rows; ++row) {
+        cast_run({.input = values.line(row), .type = InputType::Fp32, .count = tile.columns}, scale,
+                 args.format, row_codes(args, tile, row));
+      }
+    }
+    if (args.columnwise.codes != nullptr) {
+      store_scale(args.columnwise,
+                  4 * units[static_cast<std::size_t>(tile.group)] * blocks_per_row +
+                      bx * round_up(ceil_div(tile.out_m, kBlock), 4) + tile.row_in_group / kBlock);
+      transpose_tile(values);
+      for (int column = 0; column < tile.columns; ++column) {
+        cast_run({.input = values.column(column), .type = InputType::Fp32, .count = tile.out_rows},
+                 scale, args.format, column_codes(args, tile, column));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void quantize_block_1x128_cpu(const QuantizeBlockArgs& args) {
+  if (is_rowwise_only(args)) {
+    if (!is_noop(args.controls)) quantize_rows_1x128(args);
+  } else {
+    quantize_tiles_1x128(args);
+  }
+}
+
+void quantize_block_128x128_cpu(const QuantizeBlockArgs& args) {
+  if (is_rowwise_only(args)) {
+    if (!is_noop(args.controls)) quantize_rows_128x128(args);
+  } else {
+    quantize_tiles_128x128(args);
   }
 }
 

@@ -67,7 +67,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
                                     first_step + pass * kRowsPerPass * steps_per_row);
       }
     }
-    if (thread == 0) store_block_scale(args, amax, scale, strip * scales_per_row + bx);
+    if (thread == 0) store_block_scale(args.rowwise, amax, scale, strip * scales_per_row + bx);
   }
 }
 

@@ -82,7 +82,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
         }
       }
       if (slot == 0 && row_inside) {
-        store_block_scale(args, amax, scale,
+        store_block_scale(args.rowwise, amax, scale,
                           kStripRows * (table.first_strip[group] * blocks_per_row +
                                         bx * group_strips + strip_in_group) +
                               row);

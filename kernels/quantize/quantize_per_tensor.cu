@@ -1,44 +1,69 @@
-// Per-tensor current scaling: the scales in one small launch, then one pass over the elements.
-// Graph-safe: no launch argument depends on token counts.
+// Per-tensor scaling: the scales in one small launch, then one pass over the elements. Graph-safe:
+// no launch argument depends on token counts. Rowwise codes of unpadded rows need no tiles: the
+// active elements are dealt to the warps evenly.
 #include <limits>
 
+#include "kernels/common/activated_step.cuh"
 #include "kernels/common/group_runs.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/common/scale_rule.h"
-#include "kernels/quantize/quantize_per_tensor.h"
+#include "kernels/quantize/quantize_per_tensor_tile.h"
 
 namespace kernels {
 namespace {
 
+__device__ __forceinline__ bool is_noop(const float* noop) {
+  return noop != nullptr && *noop == 1.0F;
+}
+
 __global__ __launch_bounds__(kMaxGroups) void per_tensor_scale_kernel(
     const __grid_constant__ PerTensorScaleArgs args, const __grid_constant__ ScaleRule rule) {
   const int group = static_cast<int>(threadIdx.x);
-  if (group >= args.num_groups) return;
+  if (group >= args.num_groups || is_noop(args.noop)) return;
   const float scale = scale_from_amax(args.amax[group], rule);
   args.scale[group] = scale;
   args.scale_inv[group] = __frcp_rn(scale);
 }
 
-template <InputType kType, Fp8Format kFormat>
+template <InputType kType, Fp8Format kFormat, Activation kActivation, bool kAmax>
 __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
     const __grid_constant__ QuantizePerTensorArgs args) {
   constexpr int kUnroll = 4;  // independent loads in flight
+  if (is_noop(args.controls.noop)) return;
+  const GroupedInput& input = args.input;
   const int lane = static_cast<int>(threadIdx.x) & 31;
-  for_each_group_run(args.input, [&](int group, std::int64_t begin, std::int64_t end) {
+  if (args.scale_inv != nullptr && blockIdx.x == 0) {
+    for (int group = static_cast<int>(threadIdx.x); group < input.num_groups; group += kThreads) {
+      args.scale_inv[group] = __frcp_rn(args.scale[group]);
+    }
+  }
+  for_each_group_run(input, [&](int group, std::int64_t begin, std::int64_t end) {
     const float scale = args.scale[group];
+    float amax = 0.0F;
     std::int64_t step = begin + lane;
     for (; step + (kUnroll - 1) * 32 < end; step += kUnroll * 32) {
       RawStep<kType> raw[kUnroll];
 #pragma unroll
-      for (int i = 0; i < kUnroll; ++i) raw[i] = load_step<kType>(args.input.input, step + i * 32);
+      for (int i = 0; i < kUnroll; ++i) {
+        raw[i] = activated_step_at<kType, kActivation>(input, step + i * 32);
+      }
 #pragma unroll
       for (int i = 0; i < kUnroll; ++i) {
+        if constexpr (kAmax) amax = step_amax(raw[i], amax);
         store_codes<kType, kFormat>(raw[i], scale, args.rowwise, step + i * 32);
       }
     }
     for (; step < end; step += 32) {
-      const RawStep<kType> raw = load_step<kType>(args.input.input, step);
+      const RawStep<kType> raw = activated_step_at<kType, kActivation>(input, step);
+      if constexpr (kAmax) amax = step_amax(raw, amax);
       store_codes<kType, kFormat>(raw, scale, args.rowwise, step);
+    }
+    if constexpr (kAmax) {
+      const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
+      // Magnitudes order like their bits.
+      if (lane == 0 && largest != 0) {
+        atomicMax(reinterpret_cast<unsigned*>(args.amax + group), largest);
+      }
     }
   });
 }
@@ -59,12 +84,29 @@ cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, cudaStream_t stream
 
 cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
-  if (const cudaError_t bad = check_operands(input, args.rowwise); bad != cudaSuccess) return bad;
+  for (const std::uint8_t* codes : {args.rowwise, args.columnwise}) {
+    if (const cudaError_t bad = check_operands(input, codes); bad != cudaSuccess) return bad;
+  }
   if (input.num_groups == 0) return cudaSuccess;
+  if (args.columnwise != nullptr || args.output_rows.row_offsets != nullptr ||
+      args.bias_partials != nullptr || args.controls.stamps.stamps != nullptr) {
+    return quantize_per_tensor_tile(args, stream);
+  }
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
+  if (input.activation != Activation::None && steps > std::int64_t{UINT32_MAX})
+    return cudaErrorInvalidValue;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
-    const auto kernel = quantize_per_tensor_kernel<type(), format()>;
-    kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
+    const auto launch = [&](auto kernel) {
+      kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
+    };
+    const bool swiglu = input.activation == Activation::SwiGlu;
+    if (args.amax != nullptr) {
+      launch(swiglu ? quantize_per_tensor_kernel<type(), format(), Activation::SwiGlu, true>
+                    : quantize_per_tensor_kernel<type(), format(), Activation::None, true>);
+    } else {
+      launch(swiglu ? quantize_per_tensor_kernel<type(), format(), Activation::SwiGlu, false>
+                    : quantize_per_tensor_kernel<type(), format(), Activation::None, false>);
+    }
   });
   return cudaGetLastError();
 }

@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "kernels/amax/group_amax.h"
+#include "kernels/bias/bias_gradient.h"
 #include "kernels/offsets/splits_to_offsets.h"
 #include "kernels/quantize/quantize_block.h"
+#include "kernels/quantize/quantize_block_tile.h"
 #include "kernels/quantize/quantize_per_tensor.h"
 
 namespace {
@@ -86,6 +88,12 @@ void bench(const Shape& shape, int rounds) {
   auto* input = device_array<__nv_bfloat16>(elements);
   fill_kernel<<<1024, 256, 0, stream>>>(input, elements);
   auto* codes = device_array<std::uint8_t>(elements);
+  auto* transposed = device_array<std::uint8_t>(elements);
+  auto* column_scales = device_array<float>(std::max(
+      kernels::block_1x128_columnwise_scale_capacity(shape.rows, shape.experts, shape.columns),
+      kernels::block_128x128_columnwise_scale_capacity(shape.rows, shape.experts, shape.columns)));
+  auto* bias_partials =
+      device_array<float>(kernels::bias_partial_capacity(shape.rows, shape.experts, shape.columns));
   auto* scales = device_array<float>(
       std::max(kernels::block_1x128_scale_capacity(shape.rows, shape.experts, shape.columns),
                kernels::block_128x128_scale_capacity(shape.rows, shape.experts, shape.columns)));
@@ -110,6 +118,15 @@ void bench(const Shape& shape, int rounds) {
   const kernels::QuantizeBlockArgs block{.input = grouped,
                                          .options = {.pow2 = true},
                                          .rowwise = {.codes = codes, .scale_inv = scales}};
+  auto* tickets = device_array<std::uint32_t>(2);
+  check(cudaMemset(tickets, 0, 8), "tickets");
+  kernels::QuantizeBlockArgs both = block;
+  both.controls.tickets = tickets;
+  both.columnwise = {.codes = transposed, .scale_inv = column_scales};
+  kernels::QuantizeBlockArgs columnwise = both;
+  columnwise.rowwise = {};
+  kernels::QuantizeBlockArgs with_bias = both;
+  with_bias.bias_partials = bias_partials;
   const double count = static_cast<double>(elements);
   std::vector<Contender> contenders;
   contenders.push_back({"copy",
@@ -136,6 +153,20 @@ void bench(const Shape& shape, int rounds) {
        3.0 * count,
        [&](cudaStream_t s) { check(kernels::quantize_block_128x128(block, s), "128x128"); },
        {}});
+  const auto tile = [&](const char* name, double bytes, const kernels::QuantizeBlockArgs& args,
+                        bool square) {
+    contenders.push_back({name,
+                          bytes * count,
+                          [args, square](cudaStream_t s) {
+                            check(kernels::quantize_block_tile(args, square, s), "tile");
+                          },
+                          {}});
+  };
+  tile("block_1x128_columnwise", 3.0 + 4.0 / 128, columnwise, false);
+  tile("block_1x128_both", 4.0 + 8.0 / 128, both, false);
+  tile("block_1x128_both_bias", 4.0 + 8.0 / 128, with_bias, false);
+  tile("block_128x128_columnwise", 3.0, columnwise, true);
+  tile("block_128x128_both", 4.0, both, true);
   contenders.push_back(
       {"per_tensor_current",
        5.0 * count,
@@ -150,6 +181,42 @@ void bench(const Shape& shape, int rounds) {
          check(kernels::quantize_per_tensor(
                    {.input = grouped, .scale = group_scales + shape.experts, .rowwise = codes}, s),
                "cast");
+       },
+       {}});
+
+  contenders.push_back(
+      {"per_tensor_current_both",
+       6.0 * count,
+       [&](cudaStream_t s) {
+         check(kernels::group_amax({.input = grouped, .amax = group_scales}, s), "amax");
+         check(kernels::per_tensor_scale({.amax = group_scales,
+                                          .num_groups = shape.experts,
+                                          .scale = group_scales + shape.experts,
+                                          .scale_inv = group_scales + 2 * shape.experts},
+                                         s),
+               "scale");
+         check(kernels::quantize_per_tensor({.input = grouped,
+                                             .scale = group_scales + shape.experts,
+                                             .rowwise = codes,
+                                             .columnwise = transposed,
+                                             .controls = {.tickets = tickets}},
+                                            s),
+               "cast");
+       },
+       {}});
+  contenders.push_back(
+      {"per_tensor_delayed_both",
+       4.0 * count,
+       [&](cudaStream_t s) {
+         check(kernels::quantize_per_tensor({.input = grouped,
+                                             .scale = group_scales + shape.experts,
+                                             .rowwise = codes,
+                                             .columnwise = transposed,
+                                             .amax = group_scales,
+                                             .scale_inv = group_scales + 2 * shape.experts,
+                                             .controls = {.tickets = tickets}},
+                                            s),
+               "delayed");
        },
        {}});
 
@@ -183,6 +250,8 @@ void bench(const Shape& shape, int rounds) {
   }
   for (void* memory :
        {static_cast<void*>(input), static_cast<void*>(codes), static_cast<void*>(scales),
+        static_cast<void*>(transposed), static_cast<void*>(column_scales),
+        static_cast<void*>(bias_partials), static_cast<void*>(tickets),
         static_cast<void*>(group_scales), static_cast<void*>(offsets),
         static_cast<void*>(device_splits), static_cast<void*>(copied)}) {
     check(cudaFree(memory), "free");

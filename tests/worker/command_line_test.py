@@ -245,6 +245,32 @@ class Quantize(CommandLine):
                     np.testing.assert_array_equal(
                         codes, self.cast(block * scale, ml_dtypes.float8_e4m3fn, 448.0))
 
+    def test_mxfp8_and_nvfp4_decode_as_the_manifest_says(self):
+        x = self.x()
+        np.save(self.path("x.npy"), x)
+        offsets = np.concatenate([[0], np.cumsum(self.splits)])
+        for recipe in ("mxfp8", "nvfp4"):
+            folder = self.path(recipe)
+            self.ok("quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits(), "--recipe",
+                    recipe, "--direction", "both", "--dump", folder)
+            codes = np.load(f"{folder}/codes.npy")
+            scales = np.load(f"{folder}/scales.npy")
+            if recipe == "mxfp8":
+                value = codes.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+                factor = np.repeat(np.exp2(scales.astype(np.float64) - 127), 32, axis=1)
+            else:
+                grid = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+                grid = np.concatenate([grid, -grid])
+                value = np.stack([grid[codes & 15], grid[codes >> 4]], axis=2).reshape(x.shape)
+                amax = np.load(f"{folder}/amax.npy").astype(np.float64)
+                rows = np.repeat(amax, np.diff(offsets))[:, None]
+                factor = np.repeat(scales.view(ml_dtypes.float8_e4m3fn).astype(np.float64) * rows / 2688,
+                                   16, axis=1)
+            decoded = value * factor[:, :x.shape[1]]
+            snr = 10 * np.log10((x ** 2).sum() / ((x - decoded) ** 2).sum())
+            self.assertGreater(snr, 25 if recipe == "mxfp8" else 15)
+            self.assertTrue(os.path.exists(f"{folder}/codes_columnwise.npy"))
+
     def test_mistakes_are_named(self):
         np.save(self.path("x.npy"), self.x())
         base = ["quantize", *CPU, "--input", self.path("x.npy"), "--dump", self.path("out")]

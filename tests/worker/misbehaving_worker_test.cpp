@@ -79,7 +79,7 @@ TEST(MisbehavingWorker, ACommandFromAWorkerIsRefused) {
 }
 
 TEST(MisbehavingWorker, AnotherVersionIsRefused) {
-  EXPECT_THAT(reason_when_lost("wrong-version"), HasSubstr("protocol version 2"));
+  EXPECT_THAT(reason_when_lost("wrong-version"), HasSubstr("protocol version 3"));
 }
 
 TEST(MisbehavingWorker, DeathInsideAFrameIsNamed) {

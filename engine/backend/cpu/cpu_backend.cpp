@@ -15,7 +15,6 @@
 #include "engine/gemm/support.h"
 #include "engine/input/routing.h"
 #include "engine/quantize/comparison_cpu.h"
-#include "engine/quantize/quantize_cpu.h"
 
 namespace engine {
 namespace {
@@ -146,10 +145,6 @@ class CpuBackend final : public Backend {
     const Verdict verdict = recipe_support(request.recipe, GemmBackend::CpuReference, kNoDevice);
     if (verdict.support == Support::Refused) {
       return Error{ErrorCode::Unsupported, verdict.sentence};
-    }
-    if (request.recipe.scaling != Scaling::None) {
-      const std::string refusal = cpu_refusal(request.recipe, kernels::Direction::Rowwise);
-      if (!refusal.empty()) return Error{ErrorCode::Unsupported, refusal};
     }
     const Result<GroupedShape> shape = resolve_shape(request);
     if (!shape.ok()) return shape.error();

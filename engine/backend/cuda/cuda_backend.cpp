@@ -10,6 +10,7 @@
 #include "engine/backend/cuda/cuda_run.h"
 #include "engine/device/device_facts.h"
 #include "engine/gemm/support.h"
+#include "engine/quantize/comparison_cuda.h"
 
 namespace engine {
 namespace {
@@ -47,9 +48,9 @@ class CudaBackend final : public Backend {
     return result;
   }
 
-  Result<RecipeComparison> compare(const ComparisonRequest&, RunContext) override {
-    return Error{ErrorCode::Unsupported,
-                 "comparisons do not run on the CUDA backend yet; choose the CPU backend"};
+  Result<RecipeComparison> compare(const ComparisonRequest& request, RunContext context) override {
+    ENGINE_CUDA_TRY(cudaSetDevice(0), "Making the device current");
+    return compare_on_cuda(request, device(), operands_, stream_.get(), context);
   }
 
  private:

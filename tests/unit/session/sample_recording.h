@@ -38,7 +38,8 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// Records `runs` sample runs and, beside any, a comparison; empty on success, else the writer's sentence.
+/// Records `runs` sample runs and, beside any, a comparison; empty on success, else the writer's
+/// sentence.
 std::string record(const std::string& path, int runs);
 
 /// Runs SQL on the file with all of SQLite's guards off, as an attacker would.

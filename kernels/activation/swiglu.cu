@@ -1,0 +1,49 @@
+// SwiGLU alone: the loader of the fused kernels, and a store.
+#include "kernels/activation/swiglu.h"
+#include "kernels/common/activated_step.cuh"
+#include "kernels/common/launch.cuh"
+
+namespace kernels {
+namespace {
+
+/// NaN leaves as 0x7FFFFFFF, whatever bits the arithmetic gave it; 16-bit rounding sees to its own.
+template <InputType kType>
+__device__ __forceinline__ std::uint32_t canonical(std::uint32_t word) {
+  if constexpr (kType != InputType::Fp32) return word;
+  return (word & 0x7FFFFFFFU) > 0x7F800000U ? 0x7FFFFFFFU : word;
+}
+
+template <InputType kType>
+__global__ __launch_bounds__(kThreads) void swiglu_kernel(const __grid_constant__ SwigluArgs args) {
+  const GroupedInput& input = args.input;
+  constexpr int kVectors = RawStep<kType>::kWords / 4;
+  const std::int64_t steps = input.row_offsets[input.num_groups] * (input.columns / kStep);
+  const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
+  for (std::int64_t step = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; step < steps;
+       step += stride) {
+    const RawStep<kType> raw = activated_step_at<kType, Activation::SwiGlu>(input, step);
+    uint4* target = static_cast<uint4*>(args.output) + step * kVectors;
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      target[i] = {canonical<kType>(raw.words[4 * i]), canonical<kType>(raw.words[4 * i + 1]),
+                   canonical<kType>(raw.words[4 * i + 2]), canonical<kType>(raw.words[4 * i + 3])};
+    }
+  }
+}
+
+}  // namespace
+
+cudaError_t swiglu(const SwigluArgs& args, cudaStream_t stream) {
+  const GroupedInput& input = args.input;
+  if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
+  const std::int64_t steps = input.capacity_rows * input.columns / kStep;
+  if (steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
+  if (input.num_groups == 0) return cudaSuccess;
+  dispatch_input(input.type, [&](auto type) {
+    const auto kernel = swiglu_kernel<type()>;
+    kernel<<<resident_grid(kernel, steps, kThreads, 4), kThreads, 0, stream>>>(args);
+  });
+  return cudaGetLastError();
+}
+
+}  // namespace kernels

@@ -1,0 +1,146 @@
+// Bias gradient alone: partial sums of 128 rows, then their sum. The order of additions is fixed,
+// so the bits do not depend on the launch.
+#include "kernels/bias/bias_gradient.h"
+#include "kernels/common/activated_step.cuh"
+#include "kernels/common/launch.cuh"
+
+namespace kernels {
+namespace {
+
+constexpr int kSegments = 8;
+constexpr int kSegmentRows = static_cast<int>(kBiasStripRows) / kSegments;
+
+/// A warp a segment of 16 rows, a lane eight columns; the eight warps of a block meet in shared
+/// memory.
+template <InputType kType, Activation kActivation>
+__global__ __launch_bounds__(kThreads) void bias_partials_kernel(
+    const __grid_constant__ BiasPartialsArgs args) {
+  __shared__ StripTable table;
+  __shared__ float sums[kSegments][32 * kStep + 4];
+  const GroupedInput& input = args.input;
+  build_strip_table<kThreads, static_cast<int>(kBiasStripRows)>(input.row_offsets, input.num_groups,
+                                                                table);
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int segment = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t steps_per_row = input.columns / kStep;
+  const std::int64_t tiles_per_strip = ceil_div(steps_per_row, 32);
+  const std::int64_t tiles = table.first_strip[input.num_groups] * tiles_per_strip;
+  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const std::int64_t strip = tile / tiles_per_strip;
+    const std::int64_t first_step = (tile - strip * tiles_per_strip) * 32;
+    const int group = warp_find_group(table.first_strip, input.num_groups, strip);
+    const std::int64_t row = input.row_offsets[group] +
+                             (strip - table.first_strip[group]) * kBiasStripRows +
+                             segment * kSegmentRows;
+    const std::int64_t end = input.row_offsets[group + 1];
+    const std::int64_t step = first_step + lane;
+    float sum[kStep] = {};
+    RawStep<kType> raw[kSegmentRows];
+#pragma unroll
+    for (int i = 0; i < kSegmentRows; ++i) {
+      raw[i] = row + i < end && step < steps_per_row
+                   ? load_activated_step<kType, kActivation>(input, row + i, step)
+                   : zero_step<kType>();
+    }
+#pragma unroll
+    for (int i = 0; i < kSegmentRows; ++i) {
+#pragma unroll
+      for (int pair = 0; pair < kStep / 2; ++pair) {
+        const float2 values = step_pair(raw[i], pair);
+        sum[2 * pair] = __fadd_rn(sum[2 * pair], values.x);
+        sum[2 * pair + 1] = __fadd_rn(sum[2 * pair + 1], values.y);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kStep; ++i) sums[segment][i * 32 + lane] = sum[i];
+    __syncthreads();
+    // Thread t owns element t / 32 of lane t % 32's step.
+    const float* s = &sums[0][threadIdx.x];
+    constexpr int kPitch = 32 * kStep + 4;
+    const float total =
+        __fadd_rn(__fadd_rn(__fadd_rn(s[0], s[kPitch]), __fadd_rn(s[2 * kPitch], s[3 * kPitch])),
+                  __fadd_rn(__fadd_rn(s[4 * kPitch], s[5 * kPitch]),
+                            __fadd_rn(s[6 * kPitch], s[7 * kPitch])));
+    const std::int64_t column = (first_step + lane) * kStep + segment;
+    if (step < steps_per_row) args.partials[strip * input.columns + column] = total;
+    __syncthreads();
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ float widened(const void* values, std::int64_t index) {
+  const auto* typed = static_cast<const typename DeviceElement<kType>::Type*>(values);
+  return static_cast<float>(typed[index]);
+}
+
+template <InputType kType>
+__device__ __forceinline__ void store_rounded(void* values, std::int64_t index, float value) {
+  if constexpr (kType == InputType::Bf16) {
+    static_cast<__nv_bfloat16*>(values)[index] = __float2bfloat16_rn(value);
+  } else if constexpr (kType == InputType::Fp16) {
+    static_cast<__half*>(values)[index] = __float2half_rn(value);
+  } else {
+    static_cast<float*>(values)[index] = value;
+  }
+}
+
+/// A thread a column of a group; the strips of a group are added from the top.
+template <InputType kType>
+__global__ __launch_bounds__(kThreads) void reduce_bias_gradient_kernel(
+    const __grid_constant__ ReduceBiasGradientArgs args) {
+  __shared__ int strips_before;
+  const int group = static_cast<int>(blockIdx.y);
+  if (threadIdx.x == 0) strips_before = 0;
+  __syncthreads();
+  int before = 0;
+  for (int g = static_cast<int>(threadIdx.x); g < group; g += kThreads) {
+    before +=
+        static_cast<int>(ceil_div(args.row_offsets[g + 1] - args.row_offsets[g], kBiasStripRows));
+  }
+  if (before != 0) atomicAdd(&strips_before, before);
+  __syncthreads();
+  const std::int64_t column = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (column >= args.columns) return;
+  const auto strips = static_cast<int>(
+      ceil_div(args.row_offsets[group + 1] - args.row_offsets[group], kBiasStripRows));
+  const float* partial = args.partials + strips_before * args.columns + column;
+  float sum = 0.0F;
+#pragma unroll 8
+  for (int strip = 0; strip < strips; ++strip) {
+    sum = __fadd_rn(sum, partial[strip * args.columns]);
+  }
+  const std::int64_t index = group * args.columns + column;
+  if (args.accumulate) sum = __fadd_rn(widened<kType>(args.gradient, index), sum);
+  store_rounded<kType>(args.gradient, index, sum);
+}
+
+}  // namespace
+
+cudaError_t bias_partials(const BiasPartialsArgs& args, cudaStream_t stream) {
+  const GroupedInput& input = args.input;
+  if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
+  if (input.num_groups == 0) return cudaSuccess;
+  const std::int64_t strips = input.capacity_rows / kBiasStripRows + input.num_groups;
+  const std::int64_t tiles = strips * ceil_div(input.columns, 32 * kStep);
+  dispatch_input(input.type, [&](auto type) {
+    const auto launch = [&](auto kernel) {
+      kernel<<<resident_grid(kernel, tiles, 1, 4), kThreads, 0, stream>>>(args);
+    };
+    launch(input.activation == Activation::SwiGlu ? bias_partials_kernel<type(), Activation::SwiGlu>
+                                                  : bias_partials_kernel<type(), Activation::None>);
+  });
+  return cudaGetLastError();
+}
+
+cudaError_t reduce_bias_gradient(const ReduceBiasGradientArgs& args, cudaStream_t stream) {
+  if (args.num_groups < 0 || args.num_groups > kMaxGroups) return cudaErrorInvalidValue;
+  if (args.num_groups == 0) return cudaSuccess;
+  const dim3 grid(static_cast<unsigned>(ceil_div(args.columns, kThreads)),
+                  static_cast<unsigned>(args.num_groups));
+  dispatch_input(args.output_type, [&](auto type) {
+    reduce_bias_gradient_kernel<type()><<<grid, kThreads, 0, stream>>>(args);
+  });
+  return cudaGetLastError();
+}
+
+}  // namespace kernels

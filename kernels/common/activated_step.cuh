@@ -1,0 +1,64 @@
+// Loads eight elements of what is quantized: of the input, or of silu(gate) * up rounded to the
+// input's type. What comes out is the same either way, so a kernel does not know the difference.
+#pragma once
+
+#include "kernels/activation/silu.h"
+#include "kernels/common/input_vectors.cuh"
+
+namespace kernels {
+
+template <InputType kType>
+__device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate,
+                                                      const RawStep<kType>& up) {
+  RawStep<kType> raw;
+#pragma unroll
+  for (int pair = 0; pair < kStep / 2; ++pair) {
+    const float2 g = step_pair(gate, pair);
+    const float2 u = step_pair(up, pair);
+    const float x = __fmul_rn(silu(g.x), u.x);
+    const float y = __fmul_rn(silu(g.y), u.y);
+    if constexpr (kType == InputType::Bf16) {
+      const __nv_bfloat162 rounded = __floats2bfloat162_rn(x, y);
+      raw.words[pair] = *reinterpret_cast<const std::uint32_t*>(&rounded);
+    } else if constexpr (kType == InputType::Fp16) {
+      const __half2 rounded = __floats2half2_rn(x, y);
+      raw.words[pair] = *reinterpret_cast<const std::uint32_t*>(&rounded);
+    } else {
+      raw.words[2 * pair] = __float_as_uint(x);
+      raw.words[2 * pair + 1] = __float_as_uint(y);
+    }
+  }
+  return raw;
+}
+
+/// `row` counts rows of the input, `step_in_row` eights of its logical columns.
+template <InputType kType, Activation kActivation>
+__device__ __forceinline__ RawStep<kType> load_activated_step(const GroupedInput& input,
+                                                              std::int64_t row,
+                                                              std::int64_t step_in_row) {
+  const std::int64_t steps_per_row = input.columns / kStep;
+  if constexpr (kActivation == Activation::None) {
+    return load_step<kType>(input.input, row * steps_per_row + step_in_row);
+  } else {
+    const std::int64_t first = row * 2 * steps_per_row + step_in_row;
+    return swiglu_step<kType>(load_step<kType>(input.input, first),
+                              load_step<kType>(input.input, first + steps_per_row));
+  }
+}
+
+/// The same, where `step` counts the eights of all rows. With an activation they are fewer than
+/// 2^32.
+template <InputType kType, Activation kActivation>
+__device__ __forceinline__ RawStep<kType> activated_step_at(const GroupedInput& input,
+                                                            std::int64_t step) {
+  if constexpr (kActivation == Activation::None) {
+    return load_step<kType>(input.input, step);
+  } else {
+    const auto per_row = static_cast<std::uint32_t>(input.columns / kStep);
+    const auto at = static_cast<std::uint32_t>(step);
+    const std::uint32_t row = at / per_row;
+    return load_activated_step<kType, kActivation>(input, row, at - row * per_row);
+  }
+}
+
+}  // namespace kernels

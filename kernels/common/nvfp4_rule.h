@@ -1,0 +1,106 @@
+// The arithmetic of NVFP4, the same on the host and on the device: E2M1 codes, block scales, global
+// scale, Hadamard transform of 16. Built without contraction of products and sums.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/activation/silu.h"  // exact_add and its like
+#include "kernels/common/scale_rule.h"
+#include "kernels/quantize/quantize_nvfp4.h"
+
+namespace kernels {
+
+inline constexpr float kLargestFloat = 3.402823466e38F;
+
+KERNELS_HOST_DEVICE inline std::uint32_t float_to_bits(float value) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(value);
+#else
+  return std::bit_cast<std::uint32_t>(value);
+#endif
+}
+
+struct Nvfp4GlobalScale {
+  float encode_sixth;  // S_enc * (1/6): what a block's amax is multiplied by
+  float decode;        // 1 / S_enc
+};
+
+KERNELS_HOST_DEVICE inline Nvfp4GlobalScale nvfp4_global_scale(float amax) {
+  float encode = 1.0F;
+  if (amax > 0.0F && amax <= kLargestFloat) {
+    encode = exact_divide(448.0F * 6.0F, amax);
+    if (encode > kLargestFloat) encode = kLargestFloat;
+  }
+  return {exact_multiply(encode, 1.0F / 6.0F), exact_divide(1.0F, encode)};
+}
+
+/// What a block's elements are multiplied by; `scale` is its E4M3 scale as FP32.
+KERNELS_HOST_DEVICE inline float nvfp4_multiplier(float scale, const Nvfp4GlobalScale& global) {
+  const float multiplier = exact_divide(1.0F, exact_multiply(scale, global.decode));
+  return multiplier > kLargestFloat ? kLargestFloat : multiplier;
+}
+
+/// Nearest of 0, .5, 1, 1.5, 2, 3, 4, 6, ties to the even code; NaN to +6.
+KERNELS_HOST_DEVICE inline std::uint32_t e2m1_encode(float value) {
+  const std::uint32_t bits = float_to_bits(value);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  if (magnitude > 0x7F800000U) return 7U;
+  const std::uint32_t sign = bits >> 31 << 3;
+  // 6 is the largest; 5 is the tie below it and goes to 4, the even code.
+  const std::uint32_t clamped = magnitude < 0x40C00000U ? magnitude : 0x40C00000U;
+  if (clamped < 0x3F800000U) {
+    // Below 1 the grid is 0.5 wide: 2^22 is where the FP32 adder rounds to halves.
+    const float shifted = exact_add(bits_to_float(clamped), 4194304.0F);
+    return sign | (float_to_bits(shifted) - 0x4A800000U);
+  }
+  const std::uint32_t odd = (clamped >> 22) & 1U;
+  const std::uint32_t rounded = (clamped + 0x1FFFFFU + odd) >> 22;  // one mantissa bit left
+  return sign | (rounded - 0xFCU);  // 127 - 1 exponents, two codes each
+}
+
+/// The same with `random` of 256 parts of a step added before cutting off.
+KERNELS_HOST_DEVICE inline std::uint32_t e2m1_encode_stochastic(float value, std::uint32_t random) {
+  const std::uint32_t bits = float_to_bits(value);
+  const float magnitude = bits_to_float(bits & 0x7FFFFFFFU);
+  if (magnitude != magnitude) return 7U;
+  const std::uint32_t sign = bits >> 31 << 3;
+  const float step = magnitude < 2.0F ? 0.5F : magnitude < 4.0F ? 1.0F : 2.0F;
+  const float jittered =
+      exact_add(magnitude, exact_multiply(static_cast<float>(random) * (1.0F / 256.0F), step));
+  if (jittered >= 6.0F) return sign | 7U;
+  if (jittered >= 4.0F) return sign | 6U;
+  if (jittered >= 3.0F) return sign | 5U;
+  if (jittered >= 2.0F) return sign | 4U;
+  return sign | static_cast<std::uint32_t>(exact_multiply(jittered, 2.0F));
+}
+
+/// Transforms 16 values in place, see kHadamardSigns; they are not yet rounded to BF16.
+KERNELS_HOST_DEVICE inline void hadamard_16(float (&x)[16]) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int i = 0; i < 16; ++i) {
+    if ((kHadamardSigns >> i & 1) != 0) x[i] = -x[i];
+  }
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int distance = 1; distance < 16; distance *= 2) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int i = 0; i < 16; ++i) {
+      if ((i & distance) != 0) continue;
+      const float a = x[i];
+      const float b = x[i + distance];
+      x[i] = exact_add(a, b);
+      x[i + distance] = exact_add(a, -b);
+    }
+  }
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int i = 0; i < 16; ++i) x[i] = exact_multiply(x[i], 0.25F);
+}
+
+}  // namespace kernels

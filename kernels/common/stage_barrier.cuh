@@ -1,0 +1,39 @@
+// Barriers in shared memory between a warp that brings tiles and the warps that work on them:
+// "full" when a stage holds a tile, "empty" when it may be filled again. Waiting is by phase
+// parity.
+#pragma once
+
+#include <cstdint>
+
+namespace kernels {
+
+struct StageBarrier {
+  std::uint64_t state;
+
+  __device__ __forceinline__ std::uint32_t address() const {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state));
+  }
+  /// One thread calls; a __syncthreads() makes it known to the others.
+  __device__ __forceinline__ void init(int arrivals) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
+  }
+  /// What this thread wrote before is visible to whoever waits.
+  __device__ __forceinline__ void arrive() {
+    asm volatile("{ .reg .b64 token; mbarrier.arrive.shared.b64 token, [%0]; }" ::"r"(address())
+                 : "memory");
+  }
+  /// Arrives when all cp.async copies that this thread started have landed.
+  __device__ __forceinline__ void arrive_after_copies() {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address()) : "memory");
+  }
+  __device__ __forceinline__ void wait(std::uint32_t parity) {
+    asm volatile(
+        "{ .reg .pred done;\n"
+        "again%=: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
+        "@!done bra again%=; }" ::"r"(address()),
+        "r"(parity)
+        : "memory");
+  }
+};
+
+}  // namespace kernels

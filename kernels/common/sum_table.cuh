@@ -1,0 +1,53 @@
+// Exclusive prefix sums over the groups of a grouped operand: where the tiles, scales or partial
+// sums of each group start. Every thread block makes its own in shared memory, since only the
+// device knows the row offsets.
+#pragma once
+
+#include "kernels/common/group_search.cuh"
+#include "kernels/common/types.h"
+
+namespace kernels {
+
+/// sums[g / kEvery] = sum over groups j < g of count(rows of j), for every g <= num_groups that is
+/// a multiple of kEvery (1 or 32). One warp calls, so that several tables are made side by side
+/// without a barrier; readers of other warps need one after.
+template <int kEvery, class Count>
+__device__ __forceinline__ void warp_sum_table(std::int32_t* sums, const std::int64_t* row_offsets,
+                                               int num_groups, Count count) {
+  constexpr int kPerLane = 4;
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  if (lane == 0) sums[0] = 0;
+  std::int32_t before = 0;
+  for (int first = 0; first < num_groups; first += 32 * kPerLane) {
+    std::int64_t offsets[kPerLane + 1];
+    const int mine = first + lane * kPerLane;
+#pragma unroll
+    for (int i = 0; i <= kPerLane; ++i) offsets[i] = row_offsets[min(mine + i, num_groups)];
+    std::int32_t ends[kPerLane];  // summed up to each of this lane's groups
+    std::int32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < kPerLane; ++i) {
+      sum += count(static_cast<int>(offsets[i + 1] - offsets[i]));
+      ends[i] = sum;
+    }
+    std::int32_t inclusive = sum;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const std::int32_t below = __shfl_up_sync(kFullWarp, inclusive, distance);
+      if (lane >= distance) inclusive += below;
+    }
+    if constexpr (kEvery == 1) {
+#pragma unroll
+      for (int i = 0; i < kPerLane; ++i) {
+        if (mine + i < num_groups) sums[mine + i + 1] = before + inclusive - sum + ends[i];
+      }
+    } else {
+      static_assert(kEvery == 32 && kEvery % kPerLane == 0);
+      const int end = mine + kPerLane;
+      if (end % kEvery == 0 && end <= num_groups) sums[end / kEvery] = before + inclusive;
+    }
+    before += __shfl_sync(kFullWarp, inclusive, 31);
+  }
+}
+
+}  // namespace kernels

@@ -1,0 +1,126 @@
+#include "kernels/common/value_tile.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/activation/activate_run.h"
+#include "kernels/common/group_rows.h"
+#include "kernels/common/input_elements.h"
+
+namespace kernels {
+namespace {
+
+template <InputType kType>
+void widen(const void* input, std::int64_t first, int count, float* values) {
+  using Element = InputElement<kType>;
+  const auto* bits = static_cast<const typename Element::Bits*>(input) + first;
+  for (int i = 0; i < count; ++i) values[i] = Element::value(bits[i]);
+}
+
+void widen(const GroupedInput& input, std::int64_t first, int count, float* values) {
+  switch (input.type) {
+    case InputType::Bf16:
+      return widen<InputType::Bf16>(input.input, first, count, values);
+    case InputType::Fp16:
+      return widen<InputType::Fp16>(input.input, first, count, values);
+    case InputType::Fp32:
+      return widen<InputType::Fp32>(input.input, first, count, values);
+  }
+}
+
+std::vector<HostTile> list_tiles(const GroupedInput& input, const OutputRows& output) {
+  const std::int64_t* out = output_offsets(input, output);
+  std::vector<HostTile> tiles;
+  HostTile tile;
+  std::int64_t strip = 0;
+  std::int64_t bias_strip = 0;
+  for (tile.group = 0; tile.group < input.num_groups; ++tile.group) {
+    const int g = tile.group;
+    const std::int64_t in_m = input.row_offsets[g + 1] - input.row_offsets[g];
+    tile.out_begin = out[g];
+    tile.out_m = out[g + 1] - out[g];
+    for (std::int64_t row = 0; row < tile.out_m; row += kTileSide, ++strip) {
+      tile.row_in_group = row;
+      tile.in_first = input.row_offsets[g] + row;
+      tile.in_rows = static_cast<int>(std::clamp<std::int64_t>(in_m - row, 0, kTileSide));
+      tile.out_rows = static_cast<int>(std::min<std::int64_t>(tile.out_m - row, kTileSide));
+      tile.strip = strip;
+      tile.bias_strip = bias_strip + row / kTileSide;
+      for (tile.column = 0; tile.column < input.columns; tile.column += kTileSide) {
+        tile.columns =
+            static_cast<int>(std::min<std::int64_t>(input.columns - tile.column, kTileSide));
+        tiles.push_back(tile);
+      }
+    }
+    bias_strip += ceil_div(in_m, kTileSide);
+  }
+  return tiles;
+}
+
+}  // namespace
+
+void for_each_tile(const GroupedInput& input, const OutputRows& output,
+                   const std::function<void(const HostTile&, TileValues&)>& work) {
+  const std::vector<HostTile> tiles = list_tiles(input, output);
+#pragma omp parallel if (tiles.size() > 4)
+  {
+    TileValues values;
+#pragma omp for schedule(dynamic, 4)
+    for (std::size_t i = 0; i < tiles.size(); ++i) work(tiles[i], values);
+  }
+}
+
+void load_tile(const GroupedInput& input, const HostTile& tile, TileValues& values) {
+  for (int row = 0; row < kTileSide; ++row) {
+    float* line = values.line(row);
+    if (row >= tile.in_rows) {
+      std::fill_n(line, kTileSide, 0.0F);
+      continue;
+    }
+    const std::int64_t in_row = tile.in_first + row;
+    if (input.activation == Activation::None) {
+      widen(input, in_row * input.columns + tile.column, tile.columns, line);
+    } else {
+      float up[kTileSide];
+      const std::int64_t gate = in_row * 2 * input.columns + tile.column;
+      widen(input, gate, tile.columns, line);
+      widen(input, gate + input.columns, tile.columns, up);
+      activate_run(input.type, up, tile.columns, line);
+    }
+    std::fill(line + tile.columns, line + kTileSide, 0.0F);
+  }
+}
+
+void transpose_tile(TileValues& values) {
+  constexpr int kPart = 16;  // what fits into registers and a few cache lines
+  for (int row = 0; row < kTileSide; row += kPart) {
+    for (int column = 0; column < kTileSide; column += kPart) {
+      for (int c = column; c < column + kPart; ++c) {
+        float* target = values.column(c) + row;
+        const float* source = values.line(row) + c;
+        for (int r = 0; r < kPart; ++r) target[r] = source[r * kTileSide];
+      }
+    }
+  }
+}
+
+void store_bias_partials(const HostTile& tile, TileValues& values, std::int64_t columns,
+                         float* partials) {
+  if (tile.in_rows == 0) return;
+  constexpr int kSegments = 8;
+  constexpr int kSegmentRows = kTileSide / kSegments;
+  float sums[kSegments][kTileSide] = {};
+  for (int segment = 0; segment < kSegments; ++segment) {
+    for (int row = segment * kSegmentRows; row < (segment + 1) * kSegmentRows; ++row) {
+      const float* line = values.line(row);
+      for (int c = 0; c < kTileSide; ++c) sums[segment][c] += line[c];
+    }
+  }
+  float* target = partials + tile.bias_strip * columns + tile.column;
+  for (int c = 0; c < tile.columns; ++c) {
+    target[c] = ((sums[0][c] + sums[1][c]) + (sums[2][c] + sums[3][c])) +
+                ((sums[4][c] + sums[5][c]) + (sums[6][c] + sums[7][c]));
+  }
+}
+
+}  // namespace kernels

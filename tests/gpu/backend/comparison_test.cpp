@@ -1,0 +1,148 @@
+// A comparison on the device states what the CPU twins' codes state, and times its launches beside
+// copies.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/device/handles.h"
+#include "engine/input/routing.h"
+#include "engine/quantize/comparison_cuda.h"
+#include "engine/quantize/operand_numerics.h"
+#include "engine/quantize/quantize_cpu.h"
+
+namespace engine {
+namespace {
+
+class DeviceComparisonTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+      GTEST_SKIP() << "no CUDA device";
+    }
+    Result<Stream> made = make_stream();
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    stream_ = std::move(made).value();
+  }
+
+  Result<RecipeComparison> compare(const ComparisonRequest& request) {
+    return compare_on_cuda(request, DeviceFacts(), operands_, stream_.get(),
+                           {.progress = progress_, .observer = observer_});
+  }
+
+  static ComparisonRequest small(bool weights) {
+    ComparisonRequest request;
+    request.request.shape = {.preset = "", .num_experts = 5, .tokens = 1000, .n = 144, .k = 272};
+    request.request.routing.distribution = RoutingDistribution::HalfEmpty;
+    request.request.activations = SyntheticInput{.distribution = Distribution::NonFinite};
+    request.request.weights = SyntheticInput{.distribution = Distribution::HeavyTailed};
+    request.weights = weights;
+    request.timed_launches = 3;
+    return request;
+  }
+
+  Stream stream_;
+  DeviceOperands operands_;
+  RunProgress progress_;
+  StepObserver observer_;
+};
+
+/// The same report through the CPU twin.
+QuantizationReport twin_report(const ComparisonRequest& request, const Recipe& recipe,
+                               kernels::Direction direction,
+                               const std::vector<std::int64_t>& splits) {
+  const OperandRole role = request.weights ? OperandRole::Weights : OperandRole::Activations;
+  const auto source = open_source(request.request, role, 0);
+  std::vector<std::int64_t> rows = splits;
+  if (request.weights) rows.assign(rows.size(), request.request.shape.n);
+  std::vector<std::int64_t> offsets = {0};
+  for (const std::int64_t count : rows) offsets.push_back(offsets.back() + count);
+  const std::int64_t columns = request.request.shape.k;
+  std::vector<std::uint16_t> values(static_cast<std::size_t>(offsets.back() * columns));
+  source.value()->read_bf16(0, offsets.back(), values);
+  CpuQuantizer quantizer({.recipe = recipe,
+                          .role = role,
+                          .direction = direction,
+                          .input = {.input = values.data(),
+                                    .row_offsets = offsets.data(),
+                                    .num_groups = static_cast<int>(rows.size()),
+                                    .capacity_rows = offsets.back(),
+                                    .columns = columns}});
+  quantizer.quantize();
+  const kernels::GroupedInput input{.input = values.data(),
+                                    .row_offsets = offsets.data(),
+                                    .num_groups = static_cast<int>(rows.size()),
+                                    .capacity_rows = offsets.back(),
+                                    .columns = columns};
+  UnpackedOperand unpacked;
+  unpack_operand(quantizer.layout(), quantizer.view(), rows, unpacked);
+  QuantizationReport report;
+  measure_operand(input, quantizer.layout(), quantizer.view(), rows, unpacked,
+                  quantizer.amax().data(), report);
+  report.sample = sample_operand(input, unpacked, request.sample_row, request.sample_column);
+  return report;
+}
+
+TEST_F(DeviceComparisonTest, EqualsTheTwins) {
+  for (const bool weights : {false, true}) {
+    const ComparisonRequest request = small(weights);
+    const auto comparison = compare(request);
+    ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+    int ran = 0;
+    for (const QuantizationReport& report : comparison.value().reports) {
+      if (!report.refused.empty()) continue;
+      ++ran;
+      ASSERT_EQ(report.times_ns.size(), 3U);
+      const auto direction =
+          report.columnwise ? kernels::Direction::Columnwise : kernels::Direction::Rowwise;
+      const QuantizationReport expected =
+          twin_report(request, report.recipe, direction, comparison.value().splits);
+      EXPECT_EQ(report.code_counts, expected.code_counts);
+      EXPECT_EQ(report.sample.codes, expected.sample.codes);
+      EXPECT_EQ(report.statistics.amax.counts, expected.statistics.amax.counts);
+      EXPECT_EQ(report.statistics.scale.counts, expected.statistics.scale.counts);
+      EXPECT_EQ(report.statistics.saturated, expected.statistics.saturated);
+      EXPECT_EQ(report.statistics.snr_db, expected.statistics.snr_db);
+      EXPECT_EQ(report.max_ulp, expected.max_ulp);
+      for (const std::int64_t time : report.times_ns) EXPECT_GT(time, 0);
+    }
+    EXPECT_GE(ran, 3);
+    EXPECT_EQ(comparison.value().copy_times_ns.size(), static_cast<std::size_t>(3 * ran));
+    EXPECT_EQ(progress_.fraction.load(), 1.0);
+  }
+}
+
+TEST_F(DeviceComparisonTest, EndsWhenCancelled) {
+  progress_.cancel = true;
+  const auto comparison = compare(small(false));
+  ASSERT_FALSE(comparison.ok());
+  EXPECT_EQ(comparison.error().code, ErrorCode::Cancelled);
+}
+
+TEST_F(DeviceComparisonTest, TakesAnOperandOfNoRows) {
+  ComparisonRequest request = small(false);
+  request.request.shape.tokens = 0;
+  const auto comparison = compare(request);
+  ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+  for (const QuantizationReport& report : comparison.value().reports) {
+    EXPECT_FALSE(report.refused.empty());
+  }
+}
+
+TEST_F(DeviceComparisonTest, ReportsTheRateOfALargeOperand) {
+  ComparisonRequest request;
+  request.request.shape = {.preset = "", .num_experts = 8, .tokens = 16384, .n = 16, .k = 4096};
+  const auto comparison = compare(request);
+  ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+  for (const QuantizationReport& report : comparison.value().reports) {
+    if (!report.refused.empty()) continue;
+    std::int64_t shortest = report.times_ns.front();
+    for (const std::int64_t time : report.times_ns) shortest = std::min(shortest, time);
+    RecordProperty("ns", std::to_string(shortest));
+    EXPECT_LT(shortest, 10'000'000) << "134 MB in 10 ms is no device's rate";
+    EXPECT_GT(report.statistics.snr_db, 25.0);
+  }
+}
+
+}  // namespace
+}  // namespace engine

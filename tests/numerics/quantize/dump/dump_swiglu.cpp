@@ -1,0 +1,16 @@
+// SwiGLU alone.
+#include "dump/recipes.h"
+#include "kernels/activation/swiglu.h"
+
+namespace quantize_dump {
+
+void dump_swiglu(const Case& test) {
+  const Operand operand(test);
+  const kernels::GroupedInput& input = operand.input;
+  std::vector<std::uint8_t> output = byte_buffer(
+      input.capacity_rows * input.columns * static_cast<std::int64_t>(element_bytes(input.type)));
+  kernels::swiglu_cpu({.input = input, .output = output.data()});
+  test.write("output", output);
+}
+
+}  // namespace quantize_dump
