@@ -146,6 +146,17 @@ TEST_F(RecipesModelTest, ArithmeticOfAnElement) {
   EXPECT_EQ(app::read_element(model_.overlays()[0], 1, 0).code, "");
 }
 
+TEST_F(RecipesModelTest, TransformedCodesSayHowTheElementComesBack) {
+  engine::QuantizationReport report = report_of(Scaling::Nvfp4, true, 15);
+  report.sample.codes = {0x1, 0x0};
+  app::RecipeOverlay overlay;
+  overlay.report = &report;
+  overlay.format = app::code_format(report.recipe, false);
+  EXPECT_EQ(app::read_element(overlay, 0, 0).decoded, "0.5 x 0.5 = 0.25, Hadamard undone 0.8125");
+  report.columnwise = false;
+  EXPECT_EQ(app::read_element(overlay, 0, 0).decoded, "0.5 x 0.5 = 0.25");
+}
+
 TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
   const std::string csv = app::plot::table_csv(app::recipe_columns(), model_.rows());
   EXPECT_THAT(csv, HasSubstr("\"recipe\",\"SNR dB\""));

@@ -273,7 +273,12 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   reading.original = fmt::format("{:.7g}", original);
   reading.code = code_hex(overlay.format, code) + "   " + code_bits(overlay.format, code);
   reading.value = fmt::format("{} = {:.7g}", code_reading(overlay.format, code), value);
-  reading.decoded = fmt::format("{:.7g} x {:.6g} = {:.7g}", value, scale_inv, decoded);
+  reading.decoded = fmt::format("{:.7g} x {:.6g} = {:.7g}", value, scale_inv, value * scale_inv);
+  const engine::Recipe& recipe = overlay.report->recipe;
+  if (recipe.scaling == Scaling::Nvfp4 && recipe.hadamard && overlay.report->columnwise) {
+    // The code is of a sum over 16 rows: only undoing the transform gives this element back.
+    reading.decoded += fmt::format(", Hadamard undone {:.7g}", decoded);
+  }
   reading.error = fmt::format("- x = {:+.3g}", error);
   if (original != 0.0 && std::isfinite(error)) {
     reading.error += fmt::format(" ({:+.2f} %)", 100.0 * error / std::abs(original));
