@@ -110,6 +110,8 @@ def test_live_compares_anew_when_the_request_changes(open_window):
     compare(window)
     before = value(window, "recipes.arithmetic")
     window.click("recipes.live")
+    window.wait("Live", lambda m: any(
+        c["id"] == "recipes.live" and c["value"] == "true" for c in m["controls"]), 5)
     window.click("recipe.format.1")
     wait_for_comparison(window, 1)
     window.wait("other codes", lambda m: any(
