@@ -120,7 +120,11 @@ def test_live_compares_anew_when_the_request_changes(open_window):
     assert not window.wait_for_result()["state"]["last_error"]
     count = window.state()["comparisons"]
     window.click("recipes.live")
+    window.wait("no Live", lambda m: any(
+        c["id"] == "recipes.live" and c["value"] == "false" for c in m["controls"]), 5)
     window.click("recipe.format.0")
+    window.wait("the other format", lambda m: any(
+        c["id"] == "recipe.format.0" and c["value"] == "true" for c in m["controls"]), 5)
     window.wait_for_result()
     window.wait("words about the older request", lambda m: any(
         c["id"] == "recipes.status" and c["value"].startswith("answers an older request")
