@@ -31,6 +31,11 @@ struct SessionView {
       runs;  // all runs at hand, oldest first
   std::size_t run_index = 0;
   std::string session_path;  // of the opened recording, empty = live
+  std::vector<std::shared_ptr<const profiling::RecordedComparison>>
+      comparisons;               // of recipes, live or of the recording, oldest first
+  bool recipes = false;          // Numerics shows all recipes side by side, not the run
+  bool comparing = false;        // one is on its way, or waits for the run before it
+  std::string comparison_error;  // of the newest order; empty after a success
   LinkStatus link;
   std::optional<WorkerHello> hello;
 };
@@ -40,10 +45,12 @@ struct CommandSlots {
   std::optional<engine::RunRequest> set_request;  // as if changed in the rail
   bool run_now = false;
   bool cancel = false;
+  std::optional<engine::ComparisonRequest> compare;  // newest wins; follows a run on its way
   std::optional<std::string> open_recording;  // path; the shell opens it on a thread of its own
   bool open_sample = false;                   // the recording that ships in assets
   std::optional<std::size_t> select_run;
   std::optional<Workspace> show_workspace;
+  std::optional<bool> show_recipes;  // of Numerics
 };
 
 /// Plot keys pressed since the last frame. The plot under the mouse follows them.

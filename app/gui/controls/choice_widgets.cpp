@@ -62,7 +62,9 @@ bool segmented(const PanelContext& context, const char* id, int& index,
   const float gap = 1.0F;
   const float mark = options.hazardous ? context.theme.px(14 + kGapSmall) : 0.0F;
   const float total = options.width > 0 ? options.width : ImGui::GetContentRegionAvail().x - mark;
-  const float count = static_cast<float>(items.size());
+  const std::size_t per_row =
+      options.per_row > 0 ? static_cast<std::size_t>(options.per_row) : items.size();
+  const float count = static_cast<float>(per_row);
   const float width = std::max((total - gap * (count - 1)) / count, context.theme.px(24));
   bool changed = false;
   // The vertical padding stays: ImGui aligns a row's items by it.
@@ -71,7 +73,7 @@ bool segmented(const PanelContext& context, const char* id, int& index,
   ImGui::BeginGroup();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const bool chosen = static_cast<int>(i) == index;
-    if (i > 0) ImGui::SameLine(0, gap);
+    if (i % per_row != 0) ImGui::SameLine(0, gap);
     ImGui::PushStyleColor(ImGuiCol_Button, chosen ? colors.accent : colors.raised);
     ImGui::PushStyleColor(ImGuiCol_ButtonHovered, chosen ? colors.accent : colors.line);
     ImGui::PushStyleColor(ImGuiCol_Text, chosen ? colors.window : colors.text);

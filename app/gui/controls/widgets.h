@@ -22,6 +22,7 @@ struct Options {
   /// too. With a width the label stands right before the control instead of in the label column.
   float width = 0;
   float share = 1;  // of the filled width, where several controls stand in one row
+  int per_row = 0;  // of a segmented control: how many choices a row; 0 = all
 };
 
 /// Share of a filled row that the label column takes.

@@ -6,6 +6,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
+#include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/graphs_model.h"
 #include "app/gui/panels/replay_checks.h"
 #include "app/gui/plot/heatmap_plot.h"
@@ -23,11 +24,11 @@ class GraphsPanel : public WorkspacePanel {
   void follow_run(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
   void draw_no_graph(const PanelContext& context, ImVec2 size);
-  void draw_matrix(const PanelContext& context, ImVec2 size);
+  void draw_matrix(const PanelContext& context, const Area& area);
   void draw_matrix_read_out(const PanelContext& context, const plot::HeatmapHover& hover) const;
-  void draw_nodes(const PanelContext& context, ImVec2 size);
-  void draw_series(const PanelContext& context, ImVec2 size);
-  void draw_checks(const PanelContext& context, ImVec2 size);
+  void draw_nodes(const PanelContext& context, const Area& area);
+  void draw_series(const PanelContext& context, const Area& area);
+  void draw_checks(const PanelContext& context, const Area& area);
   std::string matrix_list(char separator) const;
   /// Replays count from 1, as the checks do; eager iterations from 0, as the records do.
   int first_number() const { return model_.has_graph() ? 1 : 0; }
@@ -183,7 +184,8 @@ void GraphsPanel::draw_matrix_read_out(const PanelContext& context,
                  lines);
 }
 
-void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
+void GraphsPanel::draw_matrix(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
   const Theme& theme = context.theme;
   const bool graph = model_.has_graph();
   const float widgets = theme.px(200);
@@ -203,7 +205,8 @@ void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
        .text = [this] { return matrix_list('\t'); },
        .csv = [this] { return matrix_list(','); },
        .header_widgets = widgets},
-      size);
+      area.size);
+  ;
   card.begin_header_widgets();
   if (controls::segmented(
           context, "graphs.cell_scale", scale_, {"vs row median", "duration"},
@@ -249,7 +252,8 @@ void GraphsPanel::draw_matrix(const PanelContext& context, ImVec2 size) {
       at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
-void GraphsPanel::draw_nodes(const PanelContext& context, ImVec2 size) {
+void GraphsPanel::draw_nodes(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
   const bool graph = model_.has_graph();
   Card card(
       context,
@@ -263,13 +267,15 @@ void GraphsPanel::draw_nodes(const PanelContext& context, ImVec2 size) {
                          : "Spans of the eager iterations, by stage, layer, expert and name.",
        .text = [this] { return plot::table_text(model_.node_columns(), model_.node_rows()); },
        .csv = [this] { return plot::table_csv(model_.node_columns(), model_.node_rows()); }},
-      size);
+      area.size);
+  ;
   // Two tables with their own columns: ImGui remembers sorting and widths by id.
   plot::draw_table(context, graph ? "##graphs.nodes" : "##graphs.work", model_.node_columns(),
                    model_.node_rows(), model_.generation(), card.room(), table_);
 }
 
-void GraphsPanel::draw_series(const PanelContext& context, ImVec2 size) {
+void GraphsPanel::draw_series(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
   const engine::RunResult& result = model_.run().result;
   const auto listed = [this](char separator) {
     std::string text = fmt::format("{}{}duration_ns\n", iteration_noun(), separator);
@@ -287,7 +293,8 @@ void GraphsPanel::draw_series(const PanelContext& context, ImVec2 size) {
              .measured = "Method: " + result.iteration_method + ". The axis starts near the data.",
              .text = [listed] { return listed('\t'); },
              .csv = [listed] { return listed(','); }},
-            size);
+            area.size);
+  ;
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int hovered = plot::draw_duration_series(context,
@@ -312,7 +319,8 @@ void GraphsPanel::draw_series(const PanelContext& context, ImVec2 size) {
       ImVec2(at.x + room.x, at.y + room.y));
 }
 
-void GraphsPanel::draw_checks(const PanelContext& context, ImVec2 size) {
+void GraphsPanel::draw_checks(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
   const std::vector<engine::ReplayCheck>& checks = model_.run().result.replay_checks;
   const auto listed = [&checks](char separator) {
     std::string text = fmt::format("replay{0}layer{0}wrong_experts\n", separator);
@@ -331,7 +339,8 @@ void GraphsPanel::draw_checks(const PanelContext& context, ImVec2 size) {
                          "against those of an eager run of the same request.",
              .text = [listed] { return listed('\t'); },
              .csv = [listed] { return listed(','); }},
-            size);
+            area.size);
+  ;
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (checks.empty()) {
@@ -357,31 +366,23 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const auto place = [](float x, float y) {
-    ImGui::SetCursorScreenPos(ImVec2(std::floor(x), std::floor(y)));
-  };
   draw_figures(context, size.x);
-  float y = origin.y + headline_height(theme) + gap;
+  const float top = origin.y + headline_height(theme) + gap;
+  Area cards{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
   if (!model_.has_graph()) {
     const float banner = theme.px(56);
-    place(origin.x, y);
-    draw_no_graph(context, ImVec2(size.x, banner));
-    y += banner + gap;
+    const std::vector<Area> parts = rows_of(cards, gap, {banner, cards.size.y - gap - banner});
+    ImGui::SetCursorScreenPos(parts[0].at);
+    draw_no_graph(context, parts[0].size);
+    cards = parts[1];
   }
-  const float room = origin.y + size.y - y - gap;
-  const float upper = std::floor(0.66F * room);
-  const float lower = room - upper;
-  const float left = std::floor(0.60F * (size.x - gap));
-  const float right = size.x - gap - left;
-  place(origin.x, y);
-  draw_matrix(context, ImVec2(left, upper));
-  place(origin.x + left + gap, y);
-  draw_nodes(context, ImVec2(right, upper));
-  y += upper + gap;
-  place(origin.x, y);
-  draw_series(context, ImVec2(left, lower));
-  place(origin.x + left + gap, y);
-  draw_checks(context, ImVec2(right, lower));
+  const std::vector<Area> rows = rows_of(cards, gap, {0.66F, 0.34F});
+  const std::vector<Area> upper = columns_of(rows[0], gap, {0.6F, 0.4F});
+  const std::vector<Area> lower = columns_of(rows[1], gap, {0.6F, 0.4F});
+  draw_matrix(context, upper[0]);
+  draw_nodes(context, upper[1]);
+  draw_series(context, lower[0]);
+  draw_checks(context, lower[1]);
   veil_.draw(context, origin, ImVec2(origin.x + size.x, origin.y + size.y));
 }
 

@@ -52,6 +52,8 @@ void draw_legend(const PanelContext& context, const HeatmapSpec& spec, ImVec2 at
   x += bar_width + gap;
   draw_text(draw, font, ImVec2(x, at.y), theme.colors.text, high);
   x += text_size(font, high).x + theme.px(kGapSection);
+  // Where several maps share a row there is no room to explain the hatching on each.
+  if (x + theme.px(18) + text_size(font, "none").x > at.x + width) return;
   const ImVec2 hatch(x, top);
   draw_hatch(draw, hatch, ImVec2(x + theme.px(14), top + bar_height), theme.colors.dim_text,
              theme.px(4));
@@ -178,6 +180,9 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     }
     if (frame.hovered()) {
       hover.inside = true;
+      // A drag ends here, too, but it went somewhere.
+      hover.clicked = ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
+                      ImGui::GetIO().MouseDragMaxDistanceSqr[0] < theme.px(4) * theme.px(4);
       const double part_y = std::clamp(
           static_cast<double>((frame.mouse().y - min.y) / (max.y - min.y)), 0.0, 0.999999);
       const double part_x =

@@ -41,8 +41,9 @@ struct HeatmapSpec {
 
 struct HeatmapHover {
   bool inside = false;
-  int row = 0;     // cell
-  int column = 0;  // cell
+  bool clicked = false;  // in this frame, without a drag
+  int row = 0;           // cell
+  int column = 0;        // cell
   double source_row = 0.0;
   double source_column = 0.0;
 };

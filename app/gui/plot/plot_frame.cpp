@@ -171,6 +171,58 @@ void PlotFrame::draw_axes(const FrameSpec& spec) {
   draw_->AddRect(ImVec2(min_.x - 1, min_.y - 1), ImVec2(max_.x + 1, max_.y + 1), theme.colors.line);
 }
 
+namespace {
+
+/// Beside the pointer and inside the card it belongs to: a neighbour's controls stay free. A box
+/// that is larger than its card only stays on the display, as any tooltip does.
+void place_read_out(const PanelContext& context, const std::string& title,
+                    const std::vector<ReadOutLine>& lines, float label_width) {
+  const Theme& theme = context.theme;
+  const ImGuiStyle& style = ImGui::GetStyle();
+  float value_width = 0.0F;
+  for (const ReadOutLine& line : lines) {
+    value_width = std::max(value_width, text_size(theme.fonts.mono, line.value).x);
+  }
+  const ImFont* body = theme.fonts.body;
+  const float wrap = theme.px(440);
+  const ImVec2 title_size =
+      title.empty() ? ImVec2(0, 0) : body->CalcTextSizeA(body->FontSize, wrap, wrap, title.c_str());
+  const float row = std::max(theme.fonts.mono->FontSize, theme.fonts.label->FontSize);
+  const ImVec2 size(
+      2.0F * style.WindowPadding.x +
+          std::max(title_size.x, theme.px(8 + kGapSmall + kGapLarge) + label_width + value_width),
+      2.0F * style.WindowPadding.y + title_size.y +
+          static_cast<float>(lines.size()) * (row + style.ItemSpacing.y));
+  // The gaps around the card belong to nobody.
+  const float air = theme.px(kGap);
+  const ImVec2 corner = ImGui::GetWindowPos();
+  const ImVec2 low(corner.x - air, corner.y - air);
+  const ImVec2 high(corner.x + ImGui::GetWindowWidth() + air,
+                    corner.y + ImGui::GetWindowHeight() + air);
+  if (size.x > high.x - low.x || size.y > high.y - low.y) return;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const float apart = theme.px(kGapLarge);
+  // On the other side of the pointer where this one has no room; never under it.
+  const auto beside = [&](float at, float length, float first, float last) {
+    if (at + apart + length <= last) return at + apart;
+    if (at - apart - length >= first) return at - apart - length;
+    return std::clamp(at + apart, first, last - length);
+  };
+  ImVec2 at(beside(mouse.x, size.x, low.x, high.x), beside(mouse.y, size.y, low.y, high.y));
+  const bool covers =
+      mouse.x >= at.x && mouse.x < at.x + size.x && mouse.y >= at.y && mouse.y < at.y + size.y;
+  if (covers) {
+    // Beside the pointer at the height of the card: over a neighbour's plot, not over its title
+    // row.
+    const float display = ImGui::GetIO().DisplaySize.x;
+    at.x = mouse.x + apart + size.x <= display ? mouse.x + apart : mouse.x - apart - size.x;
+    at.y = high.y - size.y;
+  }
+  ImGui::SetNextWindowPos(at);
+}
+
+}  // namespace
+
 void read_out(const PanelContext& context, const std::string& title,
               const std::vector<ReadOutLine>& lines) {
   const Theme& theme = context.theme;
@@ -178,6 +230,7 @@ void read_out(const PanelContext& context, const std::string& title,
   for (const ReadOutLine& line : lines) {
     label_width = std::max(label_width, text_size(theme.fonts.label, line.label).x);
   }
+  place_read_out(context, title, lines, label_width);
   ImGui::BeginTooltip();
   if (!title.empty()) {
     ImGui::PushTextWrapPos(theme.px(440));

@@ -33,6 +33,20 @@ void sort_rows(const std::vector<Column>& columns, const std::vector<TableRow>& 
   std::ranges::stable_sort(state.order, less);
 }
 
+bool is_selected(const TableState& state, int index) {
+  return state.most_chosen > 0 ? std::ranges::find(state.chosen, index) != state.chosen.end()
+                               : state.selected == index;
+}
+
+void toggle(TableState& state, int index) {
+  if (state.most_chosen == 0) {
+    state.selected = state.selected == index ? -1 : index;
+  } else if (std::erase(state.chosen, index) == 0) {
+    state.chosen.push_back(index);
+    if (state.chosen.size() > state.most_chosen) state.chosen.erase(state.chosen.begin());
+  }
+}
+
 void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
                const Cell& cell, bool first) {
   const Theme& theme = context.theme;
@@ -129,15 +143,22 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
         ImGui::TableSetColumnIndex(0);
         ImGui::PushID(index);
         const ImVec2 start = ImGui::GetCursorPos();
-        if (ImGui::Selectable("##row", state.selected == index,
-                              ImGuiSelectableFlags_SpanAllColumns)) {
-          state.selected = state.selected == index ? -1 : index;
+        const bool selected = is_selected(state, index);
+        if (ImGui::Selectable("##row", selected, ImGuiSelectableFlags_SpanAllColumns)) {
+          toggle(state, index);
           changed = true;
         }
+        // The item reaches half a row's gap over its neighbours; what is its own is less.
+        const float inset = theme.px(kGapSmall);
+        const ImVec2 low = ImGui::GetItemRectMin();
+        // Of the whole row, the first column's part: the clip rectangle is that column's.
+        const ImVec2 high(
+            std::min(ImGui::GetItemRectMax().x, ImGui::GetWindowDrawList()->GetClipRectMax().x),
+            ImGui::GetItemRectMax().y);
         controls::record(context, fmt::format("{}.row.{}", id + 2, i).c_str(),
-                         row.cells.front().text.c_str(), "option",
-                         state.selected == index ? "true" : "false", ImGui::GetItemRectMin(),
-                         ImGui::GetItemRectMax());
+                         row.cells.front().text.c_str(), "option", selected ? "true" : "false",
+                         ImVec2(low.x + inset, low.y + inset),
+                         ImVec2(high.x - inset, high.y - inset));
         if (!row.tooltip.empty() && ImGui::IsItemHovered()) {
           ImGui::BeginTooltip();
           ImGui::PushTextWrapPos(theme.px(480));

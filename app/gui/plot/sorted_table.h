@@ -33,14 +33,16 @@ struct TableRow {
 };
 
 struct TableState {
-  std::vector<int> order;
+  std::vector<int> order{};
   std::uint64_t ordered_for = 0;
   int column = -1;
   bool descending = false;
-  int selected = -1;  // index into rows, not into the order
+  int selected = -1;            // index into rows, not into the order
+  std::size_t most_chosen = 0;  // more than 0: several rows are chosen instead of one selected
+  std::vector<int> chosen{};    // indices into rows; one too many drops the oldest
 };
 
-/// `generation` names the content of `rows`. Returns true when the selected row changed.
+/// `generation` names the content of `rows`. Returns true when the selection changed.
 bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,
                 const std::vector<TableRow>& rows, std::uint64_t generation, ImVec2 size,
                 TableState& state);

@@ -53,6 +53,8 @@ class ControlRail {
   void draw_operand(engine::OperandRole role, engine::RunRequest& request);
   void draw_operand_file(engine::OperandRole role, engine::RunRequest& request);
   void draw_recipe(engine::RunRequest& request);
+  void draw_delayed_scaling(engine::Recipe& recipe);
+  void draw_micro_scaling(engine::Recipe& recipe);
   void draw_engine(engine::RunRequest& request);
   void draw_backend(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);

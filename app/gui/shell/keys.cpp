@@ -11,6 +11,7 @@ const std::vector<KeyHelp> kWindowKeys = {
     {"Ctrl+R  or  F5", "run the request in the rail"},
     {"Ctrl+O", "open a recording"},
     {"Ctrl+1   Ctrl+2   Ctrl+3", "Performance, Numerics, Graphs"},
+    {"Ctrl+4", "Numerics: all recipes side by side, and back to the run"},
     {"Ctrl+=   Ctrl+-", "larger and smaller text"},
     {"F12", "save a PNG of the window"},
     {"?  or  F1", "this page"},
@@ -43,6 +44,8 @@ std::optional<Action> action_of(int key, int modifiers, bool typing) {
         return Action::ShowNumerics;
       case GLFW_KEY_3:
         return Action::ShowGraphs;
+      case GLFW_KEY_4:
+        return Action::ShowRecipes;
       case GLFW_KEY_EQUAL:
       case GLFW_KEY_KP_ADD:
         return Action::LargerText;

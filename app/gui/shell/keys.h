@@ -15,6 +15,7 @@ enum class Action {
   ShowPerformance,
   ShowNumerics,
   ShowGraphs,
+  ShowRecipes,
   Help,
   Close,
   LargerText,

@@ -50,6 +50,7 @@ void LinkSupervisor::give_up_present() {
   hello_.reset();
   requests_.clear();
   newest_id_ = 0;
+  newest_run_id_ = 0;
   answered_id_ = 0;
   if (link_ == nullptr) return;
   // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
@@ -91,9 +92,15 @@ LinkStatus LinkSupervisor::status() const {
 
 std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
   if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = link_->submit(request);
+  newest_id_ = newest_run_id_ = link_->submit(request);
   requests_[newest_id_] = request;
   while (requests_.size() > kRememberedRequests) requests_.erase(requests_.begin());
+  return newest_id_;
+}
+
+std::uint64_t LinkSupervisor::compare(const engine::ComparisonRequest& request) {
+  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
+  newest_id_ = link_->compare(request);
   return newest_id_;
 }
 

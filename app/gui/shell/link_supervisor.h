@@ -33,14 +33,19 @@ class LinkSupervisor {
 
   /// 0 when there is no worker to ask.
   std::uint64_t submit(const engine::RunRequest& request);
+  /// As for submit(); a run that is on its way is superseded.
+  std::uint64_t compare(const engine::ComparisonRequest& request);
   void cancel();
   void inspect_file(const std::string& path);
   /// The request that a result of this id answers; null when unknown.
   const engine::RunRequest* request_of(std::uint64_t id) const;
-  std::uint64_t newest_id() const { return newest_id_; }
+  /// Of the newest run; comparisons do not count.
+  std::uint64_t newest_id() const { return newest_run_id_; }
   /// The worker has finished or refused `id`.
   void answered(std::uint64_t id);
   bool waiting() const { return newest_id_ != answered_id_; }
+  /// The order that is waited for is a comparison.
+  bool comparing() const { return waiting() && newest_id_ != newest_run_id_; }
 
   const BackendOffer* offer(engine::GemmBackend kind) const;
   engine::DeviceCapability capability(engine::GemmBackend kind) const;
@@ -56,7 +61,8 @@ class LinkSupervisor {
   std::unique_ptr<WorkerLink> link_;
   std::optional<WorkerHello> hello_;
   std::map<std::uint64_t, engine::RunRequest> requests_;
-  std::uint64_t newest_id_ = 0;
+  std::uint64_t newest_id_ = 0;  // of any order
+  std::uint64_t newest_run_id_ = 0;
   std::uint64_t answered_id_ = 0;
   std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
   std::future<void> taking_down_;

@@ -1,5 +1,5 @@
-// The rail's lower half: recipe and engine. What cannot be had is greyed out with the gate table's
-// own sentence; what is hazardous carries a mark and stays possible.
+// The rail's engine settings. What cannot be had is greyed out with the gate table's own sentence;
+// what is hazardous carries a mark and stays possible.
 #include <algorithm>
 
 #include "app/gui/controls/widgets.h"
@@ -8,67 +8,8 @@
 #include "app/gui/shell/scopes.h"
 
 namespace app {
-namespace {
 
-controls::Options gate(const engine::Verdict& verdict) {
-  controls::Options option;
-  option.enabled = verdict.support != engine::Support::Refused;
-  option.reason = verdict.sentence;
-  option.tooltip = verdict.sentence;
-  return option;
-}
-
-}  // namespace
-
-void ControlRail::draw_recipe(engine::RunRequest& request) {
-  section("Recipe");
-  engine::Recipe& recipe = request.recipe;
-  const bool known = link_->hello().has_value();
-  const engine::DeviceCapability device = link_->capability(request.backend);
-  std::vector<controls::Options> gates;
-  for (std::size_t i = 0; i < choices::scalings().size() && known; ++i) {
-    engine::Recipe other = recipe;
-    other.scaling = static_cast<engine::Scaling>(i);
-    gates.push_back(gate(engine::recipe_support(other, request.backend, device)));
-  }
-  int scaling = static_cast<int>(recipe.scaling);
-  if (controls::segmented(*context_, "recipe.scaling", scaling, choices::scalings(), {}, gates)) {
-    recipe.scaling = static_cast<engine::Scaling>(scaling);
-  }
-  const bool quantized = recipe.scaling != engine::Scaling::None;
-  const char* no_quantization = "BF16 quantizes nothing: choose an FP8 recipe";
-
-  row_label("X format");
-  gates.clear();
-  for (std::size_t i = 0; i < choices::formats().size() && known; ++i) {
-    engine::Recipe other = recipe;
-    other.activation_format = static_cast<engine::Fp8Format>(i);
-    gates.push_back(gate(engine::recipe_support(other, request.backend, device)));
-  }
-  int format = static_cast<int>(recipe.activation_format);
-  if (controls::segmented(*context_, "recipe.format", format, choices::formats(),
-                          {.enabled = quantized, .reason = no_quantization}, gates)) {
-    recipe.activation_format = static_cast<engine::Fp8Format>(format);
-  }
-  controls::drag_float(
-      *context_, "recipe.epsilon", "Amax epsilon", recipe.amax_epsilon, 0.0F, 1e4F, 0.0F,
-      {.enabled = quantized,
-       .reason = no_quantization,
-       .tooltip = "An amax below this counts as this. Drag: decades, from 0; click "
-                  "to type; double click: 0"});
-  error_under("recipe.amax_epsilon");
-  controls::checkbox(*context_, "recipe.pow2", "Pow-2 scales", recipe.pow2_scales,
-                     {.enabled = quantized,
-                      .reason = no_quantization,
-                      .tooltip = "Scales are rounded down to powers of two"});
-  ImGui::SameLine(0, context_->theme.px(kGapSection));
-  const bool block = recipe.scaling == engine::Scaling::Block;
-  controls::checkbox(
-      *context_, "recipe.split_accumulator", "Split accumulator", recipe.split_accumulator,
-      {.enabled = quantized && !block,
-       .reason = block ? "Block scaling always promotes partial sums to FP32" : no_quantization,
-       .tooltip = "Promote partial sums to FP32 while the product is accumulated"});
-}
+using choices::gate;
 
 void ControlRail::draw_engine(engine::RunRequest& request) {
   section("Engine");

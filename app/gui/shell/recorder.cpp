@@ -15,9 +15,12 @@ Recorder::~Recorder() {
   thread_.join();
 }
 
-void Recorder::append(Run run) {
+void Recorder::append(Run run) { put(std::move(run)); }
+void Recorder::append(Comparison comparison) { put(std::move(comparison)); }
+
+void Recorder::put(Entry entry) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(run));
+  waiting_.push_back(std::move(entry));
   changed_.notify_one();
 }
 
@@ -51,20 +54,21 @@ void Recorder::write_all() {
   }
   std::unique_ptr<profiling::SessionWriter> writer = std::move(created).value();
   while (true) {
-    Run run;
+    Entry entry;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return finishing_ || !waiting_.empty(); });
       if (waiting_.empty()) break;
-      run = std::move(waiting_.front());
+      entry = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    const engine::Status status = writer->append(*run);
+    const engine::Status status =
+        std::visit([&](const auto& one) { return writer->append(*one); }, entry);
     if (!status.ok()) {
       progress.error = status.error().message;
       break;
     }
-    ++progress.written;
+    ++(std::holds_alternative<Run>(entry) ? progress.written : progress.comparisons);
     publish(progress);
   }
   writer.reset();

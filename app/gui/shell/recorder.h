@@ -1,4 +1,5 @@
-// Writes runs into a session file on a thread of its own: a slow disk must not hold up a frame.
+// Writes runs and comparisons into a session file on a thread of its own: a slow disk must not hold
+// up a frame.
 #pragma once
 
 #include <condition_variable>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <variant>
 
 #include "profiling/session/session_file.h"
 
@@ -17,11 +19,13 @@ namespace app {
 class Recorder {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
+  using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
 
   struct Progress {
-    std::size_t written = 0;
-    bool finished = false;  // closed, everything written
-    std::string error;      // the file could not be created or a run not be written
+    std::size_t written = 0;      // runs
+    std::size_t comparisons = 0;  // and comparisons
+    bool finished = false;        // closed, everything written
+    std::string error;            // the file could not be created or a run not be written
   };
 
   Recorder(std::string path, std::function<void()> wake);
@@ -31,12 +35,16 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   void append(Run run);
-  /// No more runs follow: the file is closed as soon as the last is written.
+  void append(Comparison comparison);
+  /// No more follows: the file is closed as soon as the last is written.
   void finish();
   Progress progress() const;
   const std::string& path() const { return path_; }
 
  private:
+  using Entry = std::variant<Run, Comparison>;
+
+  void put(Entry entry);
   void write_all();
   void publish(const Progress& progress);
 
@@ -44,7 +52,7 @@ class Recorder {
   const std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Run> waiting_;
+  std::deque<Entry> waiting_;
   bool finishing_ = false;
   Progress progress_;
   std::thread thread_;

@@ -12,7 +12,9 @@ const std::vector<std::string> kElements = {"BF16", "FP16", "FP32"};
 const std::vector<std::string> kRoutings = {
     "Uniform", "Mild (±20 %)",       "Zipf 0.7",   "Heavy (Zipf 1.5)",
     "One-hot", "Half of them empty", "From a file"};
-const std::vector<std::string> kScalings = {"BF16", "FP8 tensor", "FP8 block"};
+const std::vector<std::string> kScalings = {"BF16",        "FP8 tensor", "FP8 block",
+                                            "FP8 delayed", "MXFP8",      "NVFP4"};
+const std::vector<std::string> kAlgorithms = {"Most recent", "Max"};
 const std::vector<std::string> kFormats = {"E4M3", "E5M2"};
 const std::vector<std::string> kWorkspaces = {"Per matmul", "Shared"};
 const std::vector<std::string> kLaunches = {"Eager", "Graph"};
@@ -30,9 +32,18 @@ const std::vector<std::string>& elements() { return kElements; }
 const std::vector<std::string>& routings() { return kRoutings; }
 const std::vector<std::string>& scalings() { return kScalings; }
 const std::vector<std::string>& formats() { return kFormats; }
+const std::vector<std::string>& algorithms() { return kAlgorithms; }
 const std::vector<std::string>& workspaces() { return kWorkspaces; }
 const std::vector<std::string>& launches() { return kLaunches; }
 const std::vector<std::string>& backends() { return kBackends; }
+
+controls::Options gate(const engine::Verdict& verdict) {
+  controls::Options option;
+  option.enabled = verdict.support != engine::Support::Refused;
+  option.reason = verdict.sentence;
+  option.tooltip = verdict.sentence;
+  return option;
+}
 
 std::string summary(const engine::RunRequest& request) {
   const engine::ShapeSpec& shape = request.shape;
@@ -40,9 +51,10 @@ std::string summary(const engine::RunRequest& request) {
                                                               shape.tokens, shape.n, shape.k)
                                                 : shape.preset;
   std::string recipe = name_in(scalings(), request.recipe.scaling);
-  if (request.recipe.scaling != engine::Scaling::None) {
+  const engine::Scaling scaling = request.recipe.scaling;
+  if (scaling != engine::Scaling::None && scaling != engine::Scaling::Nvfp4) {
     recipe += " " + name_in(formats(), request.recipe.activation_format);
-    if (request.recipe.pow2_scales) recipe += " pow-2";
+    if (request.recipe.pow2_scales && scaling != engine::Scaling::Mxfp8) recipe += " pow-2";
   }
   return fmt::format("{} · {} · {} · {} ×{}", what, recipe,
                      name_in(routings(), request.routing.distribution),
@@ -54,7 +66,8 @@ std::string_view field_of(std::string_view message) {
   if (message.starts_with("routing is")) return "routing.path";
   for (const std::string_view field :
        {"num_experts", "tokens", "layers", "launch.iterations", "routing.alignment", "routing.path",
-        "activations", "weights", "recipe.amax_epsilon"}) {
+        "activations", "weights", "recipe.amax_epsilon", "recipe.delayed.history_length",
+        "recipe.delayed.margin"}) {
     if (message.starts_with(field)) return field;
   }
   // One letter each: only as a whole word.

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/gui/controls/widgets.h"
+#include "engine/gemm/support.h"
 #include "engine/model/run_request.h"
 
 namespace app::choices {
@@ -14,9 +16,13 @@ const std::vector<std::string>& elements();
 const std::vector<std::string>& routings();
 const std::vector<std::string>& scalings();
 const std::vector<std::string>& formats();
+const std::vector<std::string>& algorithms();
 const std::vector<std::string>& workspaces();
 const std::vector<std::string>& launches();
 const std::vector<std::string>& backends();
+
+/// A choice as the gate table allows it, with its sentence.
+controls::Options gate(const engine::Verdict& verdict);
 
 /// One line that tells runs apart: preset or sizes, recipe, routing, launch.
 std::string summary(const engine::RunRequest& request);

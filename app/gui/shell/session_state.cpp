@@ -9,6 +9,8 @@ namespace app {
 namespace {
 
 constexpr std::size_t kMaxLiveRuns = 64;
+// Each may hold a dozen scale maps of a megabyte.
+constexpr std::size_t kMaxLiveComparisons = 16;
 constexpr std::size_t kMaxLiveRecords = 4'000'000;
 
 std::size_t record_count(const std::vector<SessionState::Run>& runs) {
@@ -28,11 +30,24 @@ void SessionState::add_live_run(profiling::RecordedRun run) {
   show(live_runs_.back());
 }
 
+void SessionState::add_live_comparison(profiling::RecordedComparison comparison) {
+  live_comparisons_.push_back(
+      std::make_shared<const profiling::RecordedComparison>(std::move(comparison)));
+  if (live_comparisons_.size() > kMaxLiveComparisons) {
+    live_comparisons_.erase(live_comparisons_.begin());
+  }
+}
+
 void SessionState::open_recording(profiling::Session session) {
   session_path_ = session.path;
   file_runs_.clear();
   for (profiling::RecordedRun& run : session.runs) {
     file_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
+  }
+  file_comparisons_.clear();
+  for (profiling::RecordedComparison& comparison : session.comparisons) {
+    file_comparisons_.push_back(
+        std::make_shared<const profiling::RecordedComparison>(std::move(comparison)));
   }
   index_ = 0;
   show(file_runs_.empty() ? nullptr : file_runs_.front());
@@ -42,6 +57,7 @@ void SessionState::back_to_live() {
   if (!from_file()) return;
   session_path_.clear();
   file_runs_.clear();
+  file_comparisons_.clear();
   index_ = live_runs_.empty() ? 0 : live_runs_.size() - 1;
   show(live_runs_.empty() ? nullptr : live_runs_.back());
 }
@@ -52,8 +68,8 @@ void SessionState::select_run(std::size_t index) {
   show(runs()[index]);
 }
 
-SessionView SessionState::view(const LinkStatus& link,
-                               const std::optional<WorkerHello>& hello) const {
+SessionView SessionState::view(const LinkStatus& link, const std::optional<WorkerHello>& hello,
+                               bool comparing) const {
   return {.requested = requested,
           .run = shown_,
           .run_generation = generation_,
@@ -62,6 +78,10 @@ SessionView SessionState::view(const LinkStatus& link,
           .runs = runs(),
           .run_index = index_,
           .session_path = session_path_,
+          .comparisons = comparisons(),
+          .recipes = recipes,
+          .comparing = comparing,
+          .comparison_error = comparison_error,
           .link = link,
           .hello = hello};
 }

@@ -15,14 +15,18 @@ namespace app {
 class SessionState {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
+  using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
 
   engine::RunRequest requested;
   bool live = false;
   Workspace workspace = Workspace::Performance;
-  std::string last_error;  // of the newest run or file; empty after a success
+  bool recipes = false;          // of Numerics: all recipes side by side
+  std::string last_error;        // of the newest run or file; empty after a success
+  std::string comparison_error;  // of the newest comparison; empty after a success
 
   /// The newest live run; shown unless a recording is open.
   void add_live_run(profiling::RecordedRun run);
+  void add_live_comparison(profiling::RecordedComparison comparison);
   void open_recording(profiling::Session session);
   void back_to_live();
   void select_run(std::size_t index);
@@ -31,12 +35,17 @@ class SessionState {
   const std::string& session_path() const { return session_path_; }
   const std::vector<Run>& runs() const { return from_file() ? file_runs_ : live_runs_; }
   const std::vector<Run>& live_runs() const { return live_runs_; }
+  const std::vector<Comparison>& live_comparisons() const { return live_comparisons_; }
+  const std::vector<Comparison>& comparisons() const {
+    return from_file() ? file_comparisons_ : live_comparisons_;
+  }
   std::size_t run_index() const { return index_; }
   Run shown() const { return shown_; }
   /// The rail asks for something that the shown run does not answer.
   bool stale() const { return !from_file() && shown_ != nullptr && shown_->request != requested; }
 
-  SessionView view(const LinkStatus& link, const std::optional<WorkerHello>& hello) const;
+  SessionView view(const LinkStatus& link, const std::optional<WorkerHello>& hello,
+                   bool comparing) const;
 
  private:
   void show(Run run);
@@ -44,6 +53,8 @@ class SessionState {
 
   std::vector<Run> live_runs_;
   std::vector<Run> file_runs_;
+  std::vector<Comparison> live_comparisons_;
+  std::vector<Comparison> file_comparisons_;
   std::string session_path_;
   std::size_t index_ = 0;
   Run shown_;

@@ -82,12 +82,44 @@ void Shell::submit() {
   if (!engine::validate(state_.requested).ok()) return;
   state_.back_to_live();
   state_.last_error.clear();
+  // The run supersedes a comparison on its way, which then follows it.
+  if (link_.comparing() && !next_comparison_) next_comparison_ = asked_comparison_;
   link_.submit(state_.requested);
+}
+
+void Shell::compare(const engine::ComparisonRequest& request) {
+  state_.comparison_error.clear();
+  const engine::Status status = engine::validate(request);
+  if (!status.ok()) {
+    state_.comparison_error = status.error().message;
+    return;
+  }
+  state_.back_to_live();
+  next_comparison_ = request;
+  compare_next();
+}
+
+void Shell::compare_next() {
+  if (!next_comparison_ || (link_.waiting() && !link_.comparing())) return;
+  asked_comparison_ = *std::exchange(next_comparison_, std::nullopt);
+  if (link_.compare(asked_comparison_) != 0) return;
+  state_.comparison_error = "There is no worker: " + link_.status().reason;
+}
+
+void Shell::cancel() {
+  next_comparison_.reset();
+  link_.cancel();
+}
+
+SessionView Shell::view() const {
+  return state_.view(link_.status(), link_.hello(),
+                     link_.comparing() || next_comparison_.has_value());
 }
 
 void Shell::start_worker(const std::string& cublaslt) {
   asked_inspection_.clear();
   state_.last_error.clear();
+  next_comparison_.reset();
   link_.start(cublaslt);
 }
 
@@ -125,6 +157,7 @@ void Shell::save_session(const std::string& path) {
   }
   saver_ = std::make_unique<Recorder>(path, wake_);
   for (const SessionState::Run& run : state_.live_runs()) saver_->append(run);
+  for (const SessionState::Comparison& one : state_.live_comparisons()) saver_->append(one);
   saver_->finish();
 }
 
@@ -162,6 +195,10 @@ void Shell::act(Action action) {
     case Action::ShowGraphs:
       state_.workspace = Workspace::Graphs;
       return;
+    case Action::ShowRecipes:
+      state_.recipes = state_.workspace != Workspace::Numerics || !state_.recipes;
+      state_.workspace = Workspace::Numerics;
+      return;
     case Action::Help:
       help_ = !help_;
       return;
@@ -190,16 +227,18 @@ void Shell::act(Action action) {
 void Shell::carry_out(const CommandSlots& commands) {
   if (commands.set_request) state_.requested = *commands.set_request;
   if (commands.run_now) submit();
-  if (commands.cancel) link_.cancel();
+  if (commands.cancel) cancel();
+  if (commands.compare) compare(*commands.compare);
   if (commands.open_recording) open_recording(*commands.open_recording);
   if (commands.open_sample) open_sample();
   if (commands.select_run) state_.select_run(*commands.select_run);
   if (commands.show_workspace) state_.workspace = *commands.show_workspace;
+  if (commands.show_recipes) state_.recipes = *commands.show_recipes;
 }
 
 void Shell::carry_out(const RailWishes& wishes) {
   if (wishes.run) submit();
-  if (wishes.cancel) link_.cancel();
+  if (wishes.cancel) cancel();
   if (wishes.browse) files_.open(*wishes.browse, settings_.folder, "");
   if (wishes.inspect && *wishes.inspect != asked_inspection_ && link_.hello()) {
     asked_inspection_ = *wishes.inspect;

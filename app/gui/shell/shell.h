@@ -45,11 +45,16 @@ class Shell {
   void take_event(const LinkEvent& event);
   void take_hello(const WorkerHello& hello);
   void take_run(const RunDone& done);
+  void take_comparison(const ComparisonDone& done);
   bool take_recording();
   bool take_recorders();
   bool status_changed();
   // shell.cpp
   void submit();
+  void compare(const engine::ComparisonRequest& request);
+  void compare_next();
+  void cancel();
+  SessionView view() const;
   void start_worker(const std::string& cublaslt);
   void open_recording(const std::string& path);
   void open_sample();
@@ -95,6 +100,9 @@ class Shell {
   std::string screenshot_path_;
   std::string asked_inspection_;  // the file the present worker has been asked about
   std::string recording_path_;
+  // An order of its own would supersede the run on its way: the comparison waits for it.
+  std::optional<engine::ComparisonRequest> next_comparison_;
+  engine::ComparisonRequest asked_comparison_;
   bool first_hello_ = true;
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;

@@ -52,9 +52,9 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   controls_.begin_frame();
   ++frame_;
   const engine::RunRequest before = state_.requested;
-  const SessionView view = state_.view(link_.status(), link_.hello());
+  const SessionView now = view();
   CommandSlots commands;
-  const PanelContext context{view, commands, theme, controls_, keys};
+  const PanelContext context{now, commands, theme, controls_, keys};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,
@@ -74,11 +74,12 @@ void Shell::draw_root(const PanelContext& context) {
                          {theme.px(kPanelPadding), theme.px((kTopBarHeight - kRowHeight) / 2)},
                          kFixed);
     const ThemeSpacing spacing(theme);
-    carry_out(draw_top_bar(context, {.workspace = state_.workspace,
-                                     .recording = recorder_ != nullptr,
-                                     .recording_path = recording_path_,
-                                     .recorded_runs = drawn_recorded_runs_,
-                                     .live_runs = state_.live_runs().size()}));
+    carry_out(draw_top_bar(
+        context, {.workspace = state_.workspace,
+                  .recording = recorder_ != nullptr,
+                  .recording_path = recording_path_,
+                  .recorded_runs = drawn_recorded_runs_,
+                  .live_runs = state_.live_runs().size() + state_.live_comparisons().size()}));
   }
   ImGui::Dummy({0, 1});
   const float height = ImGui::GetContentRegionAvail().y - theme.px(kStatusHeight) - 1;
@@ -91,7 +92,7 @@ void Shell::draw_root(const PanelContext& context) {
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
                           kFixed);
   const ThemeSpacing spacing(theme);
-  if (draw_status_bar(context, state_.last_error)) link_.cancel();
+  if (draw_status_bar(context, state_.last_error)) cancel();
 }
 
 void Shell::draw_rail(const PanelContext& context, float height) {
@@ -198,20 +199,20 @@ void Shell::after_render(const Theme& theme, int width, int height) {
   }
   if (options_.control_map_path.empty()) return;
   const engine::Status status = engine::validate(state_.requested);
-  const std::string problem = write_control_map(
-      options_.control_map_path, controls_, state_.view(link_.status(), link_.hello()),
-      {.frame = frame_,
-       .width = width,
-       .height = height,
-       .text_scale = theme.scale,
-       .requested_id = link_.newest_id(),
-       .request_error = status.ok() ? "" : status.error().message,
-       .last_error = state_.last_error,
-       .live = state_.live,
-       .recording = recorder_ != nullptr,
-       .recording_path = recording_path_,
-       .screenshot_path = screenshot_path_,
-       .workspace = state_.workspace});
+  const std::string problem =
+      write_control_map(options_.control_map_path, controls_, view(),
+                        {.frame = frame_,
+                         .width = width,
+                         .height = height,
+                         .text_scale = theme.scale,
+                         .requested_id = link_.newest_id(),
+                         .request_error = status.ok() ? "" : status.error().message,
+                         .last_error = state_.last_error,
+                         .live = state_.live,
+                         .recording = recorder_ != nullptr,
+                         .recording_path = recording_path_,
+                         .screenshot_path = screenshot_path_,
+                         .workspace = state_.workspace});
   if (!problem.empty()) notices_.add(Severity::Warn, problem);
 }
 

@@ -33,6 +33,7 @@ bool Shell::tick() {
     take_event(event);
     changed = true;
   }
+  compare_next();
   if (automatic && !link_.automatic) {
     notices_.add(Severity::Bad,
                  "The worker was lost too often: it is no longer restarted automatically.");
@@ -69,10 +70,13 @@ void Shell::take_event(const LinkEvent& event) {
     take_hello(*hello);
   } else if (const auto* done = std::get_if<RunDone>(&event)) {
     take_run(*done);
+  } else if (const auto* compared = std::get_if<ComparisonDone>(&event)) {
+    take_comparison(*compared);
   } else if (const auto* error = std::get_if<RunError>(&event)) {
+    const bool of_comparison = link_.request_of(error->id) == nullptr;
     link_.answered(error->id);
     if (error->error.code == engine::ErrorCode::Cancelled) return;
-    state_.last_error = error->error.message;
+    (of_comparison ? state_.comparison_error : state_.last_error) = error->error.message;
   } else if (const auto* report = std::get_if<FileReport>(&event)) {
     rail_.file_inspected(*report);
   } else if (const auto* line = std::get_if<LogReport>(&event);
@@ -115,6 +119,13 @@ void Shell::take_run(const RunDone& done) {
   if (recorder_ != nullptr) recorder_->append(state_.live_runs().back());
 }
 
+void Shell::take_comparison(const ComparisonDone& done) {
+  link_.answered(done.comparison.id);
+  state_.add_live_comparison({.comparison = done.comparison, .wall_clock_ms = unix_ms()});
+  state_.comparison_error.clear();
+  if (recorder_ != nullptr) recorder_->append(state_.live_comparisons().back());
+}
+
 bool Shell::take_recording() {
   auto loaded = loader_.take();
   if (!loaded) return false;
@@ -135,7 +146,11 @@ bool Shell::take_recorders() {
     if (!progress.finished) return;
     if (progress.error.empty()) {
       notices_.add(Severity::Good,
-                   fmt::format("{} run(s) {} {}", progress.written, done, one->path()));
+                   fmt::format("{} run(s){} {} {}", progress.written,
+                               progress.comparisons == 0
+                                   ? std::string()
+                                   : fmt::format(" and {} comparison(s)", progress.comparisons),
+                               done, one->path()));
     } else {
       notices_.add(Severity::Bad, failed + progress.error);
     }

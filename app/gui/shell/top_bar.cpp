@@ -36,21 +36,6 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const SessionView& view = context.view;
   TopBarWishes wishes;
   const float row_y = ImGui::GetCursorPosY();
-  {
-    const FontScope font(theme.fonts.title);
-    ImGui::SetCursorPosY(row_y + theme.px(kRowHeight - 16) / 2 - theme.px(1));
-    ImGui::TextUnformatted("Expertscope");
-  }
-  ImGui::SameLine(0, theme.px(kGapSection));
-  ImGui::SetCursorPosY(row_y);
-  int tab = static_cast<int>(state.workspace);
-  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs"},
-                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3", .width = theme.px(300)})) {
-    wishes.action = tab == 0   ? Action::ShowPerformance
-                    : tab == 1 ? Action::ShowNumerics
-                               : Action::ShowGraphs;
-  }
-
   // From the right edge leftwards: fixed widths first, the run picker takes what remains.
   const float gap = theme.px(kGapSmall);
   const float open_width = theme.px(56);
@@ -61,6 +46,28 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const float live_width = view.from_file ? theme.px(96) + gap : 0;
   const float right =
       open_width + save_width + record_width + 3 * small_width + theme_width + 6 * gap + live_width;
+  // At large text the name gives way first, then the tabs narrow.
+  const float name = theme.px(100 + kGapSection);
+  const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
+  const bool named = all >= name + theme.px(240);
+  const float tabs = std::clamp(all - (named ? name : 0.0F), theme.px(210), theme.px(300));
+  if (named) {
+    {
+      const FontScope font(theme.fonts.title);
+      ImGui::SetCursorPosY(row_y + theme.px(kRowHeight - 16) / 2 - theme.px(1));
+      ImGui::TextUnformatted("Expertscope");
+    }
+    ImGui::SameLine(0, theme.px(kGapSection));
+  }
+  ImGui::SetCursorPosY(row_y);
+  int tab = static_cast<int>(state.workspace);
+  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs"},
+                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3", .width = tabs})) {
+    wishes.action = tab == 0   ? Action::ShowPerformance
+                    : tab == 1 ? Action::ShowNumerics
+                               : Action::ShowGraphs;
+  }
+
   ImGui::SameLine(0, theme.px(kGapSection));
   const float room = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge);
   const float start = ImGui::GetCursorPosX();

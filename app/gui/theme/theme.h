@@ -3,6 +3,7 @@
 
 #include <imgui.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/model/stage.h"
@@ -33,6 +34,8 @@ struct Theme {
 
   float px(float grid_pixels) const { return grid_pixels * scale; }
   ImU32 stage(engine::Stage stage) const;
+  /// Colour of the i-th of up to three things laid over each other.
+  ImU32 series(std::size_t index) const;
   /// Perceptually even sequential map (viridis-like), t in [0, 1]. NaN gives the hatch background
   /// colour.
   ImU32 sequential(float t) const;

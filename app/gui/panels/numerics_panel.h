@@ -1,0 +1,46 @@
+// Numerics: what the recipe does to the numbers of one operand and to the product of every expert,
+// and beside it the view of all recipes on the same operand.
+#pragma once
+
+#include "app/gui/panels/card.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/panels/numerics_model.h"
+#include "app/gui/panels/recipes_view.h"
+#include "app/gui/plot/heatmap_plot.h"
+
+namespace app {
+
+class NumericsPanel : public WorkspacePanel {
+ public:
+  void draw(const PanelContext& context, ImVec2 size) override;
+
+ private:
+  void follow_run(const PanelContext& context);
+  void draw_run(const PanelContext& context, const Area& area, float taken_left);
+  void draw_figures(const PanelContext& context, float width);
+  // numerics_value_cards.cpp
+  void draw_values(const PanelContext& context, const Area& area);
+  void draw_scales(const PanelContext& context, const Area& area);
+  // numerics_map_card.cpp
+  void draw_map(const PanelContext& context, const Area& area);
+  void draw_map_read_out(const PanelContext& context, const plot::HeatmapHover& hover) const;
+  // numerics_error_cards.cpp
+  void draw_snr(const PanelContext& context, const Area& area);
+  void draw_errors(const PanelContext& context, const Area& area);
+  void draw_no_scales(const PanelContext& context, ImVec2 size, const char* what) const;
+
+  RecipesView recipes_;
+  NumericsModel model_;
+  bool has_run_ = false;
+  ThemeKind theme_kind_ = ThemeKind::Dark;
+  int operand_ = 0;
+  bool log_counts_ = true;
+  plot::PlotView value_view_;
+  plot::PlotView scale_view_;  // shared by the scale and the amax histogram
+  plot::PlotView snr_view_;
+  plot::HeatmapState map_state_;
+  plot::TableState table_;
+  StaleVeil veil_;
+};
+
+}  // namespace app

@@ -1,0 +1,261 @@
+// The sample of the operand, element by element, and the arithmetic of one of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/panels/recipes_view.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+enum class CellField { Original, Code, Bits, Scale, Decoded, Error };
+
+const std::vector<std::string> kFields = {"x", "code", "bits", "scale", "value", "error"};
+
+std::string cell_text(const RecipeOverlay& overlay, CellField field, std::size_t index) {
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  const auto number = [](float value) { return fmt::format("{:.4g}", static_cast<double>(value)); };
+  switch (field) {
+    case CellField::Original:
+      return number(sample.original[index]);
+    case CellField::Code:
+      return code_hex(overlay.format, sample.codes[index]);
+    case CellField::Bits:
+      return code_bits(overlay.format, sample.codes[index]);
+    case CellField::Scale:
+      return number(sample.scale_inv[index]);
+    case CellField::Decoded:
+      return number(sample.decoded[index]);
+    case CellField::Error:
+      return number(sample.decoded[index] - sample.original[index]);
+  }
+  return {};
+}
+
+std::string sample_list(const std::vector<RecipeOverlay>& overlays, char separator) {
+  std::string text =
+      fmt::format("recipe{0}row{0}column{0}x{0}code{0}bits{0}scale_inv{0}decoded\n", separator);
+  for (const RecipeOverlay& overlay : overlays) {
+    const engine::QuantizationSample& sample = overlay.report->sample;
+    for (std::size_t i = 0; i < sample.codes.size(); ++i) {
+      const auto columns = static_cast<std::size_t>(sample.columns);
+      text += fmt::format("{1}{0}{2}{0}{3}{0}{4:.9g}{0}{5}{0}{6}{0}{7:.9g}{0}{8:.9g}\n", separator,
+                          overlay.name, sample.row + static_cast<std::int64_t>(i / columns),
+                          sample.column + static_cast<std::int64_t>(i % columns),
+                          sample.original[i], code_hex(overlay.format, sample.codes[i]),
+                          code_bits(overlay.format, sample.codes[i]), sample.scale_inv[i],
+                          sample.decoded[i]);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void RecipesView::go_to(const PanelContext& context, std::int64_t row, std::int64_t column) {
+  sample_row_ = row;
+  sample_column_ = column;
+  picked_row_ = 0;
+  picked_column_ = 0;
+  if (!context.view.from_file) order(context);
+}
+
+void RecipesView::draw_sample_controls(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  const bool recorded = context.view.from_file;
+  controls::Options options{.enabled = !recorded,
+                            .reason = "A recording holds one sample: compare live for another",
+                            .tooltip = "First row of the sample; a click on a scale map sets both",
+                            .width = theme.px(56)};
+  std::int64_t row = sample_row_;
+  std::int64_t column = sample_column_;
+  const std::int64_t last_row = std::max<std::int64_t>(model_.operand_rows() - 1, 0);
+  const std::int64_t last_column = model_.comparison().request.request.shape.k - 1;
+  bool moved = controls::drag_int(context, "recipes.row", "row", row, 0, last_row, 0, options);
+  ImGui::SameLine(0, theme.px(kGap));
+  options.tooltip = "First column of the sample";
+  moved |=
+      controls::drag_int(context, "recipes.column", "column", column, 0, last_column, 0, options);
+  if (moved) go_to(context, row, column);
+  ImGui::SameLine(0, theme.px(kGap));
+  controls::segmented(context, "recipes.field", cell_field_, kFields,
+                      {.tooltip = "What the cells show"});
+}
+
+void RecipesView::draw_inspector(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const std::vector<RecipeOverlay>& overlays = model_.overlays();
+  // A click on a line of the arithmetic chooses whose cells are shown.
+  const std::size_t cell_recipe =
+      std::min(cell_recipe_, overlays.empty() ? 0 : overlays.size() - 1);
+  cell_recipe_ = cell_recipe;
+  Card card(context,
+            {.id = "recipes.sample_card",
+             .title = "Elements",
+             .question = "What becomes of one number? Hover a cell for its arithmetic.",
+             .note = overlays.empty() ? "" : "cells of " + overlays[cell_recipe].name,
+             .measured = "Codes, scales and decoded values as the kernels wrote them, of 32 x 32 "
+                         "elements. Near the end of the operand the sample moves up and left.",
+             .text = [this] { return sample_list(model_.overlays(), '\t'); },
+             .csv = [this] { return sample_list(model_.overlays(), ','); }},
+            area.size);
+  if (overlays.empty()) {
+    draw_empty(context, card.room(), "No recipe chosen", "Click up to three rows of the table.", "",
+               nullptr);
+    return;
+  }
+  draw_sample_controls(context);
+  const Theme& theme = context.theme;
+  const Area room{ImGui::GetCursorScreenPos(), card.room()};
+  const float line = theme.fonts.mono->FontSize + theme.px(2);
+  const float text = line * (1.0F + 2.0F * static_cast<float>(overlays.size()));
+  const bool beside = room.size.x > theme.px(860);
+  const float gap = theme.px(kGap);
+  const std::vector<Area> parts =
+      beside ? columns_of(room, gap, {1.0F, 1.0F})
+             : rows_of(room, gap, {std::max(room.size.y - text - gap, 3 * line), text});
+  draw_cells(context, parts[0]);
+  draw_arithmetic(context, parts[1]);
+}
+
+void RecipesView::draw_cells(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const RecipeOverlay& overlay = model_.overlays()[cell_recipe_];
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  const ImFont* font = theme.fonts.mono;
+  const auto field = static_cast<CellField>(cell_field_);
+  const float cell_width =
+      plot::text_size(font, field == CellField::Bits ? "0 00000 00" : "-0.00001234").x +
+      theme.px(kGap);
+  const float cell_height = font->FontSize + theme.px(4);
+  const float label_width = plot::text_size(theme.fonts.label, "0000000").x + theme.px(kGapSmall);
+  const float label_height = theme.fonts.label->FontSize + theme.px(2);
+  ImGui::SetCursorScreenPos(area.at);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::BeginChild("##recipes.cells", area.size, false, ImGuiWindowFlags_HorizontalScrollbar);
+  ImGui::PopStyleVar();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const ImVec2 grid(origin.x + label_width, origin.y + label_height);
+  const ImVec2 low(area.at.x + label_width, area.at.y + label_height);
+  ImGui::Dummy(ImVec2(label_width + cell_width * static_cast<float>(sample.columns),
+                      label_height + cell_height * static_cast<float>(sample.rows)));
+  const ImVec2 mouse = ImGui::GetMousePos();
+  const bool inside = ImGui::IsWindowHovered() && mouse.x >= low.x && mouse.y >= low.y;
+  if (inside) {
+    const int row = static_cast<int>((mouse.y - grid.y) / cell_height);
+    const int column = static_cast<int>((mouse.x - grid.x) / cell_width);
+    if (row >= 0 && column >= 0 && row < sample.rows && column < sample.columns) {
+      picked_row_ = row;
+      picked_column_ = column;
+    }
+  }
+  draw->PushClipRect(low, area.end(), true);
+  for (int row = 0; row < sample.rows; ++row) {
+    const float y = grid.y + cell_height * static_cast<float>(row);
+    if (y + cell_height < low.y || y > area.end().y) continue;
+    for (int column = 0; column < sample.columns; ++column) {
+      const float x = grid.x + cell_width * static_cast<float>(column);
+      if (x + cell_width < low.x || x > area.end().x) continue;
+      const auto index = static_cast<std::size_t>(row) * static_cast<std::size_t>(sample.columns) +
+                         static_cast<std::size_t>(column);
+      if (row == picked_row_ && column == picked_column_) {
+        draw->AddRectFilled(ImVec2(x, y), ImVec2(x + cell_width, y + cell_height),
+                            theme.colors.raised);
+        draw->AddRect(ImVec2(x, y), ImVec2(x + cell_width, y + cell_height), overlay.color);
+      }
+      plot::draw_text_right(draw, font,
+                            ImVec2(x + cell_width - theme.px(kGapSmall), y + theme.px(2)),
+                            theme.colors.text, cell_text(overlay, field, index));
+    }
+  }
+  draw->PopClipRect();
+  // Row and column numbers stay where they are while the cells scroll.
+  draw->PushClipRect(ImVec2(area.at.x, low.y), area.end(), true);
+  for (int row = 0; row < sample.rows; ++row) {
+    const float y = grid.y + cell_height * static_cast<float>(row) + theme.px(3);
+    plot::draw_text_right(draw, theme.fonts.label, ImVec2(low.x - theme.px(kGapSmall), y),
+                          theme.colors.dim_text, std::to_string(sample.row + row));
+  }
+  draw->PopClipRect();
+  draw->PushClipRect(ImVec2(low.x, area.at.y), area.end(), true);
+  for (int column = 0; column < sample.columns; ++column) {
+    const float x = grid.x + cell_width * static_cast<float>(column + 1) - theme.px(kGapSmall);
+    plot::draw_text_right(draw, theme.fonts.label, ImVec2(x, area.at.y), theme.colors.dim_text,
+                          std::to_string(sample.column + column));
+  }
+  draw->PopClipRect();
+  ImGui::EndChild();
+  controls::record(context, "recipes.cells", "elements of the sample", "plot",
+                   fmt::format("row={};column={};rows={};columns={};cell_width={:.1f};"
+                               "cell_height={:.1f};left={:.1f};top={:.1f}",
+                               sample.row, sample.column, sample.rows, sample.columns, cell_width,
+                               cell_height, low.x, low.y),
+                   area.at, area.end());
+}
+
+void RecipesView::draw_arithmetic(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const std::vector<RecipeOverlay>& overlays = model_.overlays();
+  const engine::QuantizationSample& sample = overlays[cell_recipe_].report->sample;
+  ImGui::SetCursorScreenPos(area.at);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::BeginChild("##recipes.arithmetic", area.size, false);
+  ImGui::PopStyleVar();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImFont* font = theme.fonts.mono;
+  const float line = font->FontSize + theme.px(2);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::int64_t row = sample.row + picked_row_;
+  const std::int64_t column = sample.column + picked_column_;
+  const std::string original =
+      read_element(overlays[cell_recipe_], picked_row_, picked_column_).original;
+  std::string all =
+      fmt::format("x = {}[{}, {}] = {}", operand_ == 0 ? "X" : "W", row, column, original);
+  plot::draw_text(draw, font, at, theme.colors.text, all);
+  float y = at.y + line;
+  for (std::size_t i = 0; i < overlays.size(); ++i) {
+    const ElementReading reading = read_element(overlays[i], picked_row_, picked_column_);
+    const ImVec2 low(at.x, y);
+    const ImVec2 high(area.end().x, y + 2 * line);
+    const std::string first = reading.code + "   " + reading.value;
+    const std::string second = reading.decoded + "   " + reading.error;
+    ImGui::SetCursorScreenPos(low);
+    ImGui::PushID(static_cast<int>(i));
+    if (ImGui::InvisibleButton("reading", ImVec2(std::max(high.x - low.x, 1.0F), 2 * line))) {
+      cell_recipe_ = i;
+    }
+    if (ImGui::IsItemHovered()) {
+      draw->AddRectFilled(low, high, plot::faded(theme.colors.raised, 0.6F), theme.px(kRounding));
+      controls::tooltip(context, overlays[i].name + "\n" + first + "\n" + second +
+                                     "\nA click shows its cells above.");
+    }
+    ImGui::PopID();
+    draw->AddRectFilled(ImVec2(low.x, y + theme.px(3)),
+                        ImVec2(low.x + theme.px(8), y + theme.px(11)), overlays[i].color,
+                        theme.px(1));
+    const float left = low.x + theme.px(110);
+    plot::draw_text(draw, theme.fonts.label, ImVec2(low.x + theme.px(12), y),
+                    i == cell_recipe_ ? theme.colors.text : theme.colors.dim_text,
+                    plot::fitted(theme.fonts.label, overlays[i].name, left - low.x - theme.px(14)));
+    plot::draw_text(draw, font, ImVec2(left, y), theme.colors.text,
+                    plot::fitted(font, first, high.x - left));
+    plot::draw_text(draw, font, ImVec2(low.x + theme.px(12), y + line), theme.colors.text,
+                    plot::fitted(font, second, high.x - low.x - theme.px(12)));
+    controls::record(context, fmt::format("recipes.reading.{}", i).c_str(),
+                     overlays[i].name.c_str(), "text", first + "   " + second, low, high);
+    all += "\n" + overlays[i].name + ": " + first + "   " + second;
+    y += 2 * line;
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(ImVec2(1, y - at.y));
+  ImGui::EndChild();
+  controls::record(context, "recipes.arithmetic", "arithmetic of the element", "text", all, area.at,
+                   area.end());
+}
+
+}  // namespace app

@@ -1,0 +1,289 @@
+// Derivations of the Recipes view.
+#include "app/gui/panels/recipes_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/gui/plot/format.h"
+#include "app/gui/shell/request_choices.h"
+#include "profiling/trace/statistics.h"
+
+namespace app {
+namespace {
+
+using engine::Scaling;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+const std::vector<plot::Column> kColumns = {
+    {"recipe", 0, false, "How the operand is scaled and coded; a click lays it over the others"},
+    {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
+    {"max ulp", 60, true, "Largest error in steps of the format's own grid"},
+    {"underflow", 66, true, "Elements that were not zero and became zero"},
+    {"saturated", 62, true, "Elements whose scaled size is above the format's largest value"},
+    {"bits/elem.", 62, true, "Codes and scales together, per element"},
+    {"median", 76, true, "Median time of the timed launches"},
+    {"of copy", 56, true,
+     "Bytes per second against a copy timed between the launches of the same order"}};
+
+double median_of(const std::vector<std::int64_t>& times) {
+  if (times.empty()) return kNone;
+  return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
+}
+
+plot::Bins code_bins(const RecipeOverlay& overlay) {
+  plot::Bins bins;
+  const std::vector<std::uint64_t>& counts = overlay.report->code_counts;
+  if (counts.empty()) return bins;
+  const double width = 256.0 / static_cast<double>(counts.size());
+  for (std::size_t i = 0; i <= counts.size(); ++i) {
+    bins.edges.push_back(width * static_cast<double>(i));
+  }
+  for (const std::uint64_t count : counts) bins.counts.push_back(static_cast<double>(count));
+  return bins;
+}
+
+plot::Grid map_grid(const engine::ScaleMap& map) {
+  plot::Grid grid{.rows = map.rows, .columns = map.columns, .values = map.maximum};
+  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
+  return grid.values.size() == cells ? grid : plot::Grid{};
+}
+
+std::vector<double> inner_edges(const std::vector<std::int64_t>& first) {
+  std::vector<double> edges;
+  for (std::size_t i = 1; i + 1 < first.size(); ++i) {
+    if (first[i] != first[i - 1]) edges.push_back(static_cast<double>(first[i]));
+  }
+  return edges;
+}
+
+}  // namespace
+
+const std::vector<plot::Column>& recipe_columns() { return kColumns; }
+
+std::string recipe_name(const engine::Recipe& recipe, bool weights) {
+  std::string name = choices::scalings().at(static_cast<std::size_t>(recipe.scaling));
+  const bool fp8 = recipe.scaling != Scaling::None && recipe.scaling != Scaling::Nvfp4;
+  if (fp8 && !weights && recipe.activation_format == engine::Fp8Format::E5m2) name += " E5M2";
+  if (fp8 && recipe.scaling != Scaling::Mxfp8 && recipe.pow2_scales) name += " pow-2";
+  return name;
+}
+
+std::vector<engine::Recipe> compared_recipes(const engine::Recipe& settings) {
+  std::vector<engine::Recipe> recipes;
+  const auto add = [&](Scaling scaling, bool pow2) {
+    engine::Recipe recipe = settings;
+    recipe.scaling = scaling;
+    recipe.pow2_scales = pow2;
+    recipe.split_accumulator = true;
+    recipes.push_back(recipe);
+  };
+  for (const Scaling scaling : {Scaling::PerTensorCurrent, Scaling::PerTensorDelayed}) {
+    add(scaling, settings.pow2_scales);
+  }
+  add(Scaling::Block, false);
+  add(Scaling::Block, true);
+  add(Scaling::Mxfp8, true);
+  add(Scaling::Nvfp4, false);
+  return recipes;
+}
+
+engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
+                                           std::int64_t sample_row, std::int64_t sample_column) {
+  engine::ComparisonRequest order{.request = request, .weights = weights};
+  order.recipes = compared_recipes(request.recipe);
+  order.request.recipe = {};
+  order.request.launch = {};
+  order.request.layers = 1;
+  order.request.workspace = engine::WorkspaceStrategy::PerMatmul;
+  order.sample_row = sample_row;
+  order.sample_column = sample_column;
+  return order;
+}
+
+bool answers(const engine::ComparisonRequest& done, const engine::ComparisonRequest& order) {
+  engine::ComparisonRequest same = done;
+  same.request.backend = order.request.backend;
+  same.request.cublaslt_library = order.request.cublaslt_library;
+  return same == order;
+}
+
+void RecipesModel::set(Comparison comparison, bool columnwise, const Theme& theme) {
+  recorded_ = std::move(comparison);
+  columnwise_ = columnwise;
+  reports_.clear();
+  overlays_.clear();
+  for (const engine::QuantizationReport& report : recorded_->comparison.reports) {
+    if (report.columnwise == columnwise) reports_.push_back(&report);
+  }
+  const auto ran = std::ranges::find_if(
+      reports_, [](const engine::QuantizationReport* report) { return report->refused.empty(); });
+  before_ = ran == reports_.end() ? plot::Bins{} : plot::magnitude_bins((*ran)->statistics.before);
+  derive_rows(theme);
+  ++generation_;
+}
+
+void RecipesModel::derive_rows(const Theme& theme) {
+  rows_.clear();
+  const engine::RecipeComparison& all = recorded_->comparison;
+  // Both count bytes read and bytes written.
+  const double copy_rate = static_cast<double>(all.copy_bytes) / median_of(all.copy_times_ns);
+  for (const engine::QuantizationReport* report : reports_) {
+    const std::string name = recipe_name(report->recipe, all.request.weights);
+    plot::TableRow row;
+    row.cells.push_back({name, 0.0, 0});
+    if (!report->refused.empty()) {
+      row.cells.front() = {name + ": " + report->refused, 0.0, theme.colors.dim_text};
+      for (std::size_t i = 1; i < kColumns.size(); ++i) {
+        row.cells.push_back({"", kNone, theme.colors.dim_text});
+      }
+      row.tooltip = name + " did not run. " + report->refused;
+      rows_.push_back(std::move(row));
+      continue;
+    }
+    const engine::OperandStatistics& statistics = report->statistics;
+    const auto elements = static_cast<double>(statistics.elements);
+    const auto share = [&](std::uint64_t count) {
+      const auto part = static_cast<double>(count);
+      return plot::Cell{plot::share_text(part, elements), elements > 0 ? part / elements : kNone,
+                        count > 0 ? theme.colors.warn : theme.colors.dim_text};
+    };
+    const double bits = 8.0 * static_cast<double>(report->code_bytes + report->scale_bytes);
+    const double per_element = elements > 0 ? bits / elements : kNone;
+    const double median = median_of(report->times_ns);
+    const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
+    const bool timed = std::isfinite(of_copy);
+    row.cells.push_back({plot::decibel_text(statistics.snr_db), statistics.snr_db, 0});
+    row.cells.push_back({plot::count_text(static_cast<std::uint64_t>(report->max_ulp)),
+                         static_cast<double>(report->max_ulp), 0});
+    row.cells.push_back(share(statistics.underflowed));
+    row.cells.push_back(share(statistics.saturated));
+    row.cells.push_back(
+        {std::isnan(per_element) ? "n/a" : fmt::format("{:.2f}", per_element), per_element, 0});
+    row.cells.push_back({plot::duration_text(median), median, 0});
+    row.cells.push_back({timed ? fmt::format("{:.0f} %", 100.0 * of_copy) : "n/a", of_copy, 0});
+    row.tooltip = fmt::format(
+        "{}\n{} codes and {} bytes of scales for {} elements\nlargest relative error {}\n{}", name,
+        plot::count_text(static_cast<std::uint64_t>(report->code_bytes)),
+        plot::count_text(static_cast<std::uint64_t>(report->scale_bytes)),
+        plot::count_text(statistics.elements), plot::number_text(report->max_relative_error),
+        report->times_ns.empty()
+            ? "not timed"
+            : fmt::format("n {}, {}", report->times_ns.size(), report->time_method));
+    rows_.push_back(std::move(row));
+  }
+}
+
+std::vector<int> RecipesModel::first_choice() const {
+  std::vector<int> chosen;
+  for (const Scaling wanted : {Scaling::Block, Scaling::Mxfp8, Scaling::Nvfp4}) {
+    for (std::size_t i = 0; i < reports_.size(); ++i) {
+      if (reports_[i]->refused.empty() && reports_[i]->recipe.scaling == wanted) {
+        chosen.push_back(static_cast<int>(i));
+        break;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < reports_.size() && chosen.size() < kMostOverlaid; ++i) {
+    const int row = static_cast<int>(i);
+    if (reports_[i]->refused.empty() && std::ranges::find(chosen, row) == chosen.end()) {
+      chosen.push_back(row);
+    }
+  }
+  return chosen;
+}
+
+void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
+  overlays_.clear();
+  map_colors_ = {};
+  for (plot::TableRow& row : rows_) row.chip = 0;
+  for (const int row : rows) {
+    const auto index = static_cast<std::size_t>(row);
+    if (row < 0 || index >= reports_.size() || !reports_[index]->refused.empty()) continue;
+    if (overlays_.size() == kMostOverlaid) break;
+    const bool weights = recorded_->comparison.request.weights;
+    RecipeOverlay overlay;
+    overlay.row = row;
+    overlay.report = reports_[index];
+    overlay.name = recipe_name(overlay.report->recipe, weights);
+    overlay.format = code_format(overlay.report->recipe, weights);
+    overlay.color = theme.series(overlays_.size());
+    const engine::OperandStatistics& statistics = overlay.report->statistics;
+    overlay.after = plot::magnitude_bins(statistics.after);
+    overlay.scale = plot::magnitude_bins(statistics.scale);
+    overlay.codes = code_bins(overlay);
+    overlay.codes_used = static_cast<int>(std::ranges::count_if(
+        overlay.report->code_counts, [](std::uint64_t count) { return count > 0; }));
+    overlay.map = map_grid(statistics.scale_map);
+    overlay.separators = inner_edges(statistics.scale_map.expert_first_row);
+    const plot::Range values = plot::value_range(overlay.map.values);
+    const bool first = map_colors_.empty() && map_colors_.max == 0.0 && map_colors_.min == 0.0;
+    if (!overlay.map.values.empty()) {
+      map_colors_ = first ? values
+                          : plot::Range{std::min(map_colors_.min, values.min),
+                                        std::max(map_colors_.max, values.max)};
+    }
+    rows_[index].chip = overlay.color;
+    overlays_.push_back(std::move(overlay));
+  }
+  if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
+  ++generation_;
+}
+
+std::int64_t RecipesModel::operand_rows() const {
+  const engine::ComparisonRequest& request = recorded_->comparison.request;
+  const engine::ShapeSpec& shape = request.request.shape;
+  return request.weights ? shape.n * shape.num_experts : shape.tokens;
+}
+
+std::int64_t RecipesModel::operand_row(const engine::ScaleMap& map, double source_row) const {
+  const std::vector<std::int64_t>& first = map.expert_first_row;
+  const auto row = static_cast<std::int64_t>(source_row);
+  const auto after = std::ranges::upper_bound(first, row);
+  const std::ptrdiff_t expert = after - first.begin() - 1;
+  if (expert < 0 || expert + 1 >= static_cast<std::ptrdiff_t>(first.size())) return 0;
+  const engine::ComparisonRequest& request = recorded_->comparison.request;
+  std::int64_t start = 0;
+  for (std::ptrdiff_t i = 0; i < expert; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    start += request.weights                               ? request.request.shape.n
+             : index < recorded_->comparison.splits.size() ? recorded_->comparison.splits[index]
+                                                           : 0;
+  }
+  const std::int64_t block = row - first[static_cast<std::size_t>(expert)];
+  return std::clamp<std::int64_t>(start + block * std::max<std::int64_t>(map.block_rows, 1), 0,
+                                  std::max<std::int64_t>(operand_rows() - 1, 0));
+}
+
+ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  if (row < 0 || column < 0 || row >= sample.rows || column >= sample.columns) return {};
+  const auto index = static_cast<std::size_t>(row) * static_cast<std::size_t>(sample.columns) +
+                     static_cast<std::size_t>(column);
+  if (index >= sample.codes.size()) return {};
+  const std::uint8_t code = sample.codes[index];
+  const double original = static_cast<double>(sample.original[index]);
+  const double scale_inv = static_cast<double>(sample.scale_inv[index]);
+  const double decoded = static_cast<double>(sample.decoded[index]);
+  const double value = code_value(overlay.format, code);
+  const double error = decoded - original;
+  ElementReading reading;
+  reading.original = fmt::format("{:.7g}", original);
+  reading.code = code_hex(overlay.format, code) + "   " + code_bits(overlay.format, code);
+  reading.value = fmt::format("{} = {:.7g}", code_reading(overlay.format, code), value);
+  reading.decoded = fmt::format("{:.7g} x {:.6g} = {:.7g}", value, scale_inv, value * scale_inv);
+  const engine::Recipe& recipe = overlay.report->recipe;
+  if (recipe.scaling == Scaling::Nvfp4 && recipe.hadamard && overlay.report->columnwise) {
+    // The code is of a sum over 16 rows: only undoing the transform gives this element back.
+    reading.decoded += fmt::format(", Hadamard undone {:.7g}", decoded);
+  }
+  reading.error = fmt::format("- x = {:+.3g}", error);
+  if (original != 0.0 && std::isfinite(error)) {
+    reading.error += fmt::format(" ({:+.2f} %)", 100.0 * error / std::abs(original));
+  }
+  return reading;
+}
+
+}  // namespace app

@@ -1,0 +1,268 @@
+// Controls, table and layout of the Recipes view.
+#include "app/gui/panels/recipes_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+const char* const kTableMethod =
+    "Every recipe quantizes the same operand of layer 0 in this direction. SNR, underflow and "
+    "saturation count all elements; max ulp is in steps of the format's own grid. Times are "
+    "medians of launches of the quantization alone, taken in turn with a copy of the operand; "
+    "'of copy' is bytes read and written per second against that copy.";
+
+}  // namespace
+
+engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const {
+  return comparison_order(context.view.requested, operand_ == 1, sample_row_, sample_column_);
+}
+
+void RecipesView::order(const PanelContext& context) {
+  asked_ = wanted(context);
+  context.commands.compare = asked_;
+}
+
+void RecipesView::follow(const PanelContext& context) {
+  const SessionView& view = context.view;
+  const bool can_ask = !view.from_file && view.link.state != LinkState::Lost && view.hello &&
+                       engine::validate(view.requested).ok();
+  if (live_ && can_ask && (!asked_ || *asked_ != wanted(context))) order(context);
+  RecipesModel::Comparison found;
+  for (const RecipesModel::Comparison& one : view.comparisons) {
+    if (one->comparison.request.weights == (operand_ == 1)) found = one;
+  }
+  shown_ = found != nullptr;
+  if (!shown_) return;
+  const bool columnwise = direction_ == 1;
+  const bool same = model_.recorded() == found && model_.columnwise() == columnwise;
+  if (same && theme_kind_ == context.theme.kind) return;
+  if (model_.recorded() != found && view.from_file) {
+    sample_row_ = found->comparison.request.sample_row;
+    sample_column_ = found->comparison.request.sample_column;
+  }
+  theme_kind_ = context.theme.kind;
+  model_.set(std::move(found), columnwise, context.theme);
+  if (!chosen_once_) table_.chosen = model_.first_choice();
+  chosen_once_ = true;
+  model_.choose(table_.chosen, context.theme);
+}
+
+void RecipesView::draw(const PanelContext& context, const Area& area, float taken_left) {
+  follow(context);
+  const Theme& theme = context.theme;
+  const float row = theme.px(kRowHeight);
+  // In the row of the workspace's own switch where there is room, else in rows of their own.
+  const float controls_width = theme.px(430);
+  Area bar{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)};
+  const auto below = [&](const Area& other) {
+    return Area{ImVec2(area.at.x, other.end().y + theme.px(kGapSmall)), ImVec2(area.size.x, row)};
+  };
+  if (bar.size.x < controls_width) bar = below(bar);
+  // Two rows of controls where even a row of their own is too narrow.
+  if (bar.size.x < controls_width) bar.size.y = 2.0F * row + theme.px(kGapSmall);
+  draw_controls(context, bar);
+  const float left = bar.size.x - controls_width;
+  const Area status = left < theme.px(160)
+                          ? below(bar)
+                          : Area{ImVec2(bar.at.x + controls_width, bar.at.y), ImVec2(left, row)};
+  draw_status(context, status);
+  const float top = status.end().y + theme.px(kGap);
+  const Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  shown_ ? draw_content(context, rest) : draw_nothing(context, rest);
+}
+
+void RecipesView::draw_controls(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float row = theme.px(kRowHeight);
+  ImGui::SetCursorScreenPos(area.at);
+  controls::segmented(context, "recipes.operand", operand_, {"X", "W"},
+                      {.tooltip = "Activations, or the weights of layer 0", .width = theme.px(80)});
+  ImGui::SameLine(0, gap);
+  controls::segmented(context, "recipes.direction", direction_, {"Rowwise", "Columnwise"},
+                      {.tooltip = "Blocks along the rows (for fprop) or along the columns (for the "
+                                  "products of the backward pass)",
+                       .width = theme.px(170)});
+  if (area.size.y > row) {
+    ImGui::SetCursorScreenPos(ImVec2(area.at.x, area.at.y + row + theme.px(kGapSmall)));
+  } else {
+    ImGui::SameLine(0, gap);
+  }
+  const SessionView& view = context.view;
+  const engine::Status valid = engine::validate(view.requested);
+  if (view.comparing) {
+    if (controls::button(context, "recipes.cancel", "Cancel", {.width = theme.px(90)})) {
+      context.commands.cancel = true;
+      live_ = false;
+    }
+  } else {
+    controls::Options options{.tooltip =
+                                  "Quantize the operand by every recipe, with the rail's "
+                                  "shape, input, routing and settings",
+                              .width = theme.px(90)};
+    if (!valid.ok()) {
+      options.enabled = false;
+      options.reason = valid.error().message;
+    } else if (view.link.state == LinkState::Lost) {
+      options.enabled = false;
+      options.reason = "There is no worker: " + view.link.reason;
+    }
+    if (controls::button(context, "recipes.compare", "Compare", options)) order(context);
+  }
+  ImGui::SameLine(0, gap);
+  controls::checkbox(context, "recipes.live", "Live", live_,
+                     {.enabled = !view.from_file,
+                      .reason = "A recording stays as it is: go back to live first",
+                      .tooltip = "Compare anew whenever the request changes; the newest wins"});
+}
+
+void RecipesView::draw_status(const PanelContext& context, const Area& area) const {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  std::string text;
+  ImU32 color = theme.colors.dim_text;
+  if (view.comparing) {
+    text = view.link.state == LinkState::Busy
+               ? fmt::format("comparing: {:.0f} %", 100.0 * view.link.pulse.fraction)
+               : "comparing";
+    color = theme.colors.accent;
+  } else if (!view.comparison_error.empty()) {
+    text = view.comparison_error;
+    color = theme.colors.bad;
+  } else if (shown_) {
+    const engine::RecipeComparison& comparison = model_.comparison();
+    const bool stale = !view.from_file && !answers(comparison.request, wanted(context));
+    const engine::ShapeSpec& shape = comparison.request.request.shape;
+    text = fmt::format("{} x {}, {} experts, {}",
+                       plot::count_text(static_cast<std::uint64_t>(model_.operand_rows())), shape.k,
+                       shape.num_experts, comparison.device.name);
+    if (stale) {
+      text = "answers an older request: Compare again   (" + text + ")";
+      color = theme.colors.warn;
+    }
+  }
+  const ImFont* font = theme.fonts.label;
+  const float y = area.at.y + 0.5F * (area.size.y - font->FontSize);
+  plot::draw_text(ImGui::GetWindowDrawList(), font, ImVec2(area.at.x, y), color,
+                  plot::fitted(font, text, area.size.x));
+  if (!text.empty() && ImGui::IsMouseHoveringRect(area.at, area.end()) &&
+      ImGui::IsWindowHovered()) {
+    controls::tooltip(context, text);
+  }
+  controls::record(context, "recipes.status", "state of the comparison", "text", text, area.at,
+                   area.end());
+}
+
+void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const SessionView& view = context.view;
+  const char* operand = operand_ == 0 ? "X" : "W";
+  if (view.comparing) {
+    draw_empty(context, area.size, "Comparing",
+               fmt::format("Every recipe quantizes {} in turn.", operand), "", nullptr);
+    return;
+  }
+  std::string sentence = fmt::format(
+      "Compare quantizes {} of the rail's request by every recipe and sets their "
+      "codes, scales, errors and times side by side.",
+      operand);
+  if (view.from_file) {
+    sentence = fmt::format("This recording holds no comparison of {}. ", operand) + sentence +
+               " It needs a worker and leaves the recording.";
+  }
+  if (!view.comparison_error.empty()) sentence = view.comparison_error;
+  const bool can = view.link.state != LinkState::Lost;
+  if (!can) sentence += " There is no worker: start one first.";
+  if (draw_empty(context, area.size, "No comparison yet", sentence, "recipes.compare_now",
+                 can ? "Compare" : nullptr)) {
+    order(context);
+  }
+}
+
+void RecipesView::draw_content(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const auto recipes = static_cast<float>(std::max<std::size_t>(model_.rows().size(), 3));
+  const float table = theme.px(62) + recipes * theme.px(18);
+  const bool wide = area.size.x >= theme.px(640);
+  // What does not fit at large text scrolls; nothing is squeezed until it cannot be read.
+  const float plots = theme.px(wide ? 150 : 3 * 150);
+  const float below = theme.px(wide ? 270 : 620);
+  const float scrollbar = ImGui::GetStyle().ScrollbarSize;
+  const bool scrolls = table + plots + below + 2 * gap > area.size.y;
+  ImGui::SetCursorScreenPos(area.at);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.window);
+  ImGui::BeginChild("##recipes", area.size, false);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float width = area.size.x - (scrolls ? scrollbar + theme.px(kGapSmall) : 0.0F);
+  const float height = scrolls ? table + plots + below + 2 * gap : area.size.y;
+  const Area all{origin, ImVec2(width, height)};
+  const float rest = height - table - 2 * gap;
+  const std::vector<Area> rows =
+      rows_of(all, gap, {table, rest * plots / (plots + below), rest * below / (plots + below)});
+  draw_table(context, rows[0]);
+  const std::vector<Area> upper =
+      wide ? columns_of(rows[1], gap, {1, 1, 1}) : rows_of(rows[1], gap, {1, 1, 1});
+  draw_values(context, upper[0]);
+  draw_scales(context, upper[1]);
+  draw_codes(context, upper[2]);
+  const std::vector<Area> lower =
+      wide ? columns_of(rows[2], gap, {1.1F, 1}) : rows_of(rows[2], gap, {1, 1});
+  draw_maps(context, lower[0]);
+  draw_inspector(context, lower[1]);
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy(ImVec2(width, height));
+  ImGui::EndChild();
+}
+
+void RecipesView::draw_table(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const engine::RecipeComparison& comparison = model_.comparison();
+  const auto order_of = [this] {
+    std::vector<plot::TableRow> rows;
+    for (const int index : table_.order)
+      rows.push_back(model_.rows()[static_cast<std::size_t>(index)]);
+    return rows.size() == model_.rows().size() ? rows : model_.rows();
+  };
+  Card card(context,
+            {.id = "recipes.table_card",
+             .title = "Recipes",
+             .question = "What does each recipe make of the same numbers, and what does it cost?",
+             .note = fmt::format("{} of {}, n {} launches; click up to three rows to lay them over "
+                                 "each other",
+                                 direction_ == 0 ? "rows" : "columns", operand_ == 0 ? "X" : "W",
+                                 comparison.request.timed_launches),
+             .measured = kTableMethod,
+             .text = [order_of] { return plot::table_text(recipe_columns(), order_of()); },
+             .csv = [order_of] { return plot::table_csv(recipe_columns(), order_of()); }},
+            area.size);
+  // Narrower than this the columns would lie over each other: the table scrolls sideways instead.
+  const ImVec2 room = card.room();
+  const ImVec2 whole(std::max(room.x, context.theme.px(640)), room.y);
+  const bool sideways = whole.x > room.x;
+  ImGui::BeginChild("##recipes.sideways", room, false,
+                    sideways ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar);
+  const float bar = sideways ? ImGui::GetStyle().ScrollbarSize : 0.0F;
+  const bool changed =
+      plot::draw_table(context, "##recipes.table", recipe_columns(), model_.rows(),
+                       model_.generation(), ImVec2(whole.x, whole.y - bar), table_);
+  ImGui::EndChild();
+  if (!changed) return;
+  // A refused recipe has nothing to lay over the others.
+  std::erase_if(table_.chosen, [this](int row) {
+    return !model_.reports()[static_cast<std::size_t>(row)]->refused.empty();
+  });
+  model_.choose(table_.chosen, context.theme);
+}
+
+}  // namespace app

@@ -1,0 +1,68 @@
+// The Recipes view of the Numerics workspace: every recipe on the same operand, side by side. A
+// table with one row a recipe; up to three of them are laid over each other below it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/panels/recipes_model.h"
+#include "app/gui/plot/heatmap_plot.h"
+#include "app/gui/plot/sorted_table.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class RecipesView {
+ public:
+  /// `taken_left` of the first row belongs to the workspace.
+  void draw(const PanelContext& context, const Area& area, float taken_left);
+
+ private:
+  // recipes_view.cpp
+  void follow(const PanelContext& context);
+  void order(const PanelContext& context);
+  engine::ComparisonRequest wanted(const PanelContext& context) const;
+  void draw_controls(const PanelContext& context, const Area& area);
+  void draw_status(const PanelContext& context, const Area& area) const;
+  void draw_nothing(const PanelContext& context, const Area& area);
+  void draw_content(const PanelContext& context, const Area& area);
+  void draw_table(const PanelContext& context, const Area& area);
+  // recipes_plots.cpp
+  void draw_values(const PanelContext& context, const Area& area);
+  void draw_scales(const PanelContext& context, const Area& area);
+  void draw_codes(const PanelContext& context, const Area& area);
+  void draw_maps(const PanelContext& context, const Area& area);
+  void draw_map(const PanelContext& context, const Area& area, std::size_t index);
+  void draw_legend(const PanelContext& context, const Area& area, bool before) const;
+  // recipes_inspector.cpp
+  void draw_inspector(const PanelContext& context, const Area& area);
+  void draw_sample_controls(const PanelContext& context);
+  void draw_cells(const PanelContext& context, const Area& area);
+  void draw_arithmetic(const PanelContext& context, const Area& area);
+  void go_to(const PanelContext& context, std::int64_t row, std::int64_t column);
+
+  RecipesModel model_;
+  bool shown_ = false;  // there is a comparison of the operand
+  ThemeKind theme_kind_ = ThemeKind::Dark;
+  int operand_ = 0;
+  int direction_ = 0;
+  bool live_ = false;
+  bool log_counts_ = true;
+  std::optional<engine::ComparisonRequest> asked_;  // last, so that Live asks once
+  std::int64_t sample_row_ = 0;
+  std::int64_t sample_column_ = 0;
+  plot::TableState table_{.most_chosen = kMostOverlaid};
+  bool chosen_once_ = false;
+  plot::PlotView value_view_;
+  plot::PlotView scale_view_;
+  plot::PlotView code_view_;
+  std::array<plot::HeatmapState, kMostOverlaid> maps_;
+  int cell_field_ = 1;
+  std::size_t cell_recipe_ = 0;
+  int picked_row_ = 0;  // of the sample: stays when the pointer leaves
+  int picked_column_ = 0;
+};
+
+}  // namespace app

@@ -1,0 +1,166 @@
+// The rail's recipe: which one, and its settings. What cannot be had is greyed out with the gate
+// table's own sentence; a setting without a meaning to the chosen recipe says why it has none.
+#include "app/gui/controls/widgets.h"
+#include "app/gui/shell/control_rail.h"
+#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/scopes.h"
+
+namespace app {
+namespace {
+
+using choices::gate;
+using engine::Scaling;
+
+/// Why a setting means nothing to the recipe; null = it does.
+const char* no_quantization(const engine::Recipe& recipe) {
+  return recipe.scaling == Scaling::None ? "BF16 quantizes nothing: choose another recipe"
+                                         : nullptr;
+}
+
+const char* no_format(const engine::Recipe& recipe) {
+  if (recipe.scaling == Scaling::Nvfp4) return "NVFP4 has one element format, E2M1";
+  return no_quantization(recipe);
+}
+
+const char* no_epsilon(const engine::Recipe& recipe) {
+  if (recipe.scaling == Scaling::Mxfp8) {
+    return "MXFP8 takes its scale from the block's exponent alone";
+  }
+  if (recipe.scaling == Scaling::Nvfp4) return "NVFP4 has no smallest amax: a zero block is zero";
+  return no_quantization(recipe);
+}
+
+const char* no_pow2(const engine::Recipe& recipe) {
+  if (recipe.scaling == Scaling::Mxfp8) return "The scale is a power of two already";
+  if (recipe.scaling == Scaling::Nvfp4) return "The scale of 16 elements is an E4M3 number";
+  return no_quantization(recipe);
+}
+
+const char* no_split_accumulator(const engine::Recipe& recipe) {
+  if (recipe.scaling == Scaling::Block) {
+    return "Block scaling always promotes partial sums to FP32";
+  }
+  if (recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4) {
+    return "The emulated product of micro-scaled operands always sums in FP32";
+  }
+  return no_quantization(recipe);
+}
+
+const char* no_history(const engine::Recipe& recipe) {
+  return recipe.scaling == Scaling::PerTensorDelayed
+             ? nullptr
+             : "Only delayed scaling remembers amax of earlier steps: choose FP8 delayed, or "
+               "show Numerics, Recipes";
+}
+
+const char* no_square_blocks(const engine::Recipe& recipe) {
+  if (recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4) return nullptr;
+  return recipe.scaling == Scaling::Block
+             ? "Block scaling always gives weights square blocks, 128x128"
+             : "Only MXFP8 and NVFP4 have a choice of weight blocks";
+}
+
+const char* not_nvfp4(const engine::Recipe& recipe) {
+  return recipe.scaling == Scaling::Nvfp4
+             ? nullptr
+             : "Part of NVFP4 only: choose it, or show Numerics, Recipes";
+}
+
+controls::Options meaning(const char* none, const char* tooltip) {
+  return {.enabled = none == nullptr, .reason = none == nullptr ? "" : none, .tooltip = tooltip};
+}
+
+}  // namespace
+
+void ControlRail::draw_recipe(engine::RunRequest& request) {
+  section("Recipe");
+  engine::Recipe& recipe = request.recipe;
+  const bool known = link_->hello().has_value();
+  const engine::DeviceCapability device = link_->capability(request.backend);
+  std::vector<controls::Options> gates;
+  for (std::size_t i = 0; i < choices::scalings().size() && known; ++i) {
+    engine::Recipe other = recipe;
+    other.scaling = static_cast<Scaling>(i);
+    gates.push_back(gate(engine::recipe_support(other, request.backend, device)));
+  }
+  int scaling = static_cast<int>(recipe.scaling);
+  if (controls::segmented(*context_, "recipe.scaling", scaling, choices::scalings(), {.per_row = 3},
+                          gates)) {
+    recipe.scaling = static_cast<Scaling>(scaling);
+  }
+
+  row_label("X format");
+  gates.clear();
+  for (std::size_t i = 0; i < choices::formats().size() && known; ++i) {
+    engine::Recipe other = recipe;
+    other.activation_format = static_cast<engine::Fp8Format>(i);
+    gates.push_back(gate(engine::recipe_support(other, request.backend, device)));
+  }
+  int format = static_cast<int>(recipe.activation_format);
+  if (controls::segmented(*context_, "recipe.format", format, choices::formats(),
+                          meaning(no_format(recipe), ""), gates)) {
+    recipe.activation_format = static_cast<engine::Fp8Format>(format);
+  }
+  controls::drag_float(*context_, "recipe.epsilon", "Amax epsilon", recipe.amax_epsilon, 0.0F, 1e4F,
+                       0.0F,
+                       meaning(no_epsilon(recipe),
+                               "An amax below this counts as this. Drag: decades, from 0; click to "
+                               "type; double click: 0"));
+  error_under("recipe.amax_epsilon");
+  controls::checkbox(*context_, "recipe.pow2", "Pow-2 scales", recipe.pow2_scales,
+                     meaning(no_pow2(recipe), "Scales are rounded down to powers of two"));
+  ImGui::SameLine(0, context_->theme.px(kGapSection));
+  controls::checkbox(*context_, "recipe.split_accumulator", "Split accumulator",
+                     recipe.split_accumulator,
+                     meaning(no_split_accumulator(recipe),
+                             "Promote partial sums to FP32 while the product is accumulated"));
+  draw_delayed_scaling(recipe);
+  draw_micro_scaling(recipe);
+}
+
+void ControlRail::draw_delayed_scaling(engine::Recipe& recipe) {
+  // A comparison has every recipe in it, with these settings.
+  const char* none = context_->view.recipes ? nullptr : no_history(recipe);
+  std::int64_t length = recipe.delayed.history_length;
+  if (controls::drag_int(*context_, "recipe.history", "Amax history", length, 1,
+                         engine::kMaxHistoryLength, 1024,
+                         meaning(none, "Steps whose amax is remembered"))) {
+    recipe.delayed.history_length = static_cast<int>(length);
+  }
+  row_label("Scale from");
+  int algorithm = static_cast<int>(recipe.delayed.algorithm);
+  if (controls::segmented(
+          *context_, "recipe.algorithm", algorithm, choices::algorithms(),
+          meaning(none, "The last step's amax, or the largest of the whole history"))) {
+    recipe.delayed.algorithm = static_cast<kernels::AmaxAlgorithm>(algorithm);
+  }
+  std::int64_t margin = recipe.delayed.margin;
+  if (controls::drag_int(
+          *context_, "recipe.margin", "Margin", margin, -engine::kMaxMargin, engine::kMaxMargin, 0,
+          meaning(none, "The scale is 2^margin smaller: room for an amax that grows"))) {
+    recipe.delayed.margin = static_cast<int>(margin);
+  }
+}
+
+void ControlRail::draw_micro_scaling(engine::Recipe& recipe) {
+  const bool compared = context_->view.recipes;
+  const char* no_square = compared ? nullptr : no_square_blocks(recipe);
+  const char* no_nvfp4 = compared ? nullptr : not_nvfp4(recipe);
+  controls::checkbox(*context_, "recipe.square", "Square weight blocks",
+                     recipe.square_weight_blocks,
+                     meaning(no_square,
+                             "One scale for 32x32 (MXFP8) or 16x16 (NVFP4) weights, so that both "
+                             "directions see the same values"));
+  controls::checkbox(*context_, "recipe.hadamard", "Hadamard", recipe.hadamard,
+                     meaning(no_nvfp4,
+                             "Random Hadamard transform before the columnwise copy is quantized: "
+                             "spreads an outlier over 16 elements"));
+  ImGui::SameLine(0, context_->theme.px(kGapSection));
+  controls::checkbox(*context_, "recipe.stochastic", "Stochastic rounding",
+                     recipe.stochastic_rounding,
+                     meaning(no_nvfp4,
+                             "Rounds up or down by chance, in proportion: no "
+                             "bias on average. Numbers follow the seed"));
+}
+
+}  // namespace app

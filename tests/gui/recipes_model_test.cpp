@@ -1,0 +1,190 @@
+// What the Recipes view derives from a comparison made by hand: rows, overlays, places, arithmetic.
+#include "app/gui/panels/recipes_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace {
+
+using app::RecipesModel;
+using engine::Scaling;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+engine::QuantizationReport report_of(Scaling scaling, bool columnwise, double snr_db) {
+  engine::QuantizationReport report;
+  report.recipe.scaling = scaling;
+  report.columnwise = columnwise;
+  report.statistics.elements = 1000;
+  report.statistics.underflowed = 10;
+  report.statistics.snr_db = snr_db;
+  report.statistics.scale_map = {.block_rows = 1,
+                                 .block_columns = 128,
+                                 .source_rows = 6,
+                                 .source_columns = 1,
+                                 .rows = 6,
+                                 .columns = 1,
+                                 .mean = std::vector<float>(6, 0.0F),
+                                 .maximum = {1, 2, 3, 4, 5, static_cast<float>(snr_db)},
+                                 .expert_first_row = {0, 4, 4, 6}};
+  report.max_ulp = 1;
+  report.code_counts.assign(scaling == Scaling::Nvfp4 ? 16 : 256, 0);
+  report.code_counts[3] = 7;
+  report.sample = {.row = 2,
+                   .column = 4,
+                   .rows = 1,
+                   .columns = 2,
+                   .original = {0.75F, 0.0F},
+                   .codes = {0x3D, 0x00},
+                   .scale_inv = {0.5F, 0.5F},
+                   .decoded = {0.8125F, 0.0F}};
+  report.code_bytes = 1000;
+  report.scale_bytes = 125;
+  report.moved_bytes = 3000;
+  report.times_ns = {300, 100, 200};
+  return report;
+}
+
+class RecipesModelTest : public testing::Test {
+ protected:
+  RecipesModelTest() {
+    theme_.colors = app::palette(app::ThemeKind::Dark);
+    profiling::RecordedComparison recorded;
+    engine::RecipeComparison& comparison = recorded.comparison;
+    comparison.request.request.shape = {
+        .preset = "", .num_experts = 3, .tokens = 6, .n = 16, .k = 128};
+    comparison.splits = {4, 0, 2};
+    comparison.copy_times_ns = {100};
+    comparison.copy_bytes = 4000;
+    comparison.reports = {report_of(Scaling::PerTensorCurrent, false, 20),
+                          report_of(Scaling::Block, false, 30), report_of(Scaling::Block, true, 31),
+                          report_of(Scaling::Mxfp8, false, 29),
+                          report_of(Scaling::Nvfp4, false, 15)};
+    comparison.reports.push_back(
+        {.recipe = {.scaling = Scaling::PerTensorDelayed}, .refused = "Not here, take another"});
+    model_.set(std::make_shared<const profiling::RecordedComparison>(recorded), false, theme_);
+  }
+
+  app::Theme theme_;
+  RecipesModel model_;
+};
+
+TEST_F(RecipesModelTest, OneRowARecipeOfTheDirection) {
+  ASSERT_EQ(model_.rows().size(), 5U);
+  const app::plot::TableRow& row = model_.rows()[0];
+  ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
+  EXPECT_EQ(row.cells[1].key, 20.0);
+  EXPECT_EQ(row.cells[3].key, 0.01);
+  EXPECT_EQ(row.cells[5].key, 9.0);
+  EXPECT_EQ(row.cells[6].key, 200.0);
+  // 3000 B in 200 ns against 4000 B in 100 ns.
+  EXPECT_DOUBLE_EQ(row.cells[7].key, 0.375);
+  EXPECT_EQ(row.cells[7].text, "38 %");
+  model_.set(model_.recorded(), true, theme_);
+  EXPECT_EQ(model_.rows().size(), 1U);
+}
+
+TEST_F(RecipesModelTest, RefusedRowKeepsItsSentenceAndIsNotLaidOver) {
+  const app::plot::TableRow& row = model_.rows()[4];
+  EXPECT_THAT(row.cells[0].text, HasSubstr("FP8 delayed pow-2: Not here, take another"));
+  ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
+  EXPECT_TRUE(std::isnan(row.cells[1].key));
+  model_.choose({4, 0}, theme_);
+  ASSERT_EQ(model_.overlays().size(), 1U);
+  EXPECT_EQ(model_.overlays()[0].row, 0);
+}
+
+TEST_F(RecipesModelTest, AtMostThreeAreLaidOver) {
+  EXPECT_THAT(model_.first_choice(), ElementsAre(1, 2, 3));
+  model_.choose({0, 1, 2, 3}, theme_);
+  ASSERT_EQ(model_.overlays().size(), 3U);
+  EXPECT_NE(model_.overlays()[0].color, model_.overlays()[1].color);
+  EXPECT_EQ(model_.rows()[1].chip, model_.overlays()[1].color);
+  EXPECT_EQ(model_.rows()[3].chip, 0U);
+}
+
+TEST_F(RecipesModelTest, MapsShareOneColourScale) {
+  model_.choose({0, 3}, theme_);
+  EXPECT_EQ(model_.map_colors().min, 1.0);
+  EXPECT_EQ(model_.map_colors().max, 20.0);
+}
+
+TEST_F(RecipesModelTest, FourBitCodesSpanTheSameAxis) {
+  model_.choose({3, 1}, theme_);
+  ASSERT_EQ(model_.overlays().size(), 2U);
+  const app::RecipeOverlay& four_bits = model_.overlays()[0];
+  EXPECT_EQ(four_bits.codes.edges.size(), 17U);
+  EXPECT_EQ(four_bits.codes.edges.back(), 256.0);
+  EXPECT_EQ(four_bits.codes_used, 1);
+  EXPECT_EQ(model_.overlays()[1].codes.edges.size(), 257U);
+}
+
+TEST_F(RecipesModelTest, PlaceOnTheMapIsARowOfTheOperand) {
+  const engine::ScaleMap& map = model_.reports()[0]->statistics.scale_map;
+  EXPECT_EQ(model_.operand_row(map, 0.0), 0);
+  EXPECT_EQ(model_.operand_row(map, 3.9), 3);
+  EXPECT_EQ(model_.operand_row(map, 4.0), 4);
+  EXPECT_EQ(model_.operand_row(map, 5.5), 5);
+  engine::ScaleMap padded = map;
+  // Columnwise blocks of 128 rows: an expert of 4 rows still has a block of its own.
+  padded.block_rows = 128;
+  padded.expert_first_row = {0, 1, 1, 2};
+  EXPECT_EQ(model_.operand_row(padded, 1.5), 4);
+}
+
+TEST_F(RecipesModelTest, ArithmeticOfAnElement) {
+  model_.choose({1}, theme_);
+  const app::ElementReading reading = app::read_element(model_.overlays()[0], 0, 0);
+  EXPECT_EQ(reading.original, "0.75");
+  EXPECT_EQ(reading.code, "0x3D   0 0111 101");
+  EXPECT_EQ(reading.value, "+1.625 x 2^0 = 1.625");
+  EXPECT_EQ(reading.decoded, "1.625 x 0.5 = 0.8125");
+  EXPECT_EQ(reading.error, "- x = +0.0625 (+8.33 %)");
+  EXPECT_EQ(app::read_element(model_.overlays()[0], 0, 1).error, "- x = +0");
+  EXPECT_EQ(app::read_element(model_.overlays()[0], 1, 0).code, "");
+}
+
+TEST_F(RecipesModelTest, TransformedCodesSayHowTheElementComesBack) {
+  engine::QuantizationReport report = report_of(Scaling::Nvfp4, true, 15);
+  report.sample.codes = {0x1, 0x0};
+  app::RecipeOverlay overlay;
+  overlay.report = &report;
+  overlay.format = app::code_format(report.recipe, false);
+  EXPECT_EQ(app::read_element(overlay, 0, 0).decoded, "0.5 x 0.5 = 0.25, Hadamard undone 0.8125");
+  report.columnwise = false;
+  EXPECT_EQ(app::read_element(overlay, 0, 0).decoded, "0.5 x 0.5 = 0.25");
+}
+
+TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
+  const std::string csv = app::plot::table_csv(app::recipe_columns(), model_.rows());
+  EXPECT_THAT(csv, HasSubstr("\"recipe\",\"SNR dB\""));
+  EXPECT_THAT(csv, HasSubstr("\"FP8 block pow-2\",30,1,0.01,0,9,200,0.375"));
+}
+
+TEST(ComparisonOrderTest, OnlyWhatMattersAsksAnew) {
+  engine::RunRequest request;
+  const engine::ComparisonRequest order = app::comparison_order(request, false, 0, 0);
+  EXPECT_EQ(order.recipes.size(), 6U);
+  EXPECT_TRUE(engine::validate(order).ok());
+  request.launch.iterations = 77;
+  request.recipe.scaling = Scaling::None;
+  request.layers = 4;
+  EXPECT_EQ(app::comparison_order(request, false, 0, 0), order);
+  request.recipe.hadamard = !request.recipe.hadamard;
+  EXPECT_NE(app::comparison_order(request, false, 0, 0), order);
+}
+
+TEST(ComparisonOrderTest, WorkersChoiceOfBackendStillAnswers) {
+  engine::RunRequest request;
+  request.backend = engine::GemmBackend::CublasLtGrouped;
+  const engine::ComparisonRequest order = app::comparison_order(request, true, 3, 4);
+  engine::ComparisonRequest done = order;
+  done.request.backend = engine::GemmBackend::CpuReference;
+  EXPECT_TRUE(app::answers(done, order));
+  done.sample_row = 5;
+  EXPECT_FALSE(app::answers(done, order));
+}
+
+}  // namespace

@@ -1,0 +1,203 @@
+"""All recipes side by side: live on the CPU worker, and from a recording without one."""
+import pathlib
+
+
+def fields(control):
+    return {name: float(number) for name, number in
+            (part.split("=") for part in control["value"].split(";"))}
+
+
+def value(window, name):
+    return window.control(name)["value"]
+
+
+def rows(window):
+    return [c for c in window.map()["controls"] if c["id"].startswith("recipes.table.row.")]
+
+
+def wait_for_comparison(window, more_than):
+    return window.wait("a comparison", lambda m: m["state"]["comparisons"] > more_than
+                       and not m["state"]["comparing"] and any(
+                           c["id"] == "recipes.table" for c in m["controls"]))
+
+
+def compare(window):
+    """The window with the Recipes view and a finished comparison of X."""
+    window.wait_for_result()
+    window.key("ctrl+4")
+    window.click("recipes.compare_now")
+    wait_for_comparison(window, 0)
+    window.settle()
+
+
+def hover_cell(window, row, column):
+    cells = fields(window.control("recipes.cells"))
+    x = cells["left"] + (column + 0.5) * cells["cell_width"]
+    y = cells["top"] + (row + 0.5) * cells["cell_height"]
+    window.xdotool("mousemove", round(x) + 1, round(y), "mousemove", round(x), round(y))
+    window.settle()
+
+
+def test_key_and_switch_show_the_view(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+4")
+    window.wait("recipes", lambda m: m["state"]["recipes"]
+                and m["state"]["workspace"] == "numerics")
+    window.wait("what to do", lambda m: any(
+        c["id"] == "recipes.compare_now" for c in m["controls"]))
+    window.click("numerics.part.0")
+    window.wait("the run", lambda m: any(c["id"] == "numerics.scale_map" for c in m["controls"]))
+    window.key("ctrl+4")
+    window.wait("recipes", lambda m: m["state"]["recipes"])
+
+
+def test_comparison_of_both_operands_and_directions(open_window):
+    window = open_window()
+    compare(window)
+    assert value(window, "recipes.table") == "6"
+    assert "1 024 x 512, 8 experts" in value(window, "recipes.status")
+    window.click("recipes.direction.1")
+    window.settle()
+    assert value(window, "recipes.table") == "6"
+    # Nothing is known of W yet: the view says so and offers the button.
+    window.click("recipes.operand.1")
+    window.click("recipes.compare_now")
+    wait_for_comparison(window, 1)
+    window.settle()
+    assert "4 096 x 512" in value(window, "recipes.status")
+
+
+def test_rows_are_laid_over_each_other_and_sorted(open_window):
+    window = open_window()
+    compare(window)
+    first = [c["label"] for c in rows(window) if c["value"] == "true"]
+    assert 0 < len(first) <= 3
+    assert value(window, "recipes.scale_histogram") == f"series={len(first)}"
+    chosen = next(i for i, c in enumerate(rows(window)) if c["value"] == "true")
+    window.click(f"recipes.table.row.{chosen}")
+    window.wait("one less", lambda m: any(
+        c["id"] == "recipes.table.row.%d" % chosen and c["value"] == "false"
+        for c in m["controls"]))
+    assert sum(c["value"] == "true" for c in rows(window)) == len(first) - 1
+    before = [c["label"] for c in rows(window)]
+    window.click("recipes.table.column.5")
+    window.settle()
+    after = [c["label"] for c in rows(window)]
+    assert sorted(before) == sorted(after)
+
+
+def test_elements_with_their_arithmetic(open_window):
+    window = open_window()
+    compare(window)
+    hover_cell(window, 2, 1)
+    text = value(window, "recipes.arithmetic")
+    assert text.startswith("x = X[2, 1] = ") and "0x" in text and "- x = " in text
+    # A click on the map moves the sample to the block under the pointer.
+    window.click("recipes.map.0")
+    wait_for_comparison(window, 1)
+    window.settle()
+    place = fields(window.control("recipes.cells"))
+    assert place["row"] > 300 and place["column"] > 100
+    window.type_number("recipes.row", "17")
+    wait_for_comparison(window, 2)
+    window.wait("row 17", lambda m: any(
+        c["id"] == "recipes.cells" and c["value"].startswith("row=17;") for c in m["controls"]))
+
+
+def test_live_compares_anew_when_the_request_changes(open_window):
+    window = open_window()
+    compare(window)
+    before = value(window, "recipes.arithmetic")
+    window.click("recipes.live")
+    window.wait("Live", lambda m: any(
+        c["id"] == "recipes.live" and c["value"] == "true" for c in m["controls"]), 5)
+    window.click("recipe.format.1")
+    wait_for_comparison(window, 1)
+    window.wait("other codes", lambda m: any(
+        c["id"] == "recipes.arithmetic" and c["value"] != before for c in m["controls"]))
+    # The run of the same request was answered, too: neither supersedes the other.
+    assert not window.wait_for_result()["state"]["last_error"]
+    count = window.state()["comparisons"]
+    window.click("recipes.live")
+    window.wait("no Live", lambda m: any(
+        c["id"] == "recipes.live" and c["value"] == "false" for c in m["controls"]), 5)
+    window.click("recipe.format.0")
+    window.wait("the other format", lambda m: any(
+        c["id"] == "recipe.format.0" and c["value"] == "true" for c in m["controls"]), 5)
+    window.wait_for_result()
+    window.wait("words about the older request", lambda m: any(
+        c["id"] == "recipes.status" and c["value"].startswith("answers an older request")
+        for c in m["controls"]))
+    assert window.state()["comparisons"] == count
+
+
+def test_cancel_keeps_what_was_there(open_window):
+    window = open_window()
+    compare(window)
+    window.click("run.live")
+    window.type_number("shape.tokens", "65536")
+    window.click("recipes.compare")
+    window.click("recipes.cancel")
+    window.wait("an end", lambda m: not m["state"]["comparing"], 60)
+    assert window.state()["comparisons"] == 1 and not window.state()["comparison_error"]
+
+
+def test_recording_shows_its_comparison_without_a_worker(open_window):
+    live = open_window()
+    compare(live)
+    hover_cell(live, 1, 1)
+    labels = [c["label"] for c in rows(live)]
+    arithmetic = value(live, "recipes.arithmetic")
+    live.click("top.save")
+    live.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
+    name = value(live, "file.path")
+    live.click("file.accept")
+    live.wait("notice", lambda m: any("1 comparison(s)" in c["value"] for c in m["controls"]))
+    path = pathlib.Path(live.folder) / name
+    live.close()
+    window = open_window(str(path), "--no-worker")
+    window.wait("recording", lambda m: m["state"]["from_file"])
+    window.key("ctrl+4")
+    window.wait("its comparison", lambda m: m["state"]["comparisons"] == 1 and any(
+        c["id"] == "recipes.table" for c in m["controls"]))
+    window.settle()
+    assert [c["label"] for c in rows(window)] == labels
+    hover_cell(window, 1, 1)
+    assert value(window, "recipes.arithmetic") == arithmetic
+    for name in ("recipes.compare", "recipes.live", "recipes.row"):
+        control = window.control(name)
+        assert not control["enabled"] and control["reason"]
+
+
+def greyed_out(window, name, sentence):
+    window.wait(f"{name} greyed out", lambda m: any(
+        c["id"] == name and not c["enabled"] and sentence in c["reason"]
+        for c in m["controls"]))
+
+
+def test_settings_without_a_meaning_say_why(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("run.live")
+    window.click("recipe.scaling.0")
+    greyed_out(window, "recipe.epsilon", "BF16 quantizes nothing")
+    greyed_out(window, "recipe.hadamard", "NVFP4")
+    greyed_out(window, "recipe.history", "delayed")
+    reasons = {"recipe.scaling.4": ("recipe.pow2", "power of two already"),
+               "recipe.scaling.5": ("recipe.format.1", "E2M1")}
+    for scaling, (name, sentence) in reasons.items():
+        control = window.control(scaling)
+        if not control["enabled"]:
+            assert len(control["reason"]) > 20  # the gate's own sentence
+            continue
+        window.click(scaling)
+        greyed_out(window, name, sentence)
+    window.click("recipe.scaling.3")
+    window.type_number("recipe.history", "16")
+    window.wait("16 steps", lambda m: any(
+        c["id"] == "recipe.history" and c["value"] == "16" for c in m["controls"]))
+    # A comparison has every recipe in it: beside it all of their settings mean something.
+    window.key("ctrl+4")
+    window.wait("its settings", lambda m: any(
+        c["id"] == "recipe.hadamard" and c["enabled"] for c in m["controls"]))
