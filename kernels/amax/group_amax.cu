@@ -1,5 +1,6 @@
 // Amax of every group in one read: a warp reduces its run of elements in registers and ends with
 // one atomic. Non-negative floats order like their bits, so the atomic is an integer maximum.
+#include "kernels/amax/clear_amax.cuh"
 #include "kernels/amax/group_amax.h"
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/group_runs.cuh"
@@ -7,13 +8,6 @@
 
 namespace kernels {
 namespace {
-
-/// Clears what the kernel after it raises, unless that is to stay.
-__global__ __launch_bounds__(kMaxGroups) void clear_amax_kernel(
-    const __grid_constant__ GroupAmaxArgs args) {
-  const int group = static_cast<int>(threadIdx.x);
-  if (group < args.input.num_groups && *args.noop != 1.0F) args.amax[group] = 0.0F;
-}
 
 template <InputType kType, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void group_amax_kernel(
@@ -57,7 +51,7 @@ cudaError_t group_amax(const GroupAmaxArgs& args, cudaStream_t stream) {
         args.amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
     if (cleared != cudaSuccess) return cleared;
   } else {
-    clear_amax_kernel<<<1, kMaxGroups, 0, stream>>>(args);
+    clear_amax(args.amax, input.num_groups, args.noop, stream);
   }
   dispatch_input(input.type, [&](auto type) {
     const auto launch = [&](auto kernel) {

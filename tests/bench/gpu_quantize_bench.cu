@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@
 #include "kernels/offsets/splits_to_offsets.h"
 #include "kernels/quantize/quantize_block.h"
 #include "kernels/quantize/quantize_block_tile.h"
+#include "kernels/quantize/quantize_mxfp8.h"
+#include "kernels/quantize/quantize_nvfp4.h"
 #include "kernels/quantize/quantize_per_tensor.h"
 
 namespace {
@@ -68,6 +71,9 @@ struct Shape {
 std::vector<std::int64_t> splits_of(const Shape& shape) {
   std::vector<std::int64_t> splits(static_cast<std::size_t>(shape.experts),
                                    shape.rows / shape.experts);
+  if (std::string(shape.routing) == "half the capacity") {
+    for (std::int64_t& split : splits) split /= 2;
+  }
   if (std::string(shape.routing) == "one-hot") {
     std::fill(splits.begin(), splits.end(), 0);
     splits[0] = shape.rows;
@@ -127,17 +133,19 @@ void bench(const Shape& shape, int rounds) {
   columnwise.rowwise = {};
   kernels::QuantizeBlockArgs with_bias = both;
   with_bias.bias_partials = bias_partials;
-  const double count = static_cast<double>(elements);
+  const std::int64_t active = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
+  const double count = static_cast<double>(active * shape.columns);
   std::vector<Contender> contenders;
-  contenders.push_back({"copy",
-                        3.0 * count,
-                        [&](cudaStream_t s) {
-                          check(cudaMemcpyAsync(copied, input,
-                                                static_cast<std::size_t>(elements * 3 / 2),
-                                                cudaMemcpyDeviceToDevice, s),
-                                "copy");
-                        },
-                        {}});
+  contenders.push_back(
+      {"copy",
+       3.0 * count,
+       [&](cudaStream_t s) {
+         check(cudaMemcpyAsync(copied, input,
+                               static_cast<std::size_t>(active * shape.columns * 3 / 2),
+                               cudaMemcpyDeviceToDevice, s),
+               "copy");
+       },
+       {}});
   contenders.push_back(
       {"offsets",
        0.0,
@@ -220,6 +228,47 @@ void bench(const Shape& shape, int rounds) {
        },
        {}});
 
+  auto* row_bytes = device_array<std::uint8_t>(
+      kernels::micro_rowwise_scale_capacity(shape.rows, shape.experts, shape.columns, 16));
+  auto* column_bytes = device_array<std::uint8_t>(
+      kernels::micro_columnwise_scale_capacity(shape.rows, shape.experts, shape.columns, 16));
+  for (const int mode : {1, 2, 3, 7}) {
+    kernels::QuantizeMxfp8Args mx{.input = grouped, .square_blocks = mode == 7};
+    if ((mode & 1) != 0) mx.rowwise = {codes, row_bytes};
+    if ((mode & 2) != 0) mx.columnwise = {transposed, column_bytes};
+    mx.controls.tickets = tickets;
+    contenders.push_back({mode == 1   ? "mxfp8_row"
+                          : mode == 2 ? "mxfp8_columnwise"
+                          : mode == 3 ? "mxfp8_both"
+                                      : "mxfp8_square_both",
+                          (mode >= 3 ? 4.0 + 2.0 / 32 : 3.0 + 1.0 / 32) * count,
+                          [mx](cudaStream_t s) { check(kernels::quantize_mxfp8(mx, s), "mxfp8"); },
+                          {}});
+  }
+  contenders.push_back({"nvfp4_amax",
+                        2.0 * count,
+                        [&](cudaStream_t s) {
+                          check(kernels::nvfp4_amax({.input = grouped,
+                                                     .hadamard = true,
+                                                     .rowwise_amax = group_scales,
+                                                     .columnwise_amax = group_scales},
+                                                    s),
+                                "nvfp4 amax");
+                        },
+                        {}});
+  for (const int mode : {1, 3, 7}) {
+    kernels::QuantizeNvfp4Args nv{.input = grouped, .hadamard = mode == 7};
+    nv.rowwise = {codes, row_bytes, group_scales};
+    if (mode != 1) nv.columnwise = {transposed, column_bytes, group_scales};
+    nv.controls.tickets = tickets;
+    contenders.push_back({mode == 1   ? "nvfp4_row"
+                          : mode == 3 ? "nvfp4_both"
+                                      : "nvfp4_both_hadamard",
+                          (mode == 1 ? 2.5 + 1.0 / 16 : 3.0 + 2.0 / 16) * count,
+                          [nv](cudaStream_t s) { check(kernels::quantize_nvfp4(nv, s), "nvfp4"); },
+                          {}});
+  }
+
   cudaEvent_t begin = nullptr, end = nullptr;
   check(cudaEventCreate(&begin), "event");
   check(cudaEventCreate(&end), "event");
@@ -252,6 +301,7 @@ void bench(const Shape& shape, int rounds) {
        {static_cast<void*>(input), static_cast<void*>(codes), static_cast<void*>(scales),
         static_cast<void*>(transposed), static_cast<void*>(column_scales),
         static_cast<void*>(bias_partials), static_cast<void*>(tickets),
+        static_cast<void*>(row_bytes), static_cast<void*>(column_bytes),
         static_cast<void*>(group_scales), static_cast<void*>(offsets),
         static_cast<void*>(device_splits), static_cast<void*>(copied)}) {
     check(cudaFree(memory), "free");
@@ -272,6 +322,7 @@ int main(int count, char** arguments) {
                                                          {32, 131072, 7168, "uniform"},
                                                          {1024, 32768, 7168, "uniform"},
                                                          {32, 32768, 7168, "one-hot"},
+                                                         {32, 32768, 7168, "half the capacity"},
                                                          {8, 256, 4096, "uniform"}}) {
     bench(shape, rounds);
   }

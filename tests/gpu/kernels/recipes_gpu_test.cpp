@@ -8,6 +8,7 @@
 #include "kernels/bias/bias_gradient.h"
 #include "kernels/quantize/quantize_block.h"
 #include "kernels/quantize/quantize_mxfp8.h"
+#include "kernels/quantize/quantize_nvfp4.h"
 #include "kernels/quantize/quantize_per_tensor.h"
 #include "tests/gpu/kernels/twin_comparison.h"
 
@@ -158,6 +159,68 @@ TEST_P(RecipesGpu, Mxfp8) {
       };
       kernels::quantize_mxfp8_cpu(args(false));
       ASSERT_EQ(kernels::quantize_mxfp8(args(true), nullptr), cudaSuccess);
+      arrays.expect_equal();
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(RecipesGpu, Nvfp4) {
+  for (const RecipeVariant& variant : recipe_variants(/*with_swiglu=*/false)) {
+    for (const int mode : {0, 1, 2, 3, 4}) {
+      const bool square = mode == 1;
+      const bool swizzled = mode == 2;
+      const bool hadamard = mode >= 3;
+      const bool stochastic = mode == 2 || mode == 4;
+      SCOPED_TRACE(variant.name() + " mode " + std::to_string(mode));
+      TwinArrays arrays;
+      const TwinOperand operand(arrays, GetParam(), variant.type, variant.fill, false,
+                                variant.padded);
+      const std::int64_t rows = operand.out_capacity();
+      const int groups = operand.num_groups();
+      const std::int64_t k = operand.columns();
+      const int row_amax = arrays.output(4 * groups);
+      const int column_amax = arrays.output(4 * groups);
+      const int codes = arrays.output(rows * k / 2);
+      const int columns = arrays.output(kernels::nvfp4_columnwise_code_capacity(rows, groups, k));
+      const int row_scales =
+          arrays.output(kernels::micro_rowwise_scale_capacity(rows, groups, k, 16));
+      const int column_scales =
+          arrays.output(kernels::micro_columnwise_scale_capacity(rows, groups, k, 16));
+      const int state = arrays.input(std::vector<std::uint64_t>{0x123456789ABCDEFULL, 42});
+      const int tickets = arrays.state(kTickets);
+      const auto amax_args = [&](bool device) {
+        return kernels::Nvfp4AmaxArgs{.input = operand.input(device),
+                                      .hadamard = hadamard,
+                                      .rowwise_amax = arrays.at<float>(row_amax, device),
+                                      .columnwise_amax = arrays.at<float>(column_amax, device)};
+      };
+      const auto args = [&](bool device) {
+        kernels::QuantizeNvfp4Args a{.input = operand.input(device),
+                                     .output_rows = operand.output_rows(device),
+                                     .square_blocks = square,
+                                     .hadamard = hadamard,
+                                     .stochastic_rounding = stochastic,
+                                     .random_state = arrays.at<std::uint64_t>(state, device),
+                                     .layout = swizzled ? kernels::MicroScaleLayout::Swizzled
+                                                        : kernels::MicroScaleLayout::Compact};
+        if (variant.rowwise) {
+          a.rowwise = {arrays.at<std::uint8_t>(codes, device),
+                       arrays.at<std::uint8_t>(row_scales, device),
+                       arrays.at<float>(row_amax, device)};
+        }
+        if (variant.columnwise) {
+          a.columnwise = {arrays.at<std::uint8_t>(columns, device),
+                          arrays.at<std::uint8_t>(column_scales, device),
+                          arrays.at<float>(column_amax, device)};
+        }
+        if (variant.tickets) a.controls.tickets = arrays.at<std::uint32_t>(tickets, device);
+        return a;
+      };
+      kernels::nvfp4_amax_cpu(amax_args(false));
+      kernels::quantize_nvfp4_cpu(args(false));
+      ASSERT_EQ(kernels::nvfp4_amax(amax_args(true), nullptr), cudaSuccess);
+      ASSERT_EQ(kernels::quantize_nvfp4(args(true), nullptr), cudaSuccess);
       arrays.expect_equal();
       if (HasFailure()) return;
     }

@@ -1,0 +1,53 @@
+// Instances and launchers of the NVFP4 workers.
+#include "kernels/amax/clear_amax.cuh"
+#include "kernels/quantize/quantize_nvfp4.cuh"
+
+namespace kernels {
+
+cudaError_t nvfp4_amax(const Nvfp4AmaxArgs& args, cudaStream_t stream) {
+  const GroupedInput& input = args.input;
+  if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
+  if (input.activation != Activation::None) return cudaErrorNotSupported;
+  if (input.num_groups == 0) return cudaSuccess;
+  if (args.noop == nullptr) {
+    for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
+      if (amax == nullptr) continue;
+      const cudaError_t cleared = cudaMemsetAsync(
+          amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
+      if (cleared != cudaSuccess) return cleared;
+    }
+  } else {
+    for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
+      if (amax != nullptr) clear_amax(amax, input.num_groups, args.noop, stream);
+    }
+  }
+  const tiles::Nvfp4AmaxParameters parameters{.args = args};
+  cudaError_t error = cudaSuccess;
+  dispatch_input(input.type, [&](auto type) {
+    error = tiles::launch_tiles<tiles::Nvfp4AmaxWorker<type()>>(parameters, stream);
+  });
+  return error;
+}
+
+cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, cudaStream_t stream) {
+  const GroupedInput& input = args.input;
+  for (const std::uint8_t* bytes :
+       {args.rowwise.codes, args.columnwise.codes, args.rowwise.scales, args.columnwise.scales}) {
+    if (const cudaError_t bad = check_operands(input, bytes); bad != cudaSuccess) return bad;
+  }
+  if (input.activation != Activation::None) return cudaErrorNotSupported;
+  if (args.square_blocks && args.hadamard) return cudaErrorInvalidValue;
+  if (input.num_groups == 0) return cudaSuccess;
+  const tiles::Nvfp4Parameters parameters{.args = args};
+  const bool stamped = args.controls.stamps.stamps != nullptr;
+  if (stamped && input.type != InputType::Bf16) return cudaErrorNotSupported;
+  cudaError_t error = cudaSuccess;
+  dispatch_input(input.type, [&](auto type) {
+    error = type() == InputType::Bf16 && stamped
+                ? tiles::launch_tiles<tiles::Nvfp4Worker<InputType::Bf16, true>>(parameters, stream)
+                : tiles::launch_tiles<tiles::Nvfp4Worker<type(), false>>(parameters, stream);
+  });
+  return error;
+}
+
+}  // namespace kernels

@@ -1,0 +1,459 @@
+// NVFP4 as workers of the tile pipeline: the global maxima, and the codes.
+//
+// Rowwise, two lanes hold a block of 16 columns of a line. Columnwise, a lane owns two columns in
+// 32 rows, two blocks of each, so that the Hadamard transform of a block stays in registers; a
+// warp's 16 transposed lines pass through its own 1 KiB to leave in pieces of 16 bytes.
+#pragma once
+
+#include "kernels/common/nvfp4_rule.h"
+#include "kernels/common/philox.h"
+#include "kernels/common/tile_work.cuh"
+#include "kernels/quantize/quantize_nvfp4.h"
+
+namespace kernels::tiles {
+
+inline constexpr int kNvElements = static_cast<int>(kNvBlock);
+inline constexpr int kLineBlocks = kSide / kNvElements;  // blocks of a line of a tile
+
+/// A lane's two columns of 32 rows as FP32, and what the transform makes of them.
+template <InputType kType>
+class ColumnPair {
+ public:
+  __device__ ColumnPair(const RawTile<kType>& raw, int segment, int column)
+      : raw_(raw), segment_(segment), column_(column) {}
+
+  /// Sixteen rows of one of the two columns; `block` 0 or 1.
+  __device__ __forceinline__ void load(int side, int block, float (&values)[kNvElements]) const {
+#pragma unroll
+    for (int i = 0; i < kNvElements; ++i) {
+      const uint4* row = raw_.row(segment_ * kSegmentRows + block * kNvElements + i);
+      if constexpr (kType == InputType::Fp32) {
+        values[i] = reinterpret_cast<const float*>(row)[column_ + side];
+      } else {
+        const float2 pair =
+            word_values<kType>(reinterpret_cast<const std::uint32_t*>(row)[column_ / 2]);
+        values[i] = side == 0 ? pair.x : pair.y;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void load_transformed(int side, int block,
+                                                   float (&values)[kNvElements]) const {
+    load(side, block, values);
+    hadamard_16(values);
+#pragma unroll
+    for (int i = 0; i < kNvElements; ++i) {
+      values[i] = __bfloat162float(__float2bfloat16_rn(values[i]));
+    }
+  }
+
+ private:
+  const RawTile<kType>& raw_;
+  int segment_;
+  int column_;
+};
+
+__device__ __forceinline__ float block_amax(const float (&values)[kNvElements]) {
+  float amax = 0.0F;
+#pragma unroll
+  for (int i = 0; i < kNvElements; ++i) amax = fmaxf(amax, fabsf(values[i]));
+  return amax;
+}
+
+__device__ __forceinline__ std::uint32_t e4m3_byte(float value) {
+  return __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3);
+}
+__device__ __forceinline__ float e4m3_value(std::uint32_t byte) {
+  const __half_raw half = __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(byte), __NV_E4M3);
+  return __half2float(__half(half));
+}
+
+/// e2m1_encode() in a few instructions: adding a number whose last place is the step of the value's
+/// range rounds to that step and leaves the code in the lowest bits. NaN products are positive
+/// here.
+__device__ __forceinline__ std::uint32_t e2m1_code(float product) {
+  const float magnitude = fminf(fabsf(product), 6.0F);
+  float anchor = magnitude >= 2.0F ? 8388610.0F : 4194304.0F;  // 2^23 + 2 * 1, 2^22
+  anchor = magnitude >= 4.0F ? 16777224.0F : anchor;           // 2^24 + 4 * 2
+  const std::uint32_t rounded = __float_as_uint(__fadd_rn(magnitude, anchor));
+  return (rounded & 7U) | (__float_as_uint(product) >> 28 & 8U);
+}
+
+struct Nvfp4AmaxParameters {
+  Nvfp4AmaxArgs args;
+  __host__ __device__ TileOperand operand() const {
+    return {.input = args.input, .output_rows = {}, .controls = {.noop = args.noop}};
+  }
+};
+
+template <InputType kInput>
+class Nvfp4AmaxWorker {
+ public:
+  static constexpr InputType kType = kInput;
+  static constexpr Activation kActivation = Activation::None;
+  static constexpr bool kStamped = false;
+  static constexpr bool kBackwards = false;
+  static constexpr bool kSecondOfInput = true;
+  using Parameters = Nvfp4AmaxParameters;
+  struct Shared {};
+
+  __device__ static int first_units(int) { return 0; }
+  __device__ static int second_units(int) { return 0; }
+
+  __device__ Nvfp4AmaxWorker(const Parameters& parameters, Shared&, bool)
+      : args_(parameters.args) {}
+
+  __device__ __forceinline__ void work(const Tile& tile, const RawTile<kType>& raw, std::uint32_t) {
+    if (tile.group != group_) flush();
+    group_ = tile.group;
+    const int lane = static_cast<int>(threadIdx.x) & 31;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const ColumnPair<kType> columns(raw, lane / kWarpPairs,
+                                    warp * 2 * kWarpPairs + lane % kWarpPairs * 2);
+    const bool transforms = args_.hadamard && args_.columnwise_amax != nullptr;
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+#pragma unroll
+      for (int block = 0; block < 2; ++block) {
+        float values[kNvElements];
+        columns.load(side, block, values);
+        plain_ = fmaxf(plain_, block_amax(values));
+        if (transforms) {
+          columns.load_transformed(side, block, values);
+          transformed_ = fmaxf(transformed_, block_amax(values));
+        }
+      }
+    }
+  }
+
+  __device__ void finish() { flush(); }
+
+ private:
+  __device__ void flush() {
+    if (group_ < 0) return;
+    raise(args_.rowwise_amax, plain_);
+    raise(args_.columnwise_amax, args_.hadamard ? transformed_ : plain_);
+    plain_ = transformed_ = 0.0F;
+  }
+  __device__ void raise(float* amax, float candidate) const {
+    const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(candidate));
+    if (amax != nullptr && threadIdx.x % 32 == 0 && largest != 0) {
+      atomicMax(reinterpret_cast<unsigned*>(amax + group_), largest);
+    }
+  }
+
+  const Nvfp4AmaxArgs& args_;
+  int group_ = -1;
+  float plain_ = 0.0F;
+  float transformed_ = 0.0F;
+};
+
+struct Nvfp4Parameters {
+  QuantizeNvfp4Args args;
+  __host__ __device__ TileOperand operand() const {
+    return {.input = args.input,
+            .output_rows = args.output_rows,
+            .controls = args.controls,
+            .second_sums = true};
+  }
+};
+
+template <InputType kInput, bool kStamp>
+class Nvfp4Worker {
+ public:
+  static constexpr InputType kType = kInput;
+  static constexpr Activation kActivation = Activation::None;
+  static constexpr bool kStamped = kStamp;
+  static constexpr bool kBackwards = false;
+  static constexpr bool kSecondOfInput = false;
+  using Parameters = Nvfp4Parameters;
+  struct Shared {
+    uint4 lines[kWarps][2 * kWarpPairs][kSegments];  // transposed codes: [column][32 rows]
+    std::uint8_t squares[2][kSide / kNvElements][kLineBlocks];
+  };
+
+  /// Columnwise scales come in fours of 16 rows, codes in blocks of 16.
+  __device__ static int first_units(int m) { return (m + 63) / 64; }
+  __device__ static int second_units(int m) { return (m + 15) / 16; }
+
+  __device__ Nvfp4Worker(const Parameters& parameters, Shared& shared, bool)
+      : args_(parameters.args),
+        shared_(shared),
+        warp_(static_cast<int>(threadIdx.x) / 32),
+        lane_(static_cast<int>(threadIdx.x) & 31) {
+    if (args_.stochastic_rounding) {
+      seed_ = args_.random_state[0];
+      offset_ = args_.random_state[1];
+    }
+  }
+
+  __device__ __forceinline__ void work(const Tile& tile, const RawTile<kType>& raw,
+                                       std::uint32_t turn) {
+    const int parity = static_cast<int>(turn & 1);
+    const bool rows = args_.rowwise.codes != nullptr;
+    const bool columns = args_.columnwise.codes != nullptr;
+    if (args_.square_blocks && rows) {
+      share_squares(tile, raw, parity);
+      sync_workers();
+    }
+    if (rows) quantize_rows(tile, raw, parity);
+    if (columns) quantize_columns(tile, raw);
+    if (tile.row_bits < 7) clear_missing_lines(tile, rows, columns);
+  }
+
+  __device__ void finish() {}
+
+ private:
+  __device__ int segment() const { return lane_ / kWarpPairs; }
+  __device__ int column() const { return warp_ * 2 * kWarpPairs + lane_ % kWarpPairs * 2; }
+
+  /// Amax of the 16 x 16 square that this lane's column block lies in: a warp's sixteen columns.
+  __device__ __forceinline__ static float square_amax(float left, float right) {
+    float amax = fmaxf(left, right);
+#pragma unroll
+    for (int distance = 1; distance < kWarpPairs; distance *= 2) {
+      amax = fmaxf(amax, __shfl_xor_sync(kFullWarp, amax, distance));
+    }
+    return amax;
+  }
+
+  __device__ void share_squares(const Tile& tile, const RawTile<kType>& raw, int parity) {
+    const Nvfp4GlobalScale global = nvfp4_global_scale(args_.rowwise.amax[tile.group]);
+    const ColumnPair<kType> columns(raw, segment(), column());
+#pragma unroll
+    for (int block = 0; block < 2; ++block) {
+      float left[kNvElements];
+      float right[kNvElements];
+      columns.load(0, block, left);
+      columns.load(1, block, right);
+      const float amax = square_amax(block_amax(left), block_amax(right));
+      if (lane_ % kWarpPairs == 0) {
+        shared_.squares[parity][segment() * 2 + block][warp_] =
+            static_cast<std::uint8_t>(e4m3_byte(__fmul_rn(amax, global.encode_sixth)));
+      }
+    }
+  }
+
+  /// Eight codes, the lowest first. `random` holds their bytes.
+  __device__ __forceinline__ std::uint32_t encode(const float (&values)[8], float multiplier,
+                                                  const std::uint32_t* random) const {
+    std::uint32_t word = 0;
+    if (args_.stochastic_rounding) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const std::uint32_t byte = random[i / 4] >> (8 * (i % 4)) & 0xFFU;
+        word |= e2m1_encode_stochastic(__fmul_rn(values[i], multiplier), byte) << (4 * i);
+      }
+    } else {
+#pragma unroll
+      for (int i = 7; i >= 0; --i) word = word * 16 + e2m1_code(__fmul_rn(values[i], multiplier));
+    }
+    return word;
+  }
+
+  __device__ __forceinline__ PhiloxWords random_words(std::int64_t block, bool columnwise) const {
+    return philox4x32(static_cast<std::uint64_t>(block) | (columnwise ? kColumnwiseBlockBit : 0),
+                      offset_, seed_);
+  }
+
+  __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
+                                                int parity) {
+    const Nvfp4GlobalScale global = nvfp4_global_scale(args_.rowwise.amax[tile.group]);
+    const int step = lane_ % kLanesPerRow;
+    const int first = warp_ * kWarpLines + lane_ / kLanesPerRow;
+    const std::int64_t per_line = args_.input.columns / kNvBlock;
+    const std::int64_t pitch = round_up(per_line, 4);
+    RawStep<kType> values[kPasses];
+    // Neighbouring lanes share a block: the even one makes the first four scales, the odd one the
+    // others, and they exchange.
+    float amax[kPasses];
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      values[pass] = shared_step<kType>(raw, first + 2 * pass, step);
+      amax[pass] = packed_step_amax(values[pass]);
+    }
+    const bool odd = (lane_ & 1) != 0;
+    std::uint32_t mine[kPasses / 2];
+    float multipliers[kPasses / 2];
+#pragma unroll
+    for (int i = 0; i < kPasses / 2; ++i) {
+      const float kept = odd ? amax[i + 4] : amax[i];
+      const float given = odd ? amax[i] : amax[i + 4];
+      const float largest = fmaxf(kept, __shfl_xor_sync(kFullWarp, given, 1));
+      if (args_.square_blocks) {
+        const int line = first + 2 * (odd ? i + 4 : i);
+        mine[i] = shared_.squares[parity][line / kNvElements][step / 2];
+      } else {
+        mine[i] = e4m3_byte(__fmul_rn(largest, global.encode_sixth));
+      }
+      multipliers[i] = nvfp4_multiplier(e4m3_value(mine[i]), global);
+    }
+    const std::int64_t group_scales =
+        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * pitch;
+    const std::int64_t first_row = tile.out_begin + std::int64_t{tile.strip_in_group} * kSide;
+    const std::int64_t steps_per_row = args_.input.columns / kStep;
+#pragma unroll
+    for (int i = 0; i < kPasses / 2; ++i) {
+      const int line = first + 2 * (odd ? i + 4 : i);
+      const std::int64_t x = std::int64_t{tile.block(line)} * kLineBlocks + step / 2;
+      if (x < pitch) {
+        const bool real = tile.row(line) < tile.out_rows && x < per_line;
+        args_.rowwise
+            .scales[group_scales +
+                    scale_index(tile.strip_in_group * kSide + tile.row(line), x, per_line)] =
+            real ? static_cast<std::uint8_t>(mine[i]) : std::uint8_t{0};
+      }
+    }
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int line = first + 2 * pass;
+      const float multiplier =
+          __shfl_sync(kFullWarp, multipliers[pass % 4], (lane_ & ~1) | (pass >= 4 ? 1 : 0));
+      const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
+      if (in_row >= steps_per_row || tile.row(line) >= tile.out_rows) continue;
+      float widened[8];
+#pragma unroll
+      for (int pair = 0; pair < 4; ++pair) {
+        const float2 v = step_pair(values[pass], pair);
+        widened[2 * pair] = v.x;
+        widened[2 * pair + 1] = v.y;
+      }
+      const std::int64_t word = (first_row + tile.row(line)) * steps_per_row + in_row;
+      PhiloxWords random = {};
+      if (args_.stochastic_rounding) random = random_words(word / 2, false);
+      reinterpret_cast<std::uint32_t*>(args_.rowwise.codes)[word] =
+          encode(widened, multiplier, random.words + (step % 2) * 2);
+    }
+  }
+
+  __device__ __forceinline__ void quantize_columns(const Tile& tile, const RawTile<kType>& raw) {
+    const Nvfp4GlobalScale global = nvfp4_global_scale(args_.columnwise.amax[tile.group]);
+    const std::int64_t columns = args_.input.columns;
+    const std::int64_t padded = round_up(columns, kSide);
+    const std::int64_t per_line = (tile.out_m + 15) / 16;
+    const std::int64_t line_bytes = per_line * 8;
+    const std::int64_t code_base = std::int64_t{tile.second_sum} * 8 * columns;
+    std::uint8_t* const scale_bytes =
+        args_.columnwise.scales + padded * 4 * std::int64_t{tile.first_sum};
+    const std::int64_t full_column =
+        std::int64_t{tile.block(segment() * kSegmentRows)} * kSide + column();
+    const int first_row = tile.row(segment() * kSegmentRows);
+    const std::int64_t first_x = tile.strip_in_group * kLineBlocks + first_row / kNvElements;
+    const ColumnPair<kType> pair(raw, segment(), column());
+    float square[2] = {0.0F, 0.0F};
+    if (args_.square_blocks) {
+#pragma unroll
+      for (int block = 0; block < 2; ++block) {
+        float left[kNvElements];
+        float right[kNvElements];
+        pair.load(0, block, left);
+        pair.load(1, block, right);
+        square[block] = square_amax(block_amax(left), block_amax(right));
+      }
+    }
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      std::uint32_t words[4];
+#pragma unroll
+      for (int block = 0; block < 2; ++block) {
+        float values[kNvElements];
+        if (args_.hadamard) {
+          pair.load_transformed(side, block, values);
+        } else {
+          pair.load(side, block, values);
+        }
+        const float amax = args_.square_blocks ? square[block] : block_amax(values);
+        const std::uint32_t byte = e4m3_byte(__fmul_rn(amax, global.encode_sixth));
+        const float multiplier = nvfp4_multiplier(e4m3_value(byte), global);
+        const std::int64_t x = first_x + block;
+        const std::int64_t y = full_column + side;
+        const bool real = y < columns && first_row + block * kNvElements < tile.out_rows;
+        if (y < padded && x < round_up(per_line, 4)) {
+          scale_bytes[scale_index(y, x, per_line)] =
+              real ? static_cast<std::uint8_t>(byte) : std::uint8_t{0};
+        }
+        PhiloxWords random = {};
+        if (args_.stochastic_rounding && real) {
+          random = random_words((code_base + y * line_bytes) / 8 + x, true);
+        }
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float eight[8];
+#pragma unroll
+          for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
+          words[block * 2 + half] = encode(eight, multiplier, random.words + half * 2);
+        }
+      }
+      const int line = lane_ % kWarpPairs * 2 + side;
+      shared_.lines[warp_][line][segment() ^ (line / 2 & 3)] = {words[0], words[1], words[2],
+                                                                words[3]};
+    }
+    __syncwarp();
+    const int piece = lane_ % kSegments;  // 32 rows of one block of columns
+    const int out_row = tile.row(piece * kSegmentRows);
+    const int blocks = (tile.out_rows - out_row + 15) / 16;  // real ones of this piece
+    std::uint8_t* const target = args_.columnwise.codes + code_base +
+                                 (std::int64_t{tile.strip_in_group} * kSide + out_row) / 2;
+#pragma unroll
+    for (int i = 0; i < 2 * kWarpPairs; i += 32 / kSegments) {
+      const int line = lane_ / kSegments + i;
+      const std::int64_t y =
+          std::int64_t{tile.block(piece * kSegmentRows)} * kSide + warp_ * 2 * kWarpPairs + line;
+      if (y >= columns || blocks <= 0) continue;
+      const uint4 codes = shared_.lines[warp_][line][piece ^ (line / 2 & 3)];
+      std::uint8_t* to = target + y * line_bytes;
+      if (blocks >= 2 && line_bytes % 16 == 0) {
+        *reinterpret_cast<uint4*>(to) = codes;
+      } else {
+        *reinterpret_cast<uint2*>(to) = {codes.x, codes.y};
+        if (blocks >= 2) *reinterpret_cast<uint2*>(to + 8) = {codes.z, codes.w};
+      }
+    }
+    __syncwarp();
+  }
+
+  __device__ std::int64_t scale_index(std::int64_t y, std::int64_t x, std::int64_t per_line) const {
+    return args_.layout == MicroScaleLayout::Swizzled ? swizzled_scale_index(y, x, per_line)
+                                                      : y * round_up(per_line, 4) + x;
+  }
+
+  /// A tile of 32 or 64 rows leaves the scales of the strip's other rows to be written as 0.
+  __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
+    const int lines = 1 << tile.row_bits;
+    const std::int64_t per_row = args_.input.columns / kNvBlock;
+    const std::int64_t per_column = (tile.out_m + 15) / 16;
+    const std::int64_t padded = round_up(args_.input.columns, kSide);
+    for (int i = static_cast<int>(threadIdx.x); i < kSide / lines * kSide; i += kThreads) {
+      const std::int64_t bx = std::int64_t{tile.bx} + i / kSide;
+      const int row = i % kSide;
+      if (rows && row >= lines) {
+        const std::int64_t base =
+            (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(per_row, 4);
+        for (int block = 0; block < kLineBlocks; ++block) {
+          const std::int64_t x = bx * kLineBlocks + block;
+          if (x < round_up(per_row, 4)) {
+            args_.rowwise
+                .scales[base + scale_index(tile.strip_in_group * kSide + row, x, per_row)] = 0;
+          }
+        }
+      }
+      const std::int64_t y = bx * kSide + row;
+      if (columns && y < padded) {
+        std::uint8_t* bytes = args_.columnwise.scales + padded * 4 * std::int64_t{tile.first_sum};
+        for (int block = lines / kNvElements; block < kLineBlocks; ++block) {
+          const std::int64_t x = tile.strip_in_group * kLineBlocks + block;
+          if (x < round_up(per_column, 4)) bytes[scale_index(y, x, per_column)] = 0;
+        }
+      }
+    }
+  }
+
+  const QuantizeNvfp4Args& args_;
+  Shared& shared_;
+  int warp_;
+  int lane_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace kernels::tiles
