@@ -96,12 +96,19 @@ class DeviceComparison {
       report.refused = "the operand has no rows";
     }
     if (!report.refused.empty()) return advance(1.0);
-    Result<CudaQuantizer> quantizer = CudaQuantizer::create(
-        {.recipe = recipe, .role = role(), .direction = direction, .input = device_input_},
-        stream_);
+    Result<CudaQuantizer> quantizer = CudaQuantizer::create({.recipe = recipe,
+                                                             .role = role(),
+                                                             .direction = direction,
+                                                             .input = device_input_,
+                                                             .seed = result_.request.request.seed},
+                                                            stream_);
     if (!quantizer.ok()) return quantizer.error();
     context_.progress.stage.store(static_cast<int>(Stage::Quantize));
     ENGINE_TRY(quantizer.value().quantize(stream_));
+    // Delayed scaling has no history in its first step; the second has this operand's amax.
+    if (recipe.scaling == Scaling::PerTensorDelayed) {
+      ENGINE_TRY(quantizer.value().quantize(stream_));
+    }
     ENGINE_TRY(measure(quantizer.value(), report));
     ENGINE_TRY(advance(0.5));
     return time(quantizer.value(), report);
@@ -127,7 +134,9 @@ class DeviceComparison {
                                    result_.request.sample_column);
     report.code_bytes = written_code_bytes(layout, rows_, columns);
     report.scale_bytes = written_scale_bytes(layout, rows_, columns);
-    const std::int64_t passes = report.recipe.scaling == Scaling::PerTensorCurrent ? 2 : 1;
+    const bool two_passes =
+        report.recipe.scaling == Scaling::PerTensorCurrent || layout.e2m1();
+    const std::int64_t passes = two_passes ? 2 : 1;
     report.moved_bytes =
         passes * 2 * row_offsets_.back() * columns + report.code_bytes + report.scale_bytes;
     return {};

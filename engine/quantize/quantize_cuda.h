@@ -19,6 +19,7 @@ class CudaQuantizer {
     OperandRole role = OperandRole::Activations;
     kernels::Direction direction = kernels::Direction::Rowwise;
     kernels::GroupedInput input = {};  // device pointers
+    std::uint64_t seed = 1;            // of stochastic rounding: every step draws the same numbers
   };
   /// Allocates; the recipe must not be refused.
   static Result<CudaQuantizer> create(const Setup& setup, cudaStream_t stream);
@@ -37,7 +38,11 @@ class CudaQuantizer {
 
  private:
   Status quantize_per_tensor(cudaStream_t stream) const;
+  Status quantize_delayed(cudaStream_t stream) const;
   Status quantize_blocks(cudaStream_t stream) const;
+  Status quantize_mxfp8(cudaStream_t stream) const;
+  Status quantize_nvfp4(cudaStream_t stream) const;
+  kernels::LaunchControls controls() const { return {.tickets = tickets_.as<std::uint32_t>()}; }
   kernels::ScaleOptions options() const {
     return {.pow2 = setup_.recipe.pow2_scales, .amax_epsilon = setup_.recipe.amax_epsilon};
   }
@@ -48,6 +53,9 @@ class CudaQuantizer {
   DeviceBuffer scales_;
   DeviceBuffer scale_;  // per tensor
   DeviceBuffer amax_;
+  DeviceBuffer history_;       // delayed scaling: [history_length, num_groups]
+  DeviceBuffer tickets_;       // see LaunchControls
+  DeviceBuffer random_state_;  // {seed, offset}
   std::int64_t amax_count_ = 0;
 };
 

@@ -8,7 +8,7 @@
 #include <exception>
 #include <sstream>
 
-#include "dump/recipes.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Bias partials alone, and the gradient that is made of them.
-#include "dump/recipes.h"
 #include "kernels/bias/bias_gradient.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 

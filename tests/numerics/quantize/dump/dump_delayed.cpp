@@ -1,6 +1,6 @@
 // One update of delayed scaling, in place.
-#include "dump/recipes.h"
 #include "kernels/amax/delayed_scaling.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 

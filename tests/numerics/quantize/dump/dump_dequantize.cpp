@@ -1,6 +1,6 @@
 // Dequantize of any layout; codes, scales and offsets come from files.
-#include "dump/recipes.h"
 #include "kernels/dequantize/dequantize.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 namespace {

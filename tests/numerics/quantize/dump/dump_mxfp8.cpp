@@ -1,7 +1,7 @@
 // MXFP8, compact or swizzled scales, lines or squares.
-#include "dump/recipes.h"
 #include "kernels/bias/bias_gradient.h"
 #include "kernels/quantize/quantize_mxfp8.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 

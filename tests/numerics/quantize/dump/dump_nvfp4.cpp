@@ -1,6 +1,6 @@
 // NVFP4: the groups' amax, then the codes.
-#include "dump/recipes.h"
 #include "kernels/quantize/quantize_nvfp4.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 

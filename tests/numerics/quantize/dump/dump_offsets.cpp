@@ -1,8 +1,8 @@
 // Splits to row offsets, counts and pointers. Pointers are written as distances from their base.
 #include <array>
 
-#include "dump/recipes.h"
 #include "kernels/offsets/splits_to_offsets.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 

@@ -1,6 +1,6 @@
 // SwiGLU alone.
-#include "dump/recipes.h"
 #include "kernels/activation/swiglu.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 

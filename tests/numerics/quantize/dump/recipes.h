@@ -1,7 +1,7 @@
 // The recipes that quantize_dump runs: each reads one case and writes its raw outputs.
 #pragma once
 
-#include "dump/case.h"
+#include "tests/numerics/quantize/dump/case.h"
 
 namespace quantize_dump {
 
