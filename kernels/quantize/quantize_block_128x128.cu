@@ -3,7 +3,9 @@
 // shared memory.
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/quantize/block_dispatch.h"
 #include "kernels/quantize/block_scale.cuh"
+#include "kernels/quantize/quantize_block_tile.h"
 
 namespace kernels {
 namespace {
@@ -19,6 +21,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
   __shared__ StripTable table;
   __shared__ float warp_amax[2][kWarps];
   const GroupedInput& input = args.input;
+  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
   build_strip_table<kThreads, static_cast<int>(kBlock)>(input.row_offsets, input.num_groups, table);
 
   const int thread = static_cast<int>(threadIdx.x);
@@ -75,6 +78,11 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 
 cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
+  // Groups shorter than a block leave most of its registers empty; the tile kernel packs them.
+  const bool short_groups = input.capacity_rows < kBlock * input.num_groups;
+  if (needs_tiles(args) || short_groups || input.activation != Activation::None) {
+    return quantize_block_tile(args, true, stream);
+  }
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;
   if (input.num_groups == 0) return cudaSuccess;
