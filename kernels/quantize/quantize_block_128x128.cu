@@ -3,6 +3,7 @@
 // shared memory.
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/quantize/block_dispatch.h"
 #include "kernels/quantize/block_scale.cuh"
 #include "kernels/quantize/quantize_block_tile.h"
 
@@ -19,9 +20,8 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
     const __grid_constant__ QuantizeBlockArgs args, const __grid_constant__ ScaleRule rule) {
   __shared__ StripTable table;
   __shared__ float warp_amax[2][kWarps];
-  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
-  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
   const GroupedInput& input = args.input;
+  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
   build_strip_table<kThreads, static_cast<int>(kBlock)>(input.row_offsets, input.num_groups, table);
 
   const int thread = static_cast<int>(threadIdx.x);
@@ -78,7 +78,11 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 
 cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
-  if (wants_tiles(args)) return quantize_block_tile(args, /*square=*/true, stream);
+  // Groups shorter than a block leave most of its registers empty; the tile kernel packs them.
+  const bool short_groups = input.capacity_rows < kBlock * input.num_groups;
+  if (needs_tiles(args) || short_groups || input.activation != Activation::None) {
+    return quantize_block_tile(args, true, stream);
+  }
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;
   if (input.num_groups == 0) return cudaSuccess;

@@ -2,8 +2,9 @@
 // one row, sixteen elements each, so that the amax and the cast come from one read and every lane
 // has a scale of its own. Four rows, because scales are laid out in columns padded to four: a
 // warp's scales of a block are 16 consecutive bytes.
-#include "kernels/common/input_vectors.cuh"
+#include "kernels/common/activated_step.cuh"
 #include "kernels/common/launch.cuh"
+#include "kernels/quantize/block_dispatch.h"
 #include "kernels/quantize/block_scale.cuh"
 #include "kernels/quantize/quantize_block_tile.h"
 
@@ -18,16 +19,16 @@ constexpr int kWaves = 4;  // tests/bench/gpu_quantize_bench
 
 /// Column blocks of one task: what a warp has in flight before it needs the first of them (128
 /// bytes a lane). Chosen with tests/bench/gpu_quantize_bench.
-template <InputType kType>
-constexpr int kBlocksPerTask = kType == InputType::Fp32 ? 2 : 4;
+template <InputType kType, Activation kActivation>
+constexpr int kBlocksPerTask =
+    (kType == InputType::Fp32 ? 2 : 4) / (kActivation == Activation::None ? 1 : 2);
 
-template <InputType kType, Fp8Format kFormat>
+template <InputType kType, Fp8Format kFormat, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
     const __grid_constant__ QuantizeBlockArgs args, const __grid_constant__ ScaleRule rule) {
-  constexpr int kBlocks = kBlocksPerTask<kType>;
+  constexpr bool kActivated = kActivation != Activation::None;
+  constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
   __shared__ StripTable table;
-  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
-  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
   const GroupedInput& input = args.input;
   build_strip_table<kThreads, kStripRows>(input.row_offsets, input.num_groups, table);
 
@@ -41,6 +42,8 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
   const std::int64_t warps = std::int64_t{gridDim.x} * (kThreads / 32);
   std::int64_t task =
       std::int64_t{blockIdx.x} * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
+  // Here rather than a return at the top, which costs registers.
+  if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) task = tasks;
   for (; task < tasks; task += warps) {
     const std::int64_t strip = task / tasks_per_strip;
     const std::int64_t first_block = (task - strip * tasks_per_strip) * kBlocks;
@@ -53,6 +56,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 
     // Neighbouring lanes load neighbouring 16 bytes: a block's row is two 128-byte lines for BF16.
     RawStep<kType> raw[kBlocks][kStepsPerLane];
+    [[maybe_unused]] RawStep<kType> up[kBlocks][kStepsPerLane];
     bool inside[kBlocks][kStepsPerLane];
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
@@ -60,14 +64,24 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
       for (int part = 0; part < kStepsPerLane; ++part) {
         const std::int64_t in_row = (first_block + i) * kStepsPerBlock + part * kLanesPerRow + slot;
         inside[i][part] = row_inside && in_row < steps_per_row;
-        raw[i][part] = inside[i][part] ? load_step<kType>(input.input, first_step + in_row)
-                                       : zero_step<kType>();
+        const std::int64_t step = (kActivated ? 2 : 1) * first_step + in_row;
+        raw[i][part] = inside[i][part] ? load_step<kType>(input.input, step) : zero_step<kType>();
+        if constexpr (kActivated) {
+          up[i][part] = inside[i][part] ? load_step<kType>(input.input, step + steps_per_row)
+                                        : zero_step<kType>();
+        }
       }
     }
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
       const std::int64_t bx = first_block + i;
       if (bx >= blocks_per_row) break;
+      if constexpr (kActivated) {
+#pragma unroll
+        for (int part = 0; part < kStepsPerLane; ++part) {
+          raw[i][part] = swiglu_step<kType>(raw[i][part], up[i][part]);
+        }
+      }
       float amax = 0.0F;
 #pragma unroll
       for (int part = 0; part < kStepsPerLane; ++part) amax = step_amax(raw[i][part], amax);
@@ -98,17 +112,25 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 
 cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
   const GroupedInput& input = args.input;
-  if (wants_tiles(args)) return quantize_block_tile(args, /*square=*/false, stream);
+  if (needs_tiles(args)) return quantize_block_tile(args, false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
     return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kStripRows + input.num_groups;
   const ScaleRule rule = block_scale_rule(args);
+  const auto launch = [&]<InputType kType, Fp8Format kFormat, Activation kActivation>() {
+    constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
+    const std::int64_t tasks = strips * ceil_div(input.columns, kBlock * kBlocks);
+    const auto kernel = quantize_block_1x128_kernel<kType, kFormat, kActivation>;
+    const unsigned grid = resident_grid(kernel, tasks, kThreads / 32, kWaves);
+    kernel<<<grid, kThreads, 0, stream>>>(args, rule);
+  };
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
-    const std::int64_t tasks = strips * ceil_div(input.columns, kBlock * kBlocksPerTask<type()>);
-    const auto kernel = quantize_block_1x128_kernel<type(), format()>;
-    kernel<<<resident_grid(kernel, tasks, kThreads / 32, kWaves), kThreads, 0, stream>>>(args,
-                                                                                         rule);
+    if (input.activation == Activation::SwiGlu) {
+      launch.template operator()<type(), format(), Activation::SwiGlu>();
+    } else {
+      launch.template operator()<type(), format(), Activation::None>();
+    }
   });
   return cudaGetLastError();
 }

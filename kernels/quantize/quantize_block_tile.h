@@ -6,13 +6,6 @@
 
 namespace kernels {
 
-/// Whether the rows of the input, as they are, are not all that is read and written.
-inline bool wants_tiles(const QuantizeBlockArgs& args) {
-  return args.columnwise.codes != nullptr || args.bias_partials != nullptr ||
-         args.output_rows.row_offsets != nullptr || args.input.activation != Activation::None ||
-         args.controls.stamps.stamps != nullptr;
-}
-
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// `square` = one scale for 128 x 128 elements. Stamps need BF16 input without activation, else
 /// cudaErrorNotSupported.
