@@ -36,7 +36,11 @@ KERNELS_HOST_DEVICE inline Nvfp4GlobalScale nvfp4_global_scale(float amax) {
 
 /// What a block's elements are multiplied by; `scale` is its E4M3 scale as FP32.
 KERNELS_HOST_DEVICE inline float nvfp4_multiplier(float scale, const Nvfp4GlobalScale& global) {
-  const float multiplier = exact_divide(1.0F, exact_multiply(scale, global.decode));
+#ifdef __CUDA_ARCH__
+  const float multiplier = __frcp_rn(__fmul_rn(scale, global.decode));
+#else
+  const float multiplier = 1.0F / (scale * global.decode);
+#endif
   return multiplier > kLargestFloat ? kLargestFloat : multiplier;
 }
 

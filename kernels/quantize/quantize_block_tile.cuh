@@ -353,10 +353,10 @@ class BlockWorker {
   __device__ void flush_amax() {
     if (kScaling != TileScaling::PerTensor || amax_group_ < 0) return;
     const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax_));
-    // Magnitudes order like their bits.
-    if (threadIdx.x % 32 == 0 && largest != 0) {
-      atomicMax(reinterpret_cast<unsigned*>(parameters_.group_amax + amax_group_), largest);
-    }
+    // Magnitudes order like their bits. A look first: most candidates are below what is there, and
+    // atomics on one address queue up.
+    auto* target = reinterpret_cast<unsigned*>(parameters_.group_amax + amax_group_);
+    if (threadIdx.x % 32 == 0 && largest > __ldcg(target)) atomicMax(target, largest);
     amax_ = 0.0F;
   }
 

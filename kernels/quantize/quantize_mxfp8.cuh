@@ -201,8 +201,8 @@ class Mxfp8Worker {
     std::uint8_t* target =
         args_.columnwise.codes +
         (tile.out_begin + tile.strip_in_group * kSide + row) * args_.input.columns + full_column;
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
+    const std::int64_t pitch = args_.input.columns;
+    const auto codes_at = [&](int i) {
       const float4 v = values_at(i);
       constexpr __nv_fp8_interpretation_t kTarget =
           kFormat == Fp8Format::E4m3 ? __NV_E4M3 : __NV_E5M2;
@@ -210,8 +210,17 @@ class Mxfp8Worker {
           {__fmul_rn(v.x, scale.x), __fmul_rn(v.y, scale.y)}, __NV_SATFINITE, kTarget);
       const std::uint32_t high = __nv_cvt_float2_to_fp8x2(
           {__fmul_rn(v.z, scale.z), __fmul_rn(v.w, scale.w)}, __NV_SATFINITE, kTarget);
-      if (inside && row + i < tile.out_rows) {
-        *reinterpret_cast<std::uint32_t*>(target + i * args_.input.columns) = low | high << 16;
+      return low | high << 16;
+    };
+    if (row + kRows <= tile.out_rows && inside) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i, target += pitch) {
+        *reinterpret_cast<std::uint32_t*>(target) = codes_at(i);
+      }
+    } else if (inside) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i, target += pitch) {
+        if (row + i < tile.out_rows) *reinterpret_cast<std::uint32_t*>(target) = codes_at(i);
       }
     }
   }

@@ -43,9 +43,18 @@ cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, cudaStream_t stream) {
   if (stamped && input.type != InputType::Bf16) return cudaErrorNotSupported;
   cudaError_t error = cudaSuccess;
   dispatch_input(input.type, [&](auto type) {
-    error = type() == InputType::Bf16 && stamped
-                ? tiles::launch_tiles<tiles::Nvfp4Worker<InputType::Bf16, true>>(parameters, stream)
-                : tiles::launch_tiles<tiles::Nvfp4Worker<type(), false>>(parameters, stream);
+    const auto launch = [&]<bool kStamped>() {
+      return args.stochastic_rounding
+                 ? tiles::launch_tiles<tiles::Nvfp4Worker<type(), true, kStamped>>(parameters,
+                                                                                   stream)
+                 : tiles::launch_tiles<tiles::Nvfp4Worker<type(), false, kStamped>>(parameters,
+                                                                                    stream);
+    };
+    if constexpr (type() == InputType::Bf16) {
+      error = stamped ? launch.template operator()<true>() : launch.template operator()<false>();
+    } else {
+      error = launch.template operator()<false>();
+    }
   });
   return error;
 }

@@ -137,9 +137,10 @@ class Nvfp4AmaxWorker {
   }
   __device__ void raise(float* amax, float candidate) const {
     const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(candidate));
-    if (amax != nullptr && threadIdx.x % 32 == 0 && largest != 0) {
-      atomicMax(reinterpret_cast<unsigned*>(amax + group_), largest);
-    }
+    if (amax == nullptr || threadIdx.x % 32 != 0) return;
+    // A look first: most candidates are below what is there, and atomics on one address queue up.
+    auto* target = reinterpret_cast<unsigned*>(amax + group_);
+    if (largest > __ldcg(target)) atomicMax(target, largest);
   }
 
   const Nvfp4AmaxArgs& args_;
@@ -158,7 +159,8 @@ struct Nvfp4Parameters {
   }
 };
 
-template <InputType kInput, bool kStamp>
+/// Stochastic rounding is an instance of its own: its generator would crowd the other's registers.
+template <InputType kInput, bool kStochastic, bool kStamp>
 class Nvfp4Worker {
  public:
   static constexpr InputType kType = kInput;
@@ -181,7 +183,7 @@ class Nvfp4Worker {
         shared_(shared),
         warp_(static_cast<int>(threadIdx.x) / 32),
         lane_(static_cast<int>(threadIdx.x) & 31) {
-    if (args_.stochastic_rounding) {
+    if constexpr (kStochastic) {
       seed_ = args_.random_state[0];
       offset_ = args_.random_state[1];
     }
@@ -192,8 +194,13 @@ class Nvfp4Worker {
     const int parity = static_cast<int>(turn & 1);
     const bool rows = args_.rowwise.codes != nullptr;
     const bool columns = args_.columnwise.codes != nullptr;
+    if (tile.group != group_) {
+      group_ = tile.group;
+      if (rows) row_global_ = nvfp4_global_scale(args_.rowwise.amax[group_]);
+      if (columns) column_global_ = nvfp4_global_scale(args_.columnwise.amax[group_]);
+    }
     if (args_.square_blocks && rows) {
-      share_squares(tile, raw, parity);
+      share_squares(raw, parity);
       sync_workers();
     }
     if (rows) quantize_rows(tile, raw, parity);
@@ -217,8 +224,8 @@ class Nvfp4Worker {
     return amax;
   }
 
-  __device__ void share_squares(const Tile& tile, const RawTile<kType>& raw, int parity) {
-    const Nvfp4GlobalScale global = nvfp4_global_scale(args_.rowwise.amax[tile.group]);
+  __device__ void share_squares(const RawTile<kType>& raw, int parity) {
+    const Nvfp4GlobalScale& global = row_global_;
     const ColumnPair<kType> columns(raw, segment(), column());
 #pragma unroll
     for (int block = 0; block < 2; ++block) {
@@ -238,7 +245,7 @@ class Nvfp4Worker {
   __device__ __forceinline__ std::uint32_t encode(const float (&values)[8], float multiplier,
                                                   const std::uint32_t* random) const {
     std::uint32_t word = 0;
-    if (args_.stochastic_rounding) {
+    if constexpr (kStochastic) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const std::uint32_t byte = random[i / 4] >> (8 * (i % 4)) & 0xFFU;
@@ -258,7 +265,7 @@ class Nvfp4Worker {
 
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
-    const Nvfp4GlobalScale global = nvfp4_global_scale(args_.rowwise.amax[tile.group]);
+    const Nvfp4GlobalScale& global = row_global_;
     const int step = lane_ % kLanesPerRow;
     const int first = warp_ * kWarpLines + lane_ / kLanesPerRow;
     const std::int64_t per_line = args_.input.columns / kNvBlock;
@@ -320,14 +327,14 @@ class Nvfp4Worker {
       }
       const std::int64_t word = (first_row + tile.row(line)) * steps_per_row + in_row;
       PhiloxWords random = {};
-      if (args_.stochastic_rounding) random = random_words(word / 2, false);
+      if constexpr (kStochastic) random = random_words(word / 2, false);
       reinterpret_cast<std::uint32_t*>(args_.rowwise.codes)[word] =
           encode(widened, multiplier, random.words + (step % 2) * 2);
     }
   }
 
   __device__ __forceinline__ void quantize_columns(const Tile& tile, const RawTile<kType>& raw) {
-    const Nvfp4GlobalScale global = nvfp4_global_scale(args_.columnwise.amax[tile.group]);
+    const Nvfp4GlobalScale& global = column_global_;
     const std::int64_t columns = args_.input.columns;
     const std::int64_t padded = round_up(columns, kSide);
     const std::int64_t per_line = (tile.out_m + 15) / 16;
@@ -373,7 +380,7 @@ class Nvfp4Worker {
               real ? static_cast<std::uint8_t>(byte) : std::uint8_t{0};
         }
         PhiloxWords random = {};
-        if (args_.stochastic_rounding && real) {
+        if (kStochastic && real) {
           random = random_words((code_base + y * line_bytes) / 8 + x, true);
         }
 #pragma unroll
@@ -429,11 +436,12 @@ class Nvfp4Worker {
       if (rows && row >= lines) {
         const std::int64_t base =
             (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(per_row, 4);
-        for (int block = 0; block < kLineBlocks; ++block) {
-          const std::int64_t x = bx * kLineBlocks + block;
+        for (int block = 0; block < kLineBlocks; block += 4) {
+          const std::int64_t x = bx * kLineBlocks + block;  // four scales are one word
           if (x < round_up(per_row, 4)) {
-            args_.rowwise
-                .scales[base + scale_index(tile.strip_in_group * kSide + row, x, per_row)] = 0;
+            *reinterpret_cast<std::uint32_t*>(
+                args_.rowwise.scales + base +
+                scale_index(tile.strip_in_group * kSide + row, x, per_row)) = 0;
           }
         }
       }
@@ -452,6 +460,9 @@ class Nvfp4Worker {
   Shared& shared_;
   int warp_;
   int lane_;
+  int group_ = -1;
+  Nvfp4GlobalScale row_global_ = {};
+  Nvfp4GlobalScale column_global_ = {};
   std::uint64_t seed_ = 0;
   std::uint64_t offset_ = 0;
 };
