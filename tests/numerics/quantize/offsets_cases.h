@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "kernels/offsets/splits_to_offsets.h"
@@ -41,7 +40,7 @@ inline std::vector<std::int32_t> narrow_splits(const std::vector<std::int64_t>& 
   return narrow;
 }
 
-/// The first group_count values are pointers; what follows keeps the sentinel.
+/// What was never written keeps the sentinel.
 inline std::vector<std::int64_t> distances_from_base(const std::vector<std::int64_t>& addresses) {
   std::vector<std::int64_t> distances;
   for (const std::int64_t address : addresses) {

@@ -1,6 +1,10 @@
 // Runs an offsets case through a launch, with whatever memory the launch works in.
 #pragma once
 
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "tests/numerics/quantize/offsets_cases.h"
 
 namespace quantize_tests {
