@@ -138,16 +138,20 @@ void GroupedStep::plan_offsets() {
   std::vector<kernels::PointerArray> arrays;
   auto* const raw = static_cast<std::byte*>(const_cast<void*>(operands_.activations));
   arrays.push_back({.base = config_.fp8() ? buffers_.activations.codes.data() : raw,
-                    .bytes_per_row = config_.k * (config_.fp8() ? 1 : kBf16Bytes),
+                    .bytes_per_unit = config_.k * (config_.fp8() ? 1 : kBf16Bytes),
                     .pointers = buffers_.activation_pointers.as<void*>()});
   if (config_.block()) {
-    arrays.push_back({.base = buffers_.activations.scale_inv.data(),
-                      .bytes_per_padded_row = kernels::ceil_div(config_.k, kernels::kBlock) * 4,
-                      .pointers = buffers_.activation_scale_pointers.as<void*>()});
+    // 1x128 scales are float32, and every group's rows are padded to a multiple of four.
+    constexpr std::int64_t kScaleRows = 4;
+    arrays.push_back(
+        {.base = buffers_.activations.scale_inv.data(),
+         .bytes_per_unit = kScaleRows * 4 * kernels::ceil_div(config_.k, kernels::kBlock),
+         .unit = kScaleRows,
+         .pointers = buffers_.activation_scale_pointers.as<void*>()});
   }
   for (const LayerBuffers& layer : buffers_.layers) {
     arrays.push_back({.base = layer.output.data(),
-                      .bytes_per_row = config_.n * kBf16Bytes,
+                      .bytes_per_unit = config_.n * kBf16Bytes,
                       .pointers = layer.output_pointers.as<void*>()});
   }
   // One launch holds kMaxPointerArrays; only steps of more than six layers need a second.

@@ -123,13 +123,13 @@ Status reference_product(const GroupedStep& step, float* reference, cudaStream_t
     return static_cast<std::byte*>(const_cast<void*>(base));
   };
   offsets.pointer_arrays[0] = {.base = address(step.activations().input),
-                               .bytes_per_row = 2 * config.k,
+                               .bytes_per_unit = 2 * config.k,
                                .pointers = pointers[0].as<void*>()};
   offsets.pointer_arrays[1] = {.base = address(step.weights(0).input),
                                .bytes_per_group = 2 * config.n * config.k,
                                .pointers = pointers[1].as<void*>()};
   offsets.pointer_arrays[2] = {.base = reinterpret_cast<std::byte*>(reference),
-                               .bytes_per_row = 4 * config.n,
+                               .bytes_per_unit = 4 * config.n,
                                .pointers = pointers[2].as<void*>()};
   ENGINE_CUDA_TRY(kernels::splits_to_offsets(offsets, stream), "Launching the offsets kernel");
 

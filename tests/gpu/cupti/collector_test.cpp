@@ -42,11 +42,12 @@ class CuptiCollectorTest : public ::testing::Test {
 
   engine::Status launch_offsets() {
     return engine::check_cuda(
-        kernels::splits_to_offsets({.splits = splits_.as<std::int64_t>(),
-                                    .num_groups = kGroups,
-                                    .capacity_rows = 6,
-                                    .row_offsets = offsets_.as<std::int64_t>()},
-                                   stream_.get()),
+        kernels::splits_to_offsets(
+            kernels::SplitsToOffsetsArgs{.splits = splits_.as<std::int64_t>(),
+                                         .num_groups = kGroups,
+                                         .capacity_rows = 6,
+                                         .row_offsets = offsets_.as<std::int64_t>()},
+            stream_.get()),
         "Launching");
   }
 

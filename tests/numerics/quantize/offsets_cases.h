@@ -12,64 +12,72 @@ namespace quantize_tests {
 struct OffsetsCase {
   std::vector<std::int64_t> splits;
   std::int64_t capacity_rows = 0;
+  kernels::IntegerType split_type = kernels::IntegerType::Int64;
   std::uint32_t error_before = 0;
-  std::int64_t row_bytes = 7;
+  std::int64_t padded_rows_unit = 128;
+  std::vector<kernels::OffsetArray> offset_arrays = {};    // without addresses
+  std::vector<kernels::PointerArray> pointer_arrays = {};  // without addresses
 };
 
+/// Outputs are one element longer than they may become, to see that nothing is written there.
 struct OffsetsResult {
   std::vector<std::int64_t> row_offsets;
   std::vector<std::int32_t> rows;
-  std::vector<std::vector<std::int64_t>> pointer_offsets;  // bytes from the array's base
+  std::vector<std::int32_t> padded_rows;
+  std::vector<std::vector<std::int32_t>> narrow;    // the 32-bit offset arrays
+  std::vector<std::vector<std::int64_t>> wide;      // the 64-bit ones
+  std::vector<std::vector<std::int64_t>> pointers;  // bytes from kPointerBase
   std::uint32_t error_word = 0;
   bool operator==(const OffsetsResult&) const = default;
 };
 
-/// Four arrays: by group, by row, by padded row, by all three. Bases are never dereferenced.
-inline std::vector<kernels::PointerArray> pointer_arrays(std::int64_t row_bytes) {
-  auto* base = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 32);
-  return {{.base = base, .bytes_per_group = 1000},
-          {.base = base, .bytes_per_row = row_bytes},
-          {.base = base, .bytes_per_padded_row = 1},
-          {.base = base,
-           .bytes_per_group = 1000,
-           .bytes_per_row = row_bytes,
-           .bytes_per_padded_row = 1}};
+inline constexpr std::int64_t kSentinel = -77;
+inline constexpr std::uintptr_t kPointerBase = std::uintptr_t{1} << 32;  // never dereferenced
+
+inline std::vector<std::int32_t> narrow_splits(const std::vector<std::int64_t>& splits) {
+  std::vector<std::int32_t> narrow;
+  for (const std::int64_t split : splits) narrow.push_back(static_cast<std::int32_t>(split));
+  return narrow;
 }
 
-inline std::vector<std::int64_t> distances_from_base(const std::vector<void*>& pointers,
-                                                     const std::byte* base) {
+/// What was never written keeps the sentinel.
+inline std::vector<std::int64_t> distances_from_base(const std::vector<std::int64_t>& addresses) {
   std::vector<std::int64_t> distances;
-  for (const void* pointer : pointers) {
-    distances.push_back(reinterpret_cast<std::intptr_t>(pointer) -
-                        reinterpret_cast<std::intptr_t>(base));
+  for (const std::int64_t address : addresses) {
+    distances.push_back(address == kSentinel ? kSentinel
+                                             : address - static_cast<std::int64_t>(kPointerBase));
   }
   return distances;
 }
 
-inline OffsetsResult offsets_cpu(const OffsetsCase& test) {
-  const std::size_t groups = test.splits.size();
-  OffsetsResult result{.row_offsets = std::vector<std::int64_t>(groups + 1, -1),
-                       .rows = std::vector<std::int32_t>(groups, -1),
-                       .pointer_offsets = {},
-                       .error_word = test.error_before};
-  std::vector<kernels::PointerArray> arrays = pointer_arrays(test.row_bytes);
-  std::vector<std::vector<void*>> pointers(arrays.size(), std::vector<void*>(groups));
-  kernels::SplitsToOffsetsArgs args{.splits = test.splits.data(),
-                                    .num_groups = static_cast<int>(groups),
-                                    .capacity_rows = test.capacity_rows,
-                                    .row_offsets = result.row_offsets.data(),
-                                    .rows = result.rows.data(),
-                                    .num_pointer_arrays = static_cast<int>(arrays.size()),
-                                    .error_word = &result.error_word};
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    args.pointer_arrays[i] = arrays[i];
-    args.pointer_arrays[i].pointers = pointers[i].data();
+/// Eight arrays of either kind: five units (one of them no power of two), both types, with and
+/// without the leading zero, strides of 0 and odd ones.
+inline void add_all_arrays(OffsetsCase& test) {
+  using enum kernels::IntegerType;
+  test.offset_arrays = {{.type = Int64, .unit = 128, .stride = 128},
+                        {.type = Int32, .unit = 128, .stride = 1},
+                        {.type = Int32, .leading_zero = false},
+                        {.type = Int64, .leading_zero = false, .unit = 4, .stride = 57},
+                        {.type = Int64, .unit = 1, .stride = 7168},
+                        {.type = Int32, .unit = 16, .stride = 0},
+                        {.type = Int64, .unit = 48, .stride = -3},
+                        {.type = Int32, .leading_zero = false, .unit = 128, .stride = 2}};
+  test.pointer_arrays = {{.bytes_per_group = 1000},
+                         {.bytes_per_unit = 7168},
+                         {.bytes_per_unit = 229, .unit = 4},
+                         {.bytes_per_group = 3, .bytes_per_unit = 1, .unit = 128},
+                         {.bytes_per_unit = 512, .unit = 48},
+                         {.bytes_per_unit = 0, .unit = 16},
+                         {.bytes_per_group = -8, .bytes_per_unit = 2},
+                         {.bytes_per_unit = 14337, .unit = 128}};
+}
+
+/// Sixteen units besides the row, more than any real step needs.
+inline void add_distinct_units(OffsetsCase& test) {
+  for (int i = 0; i < kernels::kMaxOffsetArrays; ++i) {
+    test.offset_arrays.push_back({.unit = 2 + i, .stride = 2 + i});
+    test.pointer_arrays.push_back({.bytes_per_unit = i, .unit = std::int64_t{32} << i});
   }
-  kernels::splits_to_offsets_cpu(args);
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    result.pointer_offsets.push_back(distances_from_base(pointers[i], arrays[i].base));
-  }
-  return result;
 }
 
 }  // namespace quantize_tests

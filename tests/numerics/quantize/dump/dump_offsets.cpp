@@ -1,33 +1,55 @@
-// Splits to row offsets, counts and pointers. Pointers are written as distances from their base.
-#include <array>
-
-#include "kernels/offsets/splits_to_offsets.h"
+// Splits to offsets, dimensions and pointers. Pointers are written as distances from their base.
 #include "tests/numerics/quantize/dump/recipes.h"
+#include "kernels/offsets/splits_to_offsets.h"
 
 namespace quantize_dump {
 
 void dump_offsets(const Case& test) {
+  using enum kernels::IntegerType;
   const auto splits = test.values<std::int64_t>("splits");
-  const auto strides = test.values<std::int64_t>("strides");  // group, row, padded row: an array
+  const auto splits32 = test.values<std::int32_t>("splits32");  // taken if there are any
+  // A pointer array each: bytes a group, bytes a unit, rows a unit.
+  const auto strides = test.values<std::int64_t>("strides");
+  // An offset array each: rows a unit, stride, 1 = 32 bits, 1 = leading zero.
+  const auto forms = test.values<std::int64_t>("forms");
   const std::size_t groups = splits.size();
-  const std::size_t arrays = strides.size() / 3;
+  const std::size_t pointer_arrays = strides.size() / 3;
+  const std::size_t offset_arrays = forms.size() / 4;
   std::vector<std::int64_t> row_offsets(groups + 2, -7);
   std::vector<std::int32_t> rows(groups + 1, -7);
-  std::vector<std::vector<void*>> pointers(arrays, std::vector<void*>(groups + 1));
+  std::vector<std::int32_t> padded_rows(groups + 1, -7);
+  std::vector<std::int64_t> wide(offset_arrays * (groups + 2), -7);
+  std::vector<std::int32_t> narrow(offset_arrays * (groups + 2), -7);
+  std::vector<std::vector<void*>> pointers(pointer_arrays, std::vector<void*>(groups + 1));
   std::vector<std::uint32_t> error = {static_cast<std::uint32_t>(test.integer("error"))};
   auto* base = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40);  // never dereferenced
-  kernels::SplitsToOffsetsArgs args{.splits = splits.data(),
-                                    .num_groups = static_cast<int>(groups),
-                                    .capacity_rows = test.integer("capacity"),
-                                    .row_offsets = row_offsets.data(),
-                                    .rows = test.flag("rows") ? rows.data() : nullptr,
-                                    .num_pointer_arrays = static_cast<int>(arrays),
-                                    .error_word = test.flag("word") ? error.data() : nullptr};
-  for (std::size_t i = 0; i < arrays; ++i) {
+  kernels::SplitsToOffsetsArgs args{
+      .splits = splits32.empty() ? static_cast<const void*>(splits.data()) : splits32.data(),
+      .split_type = splits32.empty() ? Int64 : Int32,
+      .num_groups = static_cast<int>(groups),
+      .capacity_rows = test.integer("capacity"),
+      .row_offsets = row_offsets.data(),
+      .rows = test.flag("rows") ? rows.data() : nullptr,
+      .padded_rows = test.flag("rows") ? padded_rows.data() : nullptr,
+      .padded_rows_unit = test.integer("padded_rows_unit"),
+      .num_offset_arrays = static_cast<int>(offset_arrays),
+      .num_pointer_arrays = static_cast<int>(pointer_arrays),
+      .error_word = test.flag("word") ? error.data() : nullptr};
+  for (std::size_t i = 0; i < offset_arrays; ++i) {
+    const bool is_narrow = forms[4 * i + 2] != 0;
+    args.offset_arrays[i] = {.values = is_narrow
+                                           ? static_cast<void*>(narrow.data() + i * (groups + 2))
+                                           : wide.data() + i * (groups + 2),
+                             .type = is_narrow ? Int32 : Int64,
+                             .leading_zero = forms[4 * i + 3] != 0,
+                             .unit = forms[4 * i],
+                             .stride = forms[4 * i + 1]};
+  }
+  for (std::size_t i = 0; i < pointer_arrays; ++i) {
     args.pointer_arrays[i] = {.base = base,
                               .bytes_per_group = strides[3 * i],
-                              .bytes_per_row = strides[3 * i + 1],
-                              .bytes_per_padded_row = strides[3 * i + 2],
+                              .bytes_per_unit = strides[3 * i + 1],
+                              .unit = strides[3 * i + 2],
                               .pointers = pointers[i].data()};
   }
   kernels::splits_to_offsets_cpu(args);
@@ -40,6 +62,9 @@ void dump_offsets(const Case& test) {
   }
   test.write("row_offsets", row_offsets);
   test.write("rows", rows);
+  test.write("padded_rows", padded_rows);
+  test.write("wide", wide);
+  test.write("narrow", narrow);
   test.write("distances", distances);
   test.write("error", error);
 }
