@@ -413,7 +413,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
 #pragma unroll
     for (int stage = 0; stage < kStages; ++stage) {
       memory.full[stage].init(32 + 1);  // the copies of each lane, and the description
-      memory.empty[stage].init(kWarps);
+      memory.empty[stage].init(kThreads);
     }
   }
   const Tables tables = make_tables<Worker>(
@@ -458,8 +458,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
                                                       tile.group};
       }
     }
-    __syncwarp();
-    if (lane == 0) memory.empty[stage].arrive();
+    memory.empty[stage].arrive();
   }
   worker.finish();
 }
