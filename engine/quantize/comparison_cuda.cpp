@@ -134,8 +134,7 @@ class DeviceComparison {
                                    result_.request.sample_column);
     report.code_bytes = written_code_bytes(layout, rows_, columns);
     report.scale_bytes = written_scale_bytes(layout, rows_, columns);
-    const bool two_passes =
-        report.recipe.scaling == Scaling::PerTensorCurrent || layout.e2m1();
+    const bool two_passes = report.recipe.scaling == Scaling::PerTensorCurrent || layout.e2m1();
     const std::int64_t passes = two_passes ? 2 : 1;
     report.moved_bytes =
         passes * 2 * row_offsets_.back() * columns + report.code_bytes + report.scale_bytes;

@@ -1,6 +1,6 @@
 // Splits to offsets, dimensions and pointers. Pointers are written as distances from their base.
-#include "tests/numerics/quantize/dump/recipes.h"
 #include "kernels/offsets/splits_to_offsets.h"
+#include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {
 
