@@ -54,7 +54,7 @@ struct QuantizationReport {
   OperandStatistics statistics = {};  // before, after, amax and scale histograms, scale map, SNR
   double max_relative_error = 0;      // max |x - decoded| / |x| over finite x above the format's
                                       // smallest normal after scaling
-  std::int64_t max_ulp = 0;  // largest distance of decoded from x in steps of the format's grid
+  std::int64_t max_ulp = 0;  // grid steps from x to decoded beyond correct rounding, largest
   std::vector<std::uint64_t> code_counts = {};  // 256, or 16 for E2M1
   QuantizationSample sample = {};
   std::int64_t code_bytes = 0;              // written codes

@@ -69,6 +69,8 @@ QuantizationReport twin_report(const ComparisonRequest& request, const Recipe& r
                                     .capacity_rows = offsets.back(),
                                     .columns = columns}});
   quantizer.quantize();
+  // As a comparison does it: the first step of delayed scaling has no history.
+  if (recipe.scaling == Scaling::PerTensorDelayed) quantizer.quantize();
   const kernels::GroupedInput input{.input = values.data(),
                                     .row_offsets = offsets.data(),
                                     .num_groups = static_cast<int>(rows.size()),
@@ -140,7 +142,7 @@ TEST_F(DeviceComparisonTest, ReportsTheRateOfALargeOperand) {
     for (const std::int64_t time : report.times_ns) shortest = std::min(shortest, time);
     RecordProperty("ns", std::to_string(shortest));
     EXPECT_LT(shortest, 10'000'000) << "134 MB in 10 ms is no device's rate";
-    EXPECT_GT(report.statistics.snr_db, 25.0);
+    EXPECT_GT(report.statistics.snr_db, report.recipe.scaling == Scaling::Nvfp4 ? 18.0 : 25.0);
   }
 }
 
