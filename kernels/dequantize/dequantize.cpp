@@ -1,40 +1,65 @@
-// Dequantize on the CPU: one table look-up and one FP32 product an element, rounded once as the
+// Dequantize on the CPU: patch by patch through decode_patch.h, each element rounded once as the
 // device does it.
 #include "kernels/dequantize/dequantize.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/activation/activate_run.h"  // round_to_bf16, round_to_fp16
+#include "kernels/dequantize/decode_patch.h"
 #include "kernels/dequantize/fp8_decode.h"
-#include "kernels/dequantize/group_scales.h"
+#include "kernels/diagnostics/vector_clones.h"
 
 namespace kernels {
 
 namespace {
 
-constexpr std::int64_t kElementsPerTask = 1 << 16;
+/// NaN of the host has a sign and a payload of its own.
+KERNELS_VECTOR_CLONES
+void store_fp32(const float* values, std::int64_t count, std::uint32_t* output) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(values[i]);
+    output[i] = (bits & 0x7FFFFFFFU) > 0x7F800000U ? 0x7FFFFFFFU : bits;
+  }
+}
+
+void store(const float* values, std::int64_t count, InputType type, void* output,
+           std::int64_t first) {
+  if (type == InputType::Fp32) {
+    store_fp32(values, count, static_cast<std::uint32_t*>(output) + first);
+    return;
+  }
+  auto* const narrow = static_cast<std::uint16_t*>(output) + first;
+  for (std::int64_t i = 0; i < count; ++i) {
+    narrow[i] = type == InputType::Bf16 ? round_to_bf16(values[i]) : round_to_fp16(values[i]);
+  }
+}
 
 }  // namespace
 
 float fp8_to_float(std::uint8_t code, Fp8Format format) { return fp8_values(format)[code]; }
 
 void dequantize_cpu(const DequantizeArgs& args) {
-  const Fp8Values& values = fp8_values(args.format);
-  const std::vector<GroupScales> scales =
-      group_scales(args.layout, args.scale_inv, args.row_offsets, args.num_groups, args.columns);
-  const std::vector<RowTask> tasks =
-      row_tasks(args.row_offsets, args.num_groups, args.columns, kElementsPerTask);
-  // One scale holds for a whole row or for 128 columns of it.
-  const std::int64_t step = args.layout == ScaleLayout::PerTensor ? args.columns : kBlock;
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const RowTask& task = tasks[t];
-    const GroupScales& group = scales[static_cast<std::size_t>(task.group)];
-    for (std::int64_t row = task.first_row; row < task.last_row; ++row) {
-      const std::int64_t start = (args.row_offsets[task.group] + row) * args.columns;
-      for (std::int64_t column = 0; column < args.columns; column += step) {
-        const float scale_inv = group.at(row, column);
-        const std::uint8_t* codes = args.codes + start + column;
-        float* output = args.output + start + column;
-        const std::int64_t count = std::min(step, args.columns - column);
-        for (std::int64_t i = 0; i < count; ++i) output[i] = values[codes[i]] * scale_inv;
+  const QuantizedView& view = args.quantized;
+  const std::int64_t* offsets = args.row_offsets != nullptr ? args.row_offsets : view.row_offsets;
+  std::vector<std::int64_t> rows;
+  for (int group = 0; group < view.num_groups; ++group) {
+    rows.push_back(std::min(offsets[group + 1] - offsets[group],
+                            view.row_offsets[group + 1] - view.row_offsets[group]));
+  }
+  const std::vector<GroupView> groups = group_views(view);
+  const std::vector<PatchPlace> places = patch_places(rows, view.columns, patch_shape(view));
+#pragma omp parallel
+  {
+    DecodedPatch patch;
+#pragma omp for schedule(dynamic, 8)
+    for (std::size_t p = 0; p < places.size(); ++p) {
+      const PatchPlace& place = places[p];
+      decode_patch(view, groups[static_cast<std::size_t>(place.group)], place, patch);
+      for (int r = 0; r < place.rows; ++r) {
+        store(patch.values.data() + r * place.columns, place.columns, args.output_type, args.output,
+              (offsets[place.group] + place.row + r) * view.columns + place.column);
       }
     }
   }

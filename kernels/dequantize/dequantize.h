@@ -1,4 +1,5 @@
-// FP8 codes and scales back to FP32: float(q) * scale_inv. The CPU product and every error
+// Codes and scales back to numbers, for every layout and both directions: the code's value times
+// its factor, one FP32 product, rounded to the output's type. The CPU product and every error
 // statistic read through this.
 #pragma once
 
@@ -7,21 +8,25 @@
 
 namespace kernels {
 
+/// The factor is scale_inv, or of MXFP8 2^(byte - 127) (0 gives 2^-127, 255 NaN), or of NVFP4
+/// (float(scale) * amax) * fp32(1 / 2688). A Hadamard transform is undone in FP32 before the
+/// rounding. NaN comes out as 0x7FFFFFFF or 0x7FFF.
 struct DequantizeArgs {
-  const std::uint8_t* codes = nullptr;  // [capacity_rows, columns] rowwise
-  Fp8Format format = Fp8Format::E4m3;
-  ScaleLayout layout = ScaleLayout::PerTensor;
-  const float* scale_inv = nullptr;           // laid out as kernels/quantize says for the layout
-  const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]
-  int num_groups = 0;
-  std::int64_t capacity_rows = 0;
-  std::int64_t columns = 0;
-  float* output = nullptr;  // [capacity_rows, columns]
+  QuantizedView quantized;
+  const std::int64_t* row_offsets =
+      nullptr;  // [num_groups + 1] of the output; null = those of the codes. A group that has fewer
+                // rows here leaves out its last ones, which are padding.
+  void* output = nullptr;  // [rows, columns] row-major, whatever the direction of the codes
+  InputType output_type = InputType::Fp32;
 };
 
 /// Exact value of one code; NaN codes give NaN, E5M2 infinities give inf.
 float fp8_to_float(std::uint8_t code, Fp8Format format);
 
 void dequantize_cpu(const DequantizeArgs& args);
+#ifdef EXPERTSCOPE_WITH_CUDA
+/// Codes and output aligned to 16 bytes.
+cudaError_t dequantize(const DequantizeArgs& args, cudaStream_t stream);
+#endif
 
 }  // namespace kernels

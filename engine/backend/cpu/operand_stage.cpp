@@ -144,14 +144,14 @@ const float* OperandStage::widen(const ExpertElements& expert) {
   float* wide = wide_.reserve(count);
   if (plan_.quantized()) {
     const std::int64_t offsets[2] = {0, expert.rows};
-    kernels::dequantize_cpu({.codes = codes_.get(),
-                             .format = format(),
-                             .layout = layout(),
-                             .scale_inv = expert_scale_inv(expert.expert),
-                             .row_offsets = offsets,
-                             .num_groups = 1,
-                             .capacity_rows = expert.rows,
-                             .columns = plan_.columns,
+    kernels::dequantize_cpu({.quantized = {.codes = codes_.get(),
+                                           .format = format(),
+                                           .layout = layout(),
+                                           .scales = expert_scale_inv(expert.expert),
+                                           .row_offsets = offsets,
+                                           .num_groups = 1,
+                                           .capacity_rows = expert.rows,
+                                           .columns = plan_.columns},
                              .output = wide});
     return wide;
   }

@@ -71,14 +71,14 @@ std::vector<float> effective_values(const StepConfig& config, const HostOperand&
     kernels::quantize_per_tensor_cpu(
         {.input = input, .format = operand.format, .scale = scale.data(), .rowwise = codes.data()});
   }
-  kernels::dequantize_cpu({.codes = codes.data(),
-                           .format = operand.format,
-                           .layout = layout,
-                           .scale_inv = scale_inv.data(),
-                           .row_offsets = operand.row_offsets.data(),
-                           .num_groups = groups,
-                           .capacity_rows = input.capacity_rows,
-                           .columns = config.k,
+  kernels::dequantize_cpu({.quantized = {.codes = codes.data(),
+                                         .format = operand.format,
+                                         .layout = layout,
+                                         .scales = scale_inv.data(),
+                                         .row_offsets = operand.row_offsets.data(),
+                                         .num_groups = groups,
+                                         .capacity_rows = input.capacity_rows,
+                                         .columns = config.k},
                            .output = values.data()});
   return values;
 }

@@ -45,14 +45,14 @@ TEST_P(DequantizeLayout, EveryElementReadsItsOwnScaleAndTheTailIsUntouched) {
       {.layout = GetParam(), .splits = {0, 3, 0, 131, 1, 256, 0}, .columns = 272});
   constexpr float kUntouched = -12345.0F;
   std::vector<float> output(operand.codes.size(), kUntouched);
-  kernels::dequantize_cpu({.codes = operand.codes.data(),
-                           .format = operand.format,
-                           .layout = operand.layout,
-                           .scale_inv = operand.scale_inv.data(),
-                           .row_offsets = operand.row_offsets.data(),
-                           .num_groups = operand.num_groups(),
-                           .capacity_rows = operand.capacity_rows,
-                           .columns = operand.columns,
+  kernels::dequantize_cpu({.quantized = {.codes = operand.codes.data(),
+                                         .format = operand.format,
+                                         .layout = operand.layout,
+                                         .scales = operand.scale_inv.data(),
+                                         .row_offsets = operand.row_offsets.data(),
+                                         .num_groups = operand.num_groups(),
+                                         .capacity_rows = operand.capacity_rows,
+                                         .columns = operand.columns},
                            .output = output.data()});
   std::size_t wrong = 0;
   tests::for_each_element(
@@ -76,7 +76,8 @@ TEST(Dequantize, NoGroupsAndOnlyEmptyGroupsDoNothing) {
   float output = 7.0F;
   for (const int groups : {0, 1024}) {
     kernels::dequantize_cpu(
-        {.row_offsets = offsets.data(), .num_groups = groups, .columns = 16, .output = &output});
+        {.quantized = {.row_offsets = offsets.data(), .num_groups = groups, .columns = 16},
+         .output = &output});
   }
   EXPECT_EQ(output, 7.0F);
 }
