@@ -1,7 +1,8 @@
-// Codes of a few neighbours as FP32 values: 8 along a row, or 16 down a column of transposed codes,
-// which need not be aligned there.
+// Codes of a few neighbours as FP32 values: 4 or 8 along a row, or 16 down a column of transposed
+// codes, which need not be aligned there.
 #pragma once
 
+#include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
 #include "kernels/dequantize/group_view.h"
@@ -17,10 +18,12 @@ __device__ __forceinline__ float2 fp8_pair(std::uint32_t pair, Fp8Format format)
   return __half22float2(__half2(halves));
 }
 
-/// Read with FP32's exponent bias an E2M1 code is 2^126 too small.
-__device__ __forceinline__ float e2m1_value(std::uint32_t code) {
-  return __uint_as_float(__float_as_uint(__fmul_rn(__uint_as_float((code & 7U) << 22), 0x1p126F)) |
-                         (code & 8U) << 28);
+/// E2M1 codes in the lowest four bits of either half of `pair`: read with FP16's exponent bias they
+/// are 2^14 too small.
+__device__ __forceinline__ float2 e2m1_pair(std::uint32_t pair) {
+  const std::uint32_t bits = (pair & 0x00070007U) << 9 | (pair & 0x00080008U) << 12;
+  const __half2 scale = __half2half2(__ushort_as_half(0x7400));  // 2^14
+  return __half22float2(__hmul2(*reinterpret_cast<const __half2*>(&bits), scale));
 }
 
 template <int kCount>
@@ -28,7 +31,13 @@ __device__ __forceinline__ void unit_values(const std::uint32_t* words, bool e2m
                                             float (&values)[kCount]) {
   if (e2m1) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) values[i] = e2m1_value(words[i / 8] >> (4 * (i % 8)));
+    for (int i = 0; i < kCount; ++i) {
+      // Codes i and i + 4 of a word lie 16 bits apart.
+      if (i % 8 >= 4) continue;
+      const float2 pair = e2m1_pair(words[i / 8] >> (4 * (i % 8)));
+      values[i] = pair.x;
+      if (i + 4 < kCount) values[i + 4] = pair.y;
+    }
     return;
   }
 #pragma unroll
@@ -39,12 +48,22 @@ __device__ __forceinline__ void unit_values(const std::uint32_t* words, bool e2m
   }
 }
 
-/// Eight codes from element `element` of the group on, in one or two words.
+/// kCount (4 or 8) codes from element `element` of the group on, in the low bits of one or two
+/// words.
+template <int kCount>
 __device__ __forceinline__ uint2 load_row_unit(const GroupView& group, std::int64_t element) {
-  if (group.e2m1()) {
-    return {__ldg(reinterpret_cast<const unsigned*>(group.codes + element / 2)), 0U};
+  if constexpr (kCount == 8) {
+    if (group.e2m1()) {
+      return {__ldg(reinterpret_cast<const unsigned*>(group.codes + element / 2)), 0U};
+    }
+    return __ldg(reinterpret_cast<const uint2*>(group.codes + element));
+  } else {
+    static_assert(kCount == 4);
+    if (group.e2m1()) {
+      return {__ldg(reinterpret_cast<const unsigned short*>(group.codes + element / 2)), 0U};
+    }
+    return {__ldg(reinterpret_cast<const unsigned*>(group.codes + element)), 0U};
   }
-  return __ldg(reinterpret_cast<const uint2*>(group.codes + element));
 }
 
 /// A word of which bytes may lie behind `end`; those are not read.

@@ -1,5 +1,6 @@
-// Dequantize on the device. Codes that lie in rows are read and written eight at a time; transposed
-// ones sixteen down a column by each thread, so that a warp's stores are neighbours in a row.
+// Dequantize on the device. Codes that lie in rows are read and written four or eight at a time;
+// transposed ones sixteen down a column by each thread, so that a warp's stores are neighbours in a
+// row.
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/dequantize/code_units.cuh"
@@ -9,10 +10,11 @@
 namespace kernels {
 namespace {
 
-constexpr int kUnitsPerRow = kViewTile / kStep;
-constexpr int kPasses = kViewTile * kViewTile / kStep / kViewThreads;
+/// Codes of a thread along a row: what makes 16 bytes of output, so that a warp's stores touch.
+template <InputType kType>
+constexpr int kUnit = kType == InputType::Fp32 ? 4 : 8;
+
 constexpr int kDown = 16;  // codes of a thread down a column
-constexpr int kColumnPasses = kViewTile * kViewTile / kDown / kViewThreads;
 
 template <InputType kType>
 __device__ __forceinline__ void store_element(float value, void* output, std::int64_t element) {
@@ -28,16 +30,17 @@ __device__ __forceinline__ void store_element(float value, void* output, std::in
 }
 
 template <InputType kType>
-__device__ __forceinline__ void store_step(const float (&values)[kStep], void* output,
+__device__ __forceinline__ void store_unit(const float (&values)[kUnit<kType>], void* output,
                                            std::int64_t element) {
+  uint4 unit;
   if constexpr (kType == InputType::Fp32) {
-    float4* target = reinterpret_cast<float4*>(static_cast<float*>(output) + element);
-    target[0] = {values[0], values[1], values[2], values[3]};
-    target[1] = {values[4], values[5], values[6], values[7]};
+    unit = {__float_as_uint(values[0]), __float_as_uint(values[1]), __float_as_uint(values[2]),
+            __float_as_uint(values[3])};
+    *reinterpret_cast<uint4*>(static_cast<float*>(output) + element) = unit;
   } else {
-    std::uint32_t words[kStep / 2];
+    std::uint32_t words[4];
 #pragma unroll
-    for (int i = 0; i < kStep / 2; ++i) {
+    for (int i = 0; i < 4; ++i) {
       if constexpr (kType == InputType::Bf16) {
         const __nv_bfloat162 pair = __floats2bfloat162_rn(values[2 * i], values[2 * i + 1]);
         words[i] = *reinterpret_cast<const std::uint32_t*>(&pair);
@@ -46,97 +49,141 @@ __device__ __forceinline__ void store_step(const float (&values)[kStep], void* o
         words[i] = *reinterpret_cast<const std::uint32_t*>(&pair);
       }
     }
-    uint4* target = reinterpret_cast<uint4*>(static_cast<std::uint16_t*>(output) + element);
-    *target = {words[0], words[1], words[2], words[3]};
+    unit = {words[0], words[1], words[2], words[3]};
+    *reinterpret_cast<uint4*>(static_cast<std::uint16_t*>(output) + element) = unit;
   }
 }
 
+/// The codes of a thread's share of a tile: read before the tile's factors are ready.
+template <InputType kType, bool kTransposed>
+class TileShare;
+
 template <InputType kType>
-__device__ __forceinline__ void decode_rows(const DequantizeArgs& args, const ViewTile& tile,
-                                            const GroupView& group, const ViewTables& tables) {
-  const int column = static_cast<int>(threadIdx.x) % kUnitsPerRow * kStep;
-  const int first_row = static_cast<int>(threadIdx.x) / kUnitsPerRow;
-  constexpr int kRowsPerPass = kViewThreads / kUnitsPerRow;
-  const std::int64_t columns = args.quantized.columns;
-  if (column >= tile.columns) return;
-  uint2 codes[kPasses];
+class TileShare<kType, false> {
+ public:
+  __device__ __forceinline__ void load(const GroupView& group, const ViewTile& tile,
+                                       std::int64_t columns) {
+    if (column() >= tile.columns) return;
+    const std::int64_t first = tile.row * columns + tile.column + column();
 #pragma unroll
-  for (int pass = 0; pass < kPasses; ++pass) {
-    const int row = first_row + pass * kRowsPerPass;
-    if (row < tile.rows) {
-      codes[pass] = load_row_unit(group, (tile.row + row) * columns + tile.column + column);
-    }
-  }
-#pragma unroll
-  for (int pass = 0; pass < kPasses; ++pass) {
-    const int row = first_row + pass * kRowsPerPass;
-    if (row >= tile.rows) break;
-    const std::uint32_t words[2] = {codes[pass].x, codes[pass].y};
-    float values[kStep];
-    unit_values(words, group.e2m1(), args.quantized.format, values);
-    if (group.column_shift == 0) {
-#pragma unroll
-      for (int i = 0; i < kStep; ++i) {
-        values[i] = __fmul_rn(values[i], tile_factor(tables, group, row, column + i));
+    for (int pass = 0; pass < kPasses; ++pass) {
+      if (row(pass) < tile.rows) {
+        codes_[pass] = load_row_unit<kCount>(group, first + row(pass) * columns);
       }
-    } else {
-      const float factor = tile_factor(tables, group, row, column);
-#pragma unroll
-      for (int i = 0; i < kStep; ++i) values[i] = __fmul_rn(values[i], factor);
     }
-    store_step<kType>(values, args.output,
-                      (tile.first_row + tile.row + row) * columns + tile.column + column);
   }
-}
+
+  __device__ __forceinline__ void store(const DequantizeArgs& args, const GroupView& group,
+                                        const ViewTile& tile, const float* factors) const {
+    if (column() >= tile.columns) return;
+    const std::int64_t columns = args.quantized.columns;
+    const std::int64_t first = (tile.first_row + tile.row) * columns + tile.column + column();
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      if (row(pass) >= tile.rows) break;
+      const std::uint32_t words[2] = {codes_[pass].x, codes_[pass].y};
+      float values[kCount];
+      unit_values(words, group.e2m1(), args.quantized.format, values);
+      const float* scale = factors + tile_scale_index(group, row(pass), column());
+      if (group.column_shift == 0) {  // a factor a column: four of them at a time
+#pragma unroll
+        for (int i = 0; i < kCount; i += 4) {
+          const float4 four = *reinterpret_cast<const float4*>(scale + i);
+          values[i] = __fmul_rn(values[i], four.x);
+          values[i + 1] = __fmul_rn(values[i + 1], four.y);
+          values[i + 2] = __fmul_rn(values[i + 2], four.z);
+          values[i + 3] = __fmul_rn(values[i + 3], four.w);
+        }
+      } else {
+        const float factor = *scale;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) values[i] = __fmul_rn(values[i], factor);
+      }
+      store_unit<kType>(values, args.output, first + row(pass) * columns);
+    }
+  }
+
+ private:
+  static constexpr int kCount = kUnit<kType>;
+  static constexpr int kUnitsPerRow = kViewTile / kCount;
+  static constexpr int kRowsPerPass = kViewThreads / kUnitsPerRow;
+  static constexpr int kPasses = kViewTile / kRowsPerPass;
+  __device__ static int column() { return static_cast<int>(threadIdx.x) % kUnitsPerRow * kCount; }
+  __device__ static int row(int pass) {
+    return static_cast<int>(threadIdx.x) / kUnitsPerRow + pass * kRowsPerPass;
+  }
+
+  uint2 codes_[kPasses];
+};
 
 template <InputType kType>
-__device__ __forceinline__ void decode_columns(const DequantizeArgs& args, const ViewTile& tile,
-                                               const GroupView& group, const ViewTables& tables) {
-  const int column = static_cast<int>(threadIdx.x) % kViewTile;
-  const int first_row = static_cast<int>(threadIdx.x) / kViewTile * kColumnPasses * kDown;
-  const std::int64_t columns = args.quantized.columns;
-  if (column >= tile.columns) return;
-  uint4 codes[kColumnPasses];
+class TileShare<kType, true> {
+ public:
+  __device__ __forceinline__ void load(const GroupView& group, const ViewTile& tile,
+                                       std::int64_t columns) {
+    if (column() >= tile.columns) return;
 #pragma unroll
-  for (int pass = 0; pass < kColumnPasses; ++pass) {
-    const int row = first_row + pass * kDown;
-    if (row < tile.rows) {
-      codes[pass] = load_column_unit(group, columns, tile.row + row, tile.column + column);
+    for (int pass = 0; pass < kPasses; ++pass) {
+      if (row(pass) < tile.rows) {
+        codes_[pass] =
+            load_column_unit(group, columns, tile.row + row(pass), tile.column + column());
+      }
     }
   }
+
+  __device__ __forceinline__ void store(const DequantizeArgs& args, const GroupView& group,
+                                        const ViewTile& tile, const float* factors) const {
+    if (column() >= tile.columns) return;
+    const std::int64_t columns = args.quantized.columns;
+    const std::int64_t first = (tile.first_row + tile.row) * columns + tile.column + column();
 #pragma unroll
-  for (int pass = 0; pass < kColumnPasses; ++pass) {
-    const int row = first_row + pass * kDown;
-    if (row >= tile.rows) break;
-    const std::uint32_t words[4] = {codes[pass].x, codes[pass].y, codes[pass].z, codes[pass].w};
-    float values[kDown];
-    unit_values(words, group.e2m1(), args.quantized.format, values);
-    const float factor = tile_factor(tables, group, row, column);
+    for (int pass = 0; pass < kPasses; ++pass) {
+      if (row(pass) >= tile.rows) break;
+      const std::uint32_t words[4] = {codes_[pass].x, codes_[pass].y, codes_[pass].z,
+                                      codes_[pass].w};
+      float values[kDown];
+      unit_values(words, group.e2m1(), args.quantized.format, values);
+      const float factor = factors[tile_scale_index(group, row(pass), column())];
 #pragma unroll
-    for (int i = 0; i < kDown; ++i) values[i] = __fmul_rn(values[i], factor);
-    if (args.quantized.hadamard) undo_hadamard_16(values);
-    const std::int64_t first = (tile.first_row + tile.row + row) * columns + tile.column + column;
+      for (int i = 0; i < kDown; ++i) values[i] = __fmul_rn(values[i], factor);
+      if (args.quantized.hadamard) undo_hadamard_16(values);
 #pragma unroll
-    for (int i = 0; i < kDown; ++i) {
-      if (row + i < tile.rows) store_element<kType>(values[i], args.output, first + i * columns);
+      for (int i = 0; i < kDown; ++i) {
+        if (row(pass) + i < tile.rows) {
+          store_element<kType>(values[i], args.output, first + (row(pass) + i) * columns);
+        }
+      }
     }
   }
-}
+
+ private:
+  static constexpr int kPasses = kViewTile * kViewTile / kDown / kViewThreads;
+  __device__ static int column() { return static_cast<int>(threadIdx.x) % kViewTile; }
+  __device__ static int row(int pass) {
+    return (static_cast<int>(threadIdx.x) / kViewTile * kPasses + pass) * kDown;
+  }
+
+  uint4 codes_[kPasses];
+};
 
 template <InputType kType, bool kTransposed>
 __global__ __launch_bounds__(kViewThreads) void dequantize_kernel(
     const __grid_constant__ DequantizeArgs args) {
   __shared__ ViewTables tables;
+  __shared__ alignas(16) float factors[2][kTileScales];
   const std::int64_t* offsets =
       args.row_offsets != nullptr ? args.row_offsets : args.quantized.row_offsets;
-  for_each_view_tile(args.quantized, offsets, tables,
-                     [&](const ViewTile& tile, const GroupView& group, const ViewTables& ready) {
-                       if constexpr (kTransposed) {
-                         decode_columns<kType>(args, tile, group, ready);
-                       } else {
-                         decode_rows<kType>(args, tile, group, ready);
-                       }
-                     });
+  TileShare<kType, kTransposed> share;
+  for_each_view_tile(
+      args.quantized, offsets, tables,
+      [&](const ViewTile& tile, const GroupView& group, int turn) {
+        share.load(group, tile, args.quantized.columns);
+        load_tile_scales(group, tile, factors[turn],
+                         [&](std::int64_t index) { return factor_at(group, index); });
+      },
+      [&](const ViewTile& tile, const GroupView& group, int turn) {
+        share.store(args, group, tile, factors[turn]);
+      });
 }
 
 }  // namespace
