@@ -116,10 +116,22 @@ ENGINE_VECTOR_CLONES void to_bf16(const float* values, int count, std::uint16_t*
   for (int i = 0; i < count; ++i) out[i] = bf16_bits(values[i]);
 }
 
+std::uint64_t role_key(OperandRole role) {
+  switch (role) {
+    case OperandRole::Weights:
+      return 0x57U;
+    case OperandRole::Gradients:
+      return 0x59U;
+    case OperandRole::Activations:
+      break;
+  }
+  return 0x58U;
+}
+
 class SyntheticSource final : public TensorSource {
  public:
   explicit SyntheticSource(const SyntheticTensor& tensor) : tensor_(tensor) {
-    key_ = mix64(mix64(tensor.seed) ^ (tensor.role == OperandRole::Weights ? 0x57ULL : 0x58ULL));
+    key_ = mix64(mix64(tensor.seed) ^ role_key(tensor.role));
     key_ = mix64(key_ ^ static_cast<std::uint64_t>(tensor.layer));
     if (tensor.role == OperandRole::Weights) {
       deviation_ = static_cast<float>(1.0 / std::sqrt(static_cast<double>(tensor.columns)));

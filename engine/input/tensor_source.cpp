@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "engine/input/element_rounding.h"
 #include "engine/input/synthetic.h"
 #include "engine/input/tensor_file.h"
 
@@ -35,6 +38,12 @@ struct OperandShape {
 };
 
 OperandShape operand_shape(const ShapeSpec& shape, OperandRole role) {
+  if (role == OperandRole::Gradients) {
+    return {.rows = shape.tokens,
+            .columns = shape.n,
+            .wanted = fmt::format("gradients need [tokens = {}, n = {}]", shape.tokens, shape.n),
+            .way_out = "set tokens and n to the tensor's"};
+  }
   if (role == OperandRole::Activations) {
     return {.rows = shape.tokens,
             .columns = shape.k,
@@ -86,17 +95,39 @@ Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
 
 }  // namespace
 
+const InputSpec& input_of(const RunRequest& request, OperandRole role) {
+  switch (role) {
+    case OperandRole::Weights:
+      return request.weights;
+    case OperandRole::Gradients:
+      return request.linear.gradients;
+    case OperandRole::Activations:
+      break;
+  }
+  return request.activations;
+}
+
+void TensorSource::read_fp16(std::int64_t first_row, std::int64_t count,
+                             std::span<std::uint16_t> out) const {
+  std::vector<float> row(static_cast<std::size_t>(columns()));
+  std::uint16_t* target = out.data();
+  for (std::int64_t i = 0; i < count; ++i) {
+    read_f32(first_row + i, 1, row);
+    target = std::transform(row.begin(), row.end(), target, fp16_bits);
+  }
+}
+
 Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
                                                   int layer) {
-  const bool activations = role == OperandRole::Activations;
-  const InputSpec& input = activations ? request.activations : request.weights;
+  const InputSpec& input = input_of(request, role);
   if (const auto* file = std::get_if<FileInput>(&input)) {
     return open_file_source(*file, request.shape, role);
   }
   const OperandShape shape = operand_shape(request.shape, role);
   return make_synthetic_source({.input = std::get<SyntheticInput>(input),
                                 .role = role,
-                                .layer = activations ? 0 : layer,  // all layers read the same X
+                                // All layers read the same X and the same dY.
+                                .layer = role == OperandRole::Weights ? layer : 0,
                                 .seed = request.seed,
                                 .rows = shape.rows,
                                 .columns = shape.columns});

@@ -13,7 +13,7 @@
 
 namespace engine {
 
-enum class OperandRole { Activations, Weights };
+enum class OperandRole { Activations, Weights, Gradients };
 
 /// A 2D view [rows, columns] of values, row-major. Thread-safe for concurrent reads.
 class TensorSource {
@@ -29,12 +29,17 @@ class TensorSource {
   /// bits.
   virtual void read_bf16(std::int64_t first_row, std::int64_t count,
                          std::span<std::uint16_t> out) const = 0;
+  /// The same rows rounded to FP16, as bits.
+  void read_fp16(std::int64_t first_row, std::int64_t count, std::span<std::uint16_t> out) const;
 };
 
-/// Opens or builds the source of one operand and checks its size: activations [tokens, k], weights
-/// of one layer [num_experts * n, k] (a file may also hold [num_experts, n, k]; all layers then
-/// read the same file). Synthetic values depend only on (seed, role, layer, row, column), never on
-/// how they are read.
+/// What a request says about one operand's values.
+const InputSpec& input_of(const RunRequest& request, OperandRole role);
+
+/// Opens or builds the source of one operand and checks its size: activations [tokens, k],
+/// gradients [tokens, n], weights of one layer [num_experts * n, k] (a file may also hold
+/// [num_experts, n, k]; all layers then read the same file). Synthetic values depend only on (seed,
+/// role, layer, row, column), never on how they are read.
 Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
                                                   int layer);
 

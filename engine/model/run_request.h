@@ -58,9 +58,9 @@ struct RoutingSpec {
 };
 
 enum class Scaling {
-  None,              // BF16: nothing is quantized
+  None,              // BF16 or FP16: nothing is quantized
   PerTensorCurrent,  // FP8, one scale an expert from this tensor's own amax
-  Block,             // FP8, 1x128 blocks on activations, 128x128 blocks on weights
+  Block,             // FP8, 1x128 or 128x128 blocks, an operand at a time
   PerTensorDelayed,  // FP8, one scale an expert from the amax of earlier steps
   Mxfp8,             // FP8, a power-of-two scale for 1x32 elements
   Nvfp4,             // E2M1, an E4M3 scale for 1x16 elements and an FP32 amax an expert
@@ -76,21 +76,35 @@ struct DelayedScaling {
 
 struct Recipe {
   Scaling scaling = Scaling::Block;
+  /// Of Y and dX, and of every operand where nothing is quantized: BF16 or FP16.
+  ElementType high_precision = ElementType::Bf16;
   Fp8Format activation_format =
-      Fp8Format::E4m3;            // weights are always E4M3; ignored when scaling is None
-  bool pow2_scales = true;        // scale rounded down to a power of two
-  float amax_epsilon = 0.0F;      // amax below this counts as this; >= 0
+      Fp8Format::E4m3;  // weights are always E4M3; ignored when scaling is None
+  Fp8Format gradient_format = Fp8Format::E4m3;  // of dY; per-tensor scaling often takes E5M2
+  bool pow2_scales = true;                      // scale rounded down to a power of two
+  float amax_epsilon = 0.0F;                    // amax below this counts as this; >= 0
   bool split_accumulator = true;  // promote partial sums to FP32; block scaling has no other way
   DelayedScaling delayed = {};
-  bool square_weight_blocks = true;  // weights: 32x32 (MXFP8), 16x16 (NVFP4) blocks
-  bool hadamard = true;              // NVFP4: random Hadamard transform on the columnwise copy
-  bool stochastic_rounding = false;  // NVFP4: Philox from the request's seed
+  bool square_weight_blocks = true;       // W: 128x128 (FP8 block), 32x32 (MXFP8), 16x16 (NVFP4)
+  bool square_activation_blocks = false;  // X: 128x128 (FP8 block)
+  bool square_gradient_blocks = false;    // dY: 128x128 (FP8 block)
+  bool hadamard = true;                   // NVFP4: random Hadamard transform on the columnwise copy
+  bool stochastic_rounding = false;       // NVFP4: Philox from the request's seed
   bool operator==(const Recipe&) const = default;
 };
 
+/// Which memory cuBLASLt works in. What is hazardous is in engine/gemm/support.
 enum class WorkspaceStrategy {
-  PerMatmul,  // every product of the step owns a cuBLASLt workspace: always right
-  Shared,     // one workspace for all products of the step: wrong replays on cuBLASLt before 13.6.2
+  PerMatmul,  // every product of the step owns one: always right
+  Shared,     // one for all products of the step
+  PerLayout,  // one for the products of each operand layout (fprop TN, dgrad NN, wgrad NT)
+  PerCall,    // allocated before and freed after every product, inside a capture too
+};
+
+/// Where the pointer and dimension arrays of the grouped products live.
+enum class SetupArrays {
+  PerMatmul,  // each product has its own; one launch at the head of the step fills all
+  Shared,     // one set, filled again by a launch before every product
 };
 
 enum class LaunchKind { Eager, GraphReplay };
@@ -102,8 +116,33 @@ struct LaunchMode {
 };
 
 enum class GemmBackend {
-  CublasLtGrouped,  // CUDA: one grouped matmul for all experts
-  CpuReference,     // CPU: per-expert loop through OpenBLAS on dequantized operands
+  CublasLtGrouped,    // CUDA: one grouped matmul for all experts
+  CpuReference,       // CPU: per-expert loop through OpenBLAS on dequantized operands
+  CublasLtPerExpert,  // CUDA: a matmul an expert, dealt to several streams; splits come from the
+                      // host, so a captured graph keeps those of its capture
+};
+
+/// What one step runs. Backward alone reads what a forward step before it has saved.
+enum class StepPasses { Forward, Backward, ForwardBackward };
+
+/// How the weights of a layer are stored.
+enum class WeightStorage {
+  Grouped,  // one tensor [num_experts, n, k], one quantizer
+  List,     // num_experts tensors [n, k]
+};
+
+/// The grouped linear step: Y = X W^T (+ b), dX = dY W, dW = dY^T X, db = sum of dY's rows.
+struct LinearOptions {
+  StepPasses passes = StepPasses::Forward;
+  InputSpec gradients;  // dY [tokens, n]; every layer reads the same
+  bool bias = false;    // adds b to Y; backward gives its gradient
+  WeightStorage weight_storage = WeightStorage::Grouped;
+  ElementType wgrad_type = ElementType::Bf16;  // of dW: BF16 or FP32
+  bool accumulate_wgrad = false;               // dW += instead of dW =
+  bool delayed_wgrad = false;  // every dW after all else of the step, instead of after its dX
+  /// Weights are quantized in the first of so many iterations and kept for the others.
+  int micro_batches = 1;
+  bool operator==(const LinearOptions&) const = default;
 };
 
 struct RunRequest {
@@ -112,8 +151,12 @@ struct RunRequest {
   InputSpec activations;  // X [tokens, k]
   InputSpec weights;      // W [num_experts, n, k]
   Recipe recipe;
+  LinearOptions linear;
   GemmBackend backend = GemmBackend::CpuReference;
+  int streams = 4;  // of CublasLtPerExpert
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
+  SetupArrays setup_arrays = SetupArrays::PerMatmul;
+  bool programmatic_launch = false;  // our kernels start while the one before them ends
   LaunchMode launch;
   int layers = 1;  // grouped products in one step, each with its own weights and output, all
                    // reading the same X
@@ -127,13 +170,15 @@ inline constexpr int kMaxExperts = 1024;
 inline constexpr int kMaxHistoryLength = 4096;
 inline constexpr int kMaxMargin = 32;
 inline constexpr int kMaxLayers = 8;
+inline constexpr int kMaxStreams = 16;
+inline constexpr int kMaxMicroBatches = 1024;
 inline constexpr int kMaxIterations = 100000;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
 
 /// Checks every field against its limit (experts 1..1024, tokens 0..2^24, n and k 1..2^24, k and n
 /// multiples of 16, layers 1..8, iterations 1..100000, epsilon finite and >= 0, alignment 1..4096,
-/// history length 1..4096, margin -32..32, file paths present). The error names the value, the
-/// limit and the way out.
+/// history length 1..4096, margin -32..32, streams 1..16, micro-batches 1..1024, types as their
+/// fields say, file paths present). The error names the value, the limit and the way out.
 Status validate(const RunRequest& request);
 Status validate(const Recipe& recipe);
 

@@ -60,6 +60,14 @@ struct OperandStatistics {
       0.0;  // 10 log10(sum x^2 / sum (x - dequantized)^2) over finite elements; +inf if exact
 };
 
+/// Error of one product of one expert against the product of the unquantized operands. A pass that
+/// did not run has no rows of these.
+struct ProductAccuracyRow {
+  double snr_db = 0.0;  // +inf if equal, NaN if there is no finite reference
+  double max_abs_error = 0.0;
+  double reference_rms = 0.0;
+};
+
 /// Numerics and counts of one expert, product of layer 0 against the product of the unquantized
 /// operands.
 struct ExpertResult {
@@ -70,6 +78,9 @@ struct ExpertResult {
   std::uint64_t saturated = 0;  // of X
   std::uint64_t underflowed = 0;
   double x_snr_db = 0.0;
+  /// Of dX and dW, layer 0; only where RunResult::backward says so.
+  ProductAccuracyRow dgrad = {};
+  ProductAccuracyRow wgrad = {};
 };
 
 /// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
@@ -78,11 +89,24 @@ struct Iteration {
   std::int64_t duration_ns = 0;
 };
 
+enum class Product : std::uint8_t { Fprop, Dgrad, Wgrad };
+
 /// Replays against an eager run, bit for bit. A run without a graph has none.
 struct ReplayCheck {
   int replay = 0;  // 1-based
   int layer = 0;
+  Product product = Product::Fprop;
   std::vector<int> wrong_experts;  // output bits differ from the eager run; empty = equal
+};
+
+/// What a captured step consists of, and what one launch of it costs the host.
+struct GraphFacts {
+  int kernels = 0;
+  int memsets = 0;
+  int copies = 0;
+  int allocations = 0;  // memory nodes: allocate or free
+  int host_calls = 0;
+  std::int64_t host_launch_ns = 0;  // median of cudaGraphLaunch()
 };
 
 struct DeviceFacts {
@@ -104,7 +128,11 @@ struct RunResult {
   DeviceFacts device;
   OperandStatistics activations;
   OperandStatistics weights;
+  OperandStatistics gradients;  // dY; empty without a backward pass
   std::vector<ExpertResult> experts;
+  bool backward = false;      // experts have dgrad and wgrad
+  std::string emulated = {};  // not empty: products ran on dequantized operands, and why
+  GraphFacts graph = {};      // all 0 without a graph
   std::vector<Iteration> iterations;
   std::vector<ReplayCheck> replay_checks;
   std::string

@@ -7,10 +7,24 @@
 
 namespace engine {
 
-enum class Stage : std::uint8_t { Offsets, Amax, Quantize, Fprop, Memory, Check, Other };
+/// Numbers are in session files: a new stage goes to the end.
+enum class Stage : std::uint8_t {
+  Offsets,
+  Amax,
+  Quantize,
+  Fprop,
+  Memory,
+  Check,
+  Other,
+  Dgrad,
+  Wgrad,
+  Bias,        // adding b to Y, and its gradient where it is not fused into quantize
+  Dequantize,  // emulated products read dequantized operands
+};
 
-inline constexpr std::array<std::string_view, 7> kStageNames = {
-    "offsets", "amax", "quantize", "fprop", "memory", "check", "other"};
+inline constexpr std::array<std::string_view, 11> kStageNames = {
+    "offsets", "amax",  "quantize", "fprop", "memory",    "check",
+    "other",   "dgrad", "wgrad",    "bias",  "dequantize"};
 
 constexpr std::string_view stage_name(Stage stage) {
   return kStageNames[static_cast<std::size_t>(stage)];

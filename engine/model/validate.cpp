@@ -32,6 +32,10 @@ Status validate(const Recipe& recipe) {
     return refuse(fmt::format("recipe.amax_epsilon is {}; it must be finite and at least 0",
                               recipe.amax_epsilon));
   }
+  if (recipe.high_precision == ElementType::Fp32) {
+    return refuse(
+        "recipe.high_precision is FP32; grouped products give BF16 or FP16: choose one of them");
+  }
   const Status history = check_range("recipe.delayed.history_length", recipe.delayed.history_length,
                                      1, kMaxHistoryLength);
   if (!history.ok()) return history;
@@ -45,9 +49,12 @@ Status validate(const RunRequest& request) {
         check_range("tokens", shape.tokens, 0, kMaxDimension),
         check_range("n", shape.n, 1, kMaxDimension), check_range("k", shape.k, 1, kMaxDimension),
         check_range("layers", request.layers, 1, kMaxLayers),
+        check_range("streams", request.streams, 1, kMaxStreams),
+        check_range("linear.micro_batches", request.linear.micro_batches, 1, kMaxMicroBatches),
         check_range("launch.iterations", request.launch.iterations, 1, kMaxIterations),
         check_range("routing.alignment", request.routing.alignment, 1, 4096),
-        check_input("activations", request.activations), check_input("weights", request.weights)}) {
+        check_input("activations", request.activations), check_input("weights", request.weights),
+        check_input("gradients", request.linear.gradients)}) {
     if (!status.ok()) return status;
   }
   for (const auto& [field, value] : {std::pair{"n", shape.n}, std::pair{"k", shape.k}}) {
@@ -58,6 +65,10 @@ Status validate(const RunRequest& request) {
     }
   }
   if (Status recipe = validate(request.recipe); !recipe.ok()) return recipe;
+  if (request.linear.wgrad_type == ElementType::Fp16) {
+    return refuse(
+        "linear.wgrad_type is FP16; weight gradients are BF16 or FP32: choose one of them");
+  }
   if (request.routing.distribution == RoutingDistribution::File && request.routing.path.empty()) {
     return refuse(
         "routing is read from a file but routing.path is empty; name a .json or .npy file of "

@@ -15,10 +15,23 @@ using kernels::kBlock;
 using kernels::round_up;
 using kernels::ScaleLayout;
 
+bool square_blocks(const Recipe& recipe, OperandRole role) {
+  switch (role) {
+    case OperandRole::Activations:
+      return recipe.square_activation_blocks;
+    case OperandRole::Weights:
+      return recipe.square_weight_blocks;
+    case OperandRole::Gradients:
+      return recipe.square_gradient_blocks;
+  }
+  return false;
+}
+
 void set_kernel(const Recipe& recipe, OperandRole role, OperandLayout& layout) {
   const bool weights = role == OperandRole::Weights;
-  layout.format = weights ? kernels::Fp8Format::E4m3 : recipe.activation_format;
-  layout.square = weights && recipe.square_weight_blocks;
+  const bool square = square_blocks(recipe, role);
+  layout.format = operand_format(recipe, role);
+  layout.square = weights && square;
   switch (recipe.scaling) {
     case Scaling::None:
     case Scaling::PerTensorCurrent:
@@ -29,8 +42,8 @@ void set_kernel(const Recipe& recipe, OperandRole role, OperandLayout& layout) {
       return;
     case Scaling::Block:
       layout.square = false;
-      layout.kernel = weights ? QuantizeKernel::Block128x128 : QuantizeKernel::Block1x128;
-      layout.scales = weights ? ScaleLayout::Block128x128 : ScaleLayout::Block1x128;
+      layout.kernel = square ? QuantizeKernel::Block128x128 : QuantizeKernel::Block1x128;
+      layout.scales = square ? ScaleLayout::Block128x128 : ScaleLayout::Block1x128;
       return;
     case Scaling::Mxfp8:
       layout.kernel = QuantizeKernel::Mxfp8;
@@ -69,6 +82,18 @@ std::int64_t scale_capacity(const OperandLayout& layout, const OperandExtent& ex
 }
 
 }  // namespace
+
+kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role) {
+  switch (role) {
+    case OperandRole::Activations:
+      return recipe.activation_format;
+    case OperandRole::Gradients:
+      return recipe.gradient_format;
+    case OperandRole::Weights:
+      break;
+  }
+  return kernels::Fp8Format::E4m3;
+}
 
 OperandLayout operand_layout(const Recipe& recipe, OperandRole role, Direction direction,
                              const OperandExtent& extent) {

@@ -37,7 +37,10 @@ struct OperandLayout {
   }
 };
 
-/// Weights are always E4M3. The Hadamard transform is for the columnwise copy of activations; the
+/// Of FP8 codes; weights are always E4M3.
+kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role);
+
+/// The Hadamard transform is for the columnwise copy of activations and gradients; the
 /// columnwise copy of weights meets operands that have not been transformed. Scaling::None has no
 /// layout.
 OperandLayout operand_layout(const Recipe& recipe, OperandRole role, kernels::Direction direction,

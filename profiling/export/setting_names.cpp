@@ -74,6 +74,8 @@ std::string_view backend_name(engine::GemmBackend backend) {
       return "cublaslt-grouped";
     case engine::GemmBackend::CpuReference:
       return "cpu-reference";
+    case engine::GemmBackend::CublasLtPerExpert:
+      return "cublaslt-per-expert";
   }
   return "unknown";
 }
@@ -94,6 +96,10 @@ std::string_view workspace_name(engine::WorkspaceStrategy workspace) {
       return "per-matmul";
     case engine::WorkspaceStrategy::Shared:
       return "shared";
+    case engine::WorkspaceStrategy::PerLayout:
+      return "per-layout";
+    case engine::WorkspaceStrategy::PerCall:
+      return "per-call";
   }
   return "unknown";
 }

@@ -38,8 +38,16 @@ ImU32 Theme::stage(engine::Stage stage) const {
       return rgb(0xE69F00);
     case engine::Stage::Memory:
       return rgb(0xF0E442);
-    case engine::Stage::Check:
+    case engine::Stage::Dgrad:
+      return rgb(0xD55E00);
+    case engine::Stage::Wgrad:
+      return rgb(0xCC79A7);
+    case engine::Stage::Bias:
       return rgb(0x009E73);
+    case engine::Stage::Dequantize:
+      return rgb(0x7A6FD0);
+    case engine::Stage::Check:
+      return rgb(0x8C6D46);
     case engine::Stage::Other:
       break;
   }
