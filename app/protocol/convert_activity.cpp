@@ -13,7 +13,11 @@ static_assert(static_cast<int>(engine::Stage::Offsets) == wire::OFFSETS &&
               static_cast<int>(engine::Stage::Fprop) == wire::FPROP &&
               static_cast<int>(engine::Stage::Memory) == wire::MEMORY &&
               static_cast<int>(engine::Stage::Check) == wire::CHECK &&
-              static_cast<int>(engine::Stage::Other) == wire::OTHER);
+              static_cast<int>(engine::Stage::Other) == wire::OTHER &&
+              static_cast<int>(engine::Stage::Dgrad) == wire::DGRAD &&
+              static_cast<int>(engine::Stage::Wgrad) == wire::WGRAD &&
+              static_cast<int>(engine::Stage::Bias) == wire::BIAS &&
+              static_cast<int>(engine::Stage::Dequantize) == wire::DEQUANTIZE);
 
 constexpr auto kKinds = static_cast<std::uint32_t>(profiling::ActivityKind::Memset) + 1;
 

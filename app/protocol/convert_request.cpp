@@ -42,11 +42,21 @@ static_assert(same(QuantizeDirections::Rowwise, wire::DIRECTIONS_ROWWISE) &&
 static_assert(same(engine::Fp8Format::E4m3, wire::E4M3) &&
               same(engine::Fp8Format::E5m2, wire::E5M2));
 static_assert(same(engine::WorkspaceStrategy::PerMatmul, wire::PER_MATMUL) &&
-              same(engine::WorkspaceStrategy::Shared, wire::SHARED));
+              same(engine::WorkspaceStrategy::Shared, wire::SHARED) &&
+              same(engine::WorkspaceStrategy::PerLayout, wire::PER_LAYOUT) &&
+              same(engine::WorkspaceStrategy::PerCall, wire::PER_CALL));
+static_assert(same(engine::SetupArrays::PerMatmul, wire::SETUP_PER_MATMUL) &&
+              same(engine::SetupArrays::Shared, wire::SETUP_SHARED));
+static_assert(same(engine::StepPasses::Forward, wire::FORWARD) &&
+              same(engine::StepPasses::Backward, wire::BACKWARD) &&
+              same(engine::StepPasses::ForwardBackward, wire::FORWARD_BACKWARD));
+static_assert(same(engine::WeightStorage::Grouped, wire::WEIGHTS_GROUPED) &&
+              same(engine::WeightStorage::List, wire::WEIGHTS_LIST));
 static_assert(same(engine::LaunchKind::Eager, wire::EAGER) &&
               same(engine::LaunchKind::GraphReplay, wire::GRAPH_REPLAY));
 static_assert(same(engine::GemmBackend::CublasLtGrouped, wire::CUBLASLT_GROUPED) &&
-              same(engine::GemmBackend::CpuReference, wire::CPU_REFERENCE));
+              same(engine::GemmBackend::CpuReference, wire::CPU_REFERENCE) &&
+              same(engine::GemmBackend::CublasLtPerExpert, wire::CUBLASLT_PER_EXPERT));
 static_assert(same(engine::OperandRole::Activations, wire::OPERAND_ACTIVATIONS) &&
               same(engine::OperandRole::Weights, wire::OPERAND_WEIGHTS));
 
@@ -99,6 +109,10 @@ wire::Recipe to_wire(const engine::Recipe& recipe) {
   out.set_square_weight_blocks(recipe.square_weight_blocks);
   out.set_hadamard(recipe.hadamard);
   out.set_stochastic_rounding(recipe.stochastic_rounding);
+  out.set_high_precision(cast<wire::ElementType>(recipe.high_precision));
+  out.set_gradient_format(cast<wire::Fp8Format>(recipe.gradient_format));
+  out.set_square_activation_blocks(recipe.square_activation_blocks);
+  out.set_square_gradient_blocks(recipe.square_gradient_blocks);
   return out;
 }
 
@@ -126,8 +140,58 @@ engine::Recipe read_recipe(const wire::Recipe& message, FieldCheck& check) {
   }
   if (message.has_hadamard()) recipe.hadamard = message.hadamard();
   if (message.has_stochastic_rounding()) recipe.stochastic_rounding = message.stochastic_rounding();
+  if (message.has_high_precision()) {
+    check.enumerator(recipe.high_precision, message.high_precision(), wire::ElementType_IsValid,
+                     "recipe.high_precision");
+  }
+  if (message.has_gradient_format()) {
+    check.enumerator(recipe.gradient_format, message.gradient_format(), wire::Fp8Format_IsValid,
+                     "recipe.gradient_format");
+  }
+  if (message.has_square_activation_blocks()) {
+    recipe.square_activation_blocks = message.square_activation_blocks();
+  }
+  if (message.has_square_gradient_blocks()) {
+    recipe.square_gradient_blocks = message.square_gradient_blocks();
+  }
   return recipe;
 }
+
+namespace {
+
+void set_linear(wire::LinearOptions& out, const engine::LinearOptions& linear) {
+  out.set_passes(cast<wire::StepPasses>(linear.passes));
+  set_input(*out.mutable_gradients(), linear.gradients);
+  out.set_bias(linear.bias);
+  out.set_weight_storage(cast<wire::WeightStorage>(linear.weight_storage));
+  out.set_wgrad_type(cast<wire::ElementType>(linear.wgrad_type));
+  out.set_accumulate_wgrad(linear.accumulate_wgrad);
+  out.set_delayed_wgrad(linear.delayed_wgrad);
+  out.set_micro_batches(linear.micro_batches);
+}
+
+engine::LinearOptions read_linear(const wire::LinearOptions& message, FieldCheck& check) {
+  engine::LinearOptions linear;
+  if (message.has_passes()) {
+    check.enumerator(linear.passes, message.passes(), wire::StepPasses_IsValid, "linear.passes");
+  }
+  linear.gradients = read_input(message.gradients(), "linear.gradients", check);
+  if (message.has_bias()) linear.bias = message.bias();
+  if (message.has_weight_storage()) {
+    check.enumerator(linear.weight_storage, message.weight_storage(), wire::WeightStorage_IsValid,
+                     "linear.weight_storage");
+  }
+  if (message.has_wgrad_type()) {
+    check.enumerator(linear.wgrad_type, message.wgrad_type(), wire::ElementType_IsValid,
+                     "linear.wgrad_type");
+  }
+  if (message.has_accumulate_wgrad()) linear.accumulate_wgrad = message.accumulate_wgrad();
+  if (message.has_delayed_wgrad()) linear.delayed_wgrad = message.delayed_wgrad();
+  if (message.has_micro_batches()) linear.micro_batches = message.micro_batches();
+  return linear;
+}
+
+}  // namespace
 
 wire::RunRequest to_wire(const engine::RunRequest& request) {
   wire::RunRequest out;
@@ -151,6 +215,11 @@ wire::RunRequest to_wire(const engine::RunRequest& request) {
   out.set_layers(request.layers);
   out.set_seed(request.seed);
   out.set_cublaslt_library(wire_text(request.cublaslt_library));
+  set_linear(*out.mutable_linear(), request.linear);
+  out.set_streams(request.streams);
+  out.set_setup_arrays(cast<wire::SetupArrays>(request.setup_arrays));
+  out.set_programmatic_launch(request.programmatic_launch);
+  out.set_try_algorithms(request.try_algorithms);
   return out;
 }
 
@@ -188,6 +257,16 @@ engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message) {
   if (message.has_layers()) request.layers = message.layers();
   if (message.has_seed()) request.seed = message.seed();
   request.cublaslt_library = message.cublaslt_library();
+  request.linear = read_linear(message.linear(), check);
+  if (message.has_streams()) request.streams = message.streams();
+  if (message.has_setup_arrays()) {
+    check.enumerator(request.setup_arrays, message.setup_arrays(), wire::SetupArrays_IsValid,
+                     "setup_arrays");
+  }
+  if (message.has_programmatic_launch()) {
+    request.programmatic_launch = message.programmatic_launch();
+  }
+  if (message.has_try_algorithms()) request.try_algorithms = message.try_algorithms();
   return check.result(std::move(request));
 }
 

@@ -87,7 +87,60 @@ engine::OperandStatistics read_operand(const wire::OperandStatistics& message,
 
 namespace {
 
-void set_expert(wire::ExpertResult& out, const engine::ExpertResult& expert) {
+void set_accuracy(wire::ProductAccuracyRow& out, const engine::ProductAccuracyRow& row) {
+  out.set_snr_db(row.snr_db);
+  out.set_max_abs_error(row.max_abs_error);
+  out.set_reference_rms(row.reference_rms);
+}
+
+engine::ProductAccuracyRow read_accuracy(const wire::ProductAccuracyRow& message) {
+  return {.snr_db = message.snr_db(),
+          .max_abs_error = message.max_abs_error(),
+          .reference_rms = message.reference_rms()};
+}
+
+wire::GraphFacts graph_to_wire(const engine::GraphFacts& facts) {
+  wire::GraphFacts out;
+  out.set_kernels(facts.kernels);
+  out.set_memsets(facts.memsets);
+  out.set_copies(facts.copies);
+  out.set_allocations(facts.allocations);
+  out.set_host_calls(facts.host_calls);
+  out.set_host_launch_ns(facts.host_launch_ns);
+  return out;
+}
+
+engine::GraphFacts graph_from_wire(const wire::GraphFacts& message) {
+  return {.kernels = message.kernels(),
+          .memsets = message.memsets(),
+          .copies = message.copies(),
+          .allocations = message.allocations(),
+          .host_calls = message.host_calls(),
+          .host_launch_ns = message.host_launch_ns()};
+}
+
+static_assert(static_cast<int>(engine::Product::Fprop) == wire::PRODUCT_FPROP &&
+              static_cast<int>(engine::Product::Dgrad) == wire::PRODUCT_DGRAD &&
+              static_cast<int>(engine::Product::Wgrad) == wire::PRODUCT_WGRAD);
+
+void set_algorithm(wire::AlgorithmChoice& out, const engine::AlgorithmChoice& choice) {
+  out.set_product(static_cast<wire::Product>(choice.product));
+  out.set_candidates(choice.candidates);
+  out.set_chosen(choice.chosen);
+  out.set_first_us(choice.first_us);
+  out.set_chosen_us(choice.chosen_us);
+}
+
+engine::AlgorithmChoice read_algorithm(const wire::AlgorithmChoice& message, FieldCheck& check) {
+  engine::AlgorithmChoice choice{.candidates = message.candidates(),
+                                 .chosen = message.chosen(),
+                                 .first_us = message.first_us(),
+                                 .chosen_us = message.chosen_us()};
+  check.enumerator(choice.product, message.product(), wire::Product_IsValid, "algorithms.product");
+  return choice;
+}
+
+void set_expert(wire::ExpertResult& out, const engine::ExpertResult& expert, bool backward) {
   out.set_rows(expert.rows);
   out.set_snr_db(expert.snr_db);
   out.set_max_abs_error(expert.max_abs_error);
@@ -95,6 +148,9 @@ void set_expert(wire::ExpertResult& out, const engine::ExpertResult& expert) {
   out.set_saturated(expert.saturated);
   out.set_underflowed(expert.underflowed);
   out.set_x_snr_db(expert.x_snr_db);
+  if (!backward) return;
+  set_accuracy(*out.mutable_dgrad(), expert.dgrad);
+  set_accuracy(*out.mutable_wgrad(), expert.wgrad);
 }
 
 engine::ExpertResult read_expert(const wire::ExpertResult& message) {
@@ -104,7 +160,9 @@ engine::ExpertResult read_expert(const wire::ExpertResult& message) {
           .reference_rms = message.reference_rms(),
           .saturated = message.saturated(),
           .underflowed = message.underflowed(),
-          .x_snr_db = message.x_snr_db()};
+          .x_snr_db = message.x_snr_db(),
+          .dgrad = read_accuracy(message.dgrad()),
+          .wgrad = read_accuracy(message.wgrad())};
 }
 
 }  // namespace
@@ -148,7 +206,10 @@ wire::RunResult to_wire(const engine::RunResult& result) {
   *out.mutable_device() = to_wire(result.device);
   set_operand(*out.mutable_activations(), result.activations);
   set_operand(*out.mutable_weights(), result.weights);
-  for (const engine::ExpertResult& expert : result.experts) set_expert(*out.add_experts(), expert);
+  if (result.backward) set_operand(*out.mutable_gradients(), result.gradients);
+  for (const engine::ExpertResult& expert : result.experts) {
+    set_expert(*out.add_experts(), expert, result.backward);
+  }
   for (const engine::Iteration& iteration : result.iterations) {
     wire::Iteration& added = *out.add_iterations();
     added.set_start_ns(iteration.start_ns);
@@ -158,6 +219,7 @@ wire::RunResult to_wire(const engine::RunResult& result) {
     wire::ReplayCheck& added = *out.add_replay_checks();
     added.set_replay(check.replay);
     added.set_layer(check.layer);
+    added.set_product(static_cast<wire::Product>(check.product));
     added.mutable_wrong_experts()->Add(check.wrong_experts.begin(), check.wrong_experts.end());
   }
   out.set_iteration_method(result.iteration_method);
@@ -165,6 +227,12 @@ wire::RunResult to_wire(const engine::RunResult& result) {
   out.set_dropped_records(result.dropped_records);
   out.set_flop(result.flop);
   out.set_wall_ns(result.wall_ns);
+  out.set_backward(result.backward);
+  out.set_emulated(wire_text(result.emulated));
+  *out.mutable_graph() = graph_to_wire(result.graph);
+  for (const engine::AlgorithmChoice& choice : result.algorithms) {
+    set_algorithm(*out.add_algorithms(), choice);
+  }
   return out;
 }
 
@@ -187,6 +255,9 @@ engine::Result<engine::RunResult> from_wire(const wire::RunResult& message) {
   result.device = from_wire(message.device());
   result.activations = read_operand(message.activations(), "activations", check);
   result.weights = read_operand(message.weights(), "weights", check);
+  if (message.has_gradients()) {
+    result.gradients = read_operand(message.gradients(), "gradients", check);
+  }
   for (const wire::ExpertResult& expert : message.experts()) {
     result.experts.push_back(read_expert(expert));
   }
@@ -195,15 +266,24 @@ engine::Result<engine::RunResult> from_wire(const wire::RunResult& message) {
         {.start_ns = iteration.start_ns(), .duration_ns = iteration.duration_ns()});
   }
   for (const wire::ReplayCheck& replay : message.replay_checks()) {
-    result.replay_checks.push_back({.replay = replay.replay(),
-                                    .layer = replay.layer(),
-                                    .wrong_experts = to_vector<int>(replay.wrong_experts())});
+    engine::ReplayCheck& added = result.replay_checks.emplace_back();
+    added.replay = replay.replay();
+    added.layer = replay.layer();
+    check.enumerator(added.product, replay.product(), wire::Product_IsValid,
+                     "replay_checks.product");
+    added.wrong_experts = to_vector<int>(replay.wrong_experts());
   }
   result.iteration_method = message.iteration_method();
   result.activity_method = message.activity_method();
   result.dropped_records = message.dropped_records();
   result.flop = message.flop();
   result.wall_ns = message.wall_ns();
+  result.backward = message.backward();
+  result.emulated = message.emulated();
+  result.graph = graph_from_wire(message.graph());
+  for (const wire::AlgorithmChoice& choice : message.algorithms()) {
+    result.algorithms.push_back(read_algorithm(choice, check));
+  }
   return check.result(std::move(result));
 }
 
