@@ -8,6 +8,7 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/graphs_model.h"
+#include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/replay_checks.h"
 #include "app/gui/plot/heatmap_plot.h"
 #include "app/gui/plot/plot_text.h"
@@ -323,10 +324,10 @@ void GraphsPanel::draw_checks(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const std::vector<engine::ReplayCheck>& checks = model_.run().result.replay_checks;
   const auto listed = [&checks](char separator) {
-    std::string text = fmt::format("replay{0}layer{0}wrong_experts\n", separator);
+    std::string text = fmt::format("replay{0}layer{0}product{0}wrong_experts\n", separator);
     for (const engine::ReplayCheck& check : checks) {
-      text += fmt::format("{1}{0}{2}{0}{3}\n", separator, check.replay, check.layer,
-                          fmt::join(check.wrong_experts, " "));
+      text += fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, check.replay, check.layer,
+                          product_name(check.product), fmt::join(check.wrong_experts, " "));
     }
     return text;
   };

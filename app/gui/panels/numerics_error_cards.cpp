@@ -12,18 +12,37 @@ namespace app {
 void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const Theme& theme = context.theme;
+  const float widgets = model_.run().result.backward ? theme.px(120) : 0.0F;
   Card card(
       context,
       {.id = "numerics.snr_card",
        .title = "Error per expert",
        .question = "Which expert's product suffers most?",
-       .note = "SNR of Y against the unquantized product",
+       .note =
+           fmt::format("SNR of {} against the unquantized product", product_name(model_.product())),
        .measured = "10 log10 of the sum of squares of the unquantized product over the sum of "
                    "squared errors, all finite elements of layer 0. A fading bar is an exact "
                    "match, hatching an expert without rows.",
-       .text = [this] { return plot::table_text(expert_error_columns(), model_.expert_rows()); },
-       .csv = [this] { return plot::table_csv(expert_error_columns(), model_.expert_rows()); }},
+       .text =
+           [this] {
+             return plot::table_text(expert_error_columns(model_.product()), model_.expert_rows());
+           },
+       .csv =
+           [this] {
+             return plot::table_csv(expert_error_columns(model_.product()), model_.expert_rows());
+           },
+       .header_widgets = widgets},
       area.size);
+  if (widgets > 0.0F) {
+    card.begin_header_widgets();
+    int product = static_cast<int>(model_.product());
+    if (controls::segmented(
+            context, "numerics.product", product, {"Y", "dX", "dW"},
+            {.tooltip = "Product whose error is shown", .width = widgets - theme.px(kGap)})) {
+      product_ = product;
+    }
+    card.end_header_widgets();
+  }
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int hovered = plot::draw_bars(context,
@@ -35,24 +54,27 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
   if (hovered >= 0) {
     const engine::ExpertResult& expert =
         model_.run().result.experts[static_cast<std::size_t>(hovered)];
+    const engine::ProductAccuracyRow error = accuracy_of(expert, model_.product());
     const auto with_unit = [](double decibel) {
       return plot::decibel_text(decibel) + (std::isfinite(decibel) ? " dB" : "");
     };
-    plot::read_out(
-        context, fmt::format("expert {}", hovered),
-        {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows)), 0},
-         {"SNR of Y", expert.rows == 0 ? "no rows" : with_unit(expert.snr_db), theme.colors.accent},
-         {"SNR of X", expert.rows == 0 ? "no rows" : with_unit(expert.x_snr_db), 0},
-         {"max error", plot::number_text(expert.max_abs_error), 0},
-         {"rms of reference", plot::number_text(expert.reference_rms), 0}});
+    plot::read_out(context, fmt::format("expert {}", hovered),
+                   {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows)), 0},
+                    {std::string("SNR of ") + product_name(model_.product()),
+                     expert.rows == 0 ? "no rows" : with_unit(error.snr_db), theme.colors.accent},
+                    {"SNR of X", expert.rows == 0 ? "no rows" : with_unit(expert.x_snr_db), 0},
+                    {"max error", plot::number_text(error.max_abs_error), 0},
+                    {"rms of reference", plot::number_text(error.reference_rms), 0}});
   }
   double worst = INFINITY;
   for (const engine::ExpertResult& expert : model_.run().result.experts) {
-    if (expert.rows > 0 && std::isfinite(expert.snr_db)) worst = std::min(worst, expert.snr_db);
+    const double snr = accuracy_of(expert, model_.product()).snr_db;
+    if (expert.rows > 0 && std::isfinite(snr)) worst = std::min(worst, snr);
   }
   controls::record(context, "numerics.snr_per_expert", "SNR per expert", "plot",
-                   fmt::format("experts={};worst_db={:.2f}", model_.snr_bars().size(), worst), at,
-                   ImVec2(at.x + room.x, at.y + room.y));
+                   fmt::format("experts={};worst_db={:.2f};product={}", model_.snr_bars().size(),
+                               worst, product_name(model_.product())),
+                   at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
 void NumericsPanel::draw_errors(const PanelContext& context, const Area& area) {
@@ -63,13 +85,20 @@ void NumericsPanel::draw_errors(const PanelContext& context, const Area& area) {
        .title = "Experts",
        .question = "Error, saturation and underflow of every expert; a click on a column sorts.",
        .note = "",
-       .measured = "Y of layer 0 against the product of the unquantized operands; saturated and "
-                   "underflowed count elements of X.",
-       .text = [this] { return plot::table_text(expert_error_columns(), model_.expert_rows()); },
-       .csv = [this] { return plot::table_csv(expert_error_columns(), model_.expert_rows()); }},
+       .measured =
+           "The chosen product of layer 0 against that of the unquantized operands; saturated and "
+           "underflowed count elements of X.",
+       .text =
+           [this] {
+             return plot::table_text(expert_error_columns(model_.product()), model_.expert_rows());
+           },
+       .csv =
+           [this] {
+             return plot::table_csv(expert_error_columns(model_.product()), model_.expert_rows());
+           }},
       area.size);
-  plot::draw_table(context, "##numerics.errors", expert_error_columns(), model_.expert_rows(),
-                   model_.generation(), card.room(), table_);
+  plot::draw_table(context, "##numerics.errors", expert_error_columns(model_.product()),
+                   model_.expert_rows(), model_.generation(), card.room(), table_);
 }
 
 }  // namespace app

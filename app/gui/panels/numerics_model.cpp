@@ -4,25 +4,59 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/gui/plot/format.h"
 
 namespace app {
-namespace {
 
-const std::vector<plot::Column> kColumns = {
-    {"exp.", 30, true, "Number of the expert"},
-    {"rows", 0, true, "Tokens routed to it"},
-    {"Y dB", 44, true, "SNR of Y in dB: product against the product of the unquantized operands"},
-    {"X dB", 44, true, "SNR of X in dB: dequantized X against X"},
-    {"max err.", 56, true, "Largest absolute error of an element of Y"},
-    {"satur.", 44, true, "Elements of X above the format's largest value"},
-    {"underfl.", 48, true, "Elements of X that were not zero and became zero"}};
+std::vector<plot::Column> expert_error_columns(engine::Product product) {
+  struct Titles {
+    const char* snr;
+    const char* tooltip;
+  };
+  static constexpr std::array<Titles, 3> kTitles = {{
+      {"Y dB", "SNR of Y in dB: product against the product of the unquantized operands"},
+      {"dX dB", "SNR of dX in dB: product against the product of the unquantized operands"},
+      {"dW dB", "SNR of dW in dB: product against the product of the unquantized operands"},
+  }};
+  const Titles& titles = kTitles.at(static_cast<std::size_t>(product));
+  return {{"exp.", 30, true, "Number of the expert"},
+          {"rows", 0, true, "Tokens routed to it"},
+          {titles.snr, 44, true, titles.tooltip},
+          {"X dB", 44, true, "SNR of X in dB: dequantized X against X"},
+          {"max err.", 56, true, "Largest absolute error of an element of the product"},
+          {"satur.", 44, true, "Elements of X above the format's largest value"},
+          {"underfl.", 48, true, "Elements of X that were not zero and became zero"}};
+}
 
-}  // namespace
+const char* product_name(engine::Product product) {
+  switch (product) {
+    case engine::Product::Fprop:
+      return "Y";
+    case engine::Product::Dgrad:
+      return "dX";
+    case engine::Product::Wgrad:
+      break;
+  }
+  return "dW";
+}
 
-const std::vector<plot::Column>& expert_error_columns() { return kColumns; }
+engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert,
+                                       engine::Product product) {
+  switch (product) {
+    case engine::Product::Fprop:
+      return {.snr_db = expert.snr_db,
+              .max_abs_error = expert.max_abs_error,
+              .reference_rms = expert.reference_rms};
+    case engine::Product::Dgrad:
+      return expert.dgrad;
+    case engine::Product::Wgrad:
+      break;
+  }
+  return expert.wgrad;
+}
 
 std::string recipe_text(const engine::Recipe& recipe) {
   std::string text;
@@ -52,13 +86,16 @@ std::string recipe_text(const engine::Recipe& recipe) {
 }
 
 const engine::OperandStatistics& NumericsModel::statistics() const {
+  if (operand_ == Operand::Gradients) return run_->result.gradients;
   return operand_ == Operand::Activations ? run_->result.activations : run_->result.weights;
 }
 
-void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, const Theme& theme) {
+void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, engine::Product product,
+                        const Theme& theme) {
   run_ = std::move(run);
   run_generation_ = generation;
   operand_ = operand;
+  product_ = product;
   ++generation_;
   quantized_ = run_->result.effective.recipe.scaling != engine::Scaling::None;
   const engine::OperandStatistics& statistics = this->statistics();
@@ -103,17 +140,18 @@ void NumericsModel::derive_experts(const Theme& theme) {
   };
   for (std::size_t i = 0; i < run_->result.experts.size(); ++i) {
     const engine::ExpertResult& expert = run_->result.experts[i];
-    snr_bars_.push_back({.value = expert.snr_db,
+    const engine::ProductAccuracyRow error = accuracy_of(expert, product_);
+    snr_bars_.push_back({.value = error.snr_db,
                          .companion = static_cast<double>(expert.rows),
                          .color = theme.colors.accent,
-                         .outside = std::isinf(expert.snr_db) && expert.snr_db > 0.0});
+                         .outside = std::isinf(error.snr_db) && error.snr_db > 0.0});
     expert_rows_.push_back(
         {.cells = {{std::to_string(i), static_cast<double>(i), 0},
                    {plot::count_text(static_cast<std::uint64_t>(expert.rows)),
                     static_cast<double>(expert.rows), expert.rows == 0 ? theme.colors.dim_text : 0},
-                   decibel(expert.rows == 0 ? std::nan("") : expert.snr_db),
+                   decibel(expert.rows == 0 ? std::nan("") : error.snr_db),
                    decibel(expert.rows == 0 ? std::nan("") : expert.x_snr_db),
-                   {plot::number_text(expert.max_abs_error), expert.max_abs_error, 0},
+                   {plot::number_text(error.max_abs_error), error.max_abs_error, 0},
                    count(expert.saturated),
                    count(expert.underflowed)},
          .chip = 0,

@@ -14,12 +14,13 @@
 
 namespace app {
 
-enum class Operand { Activations, Weights };
+enum class Operand { Activations, Weights, Gradients };
 
 class NumericsModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  void set(Run run, std::uint64_t generation, Operand operand, const Theme& theme);
+  void set(Run run, std::uint64_t generation, Operand operand, engine::Product product,
+           const Theme& theme);
 
   const profiling::RecordedRun& run() const { return *run_; }
   const engine::OperandStatistics& statistics() const;
@@ -27,6 +28,7 @@ class NumericsModel {
   /// Names the content: changes with the run and the operand.
   std::uint64_t generation() const { return generation_; }
   Operand operand() const { return operand_; }
+  engine::Product product() const { return product_; }
   bool quantized() const { return quantized_; }
 
   const plot::Bins& before() const { return before_; }
@@ -48,6 +50,7 @@ class NumericsModel {
   std::uint64_t run_generation_ = 0;
   std::uint64_t generation_ = 0;
   Operand operand_ = Operand::Activations;
+  engine::Product product_ = engine::Product::Fprop;
   bool quantized_ = false;
   plot::Bins before_, after_, scale_, amax_;
   plot::Grid map_;
@@ -57,7 +60,12 @@ class NumericsModel {
   std::vector<plot::TableRow> expert_rows_;
 };
 
-const std::vector<plot::Column>& expert_error_columns();
+/// The table's columns name the product.
+std::vector<plot::Column> expert_error_columns(engine::Product product);
+/// "Y", "dX" or "dW".
+const char* product_name(engine::Product product);
+/// The figures of one product of an expert, wherever the result keeps them.
+engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert, engine::Product product);
 /// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
 std::string recipe_text(const engine::Recipe& recipe);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "app/gui/controls/widgets.h"
@@ -18,9 +19,14 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
   has_run_ = view.run != nullptr;
   if (!has_run_) return;
-  const auto operand = static_cast<Operand>(operand_);
+  // What a step without a backward pass lacks is not shown, and remembered for the next with one.
+  const bool backward = view.run->result.backward;
+  const bool no_gradients = operand_ == static_cast<int>(Operand::Gradients) && !backward;
+  const auto operand = no_gradients ? Operand::Activations : static_cast<Operand>(operand_);
+  const auto product = backward ? static_cast<engine::Product>(product_) : engine::Product::Fprop;
   if (model_.generation() != 0 && model_.run_generation() == view.run_generation &&
-      model_.operand() == operand && theme_kind_ == context.theme.kind) {
+      model_.operand() == operand && model_.product() == product &&
+      theme_kind_ == context.theme.kind) {
     return;
   }
   // Another operand has another range; a newer run of the same one keeps the zoom.
@@ -30,14 +36,15 @@ void NumericsPanel::follow_run(const PanelContext& context) {
     map_state_.view = {};
   }
   theme_kind_ = context.theme.kind;
-  model_.set(view.run, view.run_generation, operand, context.theme);
+  model_.set(view.run, view.run_generation, operand, product, context.theme);
 }
 
 void NumericsPanel::draw_figures(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const engine::OperandStatistics& statistics = model_.statistics();
   const auto elements = static_cast<double>(statistics.elements);
-  const char* name = operand_ == 0 ? "X" : "W";
+  constexpr std::array<const char*, 3> kNames = {"X", "W", "dY"};
+  const char* name = kNames[static_cast<std::size_t>(model_.operand())];
   std::vector<Figure> figures;
   const bool exact = std::isinf(statistics.snr_db) && statistics.snr_db > 0.0;
   figures.push_back({.id = "numerics.snr",
@@ -74,11 +81,19 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
                      .note = "",
                      .tooltip = "The effective recipe of the run on screen"});
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float selector = theme.px(190);
+  const float selector = theme.px(230);
   draw_headline(context, figures, width - selector - theme.px(kGapSection));
   ImGui::SetCursorScreenPos(ImVec2(at.x + width - selector, at.y + theme.px(kGap)));
-  controls::segmented(context, "numerics.operand", operand_, {"X activations", "W weights"},
-                      {.tooltip = "Operand whose numbers are shown", .width = selector});
+  const bool backward = model_.run().result.backward;
+  int operand = static_cast<int>(model_.operand());
+  const controls::Options gradients{
+      .enabled = backward,
+      .reason = "The run had no backward pass: choose Backward or Both under Step"};
+  if (controls::segmented(
+          context, "numerics.operand", operand, {"X activations", "W weights", "dY"},
+          {.tooltip = "Operand whose numbers are shown", .width = selector}, {{}, {}, gradients})) {
+    operand_ = operand;
+  }
 }
 
 void NumericsPanel::draw_no_scales(const PanelContext& context, ImVec2 size,

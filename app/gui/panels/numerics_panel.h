@@ -34,6 +34,7 @@ class NumericsPanel : public WorkspacePanel {
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;
+  int product_ = 0;  // engine::Product whose error is shown
   bool log_counts_ = true;
   plot::PlotView value_view_;
   plot::PlotView scale_view_;  // shared by the scale and the amax histogram

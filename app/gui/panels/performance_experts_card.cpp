@@ -27,7 +27,10 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
   const Theme& theme = context.theme;
   const engine::RunResult& result = model_.run().result;
   const std::vector<engine::Stage>& stages = model_.expert_stages();
-  const float widgets = stages.size() > 1 ? theme.px(74) * static_cast<float>(stages.size()) : 0.0F;
+  // Side by side where a title fits beside them; a step with a backward pass has too many.
+  const float row = theme.px(74) * static_cast<float>(stages.size());
+  const bool listed = row > area.size.x - theme.px(200);
+  const float widgets = stages.size() <= 1 ? 0.0F : listed ? theme.px(110) : row;
   std::size_t samples = 0;
   for (const profiling::ExpertTime& expert : model_.experts()) {
     samples = std::max(samples, expert.time.n);
@@ -52,8 +55,10 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
     int index = static_cast<int>(model_.stage_index());
     std::vector<std::string> names;
     for (const engine::Stage stage : stages) names.emplace_back(engine::stage_name(stage));
-    if (controls::segmented(context, "performance.expert_stage", index, names,
-                            {.width = widgets - theme.px(kGap)})) {
+    const controls::Options options{.width = widgets - theme.px(kGap)};
+    constexpr const char* kId = "performance.expert_stage";
+    if (listed ? controls::combo(context, kId, "", index, names, options)
+               : controls::segmented(context, kId, index, names, options)) {
       model_.set_stage(static_cast<std::size_t>(index), theme);
     }
     card.end_header_widgets();

@@ -15,7 +15,7 @@ namespace {
 
 const std::vector<plot::Column> kColumns = {
     {"kernel", 0, false, "Kernel, copy or host span; hover a row for its whole name"},
-    {"stage", 52, false, "Stage of the step it works for"},
+    {"stage", 66, false, "Stage of the step it works for"},
     {"n", 44, true, "Records in the range"},
     {"median", 64, true, "Median duration of one record"},
     {"p95", 64, true, "95 of 100 records are no longer than this"},

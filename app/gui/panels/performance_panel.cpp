@@ -62,6 +62,22 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
          .note = "",
          .tooltip = "Of the summed time of the records in the range"});
   }
+  const engine::GraphFacts& facts = result.graph;
+  if (facts.kernels + facts.memsets + facts.copies + facts.allocations + facts.host_calls > 0) {
+    figures.push_back(
+        {.id = "performance.graph",
+         .label = "kernels in the graph",
+         .value = {std::to_string(facts.kernels), ""},
+         .note = fmt::format("memsets {} · copies {} · allocs {} · host calls {}", facts.memsets,
+                             facts.copies, facts.allocations, facts.host_calls),
+         .tooltip = "Nodes of the captured step; allocs are memory nodes, allocate or free"});
+    figures.push_back(
+        {.id = "performance.host_launch",
+         .label = "host launch",
+         .value = plot::duration(static_cast<double>(facts.host_launch_ns)),
+         .note = "",
+         .tooltip = "What one launch of the graph costs the host: median of cudaGraphLaunch()"});
+  }
   figures.push_back({.id = "performance.records",
                      .label = result.dropped_records > 0 ? "records, some dropped" : "records",
                      .value = {plot::count_text(model_.run().activity.records.size()), ""},

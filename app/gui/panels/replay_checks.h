@@ -1,5 +1,5 @@
-// The strip that says whether every replay equalled the eager run: one cell a replay and layer,
-// green or red, the wrong experts named.
+// The strip that says whether every replay equalled the eager run: one cell a replay, layer and
+// product, green or red, the wrong experts named.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct CheckSummary {
 
 CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks);
 
-/// Draws the strip with one row a layer; `view` is the replay axis.
+/// Draws the strip with one row a layer and product; `view` is the replay axis.
 void draw_replay_checks(const PanelContext& context, ImVec2 size,
                         const std::vector<engine::ReplayCheck>& checks, plot::PlotView& view);
 

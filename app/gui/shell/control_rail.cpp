@@ -30,7 +30,7 @@ const engine::ShapePreset* ControlRail::preset_named(const std::string& name) co
 }
 
 void ControlRail::file_inspected(const FileReport& report) {
-  for (FileField* field : {&activations_, &weights_}) {
+  for (FileField* field : {&activations_, &weights_, &gradients_}) {
     if (field->inspected_path != report.path) continue;
     field->tensors = report.tensors;
     field->error = report.error;
@@ -44,10 +44,13 @@ void ControlRail::path_chosen(FilePurpose purpose, const std::string& path,
     request.routing.path = path;
     return;
   }
-  const bool activations = purpose == FilePurpose::Activations;
-  FileField& field = activations ? activations_ : weights_;
+  const engine::OperandRole role =
+      purpose == FilePurpose::Activations ? engine::OperandRole::Activations
+      : purpose == FilePurpose::Weights   ? engine::OperandRole::Weights
+                                          : engine::OperandRole::Gradients;
+  FileField& field = file_field(role);
   field = {.text = path, .inspected_path = path, .error = {}, .tensors = {}};
-  (activations ? request.activations : request.weights) = engine::FileInput{path, {}};
+  choices::input_of(request, role) = engine::FileInput{path, {}};
 }
 
 RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
@@ -72,6 +75,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
       request.seed = static_cast<std::uint64_t>(seed);
     }
     draw_routing(request);
+    draw_step(request);
     draw_recipe(request);
     draw_engine(request);
   }

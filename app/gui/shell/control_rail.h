@@ -48,15 +48,22 @@ class ControlRail {
     std::vector<engine::TensorEntry> tensors;
   };
 
+  FileField& file_field(engine::OperandRole role);
   void draw_shape(engine::RunRequest& request, bool& live);
   void draw_routing(engine::RunRequest& request);
   void draw_operand(engine::OperandRole role, engine::RunRequest& request);
   void draw_operand_file(engine::OperandRole role, engine::RunRequest& request);
   void draw_recipe(engine::RunRequest& request);
+  void draw_high_precision(engine::Recipe& recipe);
+  void draw_gradient_format(engine::RunRequest& request);
   void draw_delayed_scaling(engine::Recipe& recipe);
+  void draw_square_blocks(engine::RunRequest& request);
   void draw_micro_scaling(engine::Recipe& recipe);
+  void draw_step(engine::RunRequest& request);
+  void draw_wgrad(engine::LinearOptions& linear);
   void draw_engine(engine::RunRequest& request);
   void draw_backend(engine::RunRequest& request);
+  void draw_cuda_settings(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);
   void draw_footer(const engine::RunRequest& request, bool& live, const std::string& last_error);
   void draw_deviations();
@@ -72,6 +79,7 @@ class ControlRail {
   std::vector<engine::ShapePreset> presets_;
   FileField activations_;
   FileField weights_;
+  FileField gradients_;
   std::string routing_text_;
   float footer_height_ = 0;
 

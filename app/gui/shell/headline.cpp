@@ -147,6 +147,17 @@ void draw_headline(const PanelContext& context) {
   }
   if (view.stale) ImGui::PopStyleVar();
 
+  if (!result.emulated.empty()) {
+    draw_figure(context, {.id = "headline.emulated",
+                          .value = "emulated",
+                          .unit = "",
+                          .label = "products on dequantized operands",
+                          .tooltip = result.emulated,
+                          .color = theme.colors.warn});
+    ImGui::SameLine(0, theme.px(28));
+    ImGui::SetCursorPosY(origin.y);
+  }
+
   // The right part says what the figures belong to; where it is cut, the tooltip has it whole.
   ImGui::BeginGroup();
   {

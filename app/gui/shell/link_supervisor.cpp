@@ -121,6 +121,8 @@ void LinkSupervisor::answered(std::uint64_t id) { answered_id_ = std::max(answer
 
 const BackendOffer* LinkSupervisor::offer(engine::GemmBackend kind) const {
   if (!hello_) return nullptr;
+  // One CUDA backend of a worker serves both ways of multiplying.
+  if (kind == engine::GemmBackend::CublasLtPerExpert) kind = engine::GemmBackend::CublasLtGrouped;
   const auto found = std::find_if(hello_->backends.begin(), hello_->backends.end(),
                                   [&](const BackendOffer& one) { return one.kind == kind; });
   return found == hello_->backends.end() ? nullptr : &*found;
@@ -128,7 +130,7 @@ const BackendOffer* LinkSupervisor::offer(engine::GemmBackend kind) const {
 
 engine::DeviceCapability LinkSupervisor::capability(engine::GemmBackend kind) const {
   const BackendOffer* one = offer(kind);
-  if (one == nullptr || kind != engine::GemmBackend::CublasLtGrouped) return {};
+  if (one == nullptr || !engine::runs_on_cuda(kind)) return {};
   const std::vector<long> architecture = numbers_of(one->device.compute_capability);
   const std::vector<long> version = numbers_of(one->device.cublaslt_version);
   return {.cuda = one->available,

@@ -22,7 +22,8 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
   std::vector<controls::Options> gates;
   controls::Options workspace;
   workspace.tooltip = "Which products of the step share a cuBLASLt workspace";
-  if (request.backend == engine::GemmBackend::CpuReference) {
+  workspace.per_row = 2;
+  if (!engine::runs_on_cuda(request.backend)) {
     workspace.enabled = false;
     workspace.reason = "The CPU reference needs no workspace: choose cuBLASLt grouped";
   }
@@ -40,6 +41,8 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
                           gates)) {
     request.workspace = static_cast<engine::WorkspaceStrategy>(strategy);
   }
+
+  draw_cuda_settings(request);
 
   row_label("Launch");
   gates.clear();
@@ -68,6 +71,36 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
     request.layers = static_cast<int>(layers);
   }
   error_under("layers");
+}
+
+void ControlRail::draw_cuda_settings(engine::RunRequest& request) {
+  const bool cuda = engine::runs_on_cuda(request.backend);
+  const bool per_expert = request.backend == engine::GemmBackend::CublasLtPerExpert;
+  std::int64_t streams = request.streams;
+  if (controls::drag_int(*context_, "engine.streams", "Streams", streams, 1, engine::kMaxStreams, 4,
+                         {.enabled = per_expert,
+                          .reason = "One grouped launch, or the CPU, needs one stream: choose "
+                                    "cuBLASLt per expert",
+                          .tooltip = "The experts' matmuls are dealt to so many streams"})) {
+    request.streams = static_cast<int>(streams);
+  }
+  error_under("streams");
+  row_label("Setup arrays");
+  int arrays = static_cast<int>(request.setup_arrays);
+  const bool grouped = request.backend == engine::GemmBackend::CublasLtGrouped;
+  if (controls::segmented(*context_, "engine.setup_arrays", arrays, choices::setup_arrays(),
+                          {.enabled = grouped,
+                           .reason = "Only grouped products read pointers and dimensions from "
+                                     "arrays: choose cuBLASLt grouped",
+                           .tooltip = "Each grouped product has its own arrays, filled by one "
+                                      "launch, or all share one set, filled before each"})) {
+    request.setup_arrays = static_cast<engine::SetupArrays>(arrays);
+  }
+  controls::checkbox(*context_, "engine.programmatic_launch", "Programmatic launch",
+                     request.programmatic_launch,
+                     {.enabled = cuda,
+                      .reason = "The CPU launches no kernels: choose a cuBLASLt backend",
+                      .tooltip = "Kernels start while the one before them ends"});
 }
 
 void ControlRail::draw_backend(engine::RunRequest& request) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "app/gui/controls/widgets.h"
@@ -40,10 +41,48 @@ bool take_shape(const engine::TensorEntry& tensor, engine::OperandRole role,
     shape.k = sizes[1];
     return true;
   }
+  if (role == engine::OperandRole::Gradients && sizes.size() == 2) {
+    shape.tokens = sizes[0];
+    shape.n = sizes[1];
+    return true;
+  }
   return false;
 }
 
+/// What the rail says about an operand, by role.
+struct OperandText {
+  const char* prefix;  // of its controls' ids
+  const char* label;
+  const char* tooltip;
+  const char* shape;  // what a tensor that does not fit should have been
+  FilePurpose purpose;
+};
+
+const OperandText& text_of(engine::OperandRole role) {
+  static constexpr std::array<OperandText, 3> kTexts = {{
+      {"activations", "X", "Values of X [tokens, K]", "X must be [tokens, K]",
+       FilePurpose::Activations},
+      {"weights", "W", "Values of W [experts, N, K]",
+       "W must be [experts, N, K] or [experts * N, K]", FilePurpose::Weights},
+      {"gradients", "dY", "Values of dY [tokens, N]; every layer reads the same",
+       "dY must be [tokens, N]", FilePurpose::Gradients},
+  }};
+  return kTexts[static_cast<std::size_t>(role)];
+}
+
 }  // namespace
+
+ControlRail::FileField& ControlRail::file_field(engine::OperandRole role) {
+  switch (role) {
+    case engine::OperandRole::Activations:
+      return activations_;
+    case engine::OperandRole::Weights:
+      return weights_;
+    case engine::OperandRole::Gradients:
+      break;
+  }
+  return gradients_;
+}
 
 void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
   section("Input");
@@ -90,17 +129,17 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
 }
 
 void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& request) {
-  const bool activations = role == engine::OperandRole::Activations;
-  engine::InputSpec& input = activations ? request.activations : request.weights;
-  const std::string prefix = activations ? "activations" : "weights";
+  const OperandText& text = text_of(role);
+  engine::InputSpec& input = choices::input_of(request, role);
+  const std::string prefix = text.prefix;
   const auto* synthetic = std::get_if<engine::SyntheticInput>(&input);
   int index = synthetic != nullptr ? static_cast<int>(synthetic->distribution)
                                    : static_cast<int>(kFromFile);
-  FileField& field = activations ? activations_ : weights_;
+  FileField& field = file_field(role);
   controls::Options source;
   source.share = synthetic != nullptr ? 0.58F : 1.0F;
-  source.tooltip = activations ? "Values of X [tokens, K]" : "Values of W [experts, N, K]";
-  if (controls::combo(*context_, (prefix + ".source").c_str(), activations ? "X" : "W", index,
+  source.tooltip = text.tooltip;
+  if (controls::combo(*context_, (prefix + ".source").c_str(), text.label, index,
                       choices::distributions(), source)) {
     if (index == static_cast<int>(kFromFile)) {
       input = engine::FileInput{field.text, {}};
@@ -124,11 +163,11 @@ void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& req
 }
 
 void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest& request) {
-  const bool activations = role == engine::OperandRole::Activations;
-  const std::string prefix = activations ? "activations" : "weights";
-  engine::InputSpec& input = activations ? request.activations : request.weights;
+  const OperandText& text = text_of(role);
+  const std::string prefix = text.prefix;
+  engine::InputSpec& input = choices::input_of(request, role);
   auto& file = std::get<engine::FileInput>(input);
-  FileField& field = activations ? activations_ : weights_;
+  FileField& field = file_field(role);
   const float browse_width = context_->theme.px(32);
   const float gap = context_->theme.px(kGapSmall);
   const float row = ImGui::GetContentRegionAvail().x;
@@ -139,7 +178,7 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
   if (ImGui::IsItemDeactivatedAfterEdit()) file = {field.text, {}};
   ImGui::SameLine(0, gap);
   if (controls::button(*context_, (prefix + ".browse").c_str(), "...", {.width = browse_width})) {
-    wishes_.browse = activations ? FilePurpose::Activations : FilePurpose::Weights;
+    wishes_.browse = text.purpose;
   }
   if (!file.path.empty() && field.inspected_path != file.path) {
     field = {.text = file.path, .inspected_path = file.path, .error = {}, .tensors = {}};
@@ -176,10 +215,7 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
   if (shape == request.shape && fits) return;
   row_label("");
   if (controls::button(*context_, (prefix + ".use_shape").c_str(), "Use this file's shape",
-                       {.enabled = fits,
-                        .reason = activations ? "X must be [tokens, K]"
-                                              : "W must be [experts, N, K] or [experts * N, K]",
-                        .width = -1})) {
+                       {.enabled = fits, .reason = text.shape, .width = -1})) {
     shape.preset.clear();
     request.shape = shape;
   }

@@ -16,9 +16,15 @@ const std::vector<std::string> kScalings = {"BF16",        "FP8 tensor", "FP8 bl
                                             "FP8 delayed", "MXFP8",      "NVFP4"};
 const std::vector<std::string> kAlgorithms = {"Most recent", "Max"};
 const std::vector<std::string> kFormats = {"E4M3", "E5M2"};
-const std::vector<std::string> kWorkspaces = {"Per matmul", "Shared"};
+const std::vector<std::string> kWorkspaces = {"Per matmul", "Shared", "Per layout", "Per call"};
 const std::vector<std::string> kLaunches = {"Eager", "Graph"};
-const std::vector<std::string> kBackends = {"cuBLASLt grouped", "CPU reference"};
+const std::vector<std::string> kBackends = {"cuBLASLt grouped", "CPU reference",
+                                            "cuBLASLt per expert"};
+const std::vector<std::string> kPasses = {"Forward", "Backward", "Both"};
+const std::vector<std::string> kWeightStorages = {"One tensor", "List"};
+const std::vector<std::string> kSetupArrays = {"Per matmul", "Shared"};
+const std::vector<std::string> kWgradTypes = {"BF16", "FP32"};
+const std::vector<std::string> kHighPrecisions = {"BF16", "FP16"};
 
 template <class Enum>
 const std::string& name_in(const std::vector<std::string>& names, Enum value) {
@@ -36,6 +42,23 @@ const std::vector<std::string>& algorithms() { return kAlgorithms; }
 const std::vector<std::string>& workspaces() { return kWorkspaces; }
 const std::vector<std::string>& launches() { return kLaunches; }
 const std::vector<std::string>& backends() { return kBackends; }
+const std::vector<std::string>& passes() { return kPasses; }
+const std::vector<std::string>& weight_storages() { return kWeightStorages; }
+const std::vector<std::string>& setup_arrays() { return kSetupArrays; }
+const std::vector<std::string>& wgrad_types() { return kWgradTypes; }
+const std::vector<std::string>& high_precisions() { return kHighPrecisions; }
+
+engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role) {
+  switch (role) {
+    case engine::OperandRole::Activations:
+      return request.activations;
+    case engine::OperandRole::Weights:
+      return request.weights;
+    case engine::OperandRole::Gradients:
+      break;
+  }
+  return request.linear.gradients;
+}
 
 controls::Options gate(const engine::Verdict& verdict) {
   controls::Options option;
@@ -67,7 +90,7 @@ std::string_view field_of(std::string_view message) {
   for (const std::string_view field :
        {"num_experts", "tokens", "layers", "launch.iterations", "routing.alignment", "routing.path",
         "activations", "weights", "recipe.amax_epsilon", "recipe.delayed.history_length",
-        "recipe.delayed.margin"}) {
+        "recipe.delayed.margin", "gradients", "streams", "linear.micro_batches"}) {
     if (message.starts_with(field)) return field;
   }
   // One letter each: only as a whole word.

@@ -7,6 +7,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "engine/gemm/support.h"
+#include "engine/input/tensor_source.h"
 #include "engine/model/run_request.h"
 
 namespace app::choices {
@@ -20,6 +21,14 @@ const std::vector<std::string>& algorithms();
 const std::vector<std::string>& workspaces();
 const std::vector<std::string>& launches();
 const std::vector<std::string>& backends();
+const std::vector<std::string>& passes();
+const std::vector<std::string>& weight_storages();
+const std::vector<std::string>& setup_arrays();
+const std::vector<std::string>& wgrad_types();      // BF16, FP32
+const std::vector<std::string>& high_precisions();  // BF16, FP16
+
+/// The request's own field for the values of an operand.
+engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role);
 
 /// A choice as the gate table allows it, with its sentence.
 controls::Options gate(const engine::Verdict& verdict);

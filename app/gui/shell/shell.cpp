@@ -172,6 +172,7 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
       return;
     case FilePurpose::Activations:
     case FilePurpose::Weights:
+    case FilePurpose::Gradients:
     case FilePurpose::Routing:
       rail_.path_chosen(choice.purpose, choice.path, state_.requested);
       return;

@@ -1,0 +1,32 @@
+"""The settings of the linear step in the rail: what they switch on and what says why it cannot."""
+
+
+def enabled(window, name):
+    return window.control(name)["enabled"]
+
+
+def test_backward_settings_wait_for_a_backward_pass(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.centre("step.accumulate")
+    for name in ("gradients.source", "step.wgrad_type.1", "step.accumulate", "step.delayed_wgrad",
+                 "recipe.gradient_format.1", "recipe.square_dy"):
+        assert not enabled(window, name), name
+        assert "no backward pass" in window.control(name)["reason"], name
+    window.click("step.passes.2")
+    window.wait("dY", lambda m: any(
+        c["id"] == "gradients.element" and c["enabled"] for c in m["controls"]))
+    for name in ("step.wgrad_type.1", "step.accumulate", "recipe.gradient_format.1",
+                 "recipe.square_dy"):
+        assert enabled(window, name), name
+    assert window.state()["request_error"] == ""
+
+
+def test_cuda_settings_say_why_the_cpu_has_none(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.centre("engine.streams")
+    for name in ("engine.streams", "engine.setup_arrays.1", "engine.programmatic_launch",
+                 "engine.workspace.2", "engine.workspace.3"):
+        control = window.control(name)
+        assert not control["enabled"] and control["reason"], name
