@@ -106,10 +106,6 @@ constexpr std::array kRows = {
         },
         "The grouped matmul on Blackwell needs cuBLASLt 13.3 or later and {loaded} is loaded; "
         "choose a later library"},
-    Row{Aspect::Recipe, "MXFP8 and NVFP4 products", "CPU backend", Support::Refused,
-        [](const Question& q) { return !q.on_cuda() && q.micro(); },
-        "A step with MXFP8 or NVFP4 operands is not part of the CPU backend: compare recipes, or "
-        "quantize to files, to see what they make of an operand"},
     Row{Aspect::Recipe, "square blocks", "both operands of a product", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.block() && two_square_operands(q); },
         "A product of FP8 block scaling takes 128x128 blocks on one of its operands at most "

@@ -156,72 +156,6 @@ kernels::MagnitudeCounts counts_of(const void* elements, kernels::InputType type
   return counts;
 }
 
-/// One entry a scale, in the order of the blocks; what decodes a block, of its first element.
-struct PlainScales {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::vector<float> factors;
-  std::vector<std::int64_t> first_row;  // [groups + 1]
-};
-
-PlainScales plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
-                         std::span<const std::int64_t> splits, const UnpackedOperand& operand) {
-  PlainScales plain;
-  plain.first_row.push_back(0);
-  for (std::size_t group = 0; group < splits.size(); ++group) {
-    const std::int64_t rows = splits[group];
-    ScaleGrid grid = scale_grid(layout, rows, view.columns);
-    if (rows == 0) grid.rows = 0;
-    for (std::int64_t r = 0; r < grid.rows; ++r) {
-      for (std::int64_t c = 0; c < grid.columns; ++c) {
-        const std::int64_t row = view.row_offsets[group] + r * grid.block_rows;
-        plain.factors.push_back(operand.factors.get()[row * view.columns + c * grid.block_columns]);
-      }
-    }
-    plain.columns = grid.columns;
-    plain.rows += grid.rows;
-    plain.first_row.push_back(plain.rows);
-  }
-  return plain;
-}
-
-/// log2 of the factors, folded so that every scale falls into exactly one cell.
-ScaleMap fold(const PlainScales& plain, const ScaleGrid& block) {
-  ScaleMap map;
-  map.block_rows = block.block_rows;
-  map.block_columns = block.block_columns;
-  map.source_rows = plain.rows;
-  map.source_columns = plain.columns;
-  map.rows = static_cast<int>(std::min<std::int64_t>(plain.rows, kScaleMapCells));
-  map.columns = static_cast<int>(std::min<std::int64_t>(plain.columns, kScaleMapCells));
-  map.expert_first_row = plain.first_row;
-  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
-  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-  std::vector<double> sums(cells, 0.0);
-  std::vector<std::int64_t> counts(cells, 0);
-  map.mean.assign(cells, kNone);
-  map.maximum.assign(cells, kNone);
-  for (std::int64_t r = 0; r < plain.rows; ++r) {
-    const std::int64_t row = r * map.rows / plain.rows;
-    for (std::int64_t c = 0; c < plain.columns; ++c) {
-      const float factor = plain.factors[static_cast<std::size_t>(r * plain.columns + c)];
-      if (!(factor > 0.0F) || !std::isfinite(factor)) continue;
-      const auto cell =
-          static_cast<std::size_t>(row * map.columns + c * map.columns / plain.columns);
-      const float value = std::log2(factor);
-      sums[cell] += value;
-      map.maximum[cell] = counts[cell] == 0 ? value : std::max(map.maximum[cell], value);
-      ++counts[cell];
-    }
-  }
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    if (counts[cell] > 0) {
-      map.mean[cell] = static_cast<float>(sums[cell] / static_cast<double>(counts[cell]));
-    }
-  }
-  return map;
-}
-
 MagnitudeHistogram histogram_of(const std::vector<float>& values) {
   kernels::MagnitudeCounts counts{};
   kernels::magnitude_counts_cpu(values.data(), static_cast<std::int64_t>(values.size()), counts);
@@ -259,6 +193,61 @@ float element_value(const kernels::GroupedInput& input, std::int64_t i) {
   return static_cast<const float*>(input.input)[i];
 }
 
+void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
+                      std::span<const std::int64_t> splits, const UnpackedOperand& operand,
+                      PlainScales& plain) {
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    const std::int64_t rows = splits[group];
+    ScaleGrid grid = scale_grid(layout, rows, view.columns);
+    if (rows == 0) grid.rows = 0;
+    for (std::int64_t r = 0; r < grid.rows; ++r) {
+      for (std::int64_t c = 0; c < grid.columns; ++c) {
+        const std::int64_t row = view.row_offsets[group] + r * grid.block_rows;
+        plain.factors.push_back(operand.factors.get()[row * view.columns + c * grid.block_columns]);
+      }
+    }
+    plain.columns = grid.columns;
+    plain.rows += grid.rows;
+    plain.first_row.push_back(plain.rows);
+  }
+}
+
+ScaleMap fold_plain_scales(const PlainScales& plain, const ScaleGrid& block) {
+  ScaleMap map;
+  map.block_rows = block.block_rows;
+  map.block_columns = block.block_columns;
+  map.source_rows = plain.rows;
+  map.source_columns = plain.columns;
+  map.rows = static_cast<int>(std::min<std::int64_t>(plain.rows, kScaleMapCells));
+  map.columns = static_cast<int>(std::min<std::int64_t>(plain.columns, kScaleMapCells));
+  map.expert_first_row = plain.first_row;
+  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  std::vector<double> sums(cells, 0.0);
+  std::vector<std::int64_t> counts(cells, 0);
+  map.mean.assign(cells, kNone);
+  map.maximum.assign(cells, kNone);
+  for (std::int64_t r = 0; r < plain.rows; ++r) {
+    const std::int64_t row = r * map.rows / plain.rows;
+    for (std::int64_t c = 0; c < plain.columns; ++c) {
+      const float factor = plain.factors[static_cast<std::size_t>(r * plain.columns + c)];
+      if (!(factor > 0.0F) || !std::isfinite(factor)) continue;
+      const auto cell =
+          static_cast<std::size_t>(row * map.columns + c * map.columns / plain.columns);
+      const float value = std::log2(factor);
+      sums[cell] += value;
+      map.maximum[cell] = counts[cell] == 0 ? value : std::max(map.maximum[cell], value);
+      ++counts[cell];
+    }
+  }
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    if (counts[cell] > 0) {
+      map.mean[cell] = static_cast<float>(sums[cell] / static_cast<double>(counts[cell]));
+    }
+  }
+  return map;
+}
+
 void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
                      const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
                      const UnpackedOperand& operand, const float* amax, QuantizationReport& report,
@@ -274,12 +263,13 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
                        .saturated = static_cast<std::uint64_t>(of_group.saturated),
                        .underflowed = static_cast<std::uint64_t>(of_group.underflowed)});
   }
-  PlainScales plain = plain_scales(layout, view, splits, operand);
+  PlainScales plain;
+  add_plain_scales(layout, view, splits, operand, plain);
   OperandStatistics& statistics = report.statistics;
   statistics.before = to_histogram(counts_of(input.input, input.type, input));
   statistics.after =
       to_histogram(counts_of(operand.decoded.get(), kernels::InputType::Fp32, input));
-  statistics.scale_map = fold(plain, scale_grid(layout, splits.front(), view.columns));
+  statistics.scale_map = fold_plain_scales(plain, scale_grid(layout, splits.front(), view.columns));
   if (layout.kernel == QuantizeKernel::PerTensor) {
     statistics.scale_map.block_rows = *std::max_element(splits.begin(), splits.end());
   }

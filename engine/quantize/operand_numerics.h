@@ -15,6 +15,22 @@ namespace engine {
 /// Element i of an operand in its own type, as FP32 (exact).
 float element_value(const kernels::GroupedInput& input, std::int64_t i);
 
+/// One entry a scale, in the order of the blocks; what decodes a block, of its first element.
+struct PlainScales {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<float> factors;
+  std::vector<std::int64_t> first_row = {0};  // [groups + 1]
+};
+
+/// Adds the groups of a view after those that are there.
+void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
+                      std::span<const std::int64_t> splits, const UnpackedOperand& operand,
+                      PlainScales& plain);
+
+/// log2 of the factors, folded so that every scale falls into exactly one cell.
+ScaleMap fold_plain_scales(const PlainScales& plain, const ScaleGrid& block);
+
 /// Fills statistics, errors and code counts of the report; `amax` may be null. All of the operand's
 /// rows belong to groups. Codes of transformed elements count as saturated and towards max_ulp by
 /// their distance from the transformed element. `groups`: optional, the error sums of every group.

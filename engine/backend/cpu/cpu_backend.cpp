@@ -8,6 +8,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"
@@ -149,7 +150,10 @@ class CpuBackend final : public Backend {
     const Result<GroupedShape> shape = resolve_shape(request);
     if (!shape.ok()) return shape.error();
     result.splits = shape.value().splits;
-    result.flop = shape.value().flop() * request.layers;
+    const StepPasses passes = request.linear.passes;
+    const int products =
+        (passes != StepPasses::Backward ? 1 : 0) + (passes != StepPasses::Forward ? 2 : 0);
+    result.flop = shape.value().flop() * request.layers * products;
 
     context.progress.iterations.store(request.launch.iterations);
     context.progress.iteration.store(-1);
@@ -165,11 +169,11 @@ class CpuBackend final : public Backend {
                   .operands = *operands_,
                   .buffers = buffers_,
                   .context = context});
-    step.expect(shape.value().num_experts() *
-                (kStatisticsUnits + static_cast<double>(iterations) * request.layers));
+    step.expect(shape.value().num_experts() * kStatisticsUnits + iterations * step.units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
     const bool measure_last = result.effective.recipe.scaling == Scaling::PerTensorDelayed;
     Status status = measure_last ? Status() : measure_statistics(step, result);
+    if (status.ok()) status = step.prepare();
     if (status.ok()) status = run_iterations(step, iterations, context, result);
     if (status.ok() && measure_last) {
       context.progress.iteration.store(-1);
@@ -212,7 +216,7 @@ class CpuBackend final : public Backend {
       context.observer.begin_iteration(iteration);
       const std::int64_t reading_ns = step.reading_ns();
       const std::int64_t start_ns = steady_ns();
-      const Status status = step.run();
+      const Status status = step.run(iteration);
       const std::int64_t end_ns = steady_ns();
       context.observer.end_iteration();
       if (!status.ok()) return status;

@@ -1,50 +1,96 @@
-// Weights are quantized in every step, as a training step does; nothing is carried from one
-// iteration to the next but memory and, with delayed scaling, the history of amax.
+// Weights are quantized in the first of every so many micro-batches; nothing else is carried from
+// one iteration to the next but memory, a dW that accumulates and, with delayed scaling, the
+// history of amax.
 #include "engine/backend/cpu/cpu_step.h"
 
-#include <chrono>
+#include <algorithm>
 
 #include "engine/backend/cpu/product.h"
+#include "engine/input/bias_values.h"
+#include "engine/input/element_rounding.h"
+#include "kernels/bias/bias_gradient.h"
 
 namespace engine {
+namespace {
 
-std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+using kernels::Direction;
+
+/// X, W, dY in the names of spans.
+struct SpanNames {
+  const char* read;
+  const char* amax;
+  const char* quantize;
+  const char* columns;
+  const char* round;
+};
+constexpr std::array<SpanNames, 3> kNames = {{
+    {"read X", "amax X", "quantize X", "quantize X columnwise", "round X"},
+    {"read W", "amax W", "quantize W", "quantize W columnwise", "round W"},
+    {"read dY", "amax dY", "quantize dY", "quantize dY columnwise", "round dY"},
+}};
+
+const SpanNames& names(OperandRole role) { return kNames[static_cast<std::size_t>(role)]; }
+
+float rounded(ElementType type, float value) {
+  if (type == ElementType::Fp16) return fp16_value(fp16_bits(value));
+  return bf16_value(bf16_bits(value));
 }
+
+}  // namespace
 
 Error cancelled() { return {ErrorCode::Cancelled, "the run was cancelled"}; }
-
-HostSpan::HostSpan(RunContext& context, const WorkTag& tag, const char* name)
-    : context_(context), tag_(tag), name_(name) {
-  context_.progress.stage.store(static_cast<int>(tag_.stage), std::memory_order_relaxed);
-  context_.observer.begin_work(tag_);
-  start_ns_ = steady_ns();
-}
-
-HostSpan::~HostSpan() {
-  context_.observer.span(tag_, name_, 0, start_ns_, steady_ns());
-  context_.observer.end_work();
-}
 
 CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
   for (const std::int64_t rows : setup_.shape.splits) {
     row_offsets_.push_back(row_offsets_.back() + rows);
   }
-  const auto experts = static_cast<std::size_t>(setup_.shape.num_experts());
-  setup_.buffers.activations.configure({.role = OperandRole::Activations,
-                                        .recipe = setup_.request.recipe,
-                                        .element = setup_.operands.activations.element(),
-                                        .splits = setup_.shape.splits,
-                                        .columns = setup_.shape.k,
-                                        .layers = setup_.request.layers});
-  setup_.buffers.weights.configure({.role = OperandRole::Weights,
-                                    .recipe = setup_.request.recipe,
-                                    .element = setup_.operands.weights.front().element(),
-                                    .splits = std::vector<std::int64_t>(experts, setup_.shape.n),
-                                    .columns = setup_.shape.k,
-                                    .layers = setup_.request.layers});
+  const bool quantizes = setup_.request.recipe.scaling != Scaling::None;
+  for (const OperandRole role :
+       {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
+    if (role == OperandRole::Gradients && !runs_backward()) continue;
+    configure(role, Direction::Rowwise);
+    if (runs_backward() && quantizes) configure(role, Direction::Columnwise);
+  }
+  if (setup_.request.linear.bias) {
+    for (int layer = 0; layer < setup_.request.layers; ++layer) {
+      biases_.push_back(bias_values(setup_.request, layer));
+      for (float& b : biases_.back()) b = rounded(setup_.request.recipe.high_precision, b);
+    }
+  }
+  if (!runs_backward()) return;
+  const bool all = setup_.request.linear.accumulate_wgrad;
+  const std::int64_t slots =
+      all ? std::int64_t{setup_.request.layers} * setup_.shape.num_experts() : 1;
+  const std::int64_t bytes = slots * weight_gradient_bytes();
+  std::fill_n(setup_.buffers.weight_gradient.reserve(bytes), bytes, std::byte{0});
+}
+
+void CpuStep::configure(OperandRole role, Direction direction) {
+  const GroupedShape& shape = setup_.shape;
+  const bool weights = role == OperandRole::Weights;
+  LoadedOperands& operands = setup_.operands;
+  const OperandStore& store = weights                          ? operands.weights.front()
+                              : role == OperandRole::Gradients ? *operands.gradients
+                                                               : operands.activations;
+  const auto experts = static_cast<std::size_t>(shape.num_experts());
+  const bool reused = weights && setup_.request.linear.micro_batches > 1;
+  stage(role, direction)
+      .configure({.role = role,
+                  .recipe = setup_.request.recipe,
+                  .direction = direction,
+                  .element = store.element(),
+                  .splits = weights ? std::vector<std::int64_t>(experts, shape.n) : shape.splits,
+                  .columns = role == OperandRole::Gradients ? shape.n : shape.k,
+                  .layers = setup_.request.layers,
+                  .keep_codes = runs_backward() || reused,
+                  .seed = setup_.request.seed});
+}
+
+OperandStage& CpuStep::stage(OperandRole role, Direction direction) {
+  const bool columnwise =
+      direction == Direction::Columnwise && setup_.request.recipe.scaling != Scaling::None;
+  auto& stages = columnwise ? setup_.buffers.columnwise : setup_.buffers.rowwise;
+  return stages[static_cast<std::size_t>(role)];
 }
 
 bool CpuStep::advance(int expert, double units) {
@@ -59,67 +105,225 @@ bool CpuStep::is_cancelled() const {
   return setup_.context.progress.cancel.load(std::memory_order_relaxed);
 }
 
-ExpertElements CpuStep::activations(int expert) {
-  const std::int64_t rows = setup_.shape.splits[static_cast<std::size_t>(expert)];
-  OperandStore& store = setup_.operands.activations;
-  if (store.kept()) return {expert, rows, store.rows(first_row(expert), rows)};
+double CpuStep::units() const {
+  const double passes = (runs_forward() ? 1.0 : 0.0) + (runs_backward() ? 2.0 : 0.0);
+  return passes * setup_.request.layers * setup_.shape.num_experts();
+}
+
+ExpertElements CpuStep::elements(OperandRole role, int layer, int expert) {
+  const bool w = role == OperandRole::Weights;
+  const std::int64_t count = w ? setup_.shape.n : rows(expert);
+  const std::int64_t first = w ? expert * count : first_row(expert);
+  LoadedOperands& operands = setup_.operands;
+  OperandStore& store = w ? operands.weights[static_cast<std::size_t>(layer)]
+                        : role == OperandRole::Gradients ? *operands.gradients
+                                                         : operands.activations;
+  if (store.kept()) return {expert, count, store.rows(first, count)};
   const std::int64_t start = steady_ns();
-  const HostSpan span(setup_.context, {Stage::Memory, 0, expert}, "read X");
-  const ExpertElements elements{expert, rows, store.rows(first_row(expert), rows)};
+  const HostSpan span(setup_.context, {Stage::Memory, w ? layer : 0, expert}, names(role).read);
+  const ExpertElements elements{expert, count, store.rows(first, count)};
   reading_ns_ += steady_ns() - start;
   return elements;
 }
 
-ExpertElements CpuStep::weights(int layer, int expert) {
-  const std::int64_t rows = setup_.shape.n;
-  OperandStore& store = setup_.operands.weights[static_cast<std::size_t>(layer)];
-  if (store.kept()) return {expert, rows, store.rows(expert * rows, rows)};
-  const std::int64_t start = steady_ns();
-  const HostSpan span(setup_.context, {Stage::Memory, layer, expert}, "read W");
-  const ExpertElements elements{expert, rows, store.rows(expert * rows, rows)};
-  reading_ns_ += steady_ns() - start;
-  return elements;
+void CpuStep::quantize(OperandRole role, Direction direction, const ExpertElements& elements,
+                       int layer) {
+  OperandStage& of = stage(role, direction);
+  if (elements.rows == 0) return;
+  if (of.plan().measures_amax()) {
+    const HostSpan span(setup_.context, {Stage::Amax, layer, elements.expert}, names(role).amax);
+    of.measure_amax(elements, layer);
+  }
+  if (!of.plan().quantized() && !of.plan().rounded()) return;
+  const SpanNames& name = names(role);
+  const char* text = direction == Direction::Rowwise ? name.quantize : name.columns;
+  const HostSpan span(setup_.context, {Stage::Quantize, layer, elements.expert},
+                      of.plan().rounded() ? name.round : text);
+  of.quantize(elements, layer);
 }
 
-void CpuStep::quantize(OperandStage& stage, const ExpertElements& elements, int layer) {
-  const bool x = stage.plan().role == OperandRole::Activations;
-  if (stage.plan().per_tensor()) {
-    const HostSpan span(setup_.context, {Stage::Amax, layer, elements.expert},
-                        x ? "amax X" : "amax W");
-    stage.measure_amax(elements);
-  }
-  if (stage.plan().quantized() || stage.plan().rounded()) {
-    const char* name = x ? "quantize X" : "quantize W";
-    if (stage.plan().rounded()) name = x ? "round X to BF16" : "round W to BF16";
-    const HostSpan span(setup_.context, {Stage::Quantize, layer, elements.expert}, name);
-    stage.quantize(elements, layer);
-  }
+const float* CpuStep::widen(OperandRole role, Direction direction, int layer, int expert) {
+  OperandStage& of = stage(role, direction);
+  // Codes and rounded elements are the stage's own: nothing has to be read.
+  const bool own = of.plan().quantized() || of.plan().rounded();
+  const std::int64_t count = role == OperandRole::Weights ? setup_.shape.n : rows(expert);
+  return of.widen(own ? ExpertElements{expert, count, nullptr} : elements(role, layer, expert),
+                  layer);
 }
 
-void CpuStep::run_expert(int layer, int expert) {
+void CpuStep::quantize_saved(int layer, int expert, bool quantize_weights) {
+  const bool none = setup_.request.recipe.scaling == Scaling::None;
+  const auto both = [&](OperandRole role, const ExpertElements& elements) {
+    if (runs_forward() || none || role == OperandRole::Gradients) {
+      quantize(role, Direction::Rowwise, elements, layer);
+    }
+    if (runs_backward() && !none) quantize(role, Direction::Columnwise, elements, layer);
+  };
   // The grouped step quantizes every expert's weights, whether tokens were routed there or not.
-  const ExpertElements w = weights(layer, expert);
-  quantize(setup_.buffers.weights, w, layer);
-  const ExpertElements x = activations(expert);
-  if (x.rows == 0) return;
-  quantize(setup_.buffers.activations, x, layer);
-  const HostSpan span(
-      setup_.context, {Stage::Fprop, layer, expert},
-      setup_.buffers.weights.plan().quantized() ? "dequantize + sgemm" : "widen + sgemm");
-  product({.x = setup_.buffers.activations.widen(x),
-           .w = setup_.buffers.weights.widen(w),
-           .m = x.rows,
-           .n = setup_.shape.n,
-           .k = setup_.shape.k,
-           .y_bf16 = setup_.buffers.product.reserve(x.rows * setup_.shape.n),
+  if (quantize_weights) both(OperandRole::Weights, weights(layer, expert));
+  if (rows(expert) > 0) both(OperandRole::Activations, activations(expert));
+}
+
+void CpuStep::forward(int layer, int expert, bool quantize_weights) {
+  quantize_saved(layer, expert, quantize_weights);
+  const std::int64_t m = rows(expert);
+  if (m == 0) return;
+  {
+    const HostSpan span(
+        setup_.context, {Stage::Fprop, layer, expert},
+        setup_.request.recipe.scaling == Scaling::None ? "widen + sgemm" : "dequantize + sgemm");
+    product({.x = widen(OperandRole::Activations, Direction::Rowwise, layer, expert),
+             .w = widen(OperandRole::Weights, Direction::Rowwise, layer, expert),
+             .m = m,
+             .n = setup_.shape.n,
+             .k = setup_.shape.k,
+             .y_type = setup_.request.recipe.high_precision,
+             .y = setup_.buffers.product.reserve(m * setup_.shape.n),
+             .cancel = &setup_.context.progress.cancel});
+  }
+  if (setup_.request.linear.bias && !is_cancelled()) add_bias(layer, expert);
+}
+
+void CpuStep::add_bias(int layer, int expert) {
+  const HostSpan span(setup_.context, {Stage::Bias, layer, expert}, "add b");
+  const std::int64_t n = setup_.shape.n;
+  const std::int64_t count = rows(expert) * n;
+  const float* b = bias(layer).data() + expert * n;
+  std::uint16_t* y = setup_.buffers.product.get();
+  const bool half = setup_.request.recipe.high_precision == ElementType::Fp16;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float sum = (half ? fp16_value(y[i]) : bf16_value(y[i])) + b[i % n];
+    y[i] = half ? fp16_bits(sum) : bf16_bits(sum);
+  }
+}
+
+void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {
+  const HostSpan span(setup_.context, {Stage::Bias, layer, expert}, "sum dY's columns");
+  const std::int64_t n = setup_.shape.n;
+  const OperandStage& of = stage(OperandRole::Gradients, Direction::Rowwise);
+  std::int64_t offsets[2] = {0, dy.rows};
+  kernels::GroupedInput input = of.input(dy, offsets);
+  if (of.plan().rounded()) {
+    input.input = of.rounded(layer, expert);
+    input.type = setup_.request.recipe.high_precision;
+  }
+  float* partials =
+      setup_.buffers.bias_partials.reserve(kernels::bias_partial_capacity(dy.rows, 1, n));
+  kernels::bias_partials_cpu({.input = input, .partials = partials});
+  std::uint16_t* db = setup_.buffers.bias_gradient.reserve(setup_.shape.num_experts() * n);
+  kernels::reduce_bias_gradient_cpu({.partials = partials,
+                                     .row_offsets = offsets,
+                                     .num_groups = 1,
+                                     .columns = n,
+                                     .output_type = setup_.request.recipe.high_precision,
+                                     .gradient = db + expert * n});
+}
+
+void CpuStep::backward(int layer, int expert) {
+  const ExpertElements dy = elements(OperandRole::Gradients, layer, expert);
+  quantize(OperandRole::Gradients, Direction::Rowwise, dy, layer);
+  if (setup_.request.recipe.scaling != Scaling::None) {
+    quantize(OperandRole::Gradients, Direction::Columnwise, dy, layer);
+  }
+  if (setup_.request.linear.bias) reduce_bias(layer, expert, dy);
+  if (dy.rows == 0) return;
+  const HostSpan span(setup_.context, {Stage::Dgrad, layer, expert}, "dX");
+  product({.x = widen(OperandRole::Gradients, Direction::Rowwise, layer, expert),
+           .w = widen(OperandRole::Weights, Direction::Columnwise, layer, expert),
+           .w_transposed = true,
+           .m = dy.rows,
+           .n = setup_.shape.k,
+           .k = setup_.shape.n,
+           .y_type = setup_.request.recipe.high_precision,
+           .y = setup_.buffers.input_gradient.reserve(dy.rows * setup_.shape.k),
            .cancel = &setup_.context.progress.cancel});
 }
 
-Status CpuStep::run() {
+std::int64_t CpuStep::weight_gradient_bytes() const {
+  return setup_.shape.n * setup_.shape.k * element_bytes(setup_.request.linear.wgrad_type);
+}
+
+std::byte* CpuStep::weight_gradient_of(int layer, int expert) {
+  const std::int64_t slot = std::int64_t{layer} * setup_.shape.num_experts() + expert;
+  const bool all = setup_.request.linear.accumulate_wgrad;
+  return setup_.buffers.weight_gradient.get() + (all ? slot * weight_gradient_bytes() : 0);
+}
+
+void CpuStep::clear_weight_gradient(int layer, int expert) {
+  std::fill_n(weight_gradient_of(layer, expert), weight_gradient_bytes(), std::byte{0});
+}
+
+void CpuStep::weight_gradient(int layer, int expert) {
+  const HostSpan span(setup_.context, {Stage::Wgrad, layer, expert}, "dW");
+  const std::int64_t m = rows(expert);
+  const bool empty = m == 0;
+  product(
+      {.x = empty ? nullptr : widen(OperandRole::Gradients, Direction::Columnwise, layer, expert),
+       .w = empty ? nullptr : widen(OperandRole::Activations, Direction::Columnwise, layer, expert),
+       .x_transposed = true,
+       .w_transposed = true,
+       .m = setup_.shape.n,
+       .n = setup_.shape.k,
+       .k = m,
+       .y_type = setup_.request.linear.wgrad_type,
+       .y = weight_gradient_of(layer, expert),
+       .accumulate = setup_.request.linear.accumulate_wgrad,
+       .cancel = &setup_.context.progress.cancel});
+}
+
+void CpuStep::run_expert(int expert) {
+  if (runs_forward()) {
+    forward(0, expert, true);
+  } else {
+    quantize_saved(0, expert, true);
+    // No product of this step reads these: they are for the operands' statistics.
+    if (setup_.request.recipe.scaling != Scaling::None) {
+      quantize(OperandRole::Weights, Direction::Rowwise, weights(0, expert), 0);
+      quantize(OperandRole::Activations, Direction::Rowwise, activations(expert), 0);
+    }
+  }
+  if (!runs_backward()) return;
+  clear_weight_gradient(0, expert);
+  backward(0, expert);
+  weight_gradient(0, expert);
+}
+
+Status CpuStep::prepare() {
+  if (runs_forward()) return {};
   for (int layer = 0; layer < setup_.request.layers; ++layer) {
     for (int expert = 0; expert < setup_.shape.num_experts(); ++expert) {
+      if (!advance(expert, 0.0)) return cancelled();
+      quantize_saved(layer, expert, true);
+    }
+  }
+  return {};
+}
+
+Status CpuStep::run(int iteration) {
+  const LinearOptions& linear = setup_.request.linear;
+  const int experts = setup_.shape.num_experts();
+  const bool quantize_weights = iteration % linear.micro_batches == 0;
+  for (int layer = 0; runs_forward() && layer < setup_.request.layers; ++layer) {
+    for (int expert = 0; expert < experts; ++expert) {
       if (!advance(expert, 1.0)) return cancelled();
-      run_expert(layer, expert);
+      forward(layer, expert, quantize_weights);
+    }
+  }
+  for (int layer = setup_.request.layers - 1; runs_backward() && layer >= 0; --layer) {
+    for (int expert = 0; expert < experts; ++expert) {
+      if (!advance(expert, 1.0)) return cancelled();
+      backward(layer, expert);
+      if (linear.delayed_wgrad) continue;
+      if (!advance(expert, 1.0)) return cancelled();
+      weight_gradient(layer, expert);
+    }
+  }
+  const bool delayed = runs_backward() && linear.delayed_wgrad;
+  for (int layer = setup_.request.layers - 1; delayed && layer >= 0; --layer) {
+    for (int expert = 0; expert < experts; ++expert) {
+      if (!advance(expert, 1.0)) return cancelled();
+      weight_gradient(layer, expert);
     }
   }
   // A product that was cancelled half way must not pass for a result.

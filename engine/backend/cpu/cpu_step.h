@@ -2,12 +2,14 @@
 // cores, so that a span's time is that expert's alone.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/backend/cpu/buffer.h"
+#include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/operand_stage.h"
 
@@ -15,11 +17,19 @@ namespace engine {
 
 /// Memory of one expert's work, reused by every expert and kept between runs.
 struct StepBuffers {
-  OperandStage activations;
-  OperandStage weights;
-  Buffer<std::uint16_t> product;  // [rows, n] BF16 of the last expert
+  std::array<OperandStage, 3> rowwise;     // by OperandRole
+  std::array<OperandStage, 3> columnwise;  // of a backward pass that quantizes
+  Buffer<std::uint16_t> product;           // Y [rows, n] of the last expert, high precision
+  Buffer<std::uint16_t> input_gradient;    // dX [rows, k] of the last expert, high precision
+  Buffer<std::byte> weight_gradient;       // dW [n, k] of the last expert, or of all layers and
+                                           // experts when it accumulates
+  Buffer<float> bias_partials;
+  Buffer<std::uint16_t> bias_gradient;  // db [experts, n] of the last layer, high precision
 };
 
+/// Codes of the columnwise direction are a quantization of their own. Without quantization both
+/// directions are the same elements. Weights as a list are what happens here anyway: each expert's
+/// is quantized and multiplied alone.
 class CpuStep {
  public:
   struct Setup {
@@ -29,59 +39,79 @@ class CpuStep {
     StepBuffers& buffers;
     RunContext context;
   };
+  /// An accumulating dW starts as zeros.
   explicit CpuStep(const Setup& setup);
 
-  /// All layers and experts once. Cancelled when asked to stop.
-  Status run();
+  /// Quantizes what a backward step alone reads of the forward step before it; else nothing.
+  Status prepare();
+  /// All passes, layers and experts once. Cancelled when asked to stop.
+  Status run(int iteration);
 
-  /// One expert of one layer: quantize both operands, then the product into buffers().product.
-  void run_expert(int layer, int expert);
+  /// One expert of one layer: quantize both operands, then Y into buffers().product.
+  void forward(int layer, int expert, bool quantize_weights);
+  /// dY's codes, db and dX. After forward() or prepare().
+  void backward(int layer, int expert);
+  /// dW; after backward().
+  void weight_gradient(int layer, int expert);
+  /// All passes of one expert of layer 0, its dW starting from zeros.
+  void run_expert(int expert);
 
-  /// Elements of both operands of an expert; streamed ones are read here.
-  ExpertElements activations(int expert);
-  ExpertElements weights(int layer, int expert);
+  /// Elements of an expert's operand; streamed ones are read here.
+  ExpertElements elements(OperandRole role, int layer, int expert);
+  ExpertElements activations(int expert) { return elements(OperandRole::Activations, 0, expert); }
+  ExpertElements weights(int layer, int expert) {
+    return elements(OperandRole::Weights, layer, expert);
+  }
+
+  /// dW [n, k] of linear.wgrad_type.
+  std::byte* weight_gradient_of(int layer, int expert);
+  void clear_weight_gradient(int layer, int expert);
+  /// b [experts, n] of a layer in high precision; empty without bias.
+  const std::vector<float>& bias(int layer) const {
+    return biases_[static_cast<std::size_t>(layer)];
+  }
+  OperandStage& stage(OperandRole role, kernels::Direction direction);
 
   /// Nanoseconds spent reading operands so far: no part of the step.
   std::int64_t reading_ns() const { return reading_ns_; }
+  const RunRequest& request() const { return setup_.request; }
   const GroupedShape& shape() const { return setup_.shape; }
   LoadedOperands& operands() { return setup_.operands; }
   StepBuffers& buffers() { return setup_.buffers; }
   RunContext& context() { return setup_.context; }
+  bool runs_forward() const { return setup_.request.linear.passes != StepPasses::Backward; }
+  bool runs_backward() const { return setup_.request.linear.passes != StepPasses::Forward; }
   std::int64_t first_row(int expert) const {
     return row_offsets_[static_cast<std::size_t>(expert)];
+  }
+  std::int64_t rows(int expert) const {
+    return setup_.shape.splits[static_cast<std::size_t>(expert)];
   }
 
   /// Tells the pulse where the run is; false when it was cancelled.
   bool advance(int expert, double units);
   bool is_cancelled() const;
   void expect(double units) { total_units_ = units; }
+  /// Progress units of one iteration.
+  double units() const;
 
  private:
-  void quantize(OperandStage& stage, const ExpertElements& elements, int layer);
+  void configure(OperandRole role, kernels::Direction direction);
+  void quantize(OperandRole role, kernels::Direction direction, const ExpertElements& elements,
+                int layer);
+  void quantize_saved(int layer, int expert, bool quantize_weights);
+  const float* widen(OperandRole role, kernels::Direction direction, int layer, int expert);
+  void add_bias(int layer, int expert);
+  void reduce_bias(int layer, int expert, const ExpertElements& dy);
+  std::int64_t weight_gradient_bytes() const;
 
   Setup setup_;
-  std::vector<std::int64_t> row_offsets_;  // [experts + 1]
+  std::vector<std::int64_t> row_offsets_;   // [experts + 1]
+  std::vector<std::vector<float>> biases_;  // [layers][experts * n]
   std::int64_t reading_ns_ = 0;
   double done_units_ = 0.0;
   double total_units_ = 1.0;
 };
-
-/// A span of host work from construction to destruction, attributed to its tag.
-class HostSpan {
- public:
-  HostSpan(RunContext& context, const WorkTag& tag, const char* name);
-  HostSpan(const HostSpan&) = delete;
-  HostSpan& operator=(const HostSpan&) = delete;
-  ~HostSpan();
-
- private:
-  RunContext& context_;
-  WorkTag tag_;
-  const char* name_;
-  std::int64_t start_ns_;
-};
-
-std::int64_t steady_ns();
 
 Error cancelled();
 

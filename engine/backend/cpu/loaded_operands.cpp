@@ -30,18 +30,41 @@ std::int64_t planned_element_bytes(const InputSpec& input) {
   return synthetic == nullptr ? 4 : element_bytes(synthetic->element);
 }
 
+bool backward(const RunRequest& request) { return request.linear.passes != StepPasses::Forward; }
+
+/// What the passes beyond one forward product hold: dY and its codes, codes of every layer and
+/// expert in both directions, dX and dW, FP32 operands and reference of wgrad.
+double pass_bytes(const RunRequest& request, const GroupedShape& shape, std::int64_t rows) {
+  const auto layers = static_cast<double>(request.layers);
+  const auto tokens = static_cast<double>(request.shape.tokens);
+  const auto n = static_cast<double>(shape.n);
+  const auto k = static_cast<double>(shape.k);
+  const double weights = static_cast<double>(request.shape.num_experts) * n * k;
+  const bool kept = backward(request) || request.linear.micro_batches > 1;
+  const double code = request.recipe.scaling == Scaling::None ? 2.0 : 1.25;
+  double bytes = kept ? layers * weights * code : 0.0;
+  if (!backward(request)) return bytes;
+  bytes += layers * (weights * code + tokens * (2.0 * k + 2.0 * n) * code);
+  bytes += static_cast<double>(rows) * (12.0 * n + 8.0 * k) + 12.0 * n * k;
+  if (request.linear.accumulate_wgrad) bytes += layers * weights * 4.0;
+  return bytes;
+}
+
 }  // namespace
 
 OperandKey operand_key(const RunRequest& request) {
   return {.activations = request.activations,
           .weights = request.weights,
+          .gradients = backward(request) ? std::optional(request.linear.gradients) : std::nullopt,
           .seed = request.seed,
           .num_experts = request.shape.num_experts,
           .tokens = request.shape.tokens,
           .n = request.shape.n,
           .k = request.shape.k,
           .layers = request.layers,
-          .file_stamps = file_stamp(request.activations) + "/" + file_stamp(request.weights)};
+          .file_stamps = fmt::format(
+              "{}/{}/{}", file_stamp(request.activations), file_stamp(request.weights),
+              backward(request) ? file_stamp(request.linear.gradients) : std::string())};
 }
 
 MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
@@ -56,12 +79,14 @@ MemoryPlan plan_memory(const RunRequest& request, const GroupedShape& shape,
                     rows * shape.n * 2 + shape.n * shape.k * 4 + (std::int64_t{256} << 20) +
                     (request.shape.tokens + request.shape.num_experts * shape.n / 128) *
                         kernels::ceil_div(shape.k, kernels::kBlock) * 8;
+  plan.step_bytes += static_cast<std::int64_t>(std::min(pass_bytes(request, shape, rows), 0x1p61));
   // In floating point: eight layers of the largest shape pass 2^63 bytes.
-  const double kept = static_cast<double>(request.shape.tokens) *
-                          static_cast<double>(shape.k * x_element + shape.n * 4) +
-                      static_cast<double>(request.layers) *
-                          static_cast<double>(request.shape.num_experts) *
-                          static_cast<double>(shape.n) * static_cast<double>(shape.k * w_element);
+  const double kept =
+      static_cast<double>(request.shape.tokens) *
+          static_cast<double>(shape.k * x_element + shape.n * 4) +
+      (backward(request) ? static_cast<double>(request.shape.tokens * shape.n * 4) : 0.0) +
+      static_cast<double>(request.layers) * static_cast<double>(request.shape.num_experts) *
+          static_cast<double>(shape.n) * static_cast<double>(shape.k * w_element);
   if (kept <= static_cast<double>(std::min(kMostKeptBytes, available / 4))) {
     plan.kept_bytes = static_cast<std::int64_t>(kept);
   }
@@ -79,9 +104,16 @@ Result<LoadedOperands> load_operands(const RunRequest& request, bool keep) {
     if (!source.ok()) return source.error();
     weights.emplace_back(std::move(source).value(), keep);
   }
+  std::optional<OperandStore> gradients;
+  if (backward(request)) {
+    Result<std::unique_ptr<TensorSource>> source = open_source(request, OperandRole::Gradients, 0);
+    if (!source.ok()) return source.error();
+    gradients.emplace(std::move(source).value(), keep);
+  }
   return LoadedOperands{.key = operand_key(request),
                         .activations = OperandStore(std::move(activations).value(), keep),
                         .weights = std::move(weights),
+                        .gradients = std::move(gradients),
                         .reference = {},
                         .reference_splits = {}};
 }

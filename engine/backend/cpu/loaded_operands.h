@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace engine {
 struct OperandKey {
   InputSpec activations;
   InputSpec weights;
+  std::optional<InputSpec> gradients;  // only where they are read
   std::uint64_t seed = 0;
   int num_experts = 0;
   std::int64_t tokens = 0;
@@ -33,9 +35,11 @@ OperandKey operand_key(const RunRequest& request);
 struct LoadedOperands {
   OperandKey key;
   OperandStore activations;
-  std::vector<OperandStore> weights;  // one a layer
+  std::vector<OperandStore> weights;      // one a layer
+  std::optional<OperandStore> gradients;  // dY, of a backward pass
 
-  /// FP32 product of layer 0's unquantized operands, for exactly these splits; empty splits = none.
+  /// FP32 product (without bias) of layer 0's unquantized operands, for exactly these splits; empty
+  /// splits = none.
   Buffer<float> reference;  // [tokens, n]
   std::vector<std::int64_t> reference_splits;
 

@@ -9,6 +9,8 @@
 #include "kernels/amax/group_amax.h"
 #include "kernels/dequantize/dequantize.h"
 #include "kernels/quantize/quantize_block.h"
+#include "kernels/quantize/quantize_mxfp8.h"
+#include "kernels/quantize/quantize_nvfp4.h"
 #include "kernels/quantize/quantize_per_tensor.h"
 
 namespace engine {
@@ -16,6 +18,9 @@ namespace {
 
 float fp32_at(ElementType type, const std::byte* elements, std::int64_t index) {
   if (type == ElementType::Fp32) return reinterpret_cast<const float*>(elements)[index];
+  if (type == ElementType::Bf16) {
+    return bf16_value(reinterpret_cast<const std::uint16_t*>(elements)[index]);
+  }
   return fp16_value(reinterpret_cast<const std::uint16_t*>(elements)[index]);
 }
 
@@ -23,38 +28,73 @@ float fp32_at(ElementType type, const std::byte* elements, std::int64_t index) {
 
 void OperandStage::configure(OperandPlan plan) {
   plan_ = std::move(plan);
+  calls_ = 0;
   scale_offsets_.assign(1, 0);
-  ScaleMapSource before{.layout = layout(), .columns = plan_.columns};
-  for (const std::int64_t rows : plan_.splits) {
-    before.splits.assign(1, rows);
-    scale_offsets_.push_back(scale_offsets_.back() + scale_count(before));
+  code_offsets_.clear();
+  std::int64_t codes = 0;
+  std::int64_t most = 0;
+  for (int layer = 0; layer < plan_.layers; ++layer) {
+    for (const std::int64_t rows : plan_.splits) {
+      const OperandLayout form = layout(rows);
+      const std::int64_t span = scale_grid(form, rows, plan_.columns).span;
+      const std::int64_t floats = form.fp32_scales() ? span : kernels::ceil_div(span, 4);
+      scale_offsets_.push_back(scale_offsets_.back() + floats);
+      code_offsets_.push_back(plan_.keep_codes ? codes : 0);
+      const std::int64_t count = kernels::round_up(form.code_capacity, 16);
+      codes += count;
+      most = std::max(most, count);
+    }
   }
+  const std::int64_t code_count = plan_.keep_codes ? codes : most;
+  if (plan_.rounded()) rounded_.reserve(code_count);
   if (!plan_.quantized()) return;
+  codes_.reserve(code_count);
+  const auto slots = static_cast<std::int64_t>(code_offsets_.size());
   // Padding is never written by the kernels; groups without rows are never visited.
-  std::fill_n(scale_inv_.reserve(scale_offsets_.back()), scale_offsets_.back(), 1.0F);
-  std::fill_n(amax_.reserve(scale_offsets_.back()), scale_offsets_.back(), 0.0F);
-  if (plan_.per_tensor()) scale_.reserve(scale_offsets_.back());
+  const std::int64_t floats = scale_offsets_.back();
+  std::fill_n(scales_.reserve(floats), floats, 1.0F);
+  const std::int64_t amaxes = std::max(floats, slots);
+  std::fill_n(amax_.reserve(amaxes), amaxes, 0.0F);
+  std::fill_n(scale_.reserve(slots), slots, 1.0F);
   if (!plan_.delayed()) return;
-  const std::int64_t tensors = plan_.layers * static_cast<std::int64_t>(plan_.splits.size());
-  const std::int64_t amaxes = tensors * plan_.recipe.delayed.history_length;
-  std::fill_n(scale_.reserve(tensors), tensors, 1.0F);
-  std::fill_n(history_.reserve(amaxes), amaxes, 0.0F);
+  const std::int64_t history = slots * plan_.recipe.delayed.history_length;
+  std::fill_n(history_.reserve(history), history, 0.0F);
 }
 
-kernels::Fp8Format OperandStage::format() const {
-  return plan_.role == OperandRole::Activations ? plan_.recipe.activation_format
-                                                : kernels::Fp8Format::E4m3;
+OperandLayout OperandStage::layout(std::int64_t rows) const {
+  return operand_layout(plan_.recipe, plan_.role, plan_.direction,
+                        {.capacity_rows = rows, .num_groups = 1, .columns = plan_.columns});
 }
 
-kernels::ScaleLayout OperandStage::layout() const {
-  if (plan_.recipe.scaling != Scaling::Block) return kernels::ScaleLayout::PerTensor;
-  return plan_.role == OperandRole::Activations ? kernels::ScaleLayout::Block1x128
-                                                : kernels::ScaleLayout::Block128x128;
+float* OperandStage::amax_at(std::size_t slot) const {
+  return amax_.get() + (plan_.recipe.scaling == Scaling::Nvfp4 ? static_cast<std::int64_t>(slot)
+                                                               : scale_offsets_[slot]);
+}
+
+const std::uint8_t* OperandStage::codes(int layer, int expert) const {
+  return plan_.quantized() ? codes_at(slot(layer, expert)) : nullptr;
+}
+
+const std::uint16_t* OperandStage::rounded(int layer, int expert) const {
+  return rounded_.get() + code_offsets_[slot(layer, expert)];
+}
+
+kernels::QuantizedView OperandStage::view(int layer, int expert, std::int64_t (&offsets)[2]) const {
+  const std::int64_t rows = plan_.splits[static_cast<std::size_t>(expert)];
+  const std::size_t at = slot(layer, expert);
+  offsets[0] = 0;
+  offsets[1] = rows;
+  return quantized_view(layout(rows),
+                        {.capacity_rows = rows, .num_groups = 1, .columns = plan_.columns},
+                        {.codes = codes_at(at),
+                         .scales = scales_at(at),
+                         .amax = plan_.recipe.scaling == Scaling::Nvfp4 ? amax_at(at) : nullptr,
+                         .row_offsets = offsets});
 }
 
 ScaleMapSource OperandStage::scales() const {
-  return {.scale_inv = scale_inv_.get(),
-          .layout = layout(),
+  return {.scale_inv = scales_.get(),
+          .layout = layout(0).scales,
           .splits = plan_.splits,
           .columns = plan_.columns};
 }
@@ -71,94 +111,145 @@ kernels::GroupedInput OperandStage::input(const ExpertElements& expert,
           .columns = plan_.columns};
 }
 
-void OperandStage::measure_amax(const ExpertElements& expert) {
-  std::int64_t offsets[2];
-  kernels::group_amax_cpu({.input = input(expert, offsets), .amax = amax_.get() + expert.expert});
-}
-
-void OperandStage::quantize_delayed(const ExpertElements& expert, int layer) {
-  std::int64_t offsets[2];
-  const std::int64_t tensor =
-      layer * static_cast<std::int64_t>(plan_.splits.size()) + expert.expert;
-  float* history = history_.get() + tensor * plan_.recipe.delayed.history_length;
-  cast_delayed({.input = input(expert, offsets),
-                .delayed = plan_.recipe.delayed,
-                .format = format(),
-                .pow2 = plan_.recipe.pow2_scales,
-                .history = history,
-                .scale = scale_.get() + tensor,
-                .scale_inv = scale_inv_.get() + expert.expert,
-                .codes = codes_.reserve(expert.rows * plan_.columns)});
-  amax_.get()[expert.expert] = history[0];
-}
-
-void OperandStage::quantize(const ExpertElements& expert, int layer) {
+void OperandStage::measure_amax(const ExpertElements& expert, int layer) {
   std::int64_t offsets[2];
   const kernels::GroupedInput elements = input(expert, offsets);
-  const std::int64_t count = expert.rows * plan_.columns;
-  if (plan_.rounded()) {
-    std::uint16_t* rounded = rounded_.reserve(count);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < count; ++i) {
-      rounded[i] = bf16_bits(fp32_at(plan_.element, expert.elements, i));
-    }
+  float* amax = amax_at(slot(layer, expert.expert));
+  if (plan_.recipe.scaling != Scaling::Nvfp4) {
+    kernels::group_amax_cpu({.input = elements, .amax = amax});
     return;
   }
-  if (!plan_.quantized()) return;
-  if (plan_.delayed()) {
-    quantize_delayed(expert, layer);
-    return;
-  }
-  const kernels::ScaleOptions options{.pow2 = plan_.recipe.pow2_scales,
-                                      .amax_epsilon = plan_.recipe.amax_epsilon};
-  const std::int64_t first_scale = scale_offsets_[static_cast<std::size_t>(expert.expert)];
-  std::uint8_t* codes = codes_.reserve(count);
-  if (plan_.per_tensor()) {
-    kernels::per_tensor_scale_cpu({.amax = amax_.get() + first_scale,
-                                   .num_groups = 1,
-                                   .format = format(),
-                                   .options = options,
-                                   .scale = scale_.get() + first_scale,
-                                   .scale_inv = scale_inv_.get() + first_scale});
-    kernels::quantize_per_tensor_cpu({.input = elements,
-                                      .format = format(),
-                                      .scale = scale_.get() + first_scale,
-                                      .rowwise = codes});
-    return;
-  }
-  const kernels::QuantizeBlockArgs args{.input = elements,
-                                        .format = format(),
-                                        .options = options,
-                                        .rowwise = {.codes = codes,
-                                                    .scale_inv = scale_inv_.get() + first_scale,
-                                                    .block_amax = amax_.get() + first_scale}};
-  if (plan_.role == OperandRole::Activations) {
+  const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
+  kernels::nvfp4_amax_cpu({.input = elements,
+                           .hadamard = layout(expert.rows).hadamard,
+                           .rowwise_amax = rowwise ? amax : nullptr,
+                           .columnwise_amax = rowwise ? nullptr : amax});
+}
+
+void OperandStage::quantize_delayed(const ExpertElements& expert, std::size_t slot) {
+  std::int64_t offsets[2];
+  float* history =
+      history_.get() + static_cast<std::int64_t>(slot) * plan_.recipe.delayed.history_length;
+  cast_delayed({.input = input(expert, offsets),
+                .delayed = plan_.recipe.delayed,
+                .format = layout(expert.rows).format,
+                .pow2 = plan_.recipe.pow2_scales,
+                .history = history,
+                .scale = scale_.get() + slot,
+                .scale_inv = scales_at(slot),
+                .codes = codes_at(slot),
+                .direction = plan_.direction});
+  *amax_at(slot) = history[0];
+}
+
+void OperandStage::quantize_block(const ExpertElements& expert, std::size_t slot) {
+  std::int64_t offsets[2];
+  const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
+  const OperandLayout form = layout(expert.rows);
+  const kernels::BlockOutput output{
+      .codes = codes_at(slot), .scale_inv = scales_at(slot), .block_amax = amax_at(slot)};
+  const kernels::QuantizeBlockArgs args{
+      .input = input(expert, offsets),
+      .format = form.format,
+      .options = {.pow2 = plan_.recipe.pow2_scales, .amax_epsilon = plan_.recipe.amax_epsilon},
+      .rowwise = rowwise ? output : kernels::BlockOutput{},
+      .columnwise = rowwise ? kernels::BlockOutput{} : output};
+  if (form.kernel == QuantizeKernel::Block1x128) {
     kernels::quantize_block_1x128_cpu(args);
   } else {
     kernels::quantize_block_128x128_cpu(args);
   }
 }
 
-const float* OperandStage::widen(const ExpertElements& expert) {
+void OperandStage::quantize_micro(const ExpertElements& expert, std::size_t slot) {
+  std::int64_t offsets[2];
+  const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
+  const OperandLayout form = layout(expert.rows);
+  auto* scales = reinterpret_cast<std::uint8_t*>(scales_at(slot));
+  if (form.kernel == QuantizeKernel::Mxfp8) {
+    const kernels::Mxfp8Output output{.codes = codes_at(slot), .scales = scales};
+    kernels::quantize_mxfp8_cpu({.input = input(expert, offsets),
+                                 .format = form.format,
+                                 .square_blocks = form.square,
+                                 .rowwise = rowwise ? output : kernels::Mxfp8Output{},
+                                 .columnwise = rowwise ? kernels::Mxfp8Output{} : output});
+    return;
+  }
+  // Numbers go by the element's place in its group: experts must not share them.
+  const std::uint64_t random_state[2] = {plan_.seed + slot * 0x9E3779B97F4A7C15U, calls_};
+  const kernels::Nvfp4Output output{
+      .codes = codes_at(slot), .scales = scales, .amax = amax_at(slot)};
+  kernels::quantize_nvfp4_cpu({.input = input(expert, offsets),
+                               .square_blocks = form.square,
+                               .hadamard = form.hadamard,
+                               .stochastic_rounding = plan_.recipe.stochastic_rounding,
+                               .random_state = random_state,
+                               .rowwise = rowwise ? output : kernels::Nvfp4Output{},
+                               .columnwise = rowwise ? kernels::Nvfp4Output{} : output});
+}
+
+void OperandStage::quantize(const ExpertElements& expert, int layer) {
+  const std::size_t at = slot(layer, expert.expert);
+  ++calls_;
+  switch (plan_.recipe.scaling) {
+    case Scaling::None: {
+      if (!plan_.rounded()) return;
+      const std::int64_t count = expert.rows * plan_.columns;
+      std::uint16_t* rounded = rounded_.get() + code_offsets_[at];
+      const bool half = plan_.recipe.high_precision == ElementType::Fp16;
+#pragma omp parallel for schedule(static)
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float value = fp32_at(plan_.element, expert.elements, i);
+        rounded[i] = half ? fp16_bits(value) : bf16_bits(value);
+      }
+      return;
+    }
+    case Scaling::PerTensorDelayed:
+      quantize_delayed(expert, at);
+      return;
+    case Scaling::PerTensorCurrent: {
+      std::int64_t offsets[2];
+      const kernels::Fp8Format format = layout(expert.rows).format;
+      const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
+      kernels::per_tensor_scale_cpu(
+          {.amax = amax_at(at),
+           .num_groups = 1,
+           .format = format,
+           .options = {.pow2 = plan_.recipe.pow2_scales, .amax_epsilon = plan_.recipe.amax_epsilon},
+           .scale = scale_.get() + at,
+           .scale_inv = scales_at(at)});
+      kernels::quantize_per_tensor_cpu({.input = input(expert, offsets),
+                                        .format = format,
+                                        .scale = scale_.get() + at,
+                                        .rowwise = rowwise ? codes_at(at) : nullptr,
+                                        .columnwise = rowwise ? nullptr : codes_at(at)});
+      return;
+    }
+    case Scaling::Block:
+      quantize_block(expert, at);
+      return;
+    case Scaling::Mxfp8:
+    case Scaling::Nvfp4:
+      quantize_micro(expert, at);
+      return;
+  }
+}
+
+const float* OperandStage::widen(const ExpertElements& expert, int layer) {
   const std::int64_t count = expert.rows * plan_.columns;
   float* wide = wide_.reserve(count);
   if (plan_.quantized()) {
-    const std::int64_t offsets[2] = {0, expert.rows};
-    kernels::dequantize_cpu({.quantized = {.codes = codes_.get(),
-                                           .format = format(),
-                                           .layout = layout(),
-                                           .scales = expert_scale_inv(expert.expert),
-                                           .row_offsets = offsets,
-                                           .num_groups = 1,
-                                           .capacity_rows = expert.rows,
-                                           .columns = plan_.columns},
-                             .output = wide});
+    std::int64_t offsets[2];
+    kernels::dequantize_cpu({.quantized = view(layer, expert.expert, offsets), .output = wide});
     return wide;
   }
-  const auto* bits =
-      plan_.rounded() ? rounded_.get() : reinterpret_cast<const std::uint16_t*>(expert.elements);
+  const auto* bits = plan_.rounded() ? rounded(layer, expert.expert)
+                                     : reinterpret_cast<const std::uint16_t*>(expert.elements);
+  const bool half = plan_.recipe.high_precision == ElementType::Fp16;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) wide[i] = bf16_value(bits[i]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    wide[i] = half ? fp16_value(bits[i]) : bf16_value(bits[i]);
+  }
   return wide;
 }
 

@@ -1,5 +1,6 @@
-// Quantization of one operand, expert by expert: what the step times and what the statistics read.
-// Scales of all experts stay (they are small), codes only those of the last expert.
+// Quantization of one operand in one direction, expert by expert: what the step times and what the
+// statistics read. Scales of all experts stay (they are small); codes too where a later pass or
+// iteration reads them, else only those of the last expert.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include "engine/backend/statistics_fold.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/run_request.h"
+#include "engine/quantize/operand_layout.h"
 #include "kernels/common/types.h"
 
 namespace engine {
@@ -24,17 +26,25 @@ struct ExpertElements {
 struct OperandPlan {
   OperandRole role = OperandRole::Activations;
   Recipe recipe;
+  kernels::Direction direction = kernels::Direction::Rowwise;
   ElementType element = ElementType::Bf16;
-  std::vector<std::int64_t> splits;  // rows per expert: routed for X, n for W
-  std::int64_t columns = 0;          // k
+  std::vector<std::int64_t> splits;  // rows per expert: routed for X and dY, n for W
+  std::int64_t columns = 0;
+  int layers = 1;           // each has its own amax history
+  bool keep_codes = false;  // of every layer and expert
+  std::uint64_t seed = 1;   // of stochastic rounding
 
-  int layers = 1;  // each has its own amax history
-
-  bool per_tensor() const { return recipe.scaling == Scaling::PerTensorCurrent; }
   bool delayed() const { return recipe.scaling == Scaling::PerTensorDelayed; }
   bool quantized() const { return recipe.scaling != Scaling::None; }
-  /// BF16 recipe on wider elements: the product reads them rounded.
-  bool rounded() const { return !quantized() && element != ElementType::Bf16; }
+  bool micro() const {
+    return recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4;
+  }
+  /// A pass over the expert before its first code.
+  bool measures_amax() const {
+    return recipe.scaling == Scaling::PerTensorCurrent || recipe.scaling == Scaling::Nvfp4;
+  }
+  /// Nothing is quantized, but the product reads narrower elements.
+  bool rounded() const { return !quantized() && element != recipe.high_precision; }
 };
 
 class OperandStage {
@@ -42,39 +52,52 @@ class OperandStage {
   void configure(OperandPlan plan);
   const OperandPlan& plan() const { return plan_; }
 
-  /// First pass of per-tensor scaling.
-  void measure_amax(const ExpertElements& expert);
-  /// Codes and scales; of per-tensor scaling after measure_amax, of delayed scaling from the amax
-  /// of this layer's earlier calls. BF16: rounds wider elements.
+  /// First pass of per-tensor scaling and NVFP4.
+  void measure_amax(const ExpertElements& expert, int layer);
+  /// Codes and scales, after measure_amax where there is one; of delayed scaling from the amax of
+  /// this layer's earlier calls. BF16 and FP16: rounds wider elements. Stochastic rounding draws
+  /// other numbers in every call, by layer, expert and element.
   void quantize(const ExpertElements& expert, int layer);
-  /// What the product reads: dequantized codes, or BF16 values, as FP32 [rows, columns].
-  const float* widen(const ExpertElements& expert);
+  /// What the product reads: dequantized codes, or BF16 or FP16 values, as FP32 [rows, columns].
+  /// Only the latter need expert.elements, and not when rounded.
+  const float* widen(const ExpertElements& expert, int layer);
 
-  /// Codes of the last quantized expert; null for BF16.
-  const std::uint8_t* codes() const { return plan_.quantized() ? codes_.get() : nullptr; }
-  const std::uint16_t* rounded() const { return rounded_.get(); }
-  const float* expert_scale_inv(int expert) const {
-    return scale_inv_.get() + scale_offsets_[static_cast<std::size_t>(expert)];
-  }
+  /// Codes of a quantized expert, the last one if they are not kept; null where nothing is.
+  const std::uint8_t* codes(int layer, int expert) const;
+  const std::uint16_t* rounded(int layer, int expert) const;
+  const float* expert_scale_inv(int expert) const { return scales_at(slot(0, expert)); }
   kernels::GroupedInput input(const ExpertElements& expert, std::int64_t (&offsets)[2]) const;
-  kernels::Fp8Format format() const;
-  kernels::ScaleLayout layout() const;
-  /// Scales and amax of every expert quantized so far.
+  OperandLayout layout(std::int64_t rows) const;
+  /// Of a quantized expert; `offsets` are filled as those of input().
+  kernels::QuantizedView view(int layer, int expert, std::int64_t (&offsets)[2]) const;
+  /// Scales and amax of layer 0, of every expert quantized so far; rowwise FP32 scales.
   ScaleMapSource scales() const;
   const float* amax() const { return amax_.get(); }
+  const float* expert_amax(int layer, int expert) const { return amax_at(slot(layer, expert)); }
 
  private:
-  void quantize_delayed(const ExpertElements& expert, int layer);
+  std::size_t slot(int layer, int expert) const {
+    return static_cast<std::size_t>(layer) * plan_.splits.size() + static_cast<std::size_t>(expert);
+  }
+  float* scales_at(std::size_t slot) const { return scales_.get() + scale_offsets_[slot]; }
+  float* amax_at(std::size_t slot) const;
+  std::uint8_t* codes_at(std::size_t slot) const { return codes_.get() + code_offsets_[slot]; }
+  void quantize_delayed(const ExpertElements& expert, std::size_t slot);
+  void quantize_block(const ExpertElements& expert, std::size_t slot);
+  void quantize_micro(const ExpertElements& expert, std::size_t slot);
 
   OperandPlan plan_;
-  std::vector<std::int64_t> scale_offsets_;  // [experts + 1] floats before each expert's scales
-  Buffer<float> amax_;                       // laid out as scale_inv_
-  Buffer<float> scale_inv_;
-  Buffer<float> scale_;         // per-tensor: one an expert; delayed: [layers, experts]
-  Buffer<float> history_;       // delayed: [layers, experts, history_length]
-  Buffer<std::uint8_t> codes_;  // [rows, columns] of the last expert
-  Buffer<std::uint16_t> rounded_;
+  // A slot is an expert of a layer.
+  std::vector<std::int64_t> scale_offsets_;  // [slots + 1] floats before each slot's scales
+  std::vector<std::int64_t> code_offsets_;   // [slots] bytes; all 0 when codes are not kept
+  Buffer<float> scales_;                     // micro scales are bytes in here
+  Buffer<float> amax_;                       // NVFP4: one a slot; else laid out as scales_
+  Buffer<float> scale_;                      // per tensor: one a slot
+  Buffer<float> history_;                    // delayed: [slots, history_length]
+  Buffer<std::uint8_t> codes_;
+  Buffer<std::uint16_t> rounded_;  // code_offsets_ are then in elements
   Buffer<float> wide_;
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace engine

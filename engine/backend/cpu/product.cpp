@@ -36,10 +36,36 @@ struct Tile {
 };
 
 void tile_product(const ProductArgs& args, const Tile& tile, float* y, std::int64_t y_stride) {
-  const auto k = static_cast<blasint>(args.k);
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<blasint>(tile.rows),
-              static_cast<blasint>(tile.columns), k, 1.0F, args.x + tile.row * args.k, k,
-              args.w + tile.column * args.k, k, 0.0F, y, static_cast<blasint>(y_stride));
+  if (args.k == 0) {
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      std::fill_n(y + row * y_stride, tile.columns, 0.0F);
+    }
+    return;
+  }
+  const auto stride = [](std::int64_t elements) { return static_cast<blasint>(elements); };
+  cblas_sgemm(CblasRowMajor, args.x_transposed ? CblasTrans : CblasNoTrans,
+              args.w_transposed ? CblasNoTrans : CblasTrans, stride(tile.rows),
+              stride(tile.columns), stride(args.k), 1.0F,
+              args.x + tile.row * (args.x_transposed ? 1 : args.k),
+              stride(args.x_transposed ? args.m : args.k),
+              args.w + tile.column * (args.w_transposed ? 1 : args.k),
+              stride(args.w_transposed ? args.n : args.k), 0.0F, y, stride(y_stride));
+}
+
+/// Adds `count` sums to y where asked, and rounds them to its type.
+void store(const ProductArgs& args, const float* sums, std::int64_t first, std::int64_t count) {
+  if (args.y_type == ElementType::Fp32) {
+    float* y = static_cast<float*>(args.y) + first;
+    for (std::int64_t i = 0; i < count; ++i) y[i] = args.accumulate ? y[i] + sums[i] : sums[i];
+    return;
+  }
+  auto* y = static_cast<std::uint16_t*>(args.y) + first;
+  const bool half = args.y_type == ElementType::Fp16;
+  for (std::int64_t i = 0; i < count; ++i) {
+    float value = sums[i];
+    if (args.accumulate) value += half ? fp16_value(y[i]) : bf16_value(y[i]);
+    y[i] = half ? fp16_bits(value) : bf16_bits(value);
+  }
 }
 
 }  // namespace
@@ -51,9 +77,10 @@ void product(const ProductArgs& args) {
   const std::int64_t side = tile_side(args, threads);
   const std::int64_t tiles_x = kernels::ceil_div(args.n, side);
   const std::int64_t tiles = tiles_x * kernels::ceil_div(args.m, side);
+  const bool direct = args.y_type == ElementType::Fp32 && !args.accumulate;
 #pragma omp parallel num_threads(threads)
   {
-    std::vector<float> sums(args.y_bf16 == nullptr ? 0 : static_cast<std::size_t>(side * side));
+    std::vector<float> sums(direct ? 0 : static_cast<std::size_t>(side * side));
 #pragma omp for schedule(dynamic)
     for (std::int64_t t = 0; t < tiles; ++t) {
       if (args.cancel != nullptr && args.cancel->load(std::memory_order_relaxed)) continue;
@@ -61,17 +88,13 @@ void product(const ProductArgs& args) {
       tile.rows = std::min(side, args.m - tile.row);
       tile.columns = std::min(side, args.n - tile.column);
       const std::int64_t corner = tile.row * args.n + tile.column;
-      if (args.y_bf16 == nullptr) {
-        tile_product(args, tile, args.y_f32 + corner, args.n);
+      if (direct) {
+        tile_product(args, tile, static_cast<float*>(args.y) + corner, args.n);
         continue;
       }
       tile_product(args, tile, sums.data(), side);
       for (std::int64_t row = 0; row < tile.rows; ++row) {
-        const float* from = sums.data() + row * side;
-        std::uint16_t* to = args.y_bf16 + corner + row * args.n;
-        for (std::int64_t column = 0; column < tile.columns; ++column) {
-          to[column] = bf16_bits(from[column]);
-        }
+        store(args, sums.data() + row * side, corner + row * args.n, tile.columns);
       }
     }
   }

@@ -1,22 +1,27 @@
-// Y = X W^T through OpenBLAS. OpenBLAS runs on one thread and OpenMP hands out tiles, so that one
-// thread pool, not two, uses the cores.
+// Y = X W^T, and its transposed kin, through OpenBLAS. OpenBLAS runs on one thread and OpenMP hands
+// out tiles, so that one thread pool, not two, uses the cores.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 
+#include "engine/model/run_request.h"
+
 namespace engine {
 
+/// Sums over k; without k, zeros.
 struct ProductArgs {
-  const float* x = nullptr;  // [m, k]
-  const float* w = nullptr;  // [n, k]
+  const float* x = nullptr;   // [m, k], or [k, m]
+  const float* w = nullptr;   // [n, k], or [k, n]
+  bool x_transposed = false;  // x is [k, m]: dY of wgrad
+  bool w_transposed = false;  // w is [k, n]: W of dgrad, X of wgrad
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  /// Exactly one output: FP32, or rounded to BF16 (nearest even).
-  float* y_f32 = nullptr;           // [m, n]
-  std::uint16_t* y_bf16 = nullptr;  // [m, n]
+  ElementType y_type = ElementType::Bf16;
+  void* y = nullptr;        // [m, n] of y_type; narrow types rounded to nearest even
+  bool accumulate = false;  // y += the product: FP32 sum, then rounded
   /// Once set, the tiles that are left are skipped: one product may take minutes.
   const std::atomic<bool>* cancel = nullptr;
 };

@@ -2,11 +2,14 @@
 #include "engine/backend/cpu/step_statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
-#include "engine/backend/cpu/product.h"
+#include "engine/backend/cpu/step_reference.h"
 #include "engine/input/element_rounding.h"
+#include "engine/quantize/operand_numerics.h"
+#include "engine/quantize/unpacked_operand.h"
 
 namespace engine {
 namespace {
@@ -20,20 +23,66 @@ struct OperandSums {
   MagnitudeCounts after = {};
   std::vector<GroupQuantizationSums> experts;  // [num_experts]
   std::uint64_t elements = 0;
+  /// MXFP8 and NVFP4: histograms and scales as comparisons have them.
+  MagnitudeHistogram amax = {};
+  MagnitudeHistogram scale = {};
+  MagnitudeHistogram micro_before = {};
+  MagnitudeHistogram micro_after = {};
+  PlainScales plain = {};
 };
 
-/// What rounding wider elements to BF16 lost; the twin only knows FP8 codes.
-GroupQuantizationSums rounding_sums(const OperandStage& stage, const TensorSource& source,
-                                    std::int64_t first_row, std::int64_t rows) {
+void merge(const MagnitudeHistogram& more, MagnitudeHistogram& all) {
+  all.zeros += more.zeros;
+  all.infinities += more.infinities;
+  all.nans += more.nans;
+  if (more.counts.empty()) return;
+  const auto end = [](const MagnitudeHistogram& h) {
+    return h.first_bin + static_cast<int>(h.counts.size());
+  };
+  if (all.counts.empty()) all.first_bin = more.first_bin;
+  const int first = std::min(all.first_bin, more.first_bin);
+  const auto front = static_cast<std::size_t>(all.first_bin - first);
+  all.counts.insert(all.counts.begin(), front, 0);
+  all.first_bin = first;
+  if (end(more) > end(all)) all.counts.resize(static_cast<std::size_t>(end(more) - first), 0);
+  for (std::size_t bin = 0; bin < more.counts.size(); ++bin) {
+    all.counts[static_cast<std::size_t>(more.first_bin - first) + bin] += more.counts[bin];
+  }
+}
+
+void add_micro(const OperandStage& stage, const ExpertElements& expert, OperandSums& sums) {
+  std::int64_t offsets[2];
+  const kernels::GroupedInput input = stage.input(expert, offsets);
+  const OperandLayout layout = stage.layout(expert.rows);
+  const kernels::QuantizedView view = stage.view(0, expert.expert, offsets);
+  const std::int64_t splits[1] = {expert.rows};
+  UnpackedOperand unpacked;
+  unpack_operand(layout, view, splits, unpacked);
+  QuantizationReport report;
+  std::vector<GroupQuantizationSums> groups;
+  measure_operand(input, layout, view, splits, unpacked,
+                  layout.e2m1() ? stage.expert_amax(0, expert.expert) : nullptr, report, &groups);
+  sums.experts[static_cast<std::size_t>(expert.expert)] = groups.front();
+  merge(report.statistics.before, sums.micro_before);
+  merge(report.statistics.after, sums.micro_after);
+  merge(report.statistics.amax, sums.amax);
+  merge(report.statistics.scale, sums.scale);
+  add_plain_scales(layout, view, splits, unpacked, sums.plain);
+}
+
+/// What rounding wider elements lost; the twin only knows FP8 codes.
+GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert,
+                                    const TensorSource& source, std::int64_t first_row) {
+  const bool half = stage.plan().recipe.high_precision == ElementType::Fp16;
   const std::int64_t columns = stage.plan().columns;
   std::vector<float> row(static_cast<std::size_t>(columns));
   GroupQuantizationSums sums{};
-  for (std::int64_t r = 0; r < rows; ++r) {
+  for (std::int64_t r = 0; r < expert.rows; ++r) {
     source.read_f32(first_row + r, 1, row);
-    const std::uint16_t* rounded = stage.rounded() + r * columns;
+    const std::uint16_t* rounded = stage.rounded(0, expert.expert) + r * columns;
     for (std::size_t c = 0; c < row.size(); ++c) {
       const double x = row[c];
-      const double y = bf16_value(rounded[c]);
+      const double y = half ? fp16_value(rounded[c]) : bf16_value(rounded[c]);
       if (std::isfinite(x)) sums.saturated += std::isfinite(y) ? 0 : 1;
       sums.underflowed += x != 0.0 && y == 0.0 ? 1 : 0;
       if (!std::isfinite(x) || !std::isfinite(y)) continue;
@@ -46,18 +95,23 @@ GroupQuantizationSums rounding_sums(const OperandStage& stage, const TensorSourc
 
 void add_operand(const OperandStage& stage, const ExpertElements& expert,
                  const TensorSource& source, std::int64_t first_row, OperandSums& sums) {
-  if (expert.rows == 0) return;
+  if (expert.rows == 0) {
+    sums.plain.first_row.push_back(sums.plain.rows);
+    return;
+  }
+  sums.elements += static_cast<std::uint64_t>(expert.rows * stage.plan().columns);
+  if (stage.plan().micro()) return add_micro(stage, expert, sums);
   std::int64_t offsets[2];
+  const OperandLayout layout = stage.layout(expert.rows);
   GroupQuantizationSums& own = sums.experts[static_cast<std::size_t>(expert.expert)];
   kernels::QuantizationStatisticsArgs args{.input = stage.input(expert, offsets),
-                                           .codes = stage.codes(),
-                                           .format = stage.format(),
-                                           .layout = stage.layout(),
+                                           .codes = stage.codes(0, expert.expert),
+                                           .format = layout.format,
+                                           .layout = layout.scales,
                                            .before = &sums.before,
                                            .after = &sums.after,
                                            .sums = &own};
   if (stage.plan().quantized()) args.scale_inv = stage.expert_scale_inv(expert.expert);
-  sums.elements += static_cast<std::uint64_t>(expert.rows * stage.plan().columns);
   if (!stage.plan().rounded()) {
     kernels::quantization_statistics_cpu(args);
     return;
@@ -68,12 +122,12 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
   args.after = &unused;
   args.sums = &unused_sums;
   kernels::quantization_statistics_cpu(args);
-  args.input.input = stage.rounded();
-  args.input.type = kernels::InputType::Bf16;
+  args.input.input = stage.rounded(0, expert.expert);
+  args.input.type = stage.plan().recipe.high_precision;
   args.before = &unused;
   args.after = &sums.after;
   kernels::quantization_statistics_cpu(args);
-  own = rounding_sums(stage, source, first_row, expert.rows);
+  own = rounding_sums(stage, expert, source, first_row);
 }
 
 OperandStatistics finish_operand(const OperandStage& stage, const OperandSums& sums) {
@@ -81,7 +135,14 @@ OperandStatistics finish_operand(const OperandStage& stage, const OperandSums& s
   OperandStatistics statistics;
   statistics.before = to_histogram(sums.before);
   statistics.after = to_histogram(sums.after);
-  if (stage.plan().quantized()) {
+  if (stage.plan().micro()) {
+    statistics.before = sums.micro_before;
+    statistics.after = sums.micro_after;
+    statistics.amax = sums.amax;
+    statistics.scale = sums.scale;
+    statistics.scale_map =
+        fold_plain_scales(sums.plain, scale_grid(stage.layout(1), 1, stage.plan().columns));
+  } else if (stage.plan().quantized()) {
     const ScaleMapSource scales = stage.scales();
     statistics.amax = amax_histogram(scales, stage.amax());
     statistics.scale = scale_histogram(scales);
@@ -94,116 +155,62 @@ OperandStatistics finish_operand(const OperandStage& stage, const OperandSums& s
   return statistics;
 }
 
-/// Product of the unquantized operands, by strips of rows so that a large expert fits.
-class Reference {
- public:
-  explicit Reference(CpuStep& step) : step_(step) {
-    LoadedOperands& operands = step.operands();
-    known_ = operands.kept() && operands.reference_splits == step.shape().splits &&
-             operands.reference.get() != nullptr;
-    if (!operands.kept()) return;
-    operands.reference.reserve(step.shape().sum_m() * step.shape().n);
-    if (!known_) operands.reference_splits.clear();  // until the last expert is there
-  }
-
-  void add_error(int expert, kernels::GroupProductError& error) {
-    const GroupedShape& shape = step_.shape();
-    const std::int64_t rows = shape.splits[static_cast<std::size_t>(expert)];
-    const std::int64_t first = step_.first_row(expert);
-    LoadedOperands& operands = step_.operands();
-    if (!known_) {
-      operands.weights.front().source().read_f32(
-          expert * shape.n, shape.n, {w_.reserve(shape.n * shape.k), size(shape.n * shape.k)});
-    }
-    const std::int64_t strip = std::max<std::int64_t>(1, kStripFloats / (shape.n + shape.k));
-    for (std::int64_t row = 0; row < rows; row += strip) {
-      const std::int64_t count = std::min(strip, rows - row);
-      float* y = operands.kept() ? operands.reference.get() + (first + row) * shape.n
-                                 : y_.reserve(count * shape.n);
-      if (!known_) multiply(first + row, count, y);
-      const std::int64_t offsets[2] = {0, count};
-      kernels::product_error_cpu({.product = step_.buffers().product.get() + row * shape.n,
-                                  .reference = y,
-                                  .row_offsets = offsets,
-                                  .num_groups = 1,
-                                  .capacity_rows = count,
-                                  .columns = shape.n,
-                                  .errors = &error});
-    }
-  }
-
-  void complete() {
-    if (step_.operands().kept()) step_.operands().reference_splits = step_.shape().splits;
-  }
-
- private:
-  static constexpr std::int64_t kStripFloats = std::int64_t{1} << 25;
-  static std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
-
-  void multiply(std::int64_t first_row, std::int64_t rows, float* y) {
-    const GroupedShape& shape = step_.shape();
-    float* x = x_.reserve(rows * shape.k);
-    step_.operands().activations.source().read_f32(first_row, rows, {x, size(rows * shape.k)});
-    product({.x = x,
-             .w = w_.get(),
-             .m = rows,
-             .n = shape.n,
-             .k = shape.k,
-             .y_f32 = y,
-             .cancel = &step_.context().progress.cancel});
-  }
-
-  CpuStep& step_;
-  bool known_ = false;
-  Buffer<float> w_;  // [n, k] of the expert
-  Buffer<float> x_;  // [strip, k]
-  Buffer<float> y_;  // [strip, n], when the reference is not kept
-};
-
-ExpertResult expert_result(std::int64_t rows, const kernels::GroupProductError& error,
-                           const GroupQuantizationSums& x) {
-  const ProductAccuracy accuracy = product_accuracy(error);
+ExpertResult expert_result(std::int64_t rows, const GroupQuantizationSums& x) {
   return {
       .rows = rows,
-      .snr_db = accuracy.snr_db,
-      .max_abs_error = accuracy.max_abs_error,
-      .reference_rms = accuracy.reference_rms,
       .saturated = x.saturated,
       .underflowed = x.underflowed,
       .x_snr_db = rows == 0 ? std::numeric_limits<double>::quiet_NaN() : snr_db(x.signal, x.noise)};
+}
+
+/// Sums of the three operands by role.
+using AllSums = std::array<OperandSums, 3>;
+
+void add_operands(CpuStep& step, int expert, AllSums& sums) {
+  const auto stage = [&](OperandRole role) -> const OperandStage& {
+    return step.stage(role, kernels::Direction::Rowwise);
+  };
+  const std::int64_t first = step.first_row(expert);
+  LoadedOperands& operands = step.operands();
+  add_operand(stage(OperandRole::Activations), step.activations(expert),
+              operands.activations.source(), first, sums[0]);
+  add_operand(stage(OperandRole::Weights), step.weights(0, expert),
+              operands.weights.front().source(), expert * step.shape().n, sums[1]);
+  if (!step.runs_backward()) return;
+  add_operand(stage(OperandRole::Gradients), step.elements(OperandRole::Gradients, 0, expert),
+              operands.gradients->source(), first, sums[2]);
 }
 
 }  // namespace
 
 Status measure_statistics(CpuStep& step, RunResult& result) {
   const auto experts = static_cast<std::size_t>(step.shape().num_experts());
-  OperandSums x_sums;
-  OperandSums w_sums;
-  x_sums.experts.assign(experts, {});
-  w_sums.experts.assign(experts, {});
-  Reference reference(step);
+  AllSums sums;
+  for (OperandSums& of : sums) of.experts.assign(experts, {});
+  StepReference reference(step);
   for (int expert = 0; expert < step.shape().num_experts(); ++expert) {
     if (!step.advance(expert, kStatisticsUnits)) return cancelled();
-    step.run_expert(0, expert);
+    step.run_expert(expert);
     if (step.is_cancelled()) return cancelled();
     const HostSpan span(step.context(), {Stage::Check, 0, expert}, "statistics");
-    const std::int64_t rows = step.shape().splits[static_cast<std::size_t>(expert)];
-    const ExpertElements x = step.activations(expert);
-    const ExpertElements w = step.weights(0, expert);
-    add_operand(step.buffers().activations, x, step.operands().activations.source(),
-                step.first_row(expert), x_sums);
-    add_operand(step.buffers().weights, w, step.operands().weights.front().source(),
-                expert * step.shape().n, w_sums);
+    add_operands(step, expert, sums);
     if (step.is_cancelled()) return cancelled();
-    kernels::GroupProductError error{};
-    if (rows > 0) reference.add_error(expert, error);
-    result.experts.push_back(
-        expert_result(rows, error, x_sums.experts[static_cast<std::size_t>(expert)]));
+    ExpertResult row =
+        expert_result(step.rows(expert), sums[0].experts[static_cast<std::size_t>(expert)]);
+    reference.measure(expert, row);
+    if (step.runs_backward()) step.clear_weight_gradient(0, expert);
+    result.experts.push_back(row);
   }
   if (step.is_cancelled()) return cancelled();
   reference.complete();
-  result.activations = finish_operand(step.buffers().activations, x_sums);
-  result.weights = finish_operand(step.buffers().weights, w_sums);
+  const auto finish = [&](OperandRole role) {
+    return finish_operand(step.stage(role, kernels::Direction::Rowwise),
+                          sums[static_cast<std::size_t>(role)]);
+  };
+  result.activations = finish(OperandRole::Activations);
+  result.weights = finish(OperandRole::Weights);
+  result.backward = step.runs_backward();
+  if (result.backward) result.gradients = finish(OperandRole::Gradients);
   return {};
 }
 

@@ -37,7 +37,7 @@ Measured measure(const RunRequest& request, bool keep) {
                 .context = {progress, observer}});
   Measured measured;
   EXPECT_TRUE(measure_statistics(step, measured.result).ok());
-  EXPECT_TRUE(step.run().ok());
+  EXPECT_TRUE(step.run(0).ok());
   measured.reading_ns = step.reading_ns();
   measured.reads = observer.reads;
   return measured;

@@ -1,0 +1,41 @@
+// The products of layer 0's unquantized operands, FP32, and how far the step's own are from them.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/backend/cpu/buffer.h"
+#include "engine/backend/cpu/cpu_step.h"
+#include "engine/model/run_result.h"
+#include "kernels/diagnostics/statistics.h"
+
+namespace engine {
+
+/// Y and dX by strips of rows, so that a large expert fits; Y's is kept between runs where the
+/// operands are.
+class StepReference {
+ public:
+  explicit StepReference(CpuStep& step);
+
+  /// Errors of the passes that ran, of the outputs that CpuStep::run_expert has just left.
+  void measure(int expert, ExpertResult& result);
+  /// Every expert has been measured: what is kept is whole.
+  void complete();
+
+ private:
+  ProductAccuracyRow fprop(int expert);
+  ProductAccuracyRow dgrad(int expert);
+  ProductAccuracyRow wgrad(int expert);
+  const float* fprop_rows(int expert, std::int64_t row, std::int64_t count);
+  const float* weights(int expert);
+
+  CpuStep& step_;
+  bool known_ = false;
+  int weights_of_ = -1;
+  Buffer<float> w_;  // [n, k] of the expert
+  Buffer<float> x_;  // [rows, k]
+  Buffer<float> g_;  // [rows, n]
+  Buffer<float> y_;  // a reference
+  Buffer<float> biased_;
+};
+
+}  // namespace engine

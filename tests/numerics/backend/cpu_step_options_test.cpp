@@ -1,0 +1,225 @@
+// Bias, accumulation, micro-batches, order of the passes and cancelling in the CPU step, and what a
+// backward run reports.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/loaded_operands.h"
+#include "engine/input/bias_values.h"
+#include "engine/input/element_rounding.h"
+#include "engine/input/routing.h"
+
+namespace engine {
+namespace {
+
+class StageObserver : public StepObserver {
+ public:
+  void span(const WorkTag& tag, const char* name, int, std::int64_t, std::int64_t) override {
+    stages.push_back(tag.stage);
+    ++names[name];
+    if (tag.stage == cancel_at) progress.cancel = true;
+  }
+  RunProgress progress;
+  std::vector<Stage> stages;
+  std::map<std::string, int> names;
+  Stage cancel_at = Stage::Other;
+};
+
+struct Bench {
+  explicit Bench(const RunRequest& wanted)
+      : request(wanted),
+        shape(resolve_shape(request).value()),
+        operands(load_operands(request, true).value()),
+        step({.request = request,
+              .shape = shape,
+              .operands = operands,
+              .buffers = buffers,
+              .context = {observer.progress, observer}}) {}
+  RunRequest request;
+  GroupedShape shape;
+  LoadedOperands operands;
+  StepBuffers buffers;
+  StageObserver observer;
+  CpuStep step;
+};
+
+RunRequest backward_request(Scaling scaling) {
+  RunRequest request;
+  request.shape = {.preset = "", .num_experts = 4, .tokens = 75, .n = 48, .k = 144};
+  request.routing.distribution = RoutingDistribution::HalfEmpty;
+  request.recipe.scaling = scaling;
+  request.linear.passes = StepPasses::ForwardBackward;
+  request.launch.iterations = 2;
+  return request;
+}
+
+TEST(CpuStepOptions, AccumulatingTwiceIsTwiceAndLeavesEmptyExpertsAlone) {
+  for (const ElementType type : {ElementType::Bf16, ElementType::Fp32}) {
+    RunRequest request = backward_request(Scaling::Mxfp8);
+    request.linear.accumulate_wgrad = true;
+    request.linear.wgrad_type = type;
+    Bench bench(request);
+    const auto value = [&](int expert, std::int64_t i) {
+      const std::byte* dw = bench.step.weight_gradient_of(0, expert);
+      if (type == ElementType::Fp32) return reinterpret_cast<const float*>(dw)[i];
+      return bf16_value(reinterpret_cast<const std::uint16_t*>(dw)[i]);
+    };
+    // An expert without tokens keeps what is there.
+    std::memset(bench.step.weight_gradient_of(0, 1), 0x40, 8);
+    const float before = value(1, 0);
+    ASSERT_TRUE(bench.step.run(0).ok());
+    const std::int64_t count = bench.shape.n * bench.shape.k;
+    std::vector<float> once;
+    for (std::int64_t i = 0; i < count; ++i) once.push_back(value(0, i));
+    ASSERT_TRUE(bench.step.run(1).ok());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float first = once[static_cast<std::size_t>(i)];
+      const float tolerance = type == ElementType::Fp32 ? 0.0F : 0x1p-7F * std::abs(first);
+      ASSERT_NEAR(value(0, i), 2.0F * first, tolerance);
+    }
+    EXPECT_EQ(value(1, 0), before);
+    EXPECT_EQ(value(3, 0), 0.0F);
+  }
+}
+
+TEST(CpuStepOptions, BiasIsAddedToTheRoundedProductAndItsGradientSumsTheRows) {
+  for (const ElementType high : {ElementType::Bf16, ElementType::Fp16}) {
+    RunRequest request = backward_request(Scaling::Block);
+    request.recipe.high_precision = high;
+    Bench plain(request);
+    request.linear.bias = true;
+    Bench biased(request);
+    const auto widen = [&](std::uint16_t bits) {
+      return high == ElementType::Fp16 ? fp16_value(bits) : bf16_value(bits);
+    };
+    const auto narrow = [&](float x) {
+      return high == ElementType::Fp16 ? fp16_bits(x) : bf16_bits(x);
+    };
+    const std::vector<float> b = bias_values(request, 0);
+    const std::int64_t n = plain.shape.n;
+    for (int expert = 0; expert < 4; ++expert) {
+      plain.step.run_expert(expert);
+      biased.step.run_expert(expert);
+      const std::int64_t rows = plain.step.rows(expert);
+      for (std::int64_t i = 0; i < rows * n; ++i) {
+        const float bias = widen(narrow(b[static_cast<std::size_t>(expert * n + i % n)]));
+        ASSERT_EQ(biased.buffers.product.get()[i],
+                  narrow(widen(plain.buffers.product.get()[i]) + bias));
+      }
+      std::vector<float> dy(static_cast<std::size_t>(rows * n));
+      biased.operands.gradients->source().read_f32(biased.step.first_row(expert), rows, dy);
+      for (std::int64_t column = 0; column < n; ++column) {
+        double sum = 0.0;
+        for (std::int64_t row = 0; row < rows; ++row) {
+          sum += dy[static_cast<std::size_t>(row * n + column)];
+        }
+        const float db = widen(biased.buffers.bias_gradient.get()[expert * n + column]);
+        ASSERT_NEAR(db, sum, 4e-3 + 1e-2 * std::abs(sum));
+      }
+    }
+    EXPECT_GT(biased.observer.names["add b"], 0);
+  }
+}
+
+TEST(CpuStepOptions, MicroBatchesKeepTheWeightsOfTheFirst) {
+  for (const StepPasses passes : {StepPasses::Forward, StepPasses::ForwardBackward}) {
+    RunRequest request = backward_request(Scaling::Nvfp4);
+    request.linear.passes = passes;
+    request.linear.micro_batches = 2;
+    request.layers = 2;
+    Bench bench(request);
+    std::vector<std::vector<std::uint16_t>> products;
+    std::vector<int> quantized;
+    for (int iteration = 0; iteration < 3; ++iteration) {
+      ASSERT_TRUE(bench.step.run(iteration).ok());
+      const std::uint16_t* y = bench.buffers.product.get();
+      products.emplace_back(y, y + bench.step.rows(2) * bench.shape.n);
+      quantized.push_back(bench.observer.names["quantize W"]);
+    }
+    EXPECT_EQ(quantized, (std::vector<int>{8, 8, 16}));
+    EXPECT_EQ(products[0], products[1]);
+    EXPECT_EQ(products[0], products[2]);
+  }
+}
+
+TEST(CpuStepOptions, DelayedWgradsComeAfterEverythingElse) {
+  RunRequest request = backward_request(Scaling::None);
+  request.linear.delayed_wgrad = true;
+  request.layers = 2;
+  Bench bench(request);
+  ASSERT_TRUE(bench.step.run(0).ok());
+  const auto& stages = bench.observer.stages;
+  const auto first = std::find(stages.begin(), stages.end(), Stage::Wgrad);
+  EXPECT_EQ(std::count(first, stages.end(), Stage::Wgrad), 8);
+  EXPECT_EQ(stages.end() - first, 8);
+}
+
+TEST(CpuStepOptions, BackwardAloneQuantizesTheForwardOperandsBeforeTheIterations) {
+  RunRequest request = backward_request(Scaling::Block);
+  request.linear.passes = StepPasses::Backward;
+  Bench bench(request);
+  ASSERT_TRUE(bench.step.prepare().ok());
+  EXPECT_EQ(bench.observer.names["quantize W columnwise"], 4);
+  EXPECT_EQ(bench.observer.names["quantize X columnwise"], 2);
+  ASSERT_TRUE(bench.step.run(0).ok());
+  EXPECT_EQ(bench.observer.names["quantize W columnwise"], 4);
+  EXPECT_EQ(bench.observer.names["quantize dY"], 2);
+  EXPECT_EQ(std::count(bench.observer.stages.begin(), bench.observer.stages.end(), Stage::Fprop),
+            0);
+}
+
+TEST(CpuStepOptions, CancelsInEveryBackwardStage) {
+  for (const Stage stage : {Stage::Dgrad, Stage::Wgrad, Stage::Bias}) {
+    RunRequest request = backward_request(Scaling::Mxfp8);
+    request.linear.bias = true;
+    StageObserver observer;
+    observer.cancel_at = stage;
+    const auto result = make_cpu_backend()->run(request, {observer.progress, observer});
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, ErrorCode::Cancelled);
+  }
+}
+
+TEST(CpuStepOptions, BackwardRunsReportGradientsAndProducts) {
+  for (const Scaling scaling : {Scaling::None, Scaling::PerTensorCurrent, Scaling::Block,
+                                Scaling::PerTensorDelayed, Scaling::Mxfp8, Scaling::Nvfp4}) {
+    for (const StepPasses passes : {StepPasses::Backward, StepPasses::ForwardBackward}) {
+      SCOPED_TRACE(static_cast<int>(scaling));
+      RunRequest request = backward_request(scaling);
+      request.linear.passes = passes;
+      request.linear.accumulate_wgrad = true;
+      request.linear.bias = true;
+      StageObserver observer;
+      const auto run = make_cpu_backend()->run(request, {observer.progress, observer});
+      ASSERT_TRUE(run.ok()) << run.error().message;
+      const RunResult& result = run.value();
+      EXPECT_TRUE(result.backward);
+      EXPECT_TRUE(result.emulated.empty());
+      EXPECT_EQ(result.gradients.elements, 75U * 48U);
+      const double least = scaling == Scaling::Nvfp4 ? 10.0 : 20.0;
+      for (const OperandStatistics* of :
+           {&result.activations, &result.weights, &result.gradients}) {
+        EXPECT_GT(of->snr_db, least);
+        EXPECT_EQ(of->scale_map.mean.empty(), scaling == Scaling::None);
+      }
+      ASSERT_EQ(result.experts.size(), 4U);
+      for (const ExpertResult& expert : result.experts) {
+        if (expert.rows == 0) {
+          EXPECT_TRUE(std::isnan(expert.dgrad.snr_db));
+          EXPECT_TRUE(std::isnan(expert.wgrad.snr_db));
+          continue;
+        }
+        EXPECT_EQ(std::isnan(expert.snr_db), passes == StepPasses::Backward);
+        EXPECT_GT(expert.dgrad.snr_db, least);
+        EXPECT_GT(expert.wgrad.snr_db, least);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace engine
