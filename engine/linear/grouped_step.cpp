@@ -154,7 +154,7 @@ void GroupedStep::plan_offsets() {
                       .bytes_per_unit = config_.n * kBf16Bytes,
                       .pointers = layer.output_pointers.as<void*>()});
   }
-  // One launch holds kMaxPointerArrays; only steps of more than six layers need a second.
+  // One launch holds kMaxPointerArrays; only steps of about as many layers need a second.
   for (std::size_t first = 0; first < arrays.size(); first += kernels::kMaxPointerArrays) {
     kernels::SplitsToOffsetsArgs args{.splits = buffers_.splits.as<std::int64_t>(),
                                       .num_groups = config_.num_groups,
