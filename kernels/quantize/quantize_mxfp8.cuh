@@ -143,7 +143,7 @@ class Mxfp8Worker {
   }
 
   __device__ void square_bytes(const Tile&, const RawTile<kType>& raw, int parity) {
-    Quad kept[kKeep ? kRows : 1];
+    Quad kept[kKeep ? kRows : 1] = {};
     if constexpr (kKeep) {
 #pragma unroll
       for (int i = 0; i < kRows; ++i) kept[i] = quad(raw, i);
@@ -153,7 +153,7 @@ class Mxfp8Worker {
 
   __device__ __forceinline__ void quantize_columns(const Tile& tile, const RawTile<kType>& raw,
                                                    int parity, bool quantizes) {
-    Quad kept[kKeep ? kRows : 1];
+    Quad kept[kKeep ? kRows : 1] = {};
     if constexpr (kKeep) {
 #pragma unroll
       for (int i = 0; i < kRows; ++i) kept[i] = quad(raw, i);

@@ -8,6 +8,7 @@
 #include "kernels/common/nvfp4_rule.h"
 #include "kernels/common/philox.h"
 #include "kernels/common/tile_work.cuh"
+#include "kernels/quantize/e2m1_encode.cuh"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace kernels::tiles {
@@ -68,15 +69,43 @@ __device__ __forceinline__ float e4m3_value(std::uint32_t byte) {
   return __half2float(__half(half));
 }
 
-/// e2m1_encode() in a few instructions: adding a number whose last place is the step of the value's
-/// range rounds to that step and leaves the code in the lowest bits. NaN products are positive
-/// here.
-__device__ __forceinline__ std::uint32_t e2m1_code(float product) {
-  const float magnitude = fminf(fabsf(product), 6.0F);
-  float anchor = magnitude >= 2.0F ? 8388610.0F : 4194304.0F;  // 2^23 + 2 * 1, 2^22
-  anchor = magnitude >= 4.0F ? 16777224.0F : anchor;           // 2^24 + 4 * 2
-  const std::uint32_t rounded = __float_as_uint(__fadd_rn(magnitude, anchor));
-  return (rounded & 7U) | (__float_as_uint(product) >> 28 & 8U);
+/// Largest magnitude of a few elements: FP32, or two 16-bit halves with any signs.
+template <InputType kType>
+using AmaxWord = std::conditional_t<kType == InputType::Fp32, float, std::uint32_t>;
+
+template <InputType kType>
+__device__ __forceinline__ AmaxWord<kType> max_of_words(AmaxWord<kType> a, AmaxWord<kType> b) {
+  if constexpr (kType == InputType::Fp32) {
+    return fmaxf(a, b);
+  } else {
+    std::uint32_t m;  // of the magnitudes, in one instruction
+    if constexpr (kType == InputType::Bf16) {
+      asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
+    } else {
+      asm("max.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
+    }
+    return m;
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ AmaxWord<kType> step_amax_word(const RawStep<kType>& raw) {
+  if constexpr (kType == InputType::Fp32) {
+    return step_amax(raw, 0.0F);
+  } else {
+    return max_of_words<kType>(max_of_words<kType>(raw.words[0], raw.words[1]),
+                               max_of_words<kType>(raw.words[2], raw.words[3]));
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ float word_amax(AmaxWord<kType> word) {
+  if constexpr (kType == InputType::Fp32) {
+    return word;
+  } else {
+    const float2 m = word_values<kType>(word & kMagnitudes);
+    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
+  }
 }
 
 struct Nvfp4AmaxParameters {
@@ -203,7 +232,14 @@ class Nvfp4Worker {
       share_squares(raw, parity);
       sync_workers();
     }
-    if (rows) quantize_rows(tile, raw, parity);
+    if (rows) {
+      if (tile.row_bits == 7 && tile.out_rows == kSide &&
+          (std::int64_t{tile.bx} + 1) * kSide <= args_.input.columns) {
+        quantize_rows<true>(tile, raw, parity);
+      } else {
+        quantize_rows<false>(tile, raw, parity);
+      }
+    }
     if (columns) quantize_columns(tile, raw);
     if (tile.row_bits < 7) clear_missing_lines(tile, rows, columns);
   }
@@ -241,21 +277,28 @@ class Nvfp4Worker {
     }
   }
 
-  /// Eight codes, the lowest first. `random` holds their bytes.
+  /// Eight codes, the lowest first. `random` holds their bytes. `multiplier` comes from marked();
+  /// `fault` gets bits where the codes have to be made again by e2m1_codes().
   __device__ __forceinline__ std::uint32_t encode(const float (&values)[8], float multiplier,
-                                                  const std::uint32_t* random) const {
-    std::uint32_t word = 0;
+                                                  const std::uint32_t* random,
+                                                  std::uint32_t& fault) const {
     if constexpr (kStochastic) {
+      std::uint32_t word = 0;
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const std::uint32_t byte = random[i / 4] >> (8 * (i % 4)) & 0xFFU;
         word |= e2m1_encode_stochastic(__fmul_rn(values[i], multiplier), byte) << (4 * i);
       }
+      return word;
     } else {
-#pragma unroll
-      for (int i = 7; i >= 0; --i) word = word * 16 + e2m1_code(__fmul_rn(values[i], multiplier));
+      fault |= __float_as_uint(multiplier) & 0x80000000U;
+      return e2m1_codes_below_7(values, multiplier, fault);
     }
-    return word;
+  }
+
+  /// The multiplier with a minus where the short way of encoding cannot be used.
+  __device__ __forceinline__ static float marked(float multiplier, float amax) {
+    return kStochastic || e2m1_below_7(amax, multiplier) ? multiplier : -multiplier;
   }
 
   __device__ __forceinline__ PhiloxWords random_words(std::int64_t block, bool columnwise) const {
@@ -263,6 +306,17 @@ class Nvfp4Worker {
                       offset_, seed_);
   }
 
+  __device__ __forceinline__ static void widen(const RawStep<kType>& raw, float (&values)[8]) {
+#pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+      const float2 v = step_pair(raw, pair);
+      values[2 * pair] = v.x;
+      values[2 * pair + 1] = v.y;
+    }
+  }
+
+  /// kWhole: 128 rows and 128 columns, so that nothing is tested and addresses are one apart.
+  template <bool kWhole>
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
     const Nvfp4GlobalScale& global = row_global_;
@@ -273,63 +327,96 @@ class Nvfp4Worker {
     RawStep<kType> values[kPasses];
     // Neighbouring lanes share a block: the even one makes the first four scales, the odd one the
     // others, and they exchange.
-    float amax[kPasses];
+    AmaxWord<kType> amax[kPasses];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       values[pass] = shared_step<kType>(raw, first + 2 * pass, step);
-      amax[pass] = packed_step_amax(values[pass]);
+      amax[pass] = step_amax_word(values[pass]);
     }
     const bool odd = (lane_ & 1) != 0;
     std::uint32_t mine[kPasses / 2];
     float multipliers[kPasses / 2];
 #pragma unroll
     for (int i = 0; i < kPasses / 2; ++i) {
-      const float kept = odd ? amax[i + 4] : amax[i];
-      const float given = odd ? amax[i] : amax[i + 4];
-      const float largest = fmaxf(kept, __shfl_xor_sync(kFullWarp, given, 1));
+      const AmaxWord<kType> kept = odd ? amax[i + 4] : amax[i];
+      const AmaxWord<kType> given = odd ? amax[i] : amax[i + 4];
+      const float largest =
+          word_amax<kType>(max_of_words<kType>(kept, __shfl_xor_sync(kFullWarp, given, 1)));
       if (args_.square_blocks) {
         const int line = first + 2 * (odd ? i + 4 : i);
         mine[i] = shared_.squares[parity][line / kNvElements][step / 2];
       } else {
         mine[i] = e4m3_byte(__fmul_rn(largest, global.encode_sixth));
       }
-      multipliers[i] = nvfp4_multiplier(e4m3_value(mine[i]), global);
+      multipliers[i] = marked(nvfp4_multiplier(e4m3_value(mine[i]), global), largest);
     }
     const std::int64_t group_scales =
         (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * pitch;
     const std::int64_t first_row = tile.out_begin + std::int64_t{tile.strip_in_group} * kSide;
     const std::int64_t steps_per_row = args_.input.columns / kStep;
+    if constexpr (kWhole) {
+      const int line = first + (odd ? kPasses : 0);
+      const std::int64_t x = std::int64_t{tile.bx} * kLineBlocks + step / 2;
+      std::uint8_t* scales = args_.rowwise.scales + group_scales +
+                             scale_index(tile.strip_in_group * kSide + line, x, per_line);
+      const std::int64_t two_lines =
+          args_.layout == MicroScaleLayout::Swizzled ? std::int64_t{2 * 16} : 2 * pitch;
 #pragma unroll
-    for (int i = 0; i < kPasses / 2; ++i) {
-      const int line = first + 2 * (odd ? i + 4 : i);
-      const std::int64_t x = std::int64_t{tile.block(line)} * kLineBlocks + step / 2;
-      if (x < pitch) {
-        const bool real = tile.row(line) < tile.out_rows && x < per_line;
-        args_.rowwise
-            .scales[group_scales +
-                    scale_index(tile.strip_in_group * kSide + tile.row(line), x, per_line)] =
-            real ? static_cast<std::uint8_t>(mine[i]) : std::uint8_t{0};
+      for (int i = 0; i < kPasses / 2; ++i, scales += two_lines) {
+        *scales = static_cast<std::uint8_t>(mine[i]);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPasses / 2; ++i) {
+        const int line = first + 2 * (odd ? i + 4 : i);
+        const std::int64_t x = std::int64_t{tile.block(line)} * kLineBlocks + step / 2;
+        if (x < pitch) {
+          const bool real = tile.row(line) < tile.out_rows && x < per_line;
+          args_.rowwise
+              .scales[group_scales +
+                      scale_index(tile.strip_in_group * kSide + tile.row(line), x, per_line)] =
+              real ? static_cast<std::uint8_t>(mine[i]) : std::uint8_t{0};
+        }
       }
     }
+    const auto multiplier_of = [&](float two_passes, int pass) {
+      return __shfl_sync(kFullWarp, two_passes, (lane_ & ~1) | (pass >= 4 ? 1 : 0));
+    };
+    const auto word_of = [&](int pass) {
+      const int line = first + 2 * pass;
+      const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
+      const bool real = in_row < steps_per_row && tile.row(line) < tile.out_rows;
+      return real ? (first_row + tile.row(line)) * steps_per_row + in_row : std::int64_t{-1};
+    };
+    auto* const codes = reinterpret_cast<std::uint32_t*>(args_.rowwise.codes);
+    std::int64_t word = kWhole ? word_of(0) : 0;
+    std::uint32_t fault = 0;
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      const int line = first + 2 * pass;
-      const float multiplier =
-          __shfl_sync(kFullWarp, multipliers[pass % 4], (lane_ & ~1) | (pass >= 4 ? 1 : 0));
-      const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
-      if (in_row >= steps_per_row || tile.row(line) >= tile.out_rows) continue;
-      float widened[8];
-#pragma unroll
-      for (int pair = 0; pair < 4; ++pair) {
-        const float2 v = step_pair(values[pass], pair);
-        widened[2 * pair] = v.x;
-        widened[2 * pair + 1] = v.y;
+      const float multiplier = multiplier_of(multipliers[pass % 4], pass);
+      if (!kWhole) word = word_of(pass);
+      if (kWhole || word >= 0) {
+        float widened[8];
+        widen(values[pass], widened);
+        PhiloxWords random = {};
+        if constexpr (kStochastic) random = random_words(word / 2, false);
+        codes[word] = encode(widened, multiplier, random.words + (step % 2) * 2, fault);
       }
-      const std::int64_t word = (first_row + tile.row(line)) * steps_per_row + in_row;
-      PhiloxWords random = {};
-      if constexpr (kStochastic) random = random_words(word / 2, false);
-      reinterpret_cast<std::uint32_t*>(args_.rowwise.codes)[word] =
-          encode(widened, multiplier, random.words + (step % 2) * 2);
+      if (kWhole) word += 2 * steps_per_row;
+    }
+    if constexpr (!kStochastic) {
+      if (!__any_sync(kFullWarp, fault != 0)) return;
+#pragma unroll 1
+      for (int pass = 0; pass < kPasses; ++pass) {
+        const float low = (pass & 1) != 0 ? multipliers[1] : multipliers[0];
+        const float high = (pass & 1) != 0 ? multipliers[3] : multipliers[2];
+        const float multiplier = multiplier_of((pass & 2) != 0 ? high : low, pass);
+        word = word_of(pass);
+        if (word < 0) continue;
+        float widened[8];
+        widen(shared_step<kType>(raw, first + 2 * pass, step), widened);
+        codes[word] = e2m1_codes(widened, fabsf(multiplier));
+      }
     }
   }
 
@@ -371,7 +458,8 @@ class Nvfp4Worker {
         }
         const float amax = args_.square_blocks ? square[block] : block_amax(values);
         const std::uint32_t byte = e4m3_byte(__fmul_rn(amax, global.encode_sixth));
-        const float multiplier = nvfp4_multiplier(e4m3_value(byte), global);
+        const float multiplier =
+            marked(nvfp4_multiplier(e4m3_value(byte), global), block_amax(values));
         const std::int64_t x = first_x + block;
         const std::int64_t y = full_column + side;
         const bool real = y < columns && first_row + block * kNvElements < tile.out_rows;
@@ -388,7 +476,9 @@ class Nvfp4Worker {
           float eight[8];
 #pragma unroll
           for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
-          words[block * 2 + half] = encode(eight, multiplier, random.words + half * 2);
+          std::uint32_t fault = 0;
+          words[block * 2 + half] = encode(eight, multiplier, random.words + half * 2, fault);
+          if (fault != 0) words[block * 2 + half] = e2m1_codes(eight, fabsf(multiplier));
         }
       }
       const int line = lane_ % kWarpPairs * 2 + side;
