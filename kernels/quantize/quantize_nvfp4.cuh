@@ -16,50 +16,78 @@ namespace kernels::tiles {
 inline constexpr int kNvElements = static_cast<int>(kNvBlock);
 inline constexpr int kLineBlocks = kSide / kNvElements;  // blocks of a line of a tile
 
-/// A lane's two columns of 32 rows as FP32, and what the transform makes of them.
-template <InputType kType>
-class ColumnPair {
- public:
-  __device__ ColumnPair(const RawTile<kType>& raw, int segment, int column)
-      : raw_(raw), segment_(segment), column_(column) {}
-
-  /// Sixteen rows of one of the two columns; `block` 0 or 1.
-  __device__ __forceinline__ void load(int side, int block, float (&values)[kNvElements]) const {
-#pragma unroll
-    for (int i = 0; i < kNvElements; ++i) {
-      const uint4* row = raw_.row(segment_ * kSegmentRows + block * kNvElements + i);
-      if constexpr (kType == InputType::Fp32) {
-        values[i] = reinterpret_cast<const float*>(row)[column_ + side];
-      } else {
-        const float2 pair =
-            word_values<kType>(reinterpret_cast<const std::uint32_t*>(row)[column_ / 2]);
-        values[i] = side == 0 ? pair.x : pair.y;
-      }
-    }
-  }
-
-  __device__ __forceinline__ void load_transformed(int side, int block,
-                                                   float (&values)[kNvElements]) const {
-    load(side, block, values);
-    hadamard_16(values);
-#pragma unroll
-    for (int i = 0; i < kNvElements; ++i) {
-      values[i] = __bfloat162float(__float2bfloat16_rn(values[i]));
-    }
-  }
-
- private:
-  const RawTile<kType>& raw_;
-  int segment_;
-  int column_;
-};
-
 __device__ __forceinline__ float block_amax(const float (&values)[kNvElements]) {
   float amax = 0.0F;
 #pragma unroll
   for (int i = 0; i < kNvElements; ++i) amax = fmaxf(amax, fabsf(values[i]));
   return amax;
 }
+
+/// A lane's two columns of 16 rows, and what the transform makes of them. 16-bit elements of a row
+/// are one word, read once; FP32 would take too many registers.
+template <InputType kType>
+class ColumnPair {
+ public:
+  __device__ __forceinline__ ColumnPair(const RawTile<kType>& raw, int first_row, int column)
+      : raw_(raw), first_row_(first_row), column_(column) {
+    if constexpr (kKeeps) {
+#pragma unroll
+      for (int i = 0; i < kNvElements; ++i) {
+        words_[i] = reinterpret_cast<const std::uint32_t*>(raw.row(first_row + i))[column / 2];
+      }
+    }
+  }
+
+  /// One of the two columns; side 0 or 1.
+  __device__ __forceinline__ void load(int side, float (&values)[kNvElements]) const {
+#pragma unroll
+    for (int i = 0; i < kNvElements; ++i) {
+      if constexpr (kKeeps) {
+        const float2 pair = word_values<kType>(words_[i]);
+        values[i] = side == 0 ? pair.x : pair.y;
+      } else {
+        values[i] = reinterpret_cast<const float*>(raw_.row(first_row_ + i))[column_ + side];
+      }
+    }
+  }
+
+  __device__ __forceinline__ void load_transformed(int side, float (&values)[kNvElements]) const {
+    load(side, values);
+    hadamard_16(values);
+#pragma unroll
+    for (int i = 0; i < kNvElements; i += 2) {
+      const __nv_bfloat162 rounded = __floats2bfloat162_rn(values[i], values[i + 1]);
+      const float2 pair =
+          word_values<InputType::Bf16>(*reinterpret_cast<const std::uint32_t*>(&rounded));
+      values[i] = pair.x;
+      values[i + 1] = pair.y;
+    }
+  }
+
+  /// Largest magnitudes of the two columns.
+  __device__ __forceinline__ float2 amax() const {
+    if constexpr (kKeeps) {
+      std::uint32_t both = words_[0];
+#pragma unroll
+      for (int i = 1; i < kNvElements; ++i) both = max_of_words<kType>(both, words_[i]);
+      const float2 pair = word_values<kType>(both & kMagnitudes);
+      return {fmaxf(pair.x, 0.0F), fmaxf(pair.y, 0.0F)};  // a column of NaN has none
+    } else {
+      float left[kNvElements];
+      float right[kNvElements];
+      load(0, left);
+      load(1, right);
+      return {block_amax(left), block_amax(right)};
+    }
+  }
+
+ private:
+  static constexpr bool kKeeps = kType != InputType::Fp32;
+  const RawTile<kType>& raw_;
+  int first_row_;
+  int column_;
+  std::uint32_t words_[kKeeps ? kNvElements : 1] = {};
+};
 
 __device__ __forceinline__ std::uint32_t e4m3_byte(float value) {
   return __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3);
@@ -98,20 +126,20 @@ class Nvfp4AmaxWorker {
     group_ = tile.group;
     const int lane = static_cast<int>(threadIdx.x) & 31;
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    const ColumnPair<kType> columns(raw, lane / kWarpPairs,
-                                    warp * 2 * kWarpPairs + lane % kWarpPairs * 2);
+    const int column = warp * 2 * kWarpPairs + lane % kWarpPairs * 2;
     const bool transforms = args_.hadamard && args_.columnwise_amax != nullptr;
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
+    for (int block = 0; block < 2; ++block) {
+      const ColumnPair<kType> columns(raw, lane / kWarpPairs * kSegmentRows + block * kNvElements,
+                                      column);
+      const float2 amax = columns.amax();
+      plain_ = fmaxf(plain_, fmaxf(amax.x, amax.y));
+      if (!transforms) continue;
 #pragma unroll
-      for (int block = 0; block < 2; ++block) {
+      for (int side = 0; side < 2; ++side) {
         float values[kNvElements];
-        columns.load(side, block, values);
-        plain_ = fmaxf(plain_, block_amax(values));
-        if (transforms) {
-          columns.load_transformed(side, block, values);
-          transformed_ = fmaxf(transformed_, block_amax(values));
-        }
+        columns.load_transformed(side, values);
+        transformed_ = fmaxf(transformed_, block_amax(values));
       }
     }
   }
@@ -223,14 +251,12 @@ class Nvfp4Worker {
 
   __device__ void share_squares(const RawTile<kType>& raw, int parity) {
     const Nvfp4GlobalScale& global = row_global_;
-    const ColumnPair<kType> columns(raw, segment(), column());
 #pragma unroll
     for (int block = 0; block < 2; ++block) {
-      float left[kNvElements];
-      float right[kNvElements];
-      columns.load(0, block, left);
-      columns.load(1, block, right);
-      const float amax = square_amax(block_amax(left), block_amax(right));
+      const ColumnPair<kType> columns(raw, segment() * kSegmentRows + block * kNvElements,
+                                      column());
+      const float2 pair = columns.amax();
+      const float amax = square_amax(pair.x, pair.y);
       if (lane_ % kWarpPairs == 0) {
         shared_.squares[parity][segment() * 2 + block][warp_] =
             static_cast<std::uint8_t>(e4m3_byte(__fmul_rn(amax, global.encode_sixth)));
@@ -394,43 +420,32 @@ class Nvfp4Worker {
         std::int64_t{tile.block(segment() * kSegmentRows)} * kSide + column();
     const int first_row = tile.row(segment() * kSegmentRows);
     const std::int64_t first_x = tile.strip_in_group * kLineBlocks + first_row / kNvElements;
-    const ColumnPair<kType> pair(raw, segment(), column());
-    float square[2] = {0.0F, 0.0F};
-    if (args_.square_blocks) {
+    std::uint32_t words[2][4];
+    std::uint32_t scales[2] = {0, 0};  // of either column, two bytes each
 #pragma unroll
-      for (int block = 0; block < 2; ++block) {
-        float left[kNvElements];
-        float right[kNvElements];
-        pair.load(0, block, left);
-        pair.load(1, block, right);
-        square[block] = square_amax(block_amax(left), block_amax(right));
-      }
-    }
+    for (int block = 0; block < 2; ++block) {
+      const ColumnPair<kType> pair(raw, segment() * kSegmentRows + block * kNvElements, column());
+      const float2 plain = args_.hadamard ? float2{} : pair.amax();
+      const float square = args_.square_blocks ? square_amax(plain.x, plain.y) : 0.0F;
+      const bool real = full_column < columns && first_row + block * kNvElements < tile.out_rows;
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      std::uint32_t words[4];
-#pragma unroll
-      for (int block = 0; block < 2; ++block) {
+      for (int side = 0; side < 2; ++side) {
         float values[kNvElements];
+        float amax = side == 0 ? plain.x : plain.y;
         if (args_.hadamard) {
-          pair.load_transformed(side, block, values);
+          pair.load_transformed(side, values);
+          amax = block_amax(values);
         } else {
-          pair.load(side, block, values);
+          pair.load(side, values);
         }
-        const float amax = args_.square_blocks ? square[block] : block_amax(values);
-        const std::uint32_t byte = e4m3_byte(__fmul_rn(amax, global.encode_sixth));
-        const float multiplier =
-            marked(nvfp4_multiplier(e4m3_value(byte), global), block_amax(values));
-        const std::int64_t x = first_x + block;
-        const std::int64_t y = full_column + side;
-        const bool real = y < columns && first_row + block * kNvElements < tile.out_rows;
-        if (y < padded && x < round_up(per_line, 4)) {
-          scale_bytes[scale_index(y, x, per_line)] =
-              real ? static_cast<std::uint8_t>(byte) : std::uint8_t{0};
-        }
+        const std::uint32_t byte =
+            e4m3_byte(__fmul_rn(args_.square_blocks ? square : amax, global.encode_sixth));
+        const float multiplier = marked(nvfp4_multiplier(e4m3_value(byte), global), amax);
+        if (real) scales[side] |= byte << (8 * block);
         PhiloxWords random = {};
         if (kStochastic && real) {
-          random = random_words((code_base + y * line_bytes) / 8 + x, true);
+          random = random_words(
+              (code_base + (full_column + side) * line_bytes) / 8 + first_x + block, true);
         }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -438,13 +453,26 @@ class Nvfp4Worker {
 #pragma unroll
           for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
           std::uint32_t fault = 0;
-          words[block * 2 + half] = encode(eight, multiplier, random.words + half * 2, fault);
-          if (fault != 0) words[block * 2 + half] = e2m1_codes(eight, fabsf(multiplier));
+          std::uint32_t& word = words[side][block * 2 + half];
+          word = encode(eight, multiplier, random.words + half * 2, fault);
+          if (fault != 0) word = e2m1_codes(eight, fabsf(multiplier));
         }
       }
+    }
+    if (full_column < padded && first_x < round_up(per_line, 4)) {
+      // An even block and the one after are neighbours in either layout, and so are two columns.
+      std::uint8_t* const target = scale_bytes + scale_index(full_column, first_x, per_line);
+      const std::int64_t next_column =
+          args_.layout == MicroScaleLayout::Swizzled ? 16 : round_up(per_line, 4);
+      *reinterpret_cast<std::uint16_t*>(target) = static_cast<std::uint16_t>(scales[0]);
+      *reinterpret_cast<std::uint16_t*>(target + next_column) =
+          static_cast<std::uint16_t>(scales[1]);
+    }
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
       const int line = lane_ % kWarpPairs * 2 + side;
-      shared_.lines[warp_][line][segment() ^ (line / 2 & 3)] = {words[0], words[1], words[2],
-                                                                words[3]};
+      shared_.lines[warp_][line][segment() ^ (line / 2 & 3)] = {words[side][0], words[side][1],
+                                                                words[side][2], words[side][3]};
     }
     __syncwarp();
     const int piece = lane_ % kSegments;  // 32 rows of one block of columns
