@@ -283,6 +283,28 @@ class Nvfp4Worker {
     }
   }
 
+  /// nvfp4_multiplier() of every byte. Reciprocals of ordinary numbers are made side by side,
+  /// without the test that __frcp_rn() has in each.
+  template <int kCount>
+  __device__ __forceinline__ static void multipliers_of(const std::uint32_t (&bytes)[kCount],
+                                                        const Nvfp4GlobalScale& global,
+                                                        float (&multipliers)[kCount]) {
+    bool ordinary = true;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const float scale = __fmul_rn(e4m3_value(bytes[i]), global.decode);
+      ordinary = ordinary && scale >= 0x1p-120F && scale <= 0x1p120F;
+      float guess;
+      asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(scale));
+      multipliers[i] = __fmaf_rn(guess, -__fmaf_rn(scale, guess, -1.0F), guess);
+    }
+    if (ordinary) return;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      multipliers[i] = nvfp4_multiplier(e4m3_value(bytes[i]), global);
+    }
+  }
+
   /// The multiplier with a minus where the short way of encoding cannot be used.
   __device__ __forceinline__ static float marked(float multiplier, float amax) {
     return kStochastic || e2m1_below_7(amax, multiplier) ? multiplier : -multiplier;
@@ -322,21 +344,26 @@ class Nvfp4Worker {
     }
     const bool odd = (lane_ & 1) != 0;
     std::uint32_t mine[kPasses / 2];
-    float multipliers[kPasses / 2];
+    float largest[kPasses / 2];
 #pragma unroll
     for (int i = 0; i < kPasses / 2; ++i) {
       const AmaxWord<kType> kept = odd ? amax[i + 4] : amax[i];
       const AmaxWord<kType> given = odd ? amax[i] : amax[i + 4];
-      const float largest =
+      largest[i] =
           word_amax<kType>(max_of_words<kType>(kept, __shfl_xor_sync(kFullWarp, given, 1)));
-      if (args_.square_blocks) {
+      mine[i] = e4m3_byte(__fmul_rn(largest[i], global.encode_sixth));
+    }
+    if (args_.square_blocks) {
+#pragma unroll
+      for (int i = 0; i < kPasses / 2; ++i) {
         const int line = first + 2 * (odd ? i + 4 : i);
         mine[i] = shared_.squares[parity][line / kNvElements][step / 2];
-      } else {
-        mine[i] = e4m3_byte(__fmul_rn(largest, global.encode_sixth));
       }
-      multipliers[i] = marked(nvfp4_multiplier(e4m3_value(mine[i]), global), largest);
     }
+    float multipliers[kPasses / 2];
+    multipliers_of(mine, global, multipliers);
+#pragma unroll
+    for (int i = 0; i < kPasses / 2; ++i) multipliers[i] = marked(multipliers[i], largest[i]);
     const std::int64_t group_scales =
         (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * pitch;
     const std::int64_t first_row = tile.out_begin + std::int64_t{tile.strip_in_group} * kSide;
