@@ -43,6 +43,45 @@ __device__ __forceinline__ float packed_step_amax(const RawStep<kType>& raw) {
   }
 }
 
+/// Largest magnitude of a few elements: FP32, or two 16-bit halves with any signs.
+template <InputType kType>
+using AmaxWord = std::conditional_t<kType == InputType::Fp32, float, std::uint32_t>;
+
+template <InputType kType>
+__device__ __forceinline__ AmaxWord<kType> max_of_words(AmaxWord<kType> a, AmaxWord<kType> b) {
+  if constexpr (kType == InputType::Fp32) {
+    return fmaxf(a, b);
+  } else {
+    std::uint32_t m;  // of the magnitudes, in one instruction
+    if constexpr (kType == InputType::Bf16) {
+      asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
+    } else {
+      asm("max.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
+    }
+    return m;
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ AmaxWord<kType> step_amax_word(const RawStep<kType>& raw) {
+  if constexpr (kType == InputType::Fp32) {
+    return step_amax(raw, 0.0F);
+  } else {
+    return max_of_words<kType>(max_of_words<kType>(raw.words[0], raw.words[1]),
+                               max_of_words<kType>(raw.words[2], raw.words[3]));
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ float word_amax(AmaxWord<kType> word) {
+  if constexpr (kType == InputType::Fp32) {
+    return word;
+  } else {
+    const float2 m = word_values<kType>(word & kMagnitudes);
+    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
+  }
+}
+
 /// Maximum over the sixteen lanes of each of a thread's eight rows, scattered: lane l of a row ends
 /// up with row l / 2. Eight shuffles instead of 32.
 __device__ __forceinline__ float scatter_row_amax(float (&amax)[kPasses]) {

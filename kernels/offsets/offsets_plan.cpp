@@ -57,17 +57,19 @@ bool make_offsets_plan(const SplitsToOffsetsArgs& args, OffsetsPlan& plan) {
                      .padded_rows = args.padded_rows,
                      .padded_rows_unit = planned_unit(args.padded_rows_unit),
                      .error_word = args.error_word};
-  plan.units[0] = planned_unit(1);
-  plan.num_units = 1;
+  plan.num_shares = 1;
   int outputs = 0;
   for (const Request* request = first; request != last; ++request) {
-    if (request->unit != plan.units[plan.num_units - 1].unit) {
-      plan.units[plan.num_units++] = planned_unit(request->unit);
+    const PlannedShare& latest = plan.shares[plan.num_shares - 1];
+    const bool joins = plan.num_shares > 1 && latest.unit.unit == request->unit &&
+                       latest.outputs_end - latest.outputs_begin < kOutputsPerShare;
+    if (!joins) {
+      plan.shares[plan.num_shares++] = {.unit = planned_unit(request->unit),
+                                        .outputs_begin = outputs};
     }
     plan.outputs[outputs++] = request->output;
-    plan.units[plan.num_units - 1].outputs_end = outputs;
+    plan.shares[plan.num_shares - 1].outputs_end = outputs;
   }
-  for (int i = plan.num_units; i < kMaxUnits; ++i) plan.units[i].outputs_end = outputs;
   return true;
 }
 

@@ -1,12 +1,12 @@
 // What the offsets kernel is launched with: every output of SplitsToOffsetsArgs in one form, sorted
-// by its unit, so that each distinct unit is scanned once. Host-safe.
+// by its unit and dealt to the blocks of threads. Host-safe.
 #pragma once
 
 #include "kernels/offsets/splits_to_offsets.h"
 
 namespace kernels {
 
-/// Which of a group's two sums goes where.
+/// Which sums an output holds: the units before each group, those up to its end, or both.
 enum class Place : std::uint8_t { Begins, Ends, EndsAfterZero };
 
 /// Value of group g: base + g * per_group + units * per_unit. A pointer is a number of bytes here;
@@ -22,12 +22,18 @@ struct PlannedOutput {
 
 struct PlannedUnit {
   std::int64_t unit = 1;
-  int shift = 0;        // log2(unit); -1 = not a power of two
-  int outputs_end = 0;  // past the last output of this unit, whose outputs follow one another
+  int shift = 0;  // log2(unit); -1 = not a power of two
 };
 
 inline constexpr int kMaxOutputs = kMaxOffsetArrays + kMaxPointerArrays;
-inline constexpr int kMaxUnits = kMaxOutputs + 1;  // the row, though no output may ask for it
+inline constexpr int kOutputsPerShare = 2;
+
+/// What one block of threads writes: outputs of one unit.
+struct PlannedShare {
+  PlannedUnit unit = {};
+  int outputs_begin = 0;
+  int outputs_end = 0;
+};
 
 struct OffsetsPlan {
   const void* splits = nullptr;
@@ -39,8 +45,8 @@ struct OffsetsPlan {
   std::int32_t* padded_rows = nullptr;
   PlannedUnit padded_rows_unit = {};
   std::uint32_t* error_word = nullptr;
-  PlannedUnit units[kMaxUnits] = {};  // [0] is the row; past num_units: no outputs
-  int num_units = 0;
+  int num_shares = 0;
+  PlannedShare shares[kMaxOutputs + 1] = {};  // [0] is the row offsets and what follows from them
   PlannedOutput outputs[kMaxOutputs] = {};
 };
 

@@ -1,7 +1,7 @@
-// Offsets in one launch of one block: a thread a group, a scan of the rows, then one scan of every
-// other unit that an output asks for, all of them in the same turn. Graph-safe: nothing but the
-// number of groups and the capacity reaches the launch, so a replay follows whatever the splits
-// hold then.
+// Offsets in one launch: a block of threads for every share of the outputs (offsets_plan.h). Each
+// block reads and scans the splits by itself: 1024 of them are 8 KiB that lie in L2, and meeting
+// the other blocks would take longer. Graph-safe: nothing but the number of groups and the capacity
+// reaches the launch, so a replay follows whatever the splits hold then.
 #include <algorithm>
 
 #include "kernels/common/strip_table.cuh"
@@ -11,7 +11,41 @@
 namespace kernels {
 namespace {
 
-constexpr unsigned kWarps = kMaxGroups / 32;
+constexpr int kScanThreads = 256;
+constexpr int kWarps = kScanThreads / 32;
+constexpr int kPerThread = kMaxGroups / kScanThreads;  // groups, neighbours of one another
+static_assert(kPerThread == 4);
+
+/// Splits of the thread's groups; 0 past the last group.
+__device__ __forceinline__ void load_splits(const OffsetsPlan& plan,
+                                            std::int64_t (&splits)[kPerThread]) {
+  const int first = static_cast<int>(threadIdx.x) * kPerThread;
+  const bool whole = first + kPerThread <= plan.num_groups &&
+                     reinterpret_cast<std::uintptr_t>(plan.splits) % 16 == 0;
+  const auto guarded = [&](const auto* all) {
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i)
+      splits[i] = first + i < plan.num_groups ? all[first + i] : 0;
+  };
+  if (plan.split_type == IntegerType::Int32) {
+    const auto* all = static_cast<const std::int32_t*>(plan.splits);
+    if (!whole) return guarded(all);
+    const int4 four = *reinterpret_cast<const int4*>(all + first);
+    splits[0] = four.x, splits[1] = four.y, splits[2] = four.z, splits[3] = four.w;
+  } else {
+    const auto* all = static_cast<const std::int64_t*>(plan.splits);
+    if (!whole) return guarded(all);
+    const auto* pairs = reinterpret_cast<const longlong2*>(all + first);
+    const longlong2 low = pairs[0];
+    const longlong2 high = pairs[1];
+    splits[0] = low.x, splits[1] = low.y, splits[2] = high.x, splits[3] = high.y;
+  }
+}
+
+template <typename Sum>
+__device__ __forceinline__ Sum sum_of(const Sum (&values)[kPerThread]) {
+  return (values[0] + values[1]) + (values[2] + values[3]);
+}
 
 /// Inclusive sum over the warp.
 template <typename Sum>
@@ -25,16 +59,75 @@ __device__ __forceinline__ Sum warp_inclusive_sum(Sum value) {
   return value;
 }
 
-/// Sum of the totals of the warps before the caller's.
+/// Rows of the warp's groups, which no 32 bits need hold.
 template <typename Sum>
-__device__ __forceinline__ Sum sum_before_warp(const Sum* totals) {
-  const unsigned lane = threadIdx.x & 31U;
-  Sum value = lane < threadIdx.x / 32 ? totals[lane] : 0;
+__device__ __forceinline__ std::int64_t warp_rows(const Sum (&rows)[kPerThread]) {
+  if constexpr (sizeof(Sum) == 4) {
+    // Halves, since only sums of 32 bits have an instruction.
+    Sum low = 0;
+    Sum high = 0;
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(kFullWarp, value, distance);
+    for (const Sum value : rows) {
+      low += value & 0xFFFFU;
+      high += value >> 16;
+    }
+    return (std::int64_t{__reduce_add_sync(kFullWarp, high)} << 16) +
+           __reduce_add_sync(kFullWarp, low);
+  } else {
+    auto value = static_cast<std::int64_t>(sum_of(rows));
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+      value += __shfl_xor_sync(kFullWarp, value, distance);
+    }
+    return value;
   }
-  return value;
+}
+
+/// Sum over the warps before the caller's.
+template <typename Sum>
+__device__ __forceinline__ Sum sum_before_warp(const Sum (&totals)[kWarps]) {
+  Sum sum = 0;
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp) {
+    if (warp < static_cast<int>(threadIdx.x) / 32) sum += totals[warp];
+  }
+  return sum;
+}
+
+/// Units are powers of two nearly always, and division is a long subroutine.
+template <typename Sum>
+__device__ __forceinline__ Sum units_of(Sum rows, const PlannedUnit& unit) {
+  if (rows == 0) return 0;
+  if (unit.shift >= 0) {
+    return unit.shift < 8 * static_cast<int>(sizeof(Sum)) ? (rows - 1 >> unit.shift) + 1 : 1;
+  }
+  // A unit beyond the sums' bits holds all rows there are.
+  return rows > static_cast<std::uint64_t>(unit.unit) ? (rows - 1) / static_cast<Sum>(unit.unit) + 1
+                                                      : 1;
+}
+
+template <typename Sum>
+__device__ __forceinline__ void units_of_each(const Sum (&rows)[kPerThread],
+                                              const PlannedUnit& unit, Sum (&units)[kPerThread]) {
+#pragma unroll
+  for (int i = 0; i < kPerThread; ++i) units[i] = units_of(rows[i], unit);
+}
+
+/// Cuts the rows at the capacity. Every thread of the block calls.
+template <typename Sum>
+__device__ __forceinline__ void cut_rows(Sum (&rows)[kPerThread], std::int64_t capacity) {
+  __shared__ std::int64_t totals[kWarps];
+  std::int64_t own = 0;
+  for (const Sum value : rows) own += static_cast<std::int64_t>(value);
+  const std::int64_t end = warp_inclusive_sum(own);
+  if (threadIdx.x % 32 == 31) totals[threadIdx.x / 32] = end;
+  __syncthreads();
+  std::int64_t begin = sum_before_warp(totals) + end - own;
+  for (Sum& value : rows) {
+    const std::int64_t left = max(capacity - begin, std::int64_t{0});
+    begin += static_cast<std::int64_t>(value);
+    value = min(value, static_cast<Sum>(min(left, static_cast<std::int64_t>(value))));
+  }
 }
 
 __device__ __forceinline__ std::int32_t to_int32(std::int64_t value, std::uint32_t& error) {
@@ -44,105 +137,101 @@ __device__ __forceinline__ std::int32_t to_int32(std::int64_t value, std::uint32
   return value < 0 ? INT32_MIN : INT32_MAX;
 }
 
-/// Units are powers of two nearly always, and 64-bit division is a long subroutine.
-__device__ __forceinline__ std::int64_t units_of(std::int64_t rows, const PlannedUnit& unit) {
-  if (unit.shift >= 0) return (rows + unit.unit - 1) >> unit.shift;
-  return ceil_div(rows, unit.unit);
-}
-
-__device__ __forceinline__ void store(const PlannedOutput& output, std::int64_t begin,
-                                      std::int64_t end, std::uint32_t& error) {
-  const int group = static_cast<int>(threadIdx.x);
-  const std::int64_t units = output.place == Place::Begins ? begin : end;
-  const std::int64_t value = output.base + group * output.per_group + units * output.per_unit;
-  const bool after_zero = output.place == Place::EndsAfterZero;
-  const int index = group + (after_zero ? 1 : 0);
-  if (output.type == IntegerType::Int32) {
-    auto* const values = static_cast<std::int32_t*>(output.values);
-    values[index] = to_int32(value, error);
-    if (after_zero && group == 0) values[0] = 0;
-  } else {
-    auto* const values = static_cast<std::int64_t*>(output.values);
-    values[index] = value;
-    if (after_zero && group == 0) values[0] = 0;
+/// begins: units before each group, and behind the last one the sum of all.
+template <typename Sum>
+__device__ __forceinline__ void write_output(const PlannedOutput& output, int num_groups,
+                                             const Sum* begins, std::uint32_t& error) {
+  const int values = num_groups + (output.place == Place::EndsAfterZero ? 1 : 0);
+  const Sum* const sums = begins + (output.place == Place::Ends ? 1 : 0);
+  for (int i = static_cast<int>(threadIdx.x); i < values; i += kScanThreads) {
+    const std::int64_t value =
+        output.base + i * output.per_group + static_cast<std::int64_t>(sums[i]) * output.per_unit;
+    if (output.type == IntegerType::Int32) {
+      static_cast<std::int32_t*>(output.values)[i] = to_int32(value, error);
+    } else {
+      static_cast<std::int64_t*>(output.values)[i] = value;
+    }
   }
 }
 
-/// kUnits: units besides the row, at least as many as the plan has (the rest own no output). Sum:
-/// 32 bits where the capacity allows, which halves the shuffles.
-template <int kUnits, typename Sum>
-__global__ __launch_bounds__(kMaxGroups) void splits_to_offsets_kernel(
+template <typename Sum>
+__device__ __forceinline__ void write_rows(const OffsetsPlan& plan, const Sum* begins,
+                                           std::uint32_t& error) {
+  for (int i = static_cast<int>(threadIdx.x); i <= plan.num_groups; i += kScanThreads) {
+    plan.row_offsets[i] = static_cast<std::int64_t>(begins[i]);
+    if (i == plan.num_groups) break;
+    const Sum rows = begins[i + 1] - begins[i];
+    if (plan.rows != nullptr) plan.rows[i] = to_int32(static_cast<std::int64_t>(rows), error);
+    if (plan.padded_rows != nullptr) {
+      const auto units = static_cast<std::int64_t>(units_of(rows, plan.padded_rows_unit));
+      plan.padded_rows[i] = to_int32(units * plan.padded_rows_unit.unit, error);
+    }
+  }
+}
+
+/// Sum: 32 bits where the capacity allows, which halves the shuffles.
+template <typename Sum>
+__global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
     const __grid_constant__ OffsetsPlan plan) {
   __shared__ std::int64_t row_totals[kWarps];
-  __shared__ Sum unit_totals[kUnits + 1][kWarps];  // + 1: an array of none is not C++
-  const int group = static_cast<int>(threadIdx.x);
-  const bool owns_group = group < plan.num_groups;
-  std::int64_t split = 0;
-  if (owns_group) {
-    split = plan.split_type == IntegerType::Int32
-                ? static_cast<const std::int32_t*>(plan.splits)[group]
-                : static_cast<const std::int64_t*>(plan.splits)[group];
-  }
-  std::uint32_t error = split < 0 ? kNegativeSplit : 0;
+  __shared__ Sum unit_totals[kWarps];
+  __shared__ alignas(16) Sum begins[kMaxGroups + 1];
+  const int thread = static_cast<int>(threadIdx.x);
+  const PlannedShare& share = plan.shares[blockIdx.x];
+  std::int64_t splits[kPerThread];
+  load_splits(plan, splits);
   // One row past the capacity is enough to be noticed, and keeps absurd splits from overflowing
-  // the sum.
-  const std::int64_t wanted = split < 0 ? 0 : min(split, plan.capacity_rows + 1);
-  std::int64_t wanted_end = warp_inclusive_sum(wanted);
-  if (group % 32 == 31) row_totals[group / 32] = wanted_end;
-  __syncthreads();
-  wanted_end += sum_before_warp(row_totals);
-  if (wanted > 0 && wanted_end > plan.capacity_rows) error |= kSplitsOverCapacity;
-  const std::int64_t begin = min(wanted_end - wanted, plan.capacity_rows);
-  const std::int64_t end = min(wanted_end, plan.capacity_rows);
-  const std::int64_t rows = end - begin;
-
-  [[maybe_unused]] Sum units[kUnits + 1];
-  [[maybe_unused]] Sum unit_ends[kUnits + 1];
-  if constexpr (kUnits > 0) {
+  // the sums.
+  Sum rows[kPerThread];
+  std::uint32_t error = 0;
 #pragma unroll
-    for (int i = 0; i < kUnits; ++i) {
-      units[i] = static_cast<Sum>(units_of(rows, plan.units[i + 1]));
-      unit_ends[i] = warp_inclusive_sum(units[i]);
-      if (group % 32 == 31) unit_totals[i][group / 32] = unit_ends[i];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kUnits; ++i) unit_ends[i] += sum_before_warp(unit_totals[i]);
+  for (int i = 0; i < kPerThread; ++i) {
+    if (splits[i] < 0) error = kNegativeSplit;
+    rows[i] = static_cast<Sum>(max(min(splits[i], plan.capacity_rows + 1), std::int64_t{0}));
   }
-  if (owns_group) {
-    if (group == 0) plan.row_offsets[0] = 0;
-    plan.row_offsets[group + 1] = end;
-    if (plan.rows != nullptr) plan.rows[group] = to_int32(rows, error);
-    if (plan.padded_rows != nullptr) {
-      const std::int64_t padded =
-          units_of(rows, plan.padded_rows_unit) * plan.padded_rows_unit.unit;
-      plan.padded_rows[group] = to_int32(padded, error);
-    }
-    for (int i = 0; i < plan.units[0].outputs_end; ++i) store(plan.outputs[i], begin, end, error);
+  Sum units[kPerThread];
+  units_of_each(rows, share.unit, units);
+  Sum end = warp_inclusive_sum(sum_of(units));
+  const std::int64_t warp_total = warp_rows(rows);
+  if (thread % 32 == 31) {
+    unit_totals[thread / 32] = end;
+    row_totals[thread / 32] = warp_total;
+  }
+  __syncthreads();
+  std::int64_t total = 0;
 #pragma unroll
-    for (int unit = 0; unit < kUnits; ++unit) {
-      const Sum unit_begin = unit_ends[unit] - units[unit];
-      for (int i = plan.units[unit].outputs_end; i < plan.units[unit + 1].outputs_end; ++i) {
-        store(plan.outputs[i], unit_begin, unit_ends[unit], error);
-      }
+  for (const std::int64_t rows_of_warp : row_totals) total += rows_of_warp;
+  if (total > plan.capacity_rows) {
+    error |= kSplitsOverCapacity;
+    cut_rows(rows, plan.capacity_rows);
+    units_of_each(rows, share.unit, units);
+    end = warp_inclusive_sum(sum_of(units));
+    if (thread % 32 == 31) unit_totals[thread / 32] = end;
+    __syncthreads();
+  }
+  end += sum_before_warp(unit_totals);
+  Sum begin = end - sum_of(units);
+#pragma unroll
+  for (int i = 0; i < kPerThread; ++i) {
+    begins[thread * kPerThread + i] = begin;
+    begin += units[i];
+  }
+  if (thread == kScanThreads - 1) begins[kMaxGroups] = end;
+  __syncthreads();
+
+  if (blockIdx.x == 0) {
+    write_rows(plan, begins, error);
+  } else {
+    error = 0;  // the first block tells of the splits
+    for (int i = share.outputs_begin; i < share.outputs_end; ++i) {
+      write_output(plan.outputs[i], plan.num_groups, begins, error);
     }
   }
   // Sticky: earlier steps' bits stay until the host clears them. Faults are rare, so only a warp
   // that met one pays.
   error = __reduce_or_sync(kFullWarp, error);
-  if (error != 0 && group % 32 == 0 && plan.error_word != nullptr) {
+  if (error != 0 && thread % 32 == 0 && plan.error_word != nullptr) {
     atomicOr(plan.error_word, error);
-  }
-}
-
-template <int kUnits>
-void launch(const OffsetsPlan& plan, cudaStream_t stream) {
-  const auto threads = static_cast<unsigned>(round_up(plan.num_groups, 32));
-  // No sum of units exceeds the capacity.
-  if (kUnits == 0 || plan.capacity_rows <= INT32_MAX) {
-    splits_to_offsets_kernel<kUnits, std::int32_t><<<1, threads, 0, stream>>>(plan);
-  } else {
-    splits_to_offsets_kernel<kUnits, std::int64_t><<<1, threads, 0, stream>>>(plan);
   }
 }
 
@@ -152,18 +241,12 @@ cudaError_t splits_to_offsets(const SplitsToOffsetsArgs& args, cudaStream_t stre
   if (args.num_groups < 1 || args.num_groups > kMaxGroups) return cudaErrorInvalidValue;
   OffsetsPlan plan;
   if (!make_offsets_plan(args, plan)) return cudaErrorInvalidValue;
-  if (plan.num_units <= 1) {
-    launch<0>(plan, stream);
-  } else if (plan.num_units <= 2) {
-    launch<1>(plan, stream);
-  } else if (plan.num_units <= 3) {
-    launch<2>(plan, stream);
-  } else if (plan.num_units <= 5) {
-    launch<4>(plan, stream);
-  } else if (plan.num_units <= 9) {
-    launch<8>(plan, stream);
+  const auto blocks = static_cast<unsigned>(plan.num_shares);
+  // No sum of units exceeds the capacity.
+  if (plan.capacity_rows < INT32_MAX) {
+    splits_to_offsets_kernel<std::uint32_t><<<blocks, kScanThreads, 0, stream>>>(plan);
   } else {
-    launch<kMaxUnits - 1>(plan, stream);
+    splits_to_offsets_kernel<std::uint64_t><<<blocks, kScanThreads, 0, stream>>>(plan);
   }
   return cudaGetLastError();
 }

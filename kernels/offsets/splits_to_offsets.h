@@ -30,7 +30,7 @@ struct PointerArray {
 };
 
 inline constexpr int kMaxOffsetArrays = 8;
-inline constexpr int kMaxPointerArrays = 8;
+inline constexpr int kMaxPointerArrays = 32;
 
 /// Bits of the error word.
 inline constexpr std::uint32_t kNegativeSplit = 1;
@@ -59,7 +59,8 @@ struct SplitsToOffsetsArgs {
 
 void splits_to_offsets_cpu(const SplitsToOffsetsArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-/// One block, a thread a group; a scan costs once for all the outputs of one unit.
+/// A block of threads for every two outputs of one unit, each of which scans the splits by itself,
+/// so that the time hardly depends on the number of outputs.
 cudaError_t splits_to_offsets(const SplitsToOffsetsArgs& args, cudaStream_t stream);
 #endif
 

@@ -24,14 +24,25 @@ struct Mxfp8Parameters {
   }
 };
 
+/// e8m0_round_up() and mx_multiplier_bits() without branches, for no NaN: an amax has none.
+KERNELS_HOST_DEVICE constexpr std::uint32_t mx_round_up(std::uint32_t bits) {
+  const std::uint32_t rounded = (bits + 0x7FFFFFU) >> 23;
+  const std::uint32_t byte = rounded < 0xFEU ? rounded : 0xFEU;
+  return bits > 0x400000U ? byte : 0U;
+}
+KERNELS_HOST_DEVICE constexpr std::uint32_t mx_inverse_bits(std::uint32_t byte) {
+  const std::uint32_t bits = (254U - byte) << 23;
+  return bits > 0x400000U ? bits : 0x400000U;
+}
+
 template <Fp8Format kFormat>
 __device__ __forceinline__ std::uint32_t mx_byte(float amax) {
-  return e8m0_round_up(
+  return mx_round_up(
       __float_as_uint(__fmul_rn(amax, __uint_as_float(mx_reciprocal_bits(kFormat)))));
 }
 
 __device__ __forceinline__ float mx_multiplier(std::uint32_t byte) {
-  return __uint_as_float(mx_multiplier_bits(static_cast<std::uint8_t>(byte)));
+  return __uint_as_float(mx_inverse_bits(byte));
 }
 
 template <InputType kInput, Fp8Format kFormat, Activation kActive, bool kStamp>
@@ -68,7 +79,12 @@ class Mxfp8Worker {
     if (columns || args_.bias_partials != nullptr) quantize_columns(tile, raw, parity, columns);
     if (rows) {
       if (args_.square_blocks) sync_workers();
-      quantize_rows(tile, raw, parity);
+      if (tile.row_bits == 7 && tile.out_rows == kSide &&
+          (std::int64_t{tile.bx} + 1) * kSide <= args_.input.columns) {
+        quantize_rows<true>(tile, raw, parity);
+      } else {
+        quantize_rows<false>(tile, raw, parity);
+      }
     }
     if (tile.row_bits < 7 && quantizes_) clear_missing_lines(tile, rows, columns);
   }
@@ -143,7 +159,7 @@ class Mxfp8Worker {
   }
 
   __device__ void square_bytes(const Tile&, const RawTile<kType>& raw, int parity) {
-    Quad kept[kKeep ? kRows : 1];
+    Quad kept[kKeep ? kRows : 1] = {};
     if constexpr (kKeep) {
 #pragma unroll
       for (int i = 0; i < kRows; ++i) kept[i] = quad(raw, i);
@@ -153,7 +169,7 @@ class Mxfp8Worker {
 
   __device__ __forceinline__ void quantize_columns(const Tile& tile, const RawTile<kType>& raw,
                                                    int parity, bool quantizes) {
-    Quad kept[kKeep ? kRows : 1];
+    Quad kept[kKeep ? kRows : 1] = {};
     if constexpr (kKeep) {
 #pragma unroll
       for (int i = 0; i < kRows; ++i) kept[i] = quad(raw, i);
@@ -250,16 +266,18 @@ class Mxfp8Worker {
     sync_workers();
   }
 
+  /// kWhole: 128 rows and 128 columns, so that nothing is tested and addresses are a pitch apart.
+  template <bool kWhole>
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
     const int step = lane_ % kLanesPerRow;
     const int first = warp_ * kWarpLines + lane_ / kLanesPerRow;
     RawStep<kType> values[kPasses];
-    float amax[kPasses];
+    AmaxWord<kType> amax[kPasses];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       values[pass] = shared_step<kType>(raw, first + 2 * pass, step);
-      amax[pass] = packed_step_amax(values[pass]);
+      amax[pass] = step_amax_word(values[pass]);
     }
     std::uint32_t bytes;  // of passes 2 * (lane % 4) and the one after
     if (args_.square_blocks) {
@@ -272,40 +290,64 @@ class Mxfp8Worker {
         const bool upper = (lane_ & (half / 2)) != 0;
 #pragma unroll
         for (int i = 0; i < half; ++i) {
-          const float kept = upper ? amax[i + half] : amax[i];
-          const float given = upper ? amax[i] : amax[i + half];
-          amax[i] = fmaxf(kept, __shfl_xor_sync(kFullWarp, given, half / 2));
+          const AmaxWord<kType> kept = upper ? amax[i + half] : amax[i];
+          const AmaxWord<kType> given = upper ? amax[i] : amax[i + half];
+          amax[i] = max_of_words<kType>(kept, __shfl_xor_sync(kFullWarp, given, half / 2));
         }
       }
-      bytes = mx_byte<kFormat>(amax[0]) | mx_byte<kFormat>(amax[1]) << 8;
+      bytes = mx_byte<kFormat>(word_amax<kType>(amax[0])) |
+              mx_byte<kFormat>(word_amax<kType>(amax[1])) << 8;
     }
-    const std::int64_t group_scales =
-        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int line = first + 2 * (lane_ % 4 * 2 + i);
-      const std::int64_t x = std::int64_t{tile.block(line)} * 4 + step / 4;
-      if (x < round_up(row_scales_, 4)) {
-        const bool real = tile.row(line) < tile.out_rows && x < row_scales_;
-        args_.rowwise.scales[group_scales +
-                             row_scale_index(tile.strip_in_group * kSide + tile.row(line), x)] =
-            real ? static_cast<std::uint8_t>(bytes >> (8 * i)) : std::uint8_t{0};
-      }
-    }
+    store_row_scales<kWhole>(tile, first + 2 * (lane_ % 4 * 2), step / 4, bytes);
     const std::int64_t steps_per_row = args_.input.columns / kStep;
     const std::int64_t first_row = tile.out_begin + tile.strip_in_group * kSide;
+    std::int64_t target =
+        (first_row + first) * steps_per_row + std::int64_t{tile.bx} * kLanesPerRow + step;
 #pragma unroll
     for (int q = 0; q < kPasses / 2; ++q) {
       const std::uint32_t pair = __shfl_sync(kFullWarp, bytes, (lane_ & ~3) | q);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const int line = first + 2 * (2 * q + i);
-        const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
-        if (in_row < steps_per_row && tile.row(line) < tile.out_rows) {
-          store_codes<kType, kFormat>(values[2 * q + i], mx_multiplier(pair >> (8 * i) & 0xFF),
-                                      args_.rowwise.codes,
-                                      (first_row + tile.row(line)) * steps_per_row + in_row);
+        const RawStep<kType>& step_values = values[2 * q + i];
+        const float scale = mx_multiplier(pair >> (8 * i) & 0xFF);
+        if constexpr (kWhole) {
+          store_codes<kType, kFormat>(step_values, scale, args_.rowwise.codes, target);
+          target += 2 * steps_per_row;
+        } else {
+          const int line = first + 2 * (2 * q + i);
+          const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
+          if (in_row < steps_per_row && tile.row(line) < tile.out_rows) {
+            store_codes<kType, kFormat>(step_values, scale, args_.rowwise.codes,
+                                        (first_row + tile.row(line)) * steps_per_row + in_row);
+          }
         }
+      }
+    }
+  }
+
+  /// Two bytes: of block `x` of the tile in `line` and in the line two below.
+  template <bool kWhole>
+  __device__ __forceinline__ void store_row_scales(const Tile& tile, int line, int x,
+                                                   std::uint32_t bytes) const {
+    const std::int64_t group_scales =
+        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
+    std::uint8_t* const scales = args_.rowwise.scales + group_scales;
+    if constexpr (kWhole) {
+      std::uint8_t* const target = scales + row_scale_index(tile.strip_in_group * kSide + line,
+                                                            std::int64_t{tile.bx} * 4 + x);
+      const std::int64_t two_lines = args_.layout == MicroScaleLayout::Swizzled
+                                         ? std::int64_t{2 * 16}
+                                         : 2 * round_up(row_scales_, 4);
+      target[0] = static_cast<std::uint8_t>(bytes);
+      target[two_lines] = static_cast<std::uint8_t>(bytes >> 8);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 2; ++i, line += 2) {
+        const std::int64_t block = std::int64_t{tile.block(line)} * 4 + x;
+        if (block >= round_up(row_scales_, 4)) continue;
+        const bool real = tile.row(line) < tile.out_rows && block < row_scales_;
+        scales[row_scale_index(tile.strip_in_group * kSide + tile.row(line), block)] =
+            real ? static_cast<std::uint8_t>(bytes >> (8 * i)) : std::uint8_t{0};
       }
     }
   }

@@ -1,5 +1,6 @@
 // Instances and launchers of the NVFP4 workers.
 #include "kernels/amax/clear_amax.cuh"
+#include "kernels/quantize/nvfp4_amax.cuh"
 #include "kernels/quantize/quantize_nvfp4.cuh"
 
 namespace kernels {

@@ -1,153 +1,15 @@
-// NVFP4 as workers of the tile pipeline: the global maxima, and the codes.
+// NVFP4 codes as a worker of the tile pipeline.
 //
 // Rowwise, two lanes hold a block of 16 columns of a line. Columnwise, a lane owns two columns in
 // 32 rows, two blocks of each, so that the Hadamard transform of a block stays in registers; a
 // warp's 16 transposed lines pass through its own 1 KiB to leave in pieces of 16 bytes.
 #pragma once
 
-#include "kernels/common/nvfp4_rule.h"
 #include "kernels/common/philox.h"
-#include "kernels/common/tile_work.cuh"
-#include "kernels/quantize/quantize_nvfp4.h"
+#include "kernels/quantize/e2m1_encode.cuh"
+#include "kernels/quantize/nvfp4_columns.cuh"
 
 namespace kernels::tiles {
-
-inline constexpr int kNvElements = static_cast<int>(kNvBlock);
-inline constexpr int kLineBlocks = kSide / kNvElements;  // blocks of a line of a tile
-
-/// A lane's two columns of 32 rows as FP32, and what the transform makes of them.
-template <InputType kType>
-class ColumnPair {
- public:
-  __device__ ColumnPair(const RawTile<kType>& raw, int segment, int column)
-      : raw_(raw), segment_(segment), column_(column) {}
-
-  /// Sixteen rows of one of the two columns; `block` 0 or 1.
-  __device__ __forceinline__ void load(int side, int block, float (&values)[kNvElements]) const {
-#pragma unroll
-    for (int i = 0; i < kNvElements; ++i) {
-      const uint4* row = raw_.row(segment_ * kSegmentRows + block * kNvElements + i);
-      if constexpr (kType == InputType::Fp32) {
-        values[i] = reinterpret_cast<const float*>(row)[column_ + side];
-      } else {
-        const float2 pair =
-            word_values<kType>(reinterpret_cast<const std::uint32_t*>(row)[column_ / 2]);
-        values[i] = side == 0 ? pair.x : pair.y;
-      }
-    }
-  }
-
-  __device__ __forceinline__ void load_transformed(int side, int block,
-                                                   float (&values)[kNvElements]) const {
-    load(side, block, values);
-    hadamard_16(values);
-#pragma unroll
-    for (int i = 0; i < kNvElements; ++i) {
-      values[i] = __bfloat162float(__float2bfloat16_rn(values[i]));
-    }
-  }
-
- private:
-  const RawTile<kType>& raw_;
-  int segment_;
-  int column_;
-};
-
-__device__ __forceinline__ float block_amax(const float (&values)[kNvElements]) {
-  float amax = 0.0F;
-#pragma unroll
-  for (int i = 0; i < kNvElements; ++i) amax = fmaxf(amax, fabsf(values[i]));
-  return amax;
-}
-
-__device__ __forceinline__ std::uint32_t e4m3_byte(float value) {
-  return __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3);
-}
-__device__ __forceinline__ float e4m3_value(std::uint32_t byte) {
-  const __half_raw half = __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(byte), __NV_E4M3);
-  return __half2float(__half(half));
-}
-
-/// e2m1_encode() in a few instructions: adding a number whose last place is the step of the value's
-/// range rounds to that step and leaves the code in the lowest bits. NaN products are positive
-/// here.
-__device__ __forceinline__ std::uint32_t e2m1_code(float product) {
-  const float magnitude = fminf(fabsf(product), 6.0F);
-  float anchor = magnitude >= 2.0F ? 8388610.0F : 4194304.0F;  // 2^23 + 2 * 1, 2^22
-  anchor = magnitude >= 4.0F ? 16777224.0F : anchor;           // 2^24 + 4 * 2
-  const std::uint32_t rounded = __float_as_uint(__fadd_rn(magnitude, anchor));
-  return (rounded & 7U) | (__float_as_uint(product) >> 28 & 8U);
-}
-
-struct Nvfp4AmaxParameters {
-  Nvfp4AmaxArgs args;
-  __host__ __device__ TileOperand operand() const {
-    return {.input = args.input, .output_rows = {}, .controls = {.noop = args.noop}};
-  }
-};
-
-template <InputType kInput>
-class Nvfp4AmaxWorker {
- public:
-  static constexpr InputType kType = kInput;
-  static constexpr Activation kActivation = Activation::None;
-  static constexpr bool kStamped = false;
-  static constexpr bool kBackwards = false;
-  static constexpr bool kSecondOfInput = true;
-  using Parameters = Nvfp4AmaxParameters;
-  struct Shared {};
-
-  __device__ static int first_units(int) { return 0; }
-  __device__ static int second_units(int) { return 0; }
-
-  __device__ Nvfp4AmaxWorker(const Parameters& parameters, Shared&, bool)
-      : args_(parameters.args) {}
-
-  __device__ __forceinline__ void work(const Tile& tile, const RawTile<kType>& raw, std::uint32_t) {
-    if (tile.group != group_) flush();
-    group_ = tile.group;
-    const int lane = static_cast<int>(threadIdx.x) & 31;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    const ColumnPair<kType> columns(raw, lane / kWarpPairs,
-                                    warp * 2 * kWarpPairs + lane % kWarpPairs * 2);
-    const bool transforms = args_.hadamard && args_.columnwise_amax != nullptr;
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-#pragma unroll
-      for (int block = 0; block < 2; ++block) {
-        float values[kNvElements];
-        columns.load(side, block, values);
-        plain_ = fmaxf(plain_, block_amax(values));
-        if (transforms) {
-          columns.load_transformed(side, block, values);
-          transformed_ = fmaxf(transformed_, block_amax(values));
-        }
-      }
-    }
-  }
-
-  __device__ void finish() { flush(); }
-
- private:
-  __device__ void flush() {
-    if (group_ < 0) return;
-    raise(args_.rowwise_amax, plain_);
-    raise(args_.columnwise_amax, args_.hadamard ? transformed_ : plain_);
-    plain_ = transformed_ = 0.0F;
-  }
-  __device__ void raise(float* amax, float candidate) const {
-    const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(candidate));
-    if (amax == nullptr || threadIdx.x % 32 != 0) return;
-    // A look first: most candidates are below what is there, and atomics on one address queue up.
-    auto* target = reinterpret_cast<unsigned*>(amax + group_);
-    if (largest > __ldcg(target)) atomicMax(target, largest);
-  }
-
-  const Nvfp4AmaxArgs& args_;
-  int group_ = -1;
-  float plain_ = 0.0F;
-  float transformed_ = 0.0F;
-};
 
 struct Nvfp4Parameters {
   QuantizeNvfp4Args args;
@@ -203,7 +65,14 @@ class Nvfp4Worker {
       share_squares(raw, parity);
       sync_workers();
     }
-    if (rows) quantize_rows(tile, raw, parity);
+    if (rows) {
+      if (tile.row_bits == 7 && tile.out_rows == kSide &&
+          (std::int64_t{tile.bx} + 1) * kSide <= args_.input.columns) {
+        quantize_rows<true>(tile, raw, parity);
+      } else {
+        quantize_rows<false>(tile, raw, parity);
+      }
+    }
     if (columns) quantize_columns(tile, raw);
     if (tile.row_bits < 7) clear_missing_lines(tile, rows, columns);
   }
@@ -226,14 +95,12 @@ class Nvfp4Worker {
 
   __device__ void share_squares(const RawTile<kType>& raw, int parity) {
     const Nvfp4GlobalScale& global = row_global_;
-    const ColumnPair<kType> columns(raw, segment(), column());
 #pragma unroll
     for (int block = 0; block < 2; ++block) {
-      float left[kNvElements];
-      float right[kNvElements];
-      columns.load(0, block, left);
-      columns.load(1, block, right);
-      const float amax = square_amax(block_amax(left), block_amax(right));
+      const ColumnPair<kType> columns(raw, segment() * kSegmentRows + block * kNvElements,
+                                      column());
+      const float2 pair = columns.amax();
+      const float amax = square_amax(pair.x, pair.y);
       if (lane_ % kWarpPairs == 0) {
         shared_.squares[parity][segment() * 2 + block][warp_] =
             static_cast<std::uint8_t>(e4m3_byte(__fmul_rn(amax, global.encode_sixth)));
@@ -241,21 +108,50 @@ class Nvfp4Worker {
     }
   }
 
-  /// Eight codes, the lowest first. `random` holds their bytes.
+  /// Eight codes, the lowest first. `random` holds their bytes. `multiplier` comes from marked();
+  /// `fault` gets bits where the codes have to be made again by e2m1_codes().
   __device__ __forceinline__ std::uint32_t encode(const float (&values)[8], float multiplier,
-                                                  const std::uint32_t* random) const {
-    std::uint32_t word = 0;
+                                                  const std::uint32_t* random,
+                                                  std::uint32_t& fault) const {
     if constexpr (kStochastic) {
+      std::uint32_t word = 0;
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const std::uint32_t byte = random[i / 4] >> (8 * (i % 4)) & 0xFFU;
         word |= e2m1_encode_stochastic(__fmul_rn(values[i], multiplier), byte) << (4 * i);
       }
+      return word;
     } else {
-#pragma unroll
-      for (int i = 7; i >= 0; --i) word = word * 16 + e2m1_code(__fmul_rn(values[i], multiplier));
+      fault |= __float_as_uint(multiplier) & 0x80000000U;
+      return e2m1_codes_below_7(values, multiplier, fault);
     }
-    return word;
+  }
+
+  /// nvfp4_multiplier() of every byte. Reciprocals of ordinary numbers are made side by side,
+  /// without the test that __frcp_rn() has in each.
+  template <int kCount>
+  __device__ __forceinline__ static void multipliers_of(const std::uint32_t (&bytes)[kCount],
+                                                        const Nvfp4GlobalScale& global,
+                                                        float (&multipliers)[kCount]) {
+    bool ordinary = true;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const float scale = __fmul_rn(e4m3_value(bytes[i]), global.decode);
+      ordinary = ordinary && scale >= 0x1p-120F && scale <= 0x1p120F;
+      float guess;
+      asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(scale));
+      multipliers[i] = __fmaf_rn(guess, -__fmaf_rn(scale, guess, -1.0F), guess);
+    }
+    if (ordinary) return;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      multipliers[i] = nvfp4_multiplier(e4m3_value(bytes[i]), global);
+    }
+  }
+
+  /// The multiplier with a minus where the short way of encoding cannot be used.
+  __device__ __forceinline__ static float marked(float multiplier, float amax) {
+    return kStochastic || e2m1_below_7(amax, multiplier) ? multiplier : -multiplier;
   }
 
   __device__ __forceinline__ PhiloxWords random_words(std::int64_t block, bool columnwise) const {
@@ -263,6 +159,17 @@ class Nvfp4Worker {
                       offset_, seed_);
   }
 
+  __device__ __forceinline__ static void widen(const RawStep<kType>& raw, float (&values)[8]) {
+#pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+      const float2 v = step_pair(raw, pair);
+      values[2 * pair] = v.x;
+      values[2 * pair + 1] = v.y;
+    }
+  }
+
+  /// kWhole: 128 rows and 128 columns, so that nothing is tested and addresses are one apart.
+  template <bool kWhole>
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
     const Nvfp4GlobalScale& global = row_global_;
@@ -273,63 +180,101 @@ class Nvfp4Worker {
     RawStep<kType> values[kPasses];
     // Neighbouring lanes share a block: the even one makes the first four scales, the odd one the
     // others, and they exchange.
-    float amax[kPasses];
+    AmaxWord<kType> amax[kPasses];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       values[pass] = shared_step<kType>(raw, first + 2 * pass, step);
-      amax[pass] = packed_step_amax(values[pass]);
+      amax[pass] = step_amax_word(values[pass]);
     }
     const bool odd = (lane_ & 1) != 0;
     std::uint32_t mine[kPasses / 2];
-    float multipliers[kPasses / 2];
+    float largest[kPasses / 2];
 #pragma unroll
     for (int i = 0; i < kPasses / 2; ++i) {
-      const float kept = odd ? amax[i + 4] : amax[i];
-      const float given = odd ? amax[i] : amax[i + 4];
-      const float largest = fmaxf(kept, __shfl_xor_sync(kFullWarp, given, 1));
-      if (args_.square_blocks) {
+      const AmaxWord<kType> kept = odd ? amax[i + 4] : amax[i];
+      const AmaxWord<kType> given = odd ? amax[i] : amax[i + 4];
+      largest[i] =
+          word_amax<kType>(max_of_words<kType>(kept, __shfl_xor_sync(kFullWarp, given, 1)));
+      mine[i] = e4m3_byte(__fmul_rn(largest[i], global.encode_sixth));
+    }
+    if (args_.square_blocks) {
+#pragma unroll
+      for (int i = 0; i < kPasses / 2; ++i) {
         const int line = first + 2 * (odd ? i + 4 : i);
         mine[i] = shared_.squares[parity][line / kNvElements][step / 2];
-      } else {
-        mine[i] = e4m3_byte(__fmul_rn(largest, global.encode_sixth));
       }
-      multipliers[i] = nvfp4_multiplier(e4m3_value(mine[i]), global);
     }
+    float multipliers[kPasses / 2];
+    multipliers_of(mine, global, multipliers);
+#pragma unroll
+    for (int i = 0; i < kPasses / 2; ++i) multipliers[i] = marked(multipliers[i], largest[i]);
     const std::int64_t group_scales =
         (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * pitch;
     const std::int64_t first_row = tile.out_begin + std::int64_t{tile.strip_in_group} * kSide;
     const std::int64_t steps_per_row = args_.input.columns / kStep;
+    if constexpr (kWhole) {
+      const int line = first + (odd ? kPasses : 0);
+      const std::int64_t x = std::int64_t{tile.bx} * kLineBlocks + step / 2;
+      std::uint8_t* scales = args_.rowwise.scales + group_scales +
+                             scale_index(tile.strip_in_group * kSide + line, x, per_line);
+      const std::int64_t two_lines =
+          args_.layout == MicroScaleLayout::Swizzled ? std::int64_t{2 * 16} : 2 * pitch;
 #pragma unroll
-    for (int i = 0; i < kPasses / 2; ++i) {
-      const int line = first + 2 * (odd ? i + 4 : i);
-      const std::int64_t x = std::int64_t{tile.block(line)} * kLineBlocks + step / 2;
-      if (x < pitch) {
-        const bool real = tile.row(line) < tile.out_rows && x < per_line;
-        args_.rowwise
-            .scales[group_scales +
-                    scale_index(tile.strip_in_group * kSide + tile.row(line), x, per_line)] =
-            real ? static_cast<std::uint8_t>(mine[i]) : std::uint8_t{0};
+      for (int i = 0; i < kPasses / 2; ++i, scales += two_lines) {
+        *scales = static_cast<std::uint8_t>(mine[i]);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPasses / 2; ++i) {
+        const int line = first + 2 * (odd ? i + 4 : i);
+        const std::int64_t x = std::int64_t{tile.block(line)} * kLineBlocks + step / 2;
+        if (x < pitch) {
+          const bool real = tile.row(line) < tile.out_rows && x < per_line;
+          args_.rowwise
+              .scales[group_scales +
+                      scale_index(tile.strip_in_group * kSide + tile.row(line), x, per_line)] =
+              real ? static_cast<std::uint8_t>(mine[i]) : std::uint8_t{0};
+        }
       }
     }
+    const auto multiplier_of = [&](float two_passes, int pass) {
+      return __shfl_sync(kFullWarp, two_passes, (lane_ & ~1) | (pass >= 4 ? 1 : 0));
+    };
+    const auto word_of = [&](int pass) {
+      const int line = first + 2 * pass;
+      const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
+      const bool real = in_row < steps_per_row && tile.row(line) < tile.out_rows;
+      return real ? (first_row + tile.row(line)) * steps_per_row + in_row : std::int64_t{-1};
+    };
+    auto* const codes = reinterpret_cast<std::uint32_t*>(args_.rowwise.codes);
+    std::int64_t word = kWhole ? word_of(0) : 0;
+    std::uint32_t fault = 0;
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      const int line = first + 2 * pass;
-      const float multiplier =
-          __shfl_sync(kFullWarp, multipliers[pass % 4], (lane_ & ~1) | (pass >= 4 ? 1 : 0));
-      const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
-      if (in_row >= steps_per_row || tile.row(line) >= tile.out_rows) continue;
-      float widened[8];
-#pragma unroll
-      for (int pair = 0; pair < 4; ++pair) {
-        const float2 v = step_pair(values[pass], pair);
-        widened[2 * pair] = v.x;
-        widened[2 * pair + 1] = v.y;
+      const float multiplier = multiplier_of(multipliers[pass % 4], pass);
+      if (!kWhole) word = word_of(pass);
+      if (kWhole || word >= 0) {
+        float widened[8];
+        widen(values[pass], widened);
+        PhiloxWords random = {};
+        if constexpr (kStochastic) random = random_words(word / 2, false);
+        codes[word] = encode(widened, multiplier, random.words + (step % 2) * 2, fault);
       }
-      const std::int64_t word = (first_row + tile.row(line)) * steps_per_row + in_row;
-      PhiloxWords random = {};
-      if constexpr (kStochastic) random = random_words(word / 2, false);
-      reinterpret_cast<std::uint32_t*>(args_.rowwise.codes)[word] =
-          encode(widened, multiplier, random.words + (step % 2) * 2);
+      if (kWhole) word += 2 * steps_per_row;
+    }
+    if constexpr (!kStochastic) {
+      if (!__any_sync(kFullWarp, fault != 0)) return;
+#pragma unroll 1
+      for (int pass = 0; pass < kPasses; ++pass) {
+        const float low = (pass & 1) != 0 ? multipliers[1] : multipliers[0];
+        const float high = (pass & 1) != 0 ? multipliers[3] : multipliers[2];
+        const float multiplier = multiplier_of((pass & 2) != 0 ? high : low, pass);
+        word = word_of(pass);
+        if (word < 0) continue;
+        float widened[8];
+        widen(shared_step<kType>(raw, first + 2 * pass, step), widened);
+        codes[word] = e2m1_codes(widened, fabsf(multiplier));
+      }
     }
   }
 
@@ -346,54 +291,59 @@ class Nvfp4Worker {
         std::int64_t{tile.block(segment() * kSegmentRows)} * kSide + column();
     const int first_row = tile.row(segment() * kSegmentRows);
     const std::int64_t first_x = tile.strip_in_group * kLineBlocks + first_row / kNvElements;
-    const ColumnPair<kType> pair(raw, segment(), column());
-    float square[2] = {0.0F, 0.0F};
-    if (args_.square_blocks) {
+    std::uint32_t words[2][4];
+    std::uint32_t scales[2] = {0, 0};  // of either column, two bytes each
 #pragma unroll
-      for (int block = 0; block < 2; ++block) {
-        float left[kNvElements];
-        float right[kNvElements];
-        pair.load(0, block, left);
-        pair.load(1, block, right);
-        square[block] = square_amax(block_amax(left), block_amax(right));
-      }
-    }
+    for (int block = 0; block < 2; ++block) {
+      const ColumnPair<kType> pair(raw, segment() * kSegmentRows + block * kNvElements, column());
+      const float2 plain = args_.hadamard ? float2{} : pair.amax();
+      const float square = args_.square_blocks ? square_amax(plain.x, plain.y) : 0.0F;
+      const bool real = full_column < columns && first_row + block * kNvElements < tile.out_rows;
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      std::uint32_t words[4];
-#pragma unroll
-      for (int block = 0; block < 2; ++block) {
+      for (int side = 0; side < 2; ++side) {
         float values[kNvElements];
+        float amax = side == 0 ? plain.x : plain.y;
         if (args_.hadamard) {
-          pair.load_transformed(side, block, values);
+          pair.load_transformed(side, values);
+          amax = block_amax(values);
         } else {
-          pair.load(side, block, values);
+          pair.load(side, values);
         }
-        const float amax = args_.square_blocks ? square[block] : block_amax(values);
-        const std::uint32_t byte = e4m3_byte(__fmul_rn(amax, global.encode_sixth));
-        const float multiplier = nvfp4_multiplier(e4m3_value(byte), global);
-        const std::int64_t x = first_x + block;
-        const std::int64_t y = full_column + side;
-        const bool real = y < columns && first_row + block * kNvElements < tile.out_rows;
-        if (y < padded && x < round_up(per_line, 4)) {
-          scale_bytes[scale_index(y, x, per_line)] =
-              real ? static_cast<std::uint8_t>(byte) : std::uint8_t{0};
-        }
+        const std::uint32_t byte =
+            e4m3_byte(__fmul_rn(args_.square_blocks ? square : amax, global.encode_sixth));
+        const float multiplier = marked(nvfp4_multiplier(e4m3_value(byte), global), amax);
+        if (real) scales[side] |= byte << (8 * block);
         PhiloxWords random = {};
         if (kStochastic && real) {
-          random = random_words((code_base + y * line_bytes) / 8 + x, true);
+          random = random_words(
+              (code_base + (full_column + side) * line_bytes) / 8 + first_x + block, true);
         }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           float eight[8];
 #pragma unroll
           for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
-          words[block * 2 + half] = encode(eight, multiplier, random.words + half * 2);
+          std::uint32_t fault = 0;
+          std::uint32_t& word = words[side][block * 2 + half];
+          word = encode(eight, multiplier, random.words + half * 2, fault);
+          if (fault != 0) word = e2m1_codes(eight, fabsf(multiplier));
         }
       }
+    }
+    if (full_column < padded && first_x < round_up(per_line, 4)) {
+      // An even block and the one after are neighbours in either layout, and so are two columns.
+      std::uint8_t* const target = scale_bytes + scale_index(full_column, first_x, per_line);
+      const std::int64_t next_column =
+          args_.layout == MicroScaleLayout::Swizzled ? 16 : round_up(per_line, 4);
+      *reinterpret_cast<std::uint16_t*>(target) = static_cast<std::uint16_t>(scales[0]);
+      *reinterpret_cast<std::uint16_t*>(target + next_column) =
+          static_cast<std::uint16_t>(scales[1]);
+    }
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
       const int line = lane_ % kWarpPairs * 2 + side;
-      shared_.lines[warp_][line][segment() ^ (line / 2 & 3)] = {words[0], words[1], words[2],
-                                                                words[3]};
+      shared_.lines[warp_][line][segment() ^ (line / 2 & 3)] = {words[side][0], words[side][1],
+                                                                words[side][2], words[side][3]};
     }
     __syncwarp();
     const int piece = lane_ % kSegments;  // 32 rows of one block of columns

@@ -1,5 +1,5 @@
-// The offsets launch against its CPU twin: every output and the error word, from one group to the
-// 1024 that one block of threads holds.
+// The offsets launch against its CPU twin: every output and the error word, from one group to 1024,
+// from no array to the most that one launch takes.
 #include <limits>
 #include <random>
 
@@ -41,7 +41,7 @@ TEST_F(OffsetsGpu, EqualsCpuForEveryGroupCount) {
       for (const IntegerType type : {IntegerType::Int32, IntegerType::Int64}) {
         OffsetsCase test = random_case(groups, rows_per_draw);
         test.split_type = type;
-        add_all_arrays(test);
+        fill_pointer_arrays(test);
         EXPECT_EQ(offsets_gpu(test), offsets_cpu(test)) << groups << " x " << rows_per_draw;
         test.capacity_rows /= 2;
         test.error_before = 8U;
@@ -57,11 +57,11 @@ TEST_F(OffsetsGpu, EqualsCpuForEveryNumberOfUnits) {
       OffsetsCase test = random_case(groups, rows_per_draw);
       add_distinct_units(test);
       EXPECT_EQ(offsets_gpu(test), offsets_cpu(test)) << groups;
-      while (!test.offset_arrays.empty()) {
-        test.offset_arrays.pop_back();
+      while (!test.pointer_arrays.empty()) {
+        if (!test.offset_arrays.empty()) test.offset_arrays.pop_back();
         test.pointer_arrays.pop_back();
         EXPECT_EQ(offsets_gpu(test), offsets_cpu(test))
-            << groups << " groups, " << test.offset_arrays.size() << " arrays";
+            << groups << " groups, " << test.pointer_arrays.size() << " pointer arrays";
       }
     }
   }
@@ -94,6 +94,18 @@ TEST_F(OffsetsGpu, EqualsCpuForProductsBeyondThirtyTwoBits) {
             offsets_cpu({.splits = {most, most, 1}, .capacity_rows = 3 * most}));
 }
 
+TEST_F(OffsetsGpu, SplitsNeedNoAlignmentButTheirOwn) {
+  const DeviceArray<std::int32_t> splits({9, 1, 2, 3, 4, 5, 6});
+  const DeviceArray<std::int64_t> row_offsets(std::vector<std::int64_t>(7, -1));
+  const kernels::SplitsToOffsetsArgs args{.splits = splits.get() + 1,
+                                          .split_type = IntegerType::Int32,
+                                          .num_groups = 6,
+                                          .capacity_rows = 99,
+                                          .row_offsets = row_offsets.get()};
+  ASSERT_EQ(kernels::splits_to_offsets(args, nullptr), cudaSuccess);
+  EXPECT_EQ(row_offsets.values(), (std::vector<std::int64_t>{0, 1, 3, 6, 10, 15, 21}));
+}
+
 TEST_F(OffsetsGpu, OptionalOutputsMayBeAbsent) {
   const DeviceArray<std::int64_t> splits({2, 3});
   const DeviceArray<std::int64_t> row_offsets({-1, -1, -1});
@@ -113,6 +125,10 @@ TEST_F(OffsetsGpu, RefusesWhatItCannotDo) {
   args.num_groups = 4;
   args.num_offset_arrays = kernels::kMaxOffsetArrays + 1;
   EXPECT_EQ(kernels::splits_to_offsets(args, nullptr), cudaErrorInvalidValue);
+  args.num_offset_arrays = 0;
+  args.num_pointer_arrays = kernels::kMaxPointerArrays + 1;
+  EXPECT_EQ(kernels::splits_to_offsets(args, nullptr), cudaErrorInvalidValue);
+  args.num_pointer_arrays = 0;
   args.num_offset_arrays = 1;
   args.offset_arrays[0].unit = 0;
   EXPECT_EQ(kernels::splits_to_offsets(args, nullptr), cudaErrorInvalidValue);

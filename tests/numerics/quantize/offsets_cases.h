@@ -72,11 +72,25 @@ inline void add_all_arrays(OffsetsCase& test) {
                          {.bytes_per_unit = 14337, .unit = 128}};
 }
 
-/// Sixteen units besides the row, more than any real step needs.
+/// The most pointer arrays a launch takes, all with the units of add_all_arrays().
+inline void fill_pointer_arrays(OffsetsCase& test) {
+  add_all_arrays(test);
+  const std::vector<kernels::PointerArray> given = test.pointer_arrays;
+  while (test.pointer_arrays.size() < kernels::kMaxPointerArrays) {
+    const std::size_t i = test.pointer_arrays.size();
+    test.pointer_arrays.push_back(given[i % given.size()]);
+    test.pointer_arrays.back().bytes_per_group += static_cast<std::int64_t>(i);
+  }
+}
+
+/// As many arrays as a launch takes, all of different units: more than any real step needs.
 inline void add_distinct_units(OffsetsCase& test) {
   for (int i = 0; i < kernels::kMaxOffsetArrays; ++i) {
     test.offset_arrays.push_back({.unit = 2 + i, .stride = 2 + i});
-    test.pointer_arrays.push_back({.bytes_per_unit = i, .unit = std::int64_t{32} << i});
+  }
+  for (int i = 0; i < kernels::kMaxPointerArrays; ++i) {
+    const std::int64_t unit = i % 2 == 0 ? std::int64_t{32} << i : 11 + 2 * i;
+    test.pointer_arrays.push_back({.bytes_per_unit = i, .unit = unit});
   }
 }
 
