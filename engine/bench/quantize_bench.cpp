@@ -41,7 +41,6 @@ Status measure(BenchTarget& target, const std::vector<BenchCase>& cases, double 
     if (round == 0) start = Clock::now();
     const double used = (Clock::now() - start) / limit;
     if (round >= kFewestRounds && used >= 1) break;
-    progress.iteration = round;
     progress.fraction = first_fraction + share * std::clamp(used, 0.0, 1.0);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (progress.cancel) return cancelled();
