@@ -50,21 +50,12 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
   return order;
 }
 
-/// Why this is not measured on a device, if it is not and was to be.
-std::string why_on_cpu(const WorkerHello& hello) {
-  for (const BackendOffer& offer : hello.backends) {
-    if (offer.kind != engine::GemmBackend::CpuReference && !offer.available) return offer.reason;
-  }
-  return {};
-}
-
 /// Writes rows as they arrive.
 class RowWriter {
  public:
-  RowWriter(bool json, std::ofstream* file, std::string why_cpu)
+  RowWriter(bool json, std::ofstream* file)
       : json_(json),
         file_(file),
-        why_cpu_(std::move(why_cpu)),
         date_(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(
                                                        std::chrono::system_clock::now())))) {}
 
@@ -72,9 +63,6 @@ class RowWriter {
     start_ = start;
     if (json_) return;
     fmt::print("{:<8}{}\n{}", "date", date_, bench_header(start_));
-    if (start.threads > 0 && !why_cpu_.empty()) {
-      fmt::print("{:<8}{}\n", "no GPU", why_cpu_);
-    }
     std::fflush(stdout);
   }
 
@@ -96,7 +84,6 @@ class RowWriter {
  private:
   const bool json_;
   std::ofstream* file_;
-  const std::string why_cpu_;
   const std::string date_;
   BenchStart start_;
   std::optional<engine::BenchShape> shape_;
@@ -138,9 +125,13 @@ int bench(const BenchOptions& options) {
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
   stop_on_interrupt();
-  RowWriter writer(options.json, file ? &*file : nullptr, why_on_cpu(session.hello()));
+  RowWriter writer(options.json, file ? &*file : nullptr);
   const engine::Status done = follow(session, order.value(), writer);
-  if (!done.ok()) return report(done.error());
+  if (!done.ok()) {
+    const int code = report(done.error());
+    // Stopped by the person: nothing failed, but the suite is not whole.
+    return done.error().code == engine::ErrorCode::Cancelled ? kExitUserError : code;
+  }
   if (file && !file->flush()) {
     return report({engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or an error of "
                                                       "the disk",

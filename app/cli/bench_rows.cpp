@@ -61,6 +61,7 @@ std::string bench_header(const BenchStart& start) {
   } else {
     text += fmt::format("{:<8}driver {}, {}\n", "with", start.device.driver, start.runtime);
   }
+  if (!start.no_device.empty()) text += fmt::format("{:<8}{}\n", "no GPU", start.no_device);
   text += fmt::format("{:<8}{}\n", "times", start.time_method);
   text += start.power_missing.empty()
               ? fmt::format("{:<8}{} (NVML); clocks with * are of the whole shape\n", "power",

@@ -14,8 +14,9 @@ namespace app {
 struct BenchStart {
   std::uint64_t id = 0;  // of the order
   engine::DeviceFacts device;
-  std::string runtime = {};  // "CUDA runtime 13.0", empty on the CPU
-  int threads = 0;           // that share a launch; 0 on a device
+  std::string runtime = {};    // "CUDA runtime 13.0", empty on the CPU
+  int threads = 0;             // that share a launch; 0 on a device
+  std::string no_device = {};  // why on the CPU, if that was not asked for
   std::string time_method = {};
   std::string power_method = {};   // "instant", "mean of one second", or empty
   std::string power_missing = {};  // why rows have no clock and power; empty = they have

@@ -76,6 +76,7 @@ wire::BenchStarted to_wire(const BenchStart& start) {
   *out.mutable_device() = to_wire(start.device);
   out.set_runtime(wire_text(start.runtime));
   out.set_threads(start.threads);
+  out.set_no_device(wire_text(start.no_device));
   out.set_time_method(wire_text(start.time_method));
   out.set_power_method(wire_text(start.power_method));
   out.set_power_missing(wire_text(start.power_missing));
@@ -87,6 +88,7 @@ BenchStart from_wire(const wire::BenchStarted& message) {
           .device = from_wire(message.device()),
           .runtime = message.runtime(),
           .threads = message.threads(),
+          .no_device = message.no_device(),
           .time_method = message.time_method(),
           .power_method = message.power_method(),
           .power_missing = message.power_missing()};

@@ -12,6 +12,7 @@
 #include "profiling/power/power_sampler.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/bench/cuda_target.h"
+#include "engine/device/device_facts.h"
 #endif
 
 namespace app {
@@ -23,11 +24,44 @@ using engine::GemmBackend;
 // time, so readings must be close together for some to fall into it.
 constexpr std::chrono::milliseconds kPowerPeriod{10};
 
-engine::Result<std::unique_ptr<engine::BenchTarget>> make_target([[maybe_unused]] GemmBackend on) {
+struct Place {
+  std::unique_ptr<engine::BenchTarget> target;
+  engine::DeviceFacts device;
+  std::string no_device;  // why it is the CPU, if that was not asked for
+};
+
+engine::Result<Place> device_place() {
 #ifdef EXPERTSCOPE_WITH_CUDA
-  if (on != GemmBackend::CpuReference) return engine::make_cuda_bench_target();
+  // Not the backend's slot: kernels alone need no cuBLASLt.
+  engine::Result<engine::FoundDevice> found = engine::find_device();
+  if (!found.ok()) return found.error();
+  engine::Result<std::unique_ptr<engine::BenchTarget>> target = engine::make_cuda_bench_target();
+  if (!target.ok()) return target.error();
+  return Place{.target = std::move(target).value(),
+               .device = std::move(found).value().facts,
+               .no_device = {}};
+#else
+  return engine::Error{engine::ErrorCode::Unsupported,
+                       "this worker was built without CUDA; build it where a CUDA 13 toolkit is"};
 #endif
-  return engine::make_cpu_bench_target();
+}
+
+engine::Result<Place> find_place(Backends& backends, bool cpu) {
+  const bool cpu_only = cpu || backends.choice() == BackendChoice::Cpu;
+  std::string no_device;
+  if (!cpu_only) {
+    engine::Result<Place> place = device_place();
+    if (place.ok() || backends.choice() == BackendChoice::Cuda) return place;
+    no_device = place.error().message;
+  }
+  const engine::BackendSlot* slot = backends.slot_for(GemmBackend::CpuReference);
+  if (slot == nullptr || slot->kind != GemmBackend::CpuReference) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         backends.why_not(GemmBackend::CpuReference)};
+  }
+  return Place{.target = engine::make_cpu_bench_target(),
+               .device = slot->backend->device(),
+               .no_device = std::move(no_device)};
 }
 
 std::vector<profiling::TimeSpan> spans_of(const engine::MeasuredRow& measured) {
@@ -54,11 +88,13 @@ class BenchSender {
     power_missing_ = sampler_->reason();
   }
 
-  engine::Status started(const engine::BenchTarget& target, const engine::DeviceFacts& device) {
+  engine::Status started(const Place& place) {
+    const engine::BenchTarget& target = *place.target;
     BenchStart start{.id = id_,
-                     .device = device,
+                     .device = place.device,
                      .runtime = target.runtime(),
                      .threads = target.threads(),
+                     .no_device = place.no_device,
                      .time_method = target.time_method(),
                      .power_method = sampler_ ? sampler_->power_method() : std::string(),
                      .power_missing = power_missing_};
@@ -98,16 +134,11 @@ class BenchSender {
 engine::Status run_bench(Backends& backends, std::uint64_t id, const engine::BenchOrder& order,
                          engine::RunProgress& progress, FrameSender& sender) {
   if (engine::Status limits = engine::validate(order); !limits.ok()) return limits;
-  const GemmBackend wanted = order.cpu ? GemmBackend::CpuReference : GemmBackend::CublasLtGrouped;
-  const engine::BackendSlot* slot = backends.slot_for(wanted);
-  if (slot == nullptr || (order.cpu && slot->kind != wanted)) {
-    return engine::Error{engine::ErrorCode::Unsupported, backends.why_not(wanted)};
-  }
-  engine::Result<std::unique_ptr<engine::BenchTarget>> made = make_target(slot->kind);
-  if (!made.ok()) return made.error();
-  engine::BenchTarget& target = *made.value();
+  const engine::Result<Place> place = find_place(backends, order.cpu);
+  if (!place.ok()) return place.error();
+  engine::BenchTarget& target = *place.value().target;
   BenchSender rows(id, target, sender);
-  if (engine::Status sent = rows.started(target, slot->backend->device()); !sent.ok()) return sent;
+  if (engine::Status sent = rows.started(place.value()); !sent.ok()) return sent;
   if (engine::Status done =
           engine::run_quantize_bench(target, order, progress,
                                      [&rows](const std::vector<engine::MeasuredRow>& measured) {
