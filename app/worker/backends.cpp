@@ -38,6 +38,10 @@ engine::BackendSlot cuda_slot(const BackendOptions& options) {
 #endif
 }
 
+bool same_device(engine::GemmBackend a, engine::GemmBackend b) {
+  return engine::runs_on_cuda(a) == engine::runs_on_cuda(b);
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
@@ -69,13 +73,14 @@ Backends::Backends(const BackendOptions& options)
 engine::BackendSlot* Backends::slot_for(engine::GemmBackend kind) {
   engine::BackendSlot* available = nullptr;
   for (engine::BackendSlot& slot : slots_) {
-    if (slot.backend != nullptr && (slot.kind == kind || available == nullptr)) available = &slot;
+    if (slot.backend != nullptr && (same_device(slot.kind, kind) || available == nullptr))
+      available = &slot;
   }
   return available;
 }
 
 const std::string& Backends::why_not(engine::GemmBackend kind) const {
-  return slots_[slots_.front().kind == kind ? 0 : 1].reason;
+  return slots_[same_device(slots_.front().kind, kind) ? 0 : 1].reason;
 }
 
 profiling::ActivityCollector& Backends::collector_for(engine::GemmBackend kind) {

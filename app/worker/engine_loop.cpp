@@ -16,7 +16,7 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
                                              const engine::BackendSlot& slot,
                                              const std::string& why_not) {
   std::vector<engine::Deviation> deviations;
-  if (slot.kind != requested.backend) {
+  if (engine::runs_on_cuda(slot.kind) != engine::runs_on_cuda(requested.backend)) {
     const auto name = [](engine::GemmBackend kind) {
       return wire::GemmBackend_Name(static_cast<wire::GemmBackend>(kind));
     };

@@ -15,6 +15,12 @@ Result<Event> make_timing_event() {
   return Event(event);
 }
 
+Result<Event> make_order_event() {
+  cudaEvent_t event = nullptr;
+  ENGINE_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "Creating an event");
+  return Event(event);
+}
+
 Result<GraphExec> instantiate(const Graph& graph) {
   cudaGraphExec_t exec = nullptr;
   ENGINE_CUDA_TRY(cudaGraphInstantiate(&exec, graph.get(), 0), "Instantiating the graph");

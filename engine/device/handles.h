@@ -47,6 +47,8 @@ using GraphExec = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
 Result<Stream> make_stream();
 /// An event that keeps time.
 Result<Event> make_timing_event();
+/// An event that only orders streams: cheaper, and what a capture forks and joins with.
+Result<Event> make_order_event();
 
 /// Captures what `enqueue` puts on the stream. ThreadLocal mode: other threads of the worker may
 /// go on making CUDA calls. A failing `enqueue` still ends the capture, and its error wins.

@@ -53,6 +53,7 @@ Result<std::shared_ptr<const CublasLt>> CublasLt::open(const std::string& path) 
   require("cublasLtMatmulDescCreate", loaded->matmul_desc_create);
   require("cublasLtMatmulDescDestroy", loaded->matmul_desc_destroy);
   require("cublasLtMatmulDescSetAttribute", loaded->matmul_desc_set_attribute);
+  require("cublasLtMatrixLayoutCreate", loaded->matrix_layout_create);
   require("cublasLtMatrixLayoutDestroy", loaded->matrix_layout_destroy);
   require("cublasLtMatmulPreferenceCreate", loaded->preference_create);
   require("cublasLtMatmulPreferenceDestroy", loaded->preference_destroy);

@@ -34,6 +34,7 @@ class CublasLt {
   decltype(&::cublasLtMatmulDescCreate) matmul_desc_create = nullptr;
   decltype(&::cublasLtMatmulDescDestroy) matmul_desc_destroy = nullptr;
   decltype(&::cublasLtMatmulDescSetAttribute) matmul_desc_set_attribute = nullptr;
+  decltype(&::cublasLtMatrixLayoutCreate) matrix_layout_create = nullptr;
   decltype(&::cublasLtMatrixLayoutDestroy) matrix_layout_destroy = nullptr;
   decltype(&::cublasLtMatmulPreferenceCreate) preference_create = nullptr;
   decltype(&::cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;

@@ -24,8 +24,28 @@ struct Question {
   GemmBackend backend = GemmBackend::CpuReference;
   int layers = 1;
   DeviceCapability device = {};
+  LinearOptions linear = {};
 
-  bool on_cuda() const { return backend == GemmBackend::CublasLtGrouped; }
+  bool grouped() const { return backend == GemmBackend::CublasLtGrouped; }
+  bool per_expert() const { return backend == GemmBackend::CublasLtPerExpert; }
+  bool on_cuda() const { return grouped() || per_expert(); }
+  bool forward() const { return linear.passes != StepPasses::Backward; }
+  bool backward() const { return linear.passes != StepPasses::Forward; }
+  bool graph() const { return launch.kind == LaunchKind::GraphReplay; }
+  /// Grouped products of one step that may share a workspace under the strategy.
+  int sharing() const {
+    const int passes = (forward() ? 1 : 0) + (backward() ? 2 : 0);
+    switch (workspace) {
+      case WorkspaceStrategy::PerMatmul:
+        return 1;
+      case WorkspaceStrategy::PerLayout:
+        return layers;
+      case WorkspaceStrategy::Shared:
+      case WorkspaceStrategy::PerCall:
+        break;
+    }
+    return layers * passes;
+  }
   bool fp8() const { return recipe.scaling != Scaling::None; }
   bool block() const { return recipe.scaling == Scaling::Block; }
   bool micro() const {
@@ -38,6 +58,13 @@ struct Question {
   bool hopper() const { return device.compute_major == 9; }
   bool older_than(long version) const { return device.cublaslt_version < version; }
 };
+
+bool two_square_operands(const Question& q) {
+  const bool x = q.recipe.square_activation_blocks;
+  const bool w = q.recipe.square_weight_blocks;
+  const bool dy = q.recipe.square_gradient_blocks;
+  return (q.forward() && x && w) || (q.backward() && ((w && dy) || (x && dy)));
+}
 
 struct Row {
   Aspect aspect;
@@ -59,7 +86,7 @@ constexpr std::array kRows = {
     Row{Aspect::Recipe, "grouped matmul on CUDA", "compute capability outside 9.0 to 11.x",
         Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && (q.device.compute_major < 9 || q.device.compute_major > 11);
+          return q.grouped() && (q.device.compute_major < 9 || q.device.compute_major > 11);
         },
         "cuBLASLt's grouped matmul exists for compute capability 9.0 to 11.x and this device has "
         "{compute}; choose the CPU backend"},
@@ -69,13 +96,13 @@ constexpr std::array kRows = {
         "EXPERTSCOPE_CUBLASLT"},
     Row{Aspect::Recipe, "grouped matmul on Hopper", "cuBLASLt before 13.4", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.hopper() && q.older_than(kFirstGroupedHopper);
+          return q.grouped() && q.hopper() && q.older_than(kFirstGroupedHopper);
         },
         "The grouped matmul on Hopper needs cuBLASLt 13.4 or later and {loaded} is loaded; choose "
         "a later library (13.6.2 or later runs every recipe)"},
     Row{Aspect::Recipe, "grouped matmul on Blackwell", "cuBLASLt before 13.3", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && !q.hopper() && q.older_than(kFirstGroupedBlackwell);
+          return q.grouped() && !q.hopper() && q.older_than(kFirstGroupedBlackwell);
         },
         "The grouped matmul on Blackwell needs cuBLASLt 13.3 or later and {loaded} is loaded; "
         "choose a later library"},
@@ -83,23 +110,33 @@ constexpr std::array kRows = {
         [](const Question& q) { return !q.on_cuda() && q.micro(); },
         "A step with MXFP8 or NVFP4 operands is not part of the CPU backend: compare recipes, or "
         "quantize to files, to see what they make of an operand"},
-    Row{Aspect::Recipe, "delayed scaling on CUDA", "always", Support::Refused,
+    Row{Aspect::Recipe, "square blocks", "both operands of a product", Support::Refused,
+        [](const Question& q) { return q.on_cuda() && q.block() && two_square_operands(q); },
+        "A product of FP8 block scaling takes 128x128 blocks on one of its operands at most "
+        "(fprop reads X and W, dgrad W and dY, wgrad X and dY); give one of them 1x128 blocks"},
+    Row{Aspect::Recipe, "E5M2 on both sides of wgrad", "X and dY in E5M2", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.recipe.scaling == Scaling::PerTensorDelayed;
+          return q.on_cuda() && q.fp8() && !q.micro() && q.backward() &&
+                 q.recipe.activation_format == Fp8Format::E5m2 &&
+                 q.recipe.gradient_format == Fp8Format::E5m2;
         },
-        "The CUDA step carries no amax history: use the CPU backend, or FP8 per tensor with "
-        "current scaling"},
-    Row{Aspect::Recipe, "MXFP8 and NVFP4 products on CUDA", "always", Support::Refused,
-        [](const Question& q) { return q.on_cuda() && q.micro(); },
-        "The grouped product of MXFP8 and NVFP4 operands needs Blackwell, and an emulated product "
-        "is not part of the CUDA backend: compare recipes instead"},
+        "cuBLASLt multiplies E5M2 with E4M3 only, and wgrad reads X and dY; give one of them E4M3"},
+    Row{Aspect::Recipe, "MXFP8 and NVFP4 products on CUDA", "NVFP4, or MXFP8 before Blackwell",
+        Support::Fallback,
+        [](const Question& q) {
+          return q.on_cuda() && q.micro() &&
+                 (q.hopper() || q.recipe.scaling == Scaling::Nvfp4 || q.per_expert());
+        },
+        "Products of these operands need Blackwell (and NVFP4 an alpha an expert, which is not "
+        "built): codes and scales are real, the products run in BF16 on the dequantized operands. "
+        "Their times say nothing about Blackwell"},
     Row{Aspect::Recipe, "FP8 block scaling", "not Hopper", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.block() && !q.hopper(); },
         "FP8 block scaling in the grouped matmul is Hopper only and this device has compute "
         "capability {compute}; MXFP8 is Blackwell's way, FP8 per tensor runs on both"},
     Row{Aspect::Recipe, "FP8 block scaling", "cuBLASLt before 13.6", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.block() && q.older_than(kFirstBlockHopper);
+          return q.grouped() && q.block() && q.older_than(kFirstBlockHopper);
         },
         "FP8 block scaling in the grouped matmul needs cuBLASLt 13.6 or later and {loaded} is "
         "loaded; choose a later library, or FP8 per tensor"},
@@ -112,24 +149,24 @@ constexpr std::array kRows = {
     Row{Aspect::Recipe, "FP8 per-tensor scaling on Hopper", "cuBLASLt before 13.5",
         Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.hopper() && q.per_tensor() && q.older_than(kFirstPerTensorHopper);
+          return q.grouped() && q.hopper() && q.per_tensor() && q.older_than(kFirstPerTensorHopper);
         },
         "cuBLASLt has no grouped FP8 per-tensor algorithm for Hopper before 13.5 and {loaded} is "
         "loaded; choose a later library, or BF16"},
     Row{Aspect::Workspace, "matmul workspace", "CPU backend", Support::Refused,
         [](const Question& q) { return !q.on_cuda(); },
         "OpenBLAS needs no workspace; the strategy applies to the CUDA backend only"},
-    Row{Aspect::Workspace, "one shared workspace",
-        "FP8 block scaling, two or more layers, graph replay, cuBLASLt before 13.6.2",
+    Row{Aspect::Workspace, "a workspace of several products",
+        "FP8 block scaling, shared, per layout or per call, graph replay, cuBLASLt before 13.6.2",
         Support::Hazardous,
         [](const Question& q) {
-          return q.workspace == WorkspaceStrategy::Shared && q.block() && q.layers >= 2 &&
-                 q.launch.kind == LaunchKind::GraphReplay && q.device.cublaslt_version != 0 &&
-                 q.older_than(kFirstSafeSharedWorkspace);
+          return q.grouped() && q.sharing() >= 2 && q.block() && q.graph() &&
+                 q.device.cublaslt_version != 0 && q.older_than(kFirstSafeSharedWorkspace);
         },
         "Products of one captured graph that share a workspace can be wrong from replay 2 on with "
         "cuBLASLt before 13.6.2.16 ({loaded} is loaded): stale descriptors stay in the workspace, "
-        "and which shapes fail varies. Use one workspace per matmul, or load 13.6.2.16 or later"},
+        "and which shapes fail varies. One a layout is shared by layers, one a call is memory that "
+        "the graph uses again. Use one workspace per matmul, or load 13.6.2.16 or later"},
     Row{Aspect::Launch, "graph replay", "CPU backend", Support::Refused,
         [](const Question& q) { return q.launch.kind == LaunchKind::GraphReplay && !q.on_cuda(); },
         "CUDA graphs need a CUDA device; the CPU backend runs every iteration eagerly"},
@@ -138,6 +175,11 @@ constexpr std::array kRows = {
           return q.launch.kind == LaunchKind::GraphReplay && !q.device.cuda;
         },
         "CUDA graphs need a CUDA device and this worker has none; choose eager launches"},
+    Row{Aspect::Launch, "graph replay of the per-expert backend", "always", Support::Hazardous,
+        [](const Question& q) { return q.graph() && q.per_expert(); },
+        "A captured step of the per-expert backend keeps the splits and addresses of its capture: "
+        "replayed after the routing has changed, it computes the old one. The grouped backend "
+        "follows new splits"},
 };
 
 std::string fill(const Row& row, const DeviceCapability& device) {
@@ -158,8 +200,10 @@ Verdict answer(Aspect aspect, const Question& question) {
 
 }  // namespace
 
-Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device) {
-  return answer(Aspect::Recipe, {.recipe = recipe, .backend = backend, .device = device});
+Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
+                       const LinearOptions& linear) {
+  return answer(Aspect::Recipe,
+                {.recipe = recipe, .backend = backend, .device = device, .linear = linear});
 }
 
 Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
@@ -169,7 +213,8 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                                     .launch = request.launch,
                                     .backend = request.backend,
                                     .layers = request.layers,
-                                    .device = device});
+                                    .device = device,
+                                    .linear = request.linear});
 }
 
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,

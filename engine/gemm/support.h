@@ -19,14 +19,21 @@ struct DeviceCapability {
   long cublaslt_version = 0;
 };
 
-enum class Support { Supported, Refused, Hazardous };
+enum class Support {
+  Supported,
+  Refused,
+  Hazardous,  // runs as asked, and may go wrong
+  Fallback,   // runs in another way: products of MXFP8 and NVFP4 on dequantized operands
+};
 
 struct Verdict {
   Support support = Support::Supported;
   std::string sentence;  // empty when supported; else what stands in the way and what to do
 };
 
-Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device);
+/// `linear` decides which products there are: some refusals are about one of them.
+Verdict recipe_support(const Recipe& recipe, GemmBackend backend, const DeviceCapability& device,
+                       const LinearOptions& linear = {});
 Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
                           const DeviceCapability& device);
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,

@@ -5,198 +5,194 @@
 
 #include <utility>
 
-#include "engine/linear/scopes.h"
-#include "kernels/amax/group_amax.h"
-#include "kernels/quantize/quantize_block.h"
-#include "kernels/quantize/quantize_per_tensor.h"
+#include "engine/backend/scopes.h"
+#include "engine/linear/product_shape.h"
+#include "kernels/bias/add_bias.h"
+#include "kernels/bias/bias_gradient.h"
 
 namespace engine {
 namespace {
 
-constexpr std::int64_t kBf16Bytes = 2;
+using kernels::Direction;
 
-kernels::ScaleOptions scale_options(const Recipe& recipe) {
-  return {.pow2 = recipe.pow2_scales, .amax_epsilon = recipe.amax_epsilon};
-}
-
-/// Pointers to equally spaced parts, one a group.
-std::vector<void*> spaced_pointers(std::byte* base, std::int64_t stride_bytes, int num_groups) {
-  std::vector<void*> pointers;
-  pointers.reserve(static_cast<std::size_t>(num_groups));
-  for (int group = 0; group < num_groups; ++group) pointers.push_back(base + group * stride_bytes);
-  return pointers;
-}
-
-/// Amax, scale and cast of one operand: three kinds of launches, two stages.
-struct PerTensorQuantize {
-  kernels::GroupedInput input;
-  const QuantizedOperand& operand;
-  Fp8Format format;
-  int layer;
-};
-
-Status quantize_per_tensor(const PerTensorQuantize& work, const Recipe& recipe, cudaStream_t stream,
-                           StepObserver& observer) {
-  {
-    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = work.layer});
-    ENGINE_CUDA_TRY(
-        kernels::group_amax({.input = work.input, .amax = work.operand.amax.as<float>()}, stream),
-        "Launching the amax kernel");
-    ENGINE_CUDA_TRY(kernels::per_tensor_scale({.amax = work.operand.amax.as<float>(),
-                                               .num_groups = work.input.num_groups,
-                                               .format = work.format,
-                                               .options = scale_options(recipe),
-                                               .scale = work.operand.scale.as<float>(),
-                                               .scale_inv = work.operand.scale_inv.as<float>()},
-                                              stream),
-                    "Launching the scale kernel");
+Stage stage_of(Product product) {
+  switch (product) {
+    case Product::Fprop:
+      return Stage::Fprop;
+    case Product::Dgrad:
+      return Stage::Dgrad;
+    case Product::Wgrad:
+      break;
   }
-  const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = work.layer});
-  return check_cuda(kernels::quantize_per_tensor({.input = work.input,
-                                                  .format = work.format,
-                                                  .scale = work.operand.scale.as<float>(),
-                                                  .rowwise = work.operand.codes.as<std::uint8_t>()},
-                                                 stream),
-                    "Launching the per-tensor quantize kernel");
+  return Stage::Wgrad;
 }
 
-kernels::QuantizeBlockArgs block_args(const kernels::GroupedInput& input,
-                                      const QuantizedOperand& operand, Fp8Format format,
-                                      const Recipe& recipe) {
-  return {.input = input,
-          .format = format,
-          .options = scale_options(recipe),
-          .rowwise = {.codes = operand.codes.as<std::uint8_t>(),
-                      .scale_inv = operand.scale_inv.as<float>()}};
+StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
+  switch (role) {
+    case OperandRole::Gradients:
+      return {.role = role, .rowwise = true, .columnwise = true};
+    case OperandRole::Activations:
+    case OperandRole::Weights:
+      break;
+  }
+  // fprop reads rows; dgrad and wgrad read W's and X's columnwise copies.
+  return {.role = role, .rowwise = config.forward(), .columnwise = config.backward()};
+}
+
+std::int64_t bias_partial_bytes(const StepConfig& config) {
+  if (!config.linear.bias || !config.backward()) return 0;
+  return std::int64_t{sizeof(float)} *
+         kernels::bias_partial_capacity(config.capacity_rows, config.num_groups, config.n);
 }
 
 }  // namespace
 
 Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
                                         const StepConfig& config, StepOperands operands,
-                                        cudaStream_t stream) {
+                                        std::vector<LayerOutputs> outputs, cudaStream_t stream) {
   GroupedStep step;
   step.library_ = std::move(library);
   step.config_ = config;
   step.operands_ = std::move(operands);
-  Result<StepArrays> buffers = StepArrays::allocate(config);
-  if (!buffers.ok()) return buffers.error();
-  step.buffers_ = std::move(buffers).value();
-  ENGINE_TRY(step.upload_constants(stream));
-  step.plan_offsets();
-  ENGINE_TRY(step.make_products());
+  step.outputs_ = std::move(outputs);
+  step.outputs_.resize(static_cast<std::size_t>(config.layers));
+  ENGINE_TRY(step.check_operands());
+  Result<StepArrays> arrays = StepArrays::create(config, stream);
+  if (!arrays.ok()) return arrays.error();
+  step.arrays_ = std::move(arrays).value();
+  Result<PointerArrays> pointers = PointerArrays::create(config, step.arrays_);
+  if (!pointers.ok()) return pointers.error();
+  step.pointers_ = std::move(pointers).value();
+  Result<Workspaces> workspaces = Workspaces::create(config, stream);
+  if (!workspaces.ok()) return workspaces.error();
+  step.workspaces_ = std::move(workspaces).value();
+  ENGINE_TRY(step.make_operands(stream));
+  ENGINE_TRY(step.take_outputs(stream));
+  ENGINE_TRY(step.make_products(stream));
+  ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Setting up the step");
   return step;
 }
 
-Status GroupedStep::upload_constants(cudaStream_t stream) {
-  const auto groups = static_cast<std::size_t>(config_.num_groups);
-  const auto send = [&]<class T>(const DeviceBuffer& target, const std::vector<T>& values) {
-    return copy_to_device<T>(target.data(), values, stream);
+Status GroupedStep::check_operands() const {
+  const auto layers = static_cast<std::size_t>(config_.layers);
+  const auto refuse = [](std::string what) {
+    return Error{ErrorCode::InvalidArgument, "The step has no " + std::move(what)};
   };
-  // Clearing on the step's own stream: the legacy default stream is not ordered with it.
-  for (const DeviceBuffer* cleared : {&buffers_.error_word, &buffers_.splits}) {
-    ENGINE_CUDA_TRY(cudaMemsetAsync(cleared->data(), 0, cleared->bytes(), stream),
-                    "Clearing the step's arrays");
+  if (operands_.activations == nullptr) return refuse("activations");
+  if (operands_.weights.size() != layers) {
+    return refuse(fmt::format("weights for each of its {} layers ({} were given)", layers,
+                              operands_.weights.size()));
   }
-  std::vector<std::int64_t> weight_offsets(groups + 1);
-  for (std::size_t g = 0; g <= groups; ++g) {
-    weight_offsets[g] = static_cast<std::int64_t>(g) * config_.n;
+  if (config_.backward() && operands_.gradients == nullptr) return refuse("gradients");
+  if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
+    return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
+                              operands_.biases.size()));
   }
-  ENGINE_TRY(send(buffers_.weight_offsets, weight_offsets));
-  ENGINE_TRY(send(buffers_.n_dims,
-                  std::vector<std::int32_t>(groups, static_cast<std::int32_t>(config_.n))));
-  ENGINE_TRY(send(buffers_.k_dims,
-                  std::vector<std::int32_t>(groups, static_cast<std::int32_t>(config_.k))));
-  ENGINE_TRY(send(buffers_.alpha_beta, std::vector<float>{1.0F, 0.0F}));
-
-  const std::int64_t weight_elements = config_.n * config_.k;
-  const std::int64_t block_scales =
-      kernels::round_up(kernels::ceil_div(config_.k, 128), 4) * kernels::ceil_div(config_.n, 128);
-  const std::int64_t scale_stride = (config_.block() ? block_scales : 1) * std::int64_t{4};
-  for (std::size_t layer = 0; layer < buffers_.layers.size(); ++layer) {
-    const LayerBuffers& buffers = buffers_.layers[layer];
-    // The product only reads W; cuBLASLt's pointer arrays just do not say so.
-    auto* const raw = static_cast<std::byte*>(const_cast<void*>(operands_.weights[layer]));
-    std::byte* const base = config_.fp8() ? buffers.weights.codes.data() : raw;
-    ENGINE_TRY(send(buffers.weight_pointers,
-                    spaced_pointers(base, weight_elements * (config_.fp8() ? 1 : kBf16Bytes),
-                                    config_.num_groups)));
-    if (!config_.fp8()) continue;
-    ENGINE_TRY(
-        send(buffers.weight_scale_pointers,
-             spaced_pointers(buffers.weights.scale_inv.data(), scale_stride, config_.num_groups)));
+  const bool per_expert = config_.backend == GemmBackend::CublasLtPerExpert;
+  if (per_expert && config_.host_splits.size() != static_cast<std::size_t>(config_.num_groups)) {
+    return refuse("splits on the host, which the per-expert backend launches");
   }
-  if (config_.recipe.scaling == Scaling::PerTensorCurrent) {
-    ENGINE_TRY(send(buffers_.activation_scale_pointers,
-                    spaced_pointers(buffers_.activations.scale_inv.data(), 4, config_.num_groups)));
-  }
-  // cudaMemset of the allocation ran on the default stream.
-  return check_cuda(cudaDeviceSynchronize(), "Setting up the step");
+  return {};
 }
 
-void GroupedStep::plan_offsets() {
-  std::vector<kernels::PointerArray> arrays;
-  auto* const raw = static_cast<std::byte*>(const_cast<void*>(operands_.activations));
-  arrays.push_back({.base = config_.fp8() ? buffers_.activations.codes.data() : raw,
-                    .bytes_per_unit = config_.k * (config_.fp8() ? 1 : kBf16Bytes),
-                    .pointers = buffers_.activation_pointers.as<void*>()});
-  if (config_.block()) {
-    // 1x128 scales are float32, and every group's rows are padded to a multiple of four.
-    constexpr std::int64_t kScaleRows = 4;
-    arrays.push_back(
-        {.base = buffers_.activations.scale_inv.data(),
-         .bytes_per_unit = kScaleRows * 4 * kernels::ceil_div(config_.k, kernels::kBlock),
-         .unit = kScaleRows,
-         .pointers = buffers_.activation_scale_pointers.as<void*>()});
+bool GroupedStep::fused_bias() const {
+  return config_.quantized() && CudaQuantizer::fuses_bias(config_.recipe);
+}
+
+Status GroupedStep::make_operands(cudaStream_t stream) {
+  if (const std::int64_t bytes = bias_partial_bytes(config_); bytes > 0) {
+    Result<DeviceBuffer> partials = DeviceBuffer::allocate(bytes);
+    if (!partials.ok()) return partials.error();
+    bias_partials_ = std::move(partials).value();
   }
-  for (const LayerBuffers& layer : buffers_.layers) {
-    arrays.push_back({.base = layer.output.data(),
-                      .bytes_per_unit = config_.n * kBf16Bytes,
-                      .pointers = layer.output_pointers.as<void*>()});
+  const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
+                       const kernels::GroupedInput& input) -> Status {
+    setup.input = input;
+    setup.padded_offsets = arrays_.padded_offsets.as<std::int64_t>();
+    Result<StepOperand> operand = StepOperand::create(config_, setup, stream);
+    if (!operand.ok()) return operand.error();
+    to.push_back(std::move(operand).value());
+    return {};
+  };
+  ENGINE_TRY(add(x_, operand_setup(config_, OperandRole::Activations), activations()));
+  for (int layer = 0; layer < config_.layers; ++layer) {
+    StepOperand::Setup setup = operand_setup(config_, OperandRole::Weights);
+    setup.layer = layer;
+    if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
+    ENGINE_TRY(add(w_, setup, weights(layer)));
   }
-  // One launch holds kMaxPointerArrays; only steps of more than six layers need a second.
-  for (std::size_t first = 0; first < arrays.size(); first += kernels::kMaxPointerArrays) {
-    kernels::SplitsToOffsetsArgs args{.splits = buffers_.splits.as<std::int64_t>(),
-                                      .num_groups = config_.num_groups,
-                                      .capacity_rows = config_.capacity_rows,
-                                      .row_offsets = buffers_.row_offsets.as<std::int64_t>(),
-                                      .rows = buffers_.rows.as<std::int32_t>(),
-                                      .error_word = buffers_.error_word.as<std::uint32_t>()};
-    for (std::size_t i = first; i < arrays.size() && i < first + kernels::kMaxPointerArrays; ++i) {
-      args.pointer_arrays[args.num_pointer_arrays++] = arrays[i];
+  if (!config_.backward()) return {};
+  StepOperand::Setup setup = operand_setup(config_, OperandRole::Gradients);
+  if (fused_bias()) setup.bias_partials = bias_partials_.as<float>();
+  return add(dy_, setup, gradients());
+}
+
+Status GroupedStep::take_outputs(cudaStream_t stream) {
+  const auto take = [&](void*& target, std::int64_t bytes) -> Status {
+    if (target != nullptr) return {};
+    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(bytes);
+    if (!buffer.ok()) return buffer.error();
+    // dW may be added to before it is ever overwritten.
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+                    "Clearing an output");
+    target = buffer.value().data();
+    owned_.push_back(std::move(buffer).value());
+    return {};
+  };
+  for (LayerOutputs& outputs : outputs_) {
+    if (config_.forward()) {
+      ENGINE_TRY(take(outputs.y, config_.output_bytes() * config_.capacity_rows * config_.n));
     }
-    offset_launches_.push_back(args);
+    if (!config_.backward()) continue;
+    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * config_.capacity_rows * config_.k));
+    ENGINE_TRY(take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k));
   }
+  if (!config_.linear.bias || !config_.backward()) return {};
+  return take(outputs_.front().bias_gradient, kHighPrecisionBytes * config_.num_groups * config_.n);
 }
 
-GroupedMatmulConfig GroupedStep::matmul_base() const {
-  return {.num_groups = config_.num_groups,
-          .n = config_.n,
-          .k = config_.k,
-          .average_rows = config_.capacity_rows / config_.num_groups,
-          .n_dims = buffers_.n_dims.as<std::int32_t>(),
-          .k_dims = buffers_.k_dims.as<std::int32_t>(),
-          .rows = buffers_.rows.as<std::int32_t>(),
-          .alpha = buffers_.alpha_beta.as<float>(),
-          .beta = buffers_.alpha_beta.as<float>() + 1};
+Status GroupedStep::make_products(cudaStream_t stream) {
+  for (int layer = 0; config_.forward() && layer < config_.layers; ++layer) {
+    ENGINE_TRY(add_product(layer, Product::Fprop, stream));
+  }
+  for (int layer = 0; config_.backward() && layer < config_.layers; ++layer) {
+    ENGINE_TRY(add_product(layer, Product::Dgrad, stream));
+    ENGINE_TRY(add_product(layer, Product::Wgrad, stream));
+  }
+  return {};
 }
 
-Status GroupedStep::make_products() {
-  for (const LayerBuffers& layer : buffers_.layers) {
-    GroupedMatmulConfig matmul = matmul_base();
-    matmul.scaling = config_.recipe.scaling;
-    matmul.activation_format = config_.recipe.activation_format;
-    matmul.fast_accumulation = config_.fp8() && !config_.recipe.split_accumulator;
-    matmul.weights = layer.weight_pointers.as<void*>();
-    matmul.activations = buffers_.activation_pointers.as<void*>();
-    matmul.outputs = layer.output_pointers.as<void*>();
-    matmul.weight_scales = layer.weight_scale_pointers.as<void*>();
-    matmul.activation_scales = buffers_.activation_scale_pointers.as<void*>();
-    Result<GroupedMatmul> product =
-        GroupedMatmul::create(library_, matmul, products_.empty() ? nullptr : &products_.front());
-    if (!product.ok()) return product.error();
-    products_.push_back(std::move(product).value());
+Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream) {
+  const auto index = static_cast<std::size_t>(layer);
+  const LayerOutputs& outputs = outputs_[index];
+  const ProductDirections directions = product_directions(product);
+  ProductSources sources{.product = product, .index = static_cast<int>(products_.size())};
+  const auto by_rows = [&](void* base, std::int64_t columns) {
+    sources.d.rule.base = static_cast<std::byte*>(base);
+    sources.d.rule.bytes_per_unit = config_.output_bytes() * columns;
+  };
+  switch (product) {
+    case Product::Fprop:
+      sources.a = w_[index].source(directions.a);
+      sources.b = x_.front().source(directions.b);
+      by_rows(outputs.y, config_.n);
+      break;
+    case Product::Dgrad:
+      sources.a = w_[index].source(directions.a);
+      sources.b = dy_.front().source(directions.b);
+      by_rows(outputs.dx, config_.k);
+      break;
+    case Product::Wgrad:
+      sources.a = x_.front().source(directions.a);
+      sources.b = dy_.front().source(directions.b);
+      sources.d.rule.base = static_cast<std::byte*>(outputs.dw);
+      sources.d.rule.bytes_per_group = config_.wgrad_bytes() * config_.n * config_.k;
+      break;
   }
+  Result<std::unique_ptr<GroupedProduct>> matmul =
+      make_product(library_, config_, arrays_, pointers_, sources, stream);
+  if (!matmul.ok()) return matmul.error();
+  products_.push_back({.layer = layer, .product = product, .matmul = std::move(matmul).value()});
   return {};
 }
 
@@ -205,104 +201,195 @@ Status GroupedStep::write_splits(std::span<const std::int64_t> splits, cudaStrea
     return Error{ErrorCode::InvalidArgument, fmt::format("{} splits were given for {} groups",
                                                          splits.size(), config_.num_groups)};
   }
-  return copy_to_device(buffers_.splits.data(), splits, stream);
+  return copy_to_device(arrays_.splits.data(), splits, stream);
+}
+
+Status GroupedStep::keep_weights(bool keep, cudaStream_t stream) const {
+  const float* flag = keep ? arrays_.one() : arrays_.zero();
+  return check_cuda(cudaMemcpyAsync(arrays_.keep_weights.data(), flag, sizeof(float),
+                                    cudaMemcpyDeviceToDevice, stream),
+                    "Choosing whether weights are quantized");
 }
 
 kernels::GroupedInput GroupedStep::activations() const {
   return {.input = operands_.activations,
-          .type = kernels::InputType::Bf16,
-          .row_offsets = buffers_.row_offsets.as<std::int64_t>(),
+          .type = config_.recipe.high_precision,
+          .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
           .num_groups = config_.num_groups,
           .capacity_rows = config_.capacity_rows,
           .columns = config_.k};
 }
 
+kernels::GroupedInput GroupedStep::gradients() const {
+  kernels::GroupedInput input = activations();
+  input.input = operands_.gradients;
+  input.columns = config_.n;
+  return input;
+}
+
 kernels::GroupedInput GroupedStep::weights(int layer) const {
   return {.input = operands_.weights[static_cast<std::size_t>(layer)],
-          .type = kernels::InputType::Bf16,
-          .row_offsets = buffers_.weight_offsets.as<std::int64_t>(),
+          .type = config_.recipe.high_precision,
+          .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
           .num_groups = config_.num_groups,
           .capacity_rows = config_.weight_rows(),
           .columns = config_.k};
 }
 
-Status GroupedStep::quantize_activations(cudaStream_t stream, StepObserver& observer) const {
-  const Recipe& recipe = config_.recipe;
-  if (recipe.scaling == Scaling::PerTensorCurrent) {
-    return quantize_per_tensor({.input = activations(),
-                                .operand = buffers_.activations,
-                                .format = recipe.activation_format,
-                                .layer = 0},
-                               recipe, stream, observer);
-  }
-  const WorkScope scope(observer, {.stage = Stage::Quantize});
-  return check_cuda(kernels::quantize_block_1x128(block_args(activations(), buffers_.activations,
-                                                             recipe.activation_format, recipe),
-                                                  stream),
-                    "Launching the 1x128 quantize kernel");
+Status GroupedStep::quantize_weights(cudaStream_t stream, StepObserver& observer) const {
+  for (const StepOperand& weight : w_) ENGINE_TRY(weight.quantize(stream, observer));
+  return {};
 }
 
-Status GroupedStep::quantize_weights(int layer, cudaStream_t stream, StepObserver& observer) const {
-  const Recipe& recipe = config_.recipe;
-  const QuantizedOperand& operand = buffers_.layers[static_cast<std::size_t>(layer)].weights;
-  if (recipe.scaling == Scaling::PerTensorCurrent) {
-    return quantize_per_tensor(
-        {.input = weights(layer), .operand = operand, .format = Fp8Format::E4m3, .layer = layer},
-        recipe, stream, observer);
+Status GroupedStep::add_biases(int layer, cudaStream_t stream, StepObserver& observer) const {
+  if (!config_.linear.bias) return {};
+  const WorkScope scope(observer, {.stage = Stage::Bias, .layer = layer});
+  const auto index = static_cast<std::size_t>(layer);
+  return check_cuda(kernels::add_bias({.values = outputs_[index].y,
+                                       .type = config_.output_type(),
+                                       .bias = operands_.biases[index],
+                                       .bias_type = config_.recipe.high_precision,
+                                       .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                                       .num_groups = config_.num_groups,
+                                       .capacity_rows = config_.capacity_rows,
+                                       .columns = config_.n},
+                                      stream),
+                    "Launching the bias kernel");
+}
+
+Status GroupedStep::bias_gradient(cudaStream_t stream, StepObserver& observer) const {
+  if (!config_.linear.bias) return {};
+  const WorkScope scope(observer, {.stage = Stage::Bias});
+  if (!fused_bias()) {
+    ENGINE_CUDA_TRY(kernels::bias_partials(
+                        {.input = gradients(), .partials = bias_partials_.as<float>()}, stream),
+                    "Launching the bias-gradient kernel");
   }
-  const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = layer});
-  return check_cuda(kernels::quantize_block_128x128(
-                        block_args(weights(layer), operand, Fp8Format::E4m3, recipe), stream),
-                    "Launching the 128x128 quantize kernel");
+  return check_cuda(
+      kernels::reduce_bias_gradient({.partials = bias_partials_.as<float>(),
+                                     .row_offsets = arrays_.row_offsets.as<std::int64_t>(),
+                                     .num_groups = config_.num_groups,
+                                     .columns = config_.n,
+                                     .output_type = config_.recipe.high_precision,
+                                     .gradient = outputs_.front().bias_gradient},
+                                    stream),
+      "Launching the bias-gradient kernel");
+}
+
+Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& observer) const {
+  const StepProduct& product = products_[index];
+  const int number = static_cast<int>(index);
+  if (config_.setup_arrays == SetupArrays::Shared) {
+    const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = product.layer});
+    ENGINE_TRY(pointers_.launch_before(number, stream));
+  }
+  const WorkScope scope(observer, {.stage = stage_of(product.product), .layer = product.layer});
+  return workspaces_.with(number, product.product, stream, [&](void* workspace) {
+    return product.matmul->launch(workspace, stream);
+  });
+}
+
+Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& observer) const {
+  for (std::size_t index = 0; index < products_.size(); ++index) {
+    if (products_[index].product == product) ENGINE_TRY(run(index, stream, observer));
+  }
+  return {};
+}
+
+Status GroupedStep::prepare(cudaStream_t stream, StepObserver& observer) const {
+  if (config_.forward()) return {};
+  ENGINE_TRY(pointers_.launch_head(stream));
+  ENGINE_TRY(x_.front().quantize(stream, observer));
+  return quantize_weights(stream, observer);
 }
 
 Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
   {
     const WorkScope scope(observer, {.stage = Stage::Offsets});
-    for (const kernels::SplitsToOffsetsArgs& args : offset_launches_) {
-      ENGINE_CUDA_TRY(kernels::splits_to_offsets(args, stream), "Launching the offsets kernel");
-    }
+    ENGINE_TRY(pointers_.launch_head(stream));
   }
-  if (config_.fp8()) {
-    ENGINE_TRY(quantize_activations(stream, observer));
+  if (config_.forward()) {
+    ENGINE_TRY(x_.front().quantize(stream, observer));
+    ENGINE_TRY(quantize_weights(stream, observer));
+    // Back to back, as a network's captured step has them: the arrangement in which a shared
+    // workspace was measured to go wrong.
+    ENGINE_TRY(run_all(Product::Fprop, stream, observer));
     for (int layer = 0; layer < config_.layers; ++layer) {
-      ENGINE_TRY(quantize_weights(layer, stream, observer));
+      ENGINE_TRY(add_biases(layer, stream, observer));
     }
   }
-  // Products last and back to back, as a network's captured step has them: the arrangement in which
-  // a shared workspace was measured to go wrong.
-  for (int layer = 0; layer < config_.layers; ++layer) {
-    const WorkScope scope(observer, {.stage = Stage::Fprop, .layer = layer});
-    const auto index = static_cast<std::size_t>(layer);
-    const std::size_t workspace = config_.workspace == WorkspaceStrategy::Shared ? 0 : index;
-    ENGINE_TRY(products_[index].launch(buffers_.workspaces[workspace].data(), stream));
+  if (!config_.backward()) return {};
+  ENGINE_TRY(dy_.front().quantize(stream, observer));
+  ENGINE_TRY(bias_gradient(stream, observer));
+  for (std::size_t index = 0; index < products_.size(); ++index) {
+    const Product product = products_[index].product;
+    const bool later = product == Product::Wgrad && config_.linear.delayed_wgrad;
+    if (product != Product::Fprop && !later) ENGINE_TRY(run(index, stream, observer));
   }
-  return {};
+  return config_.linear.delayed_wgrad ? backward_dw(stream, observer) : Status{};
 }
 
-Status GroupedStep::quantize_with_amax(float* activation_amax, float* weight_amax,
-                                       cudaStream_t stream) const {
-  kernels::QuantizeBlockArgs x = block_args(activations(), buffers_.activations,
-                                            config_.recipe.activation_format, config_.recipe);
-  x.rowwise.block_amax = activation_amax;
-  ENGINE_CUDA_TRY(kernels::quantize_block_1x128(x, stream), "Launching the 1x128 quantize kernel");
-  kernels::QuantizeBlockArgs w =
-      block_args(weights(0), buffers_.layers.front().weights, Fp8Format::E4m3, config_.recipe);
-  w.rowwise.block_amax = weight_amax;
-  return check_cuda(kernels::quantize_block_128x128(w, stream),
-                    "Launching the 128x128 quantize kernel");
+Status GroupedStep::backward_dw(cudaStream_t stream, StepObserver& observer) const {
+  return run_all(Product::Wgrad, stream, observer);
+}
+
+Result<std::vector<AlgorithmTrial>> GroupedStep::try_candidates(cudaStream_t stream) {
+  std::vector<AlgorithmTrial> trials;
+  StepObserver unobserved;
+  for (std::size_t index = 0; index < products_.size(); ++index) {
+    const int number = static_cast<int>(index);
+    ENGINE_TRY(pointers_.launch_before(number, stream));
+    AlgorithmTrial trial;
+    const Status tried =
+        workspaces_.with(number, products_[index].product, stream, [&](void* workspace) -> Status {
+          const Result<AlgorithmTrial> found =
+              products_[index].matmul->try_candidates(workspace, stream);
+          if (!found.ok()) return found.error();
+          trial = found.value();
+          return {};
+        });
+    if (!tried.ok()) return tried.error();
+    trials.push_back(trial);
+  }
+  return trials;
 }
 
 Status GroupedStep::check_splits(cudaStream_t stream) const {
   std::uint32_t word = 0;
-  ENGINE_TRY(copy_to_host(std::span<std::uint32_t>(&word, 1), buffers_.error_word.data(), stream));
+  ENGINE_TRY(copy_to_host(std::span<std::uint32_t>(&word, 1), arrays_.error_word.data(), stream));
   if (word == 0) return {};
   return Error{
       ErrorCode::InvalidArgument,
       fmt::format("The splits on the device were wrong:{}{}; the step counted them as 0 or "
                   "cut them at {} rows",
-                  (word & 1U) != 0 ? " a negative split" : "",
-                  (word & 2U) != 0 ? " a sum above the capacity" : "", config_.capacity_rows)};
+                  (word & kernels::kNegativeSplit) != 0 ? " a negative split" : "",
+                  (word & kernels::kSplitsOverCapacity) != 0 ? " a sum above the capacity" : "",
+                  config_.capacity_rows)};
+}
+
+std::int64_t GroupedStep::bytes(const StepConfig& config) {
+  // The driver hands out device memory in blocks of 2 MiB; the arrays of a few KiB share some.
+  constexpr std::int64_t kSmallArrays = std::int64_t{8} << 20;
+  const auto operand = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {
+    StepOperand::Setup setup = operand_setup(config, role);
+    setup.input = {.num_groups = config.num_groups, .capacity_rows = rows, .columns = columns};
+    setup.padded_offsets = nullptr;
+    return operand_bytes(config, setup);
+  };
+  std::int64_t layer = operand(OperandRole::Weights, config.weight_rows(), config.k);
+  if (config.forward()) layer += config.output_bytes() * config.capacity_rows * config.n;
+  if (config.backward()) {
+    layer += config.output_bytes() * config.capacity_rows * config.k +
+             config.wgrad_bytes() * config.weight_rows() * config.k;
+  }
+  std::int64_t total = kSmallArrays + Workspaces::bytes(config) + bias_partial_bytes(config) +
+                       operand(OperandRole::Activations, config.capacity_rows, config.k) +
+                       layer * config.layers;
+  if (config.backward()) total += operand(OperandRole::Gradients, config.capacity_rows, config.n);
+  if (config.backend == GemmBackend::CublasLtPerExpert) {
+    total += kWorkspaceBytes * (config.streams - 1) * config.products();
+  }
+  return total;
 }
 
 }  // namespace engine

@@ -1,6 +1,9 @@
-// The step: offsets -> quantize X -> quantize every W -> one grouped product a layer. launch() only
-// enqueues: no allocation, no host synchronisation, no split read back. Splits live on the device;
-// a captured launch follows what they hold at replay time.
+// The grouped linear step on the device. launch() only enqueues: no allocation (but for PerCall
+// workspaces, which allocate on the stream), no host synchronisation, no split read back. Splits
+// live on the device; a captured launch follows what they hold at replay time.
+//
+//   offsets -> quantize X, every W -> Y of every layer (+ b)
+//           -> quantize dY (+ bias gradient) -> dX, dW of every layer
 #pragma once
 
 #include <memory>
@@ -8,63 +11,111 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
-#include "engine/gemm/grouped_matmul.h"
+#include "engine/gemm/cublaslt_library.h"
+#include "engine/gemm/grouped_product.h"
+#include "engine/linear/pointer_arrays.h"
 #include "engine/linear/step_arrays.h"
-#include "kernels/common/types.h"
-#include "kernels/offsets/splits_to_offsets.h"
+#include "engine/linear/step_config.h"
+#include "engine/linear/step_operand.h"
+#include "engine/linear/workspaces.h"
 
 namespace engine {
 
-/// BF16 operands on the device; they must outlive the step.
+/// Operands and, if the caller has them, outputs, on the device; they must outlive the step. All
+/// are row-major, in the recipe's high_precision type where nothing else is said.
 struct StepOperands {
   const void* activations = nullptr;      // [capacity_rows, k]
+  const void* gradients = nullptr;        // [capacity_rows, n]; backward only
   std::vector<const void*> weights = {};  // a layer: [num_groups * n, k]
+  std::vector<const void*> biases = {};   // a layer: [num_groups, n]; with linear.bias only
+};
+
+/// Of one layer. Null before create() = the step allocates it.
+struct LayerOutputs {
+  void* y = nullptr;              // [capacity_rows, n]
+  void* dx = nullptr;             // [capacity_rows, k]
+  void* dw = nullptr;             // [num_groups * n, k] of linear.wgrad_type
+  void* bias_gradient = nullptr;  // [num_groups, n]; the same for every layer, so only layer 0's
 };
 
 class GroupedStep {
  public:
-  /// Allocates everything and asks cuBLASLt for its algorithm. Synchronises the stream.
+  /// Allocates everything and asks for algorithms. Synchronises the stream. InvalidArgument if
+  /// operands are missing.
   static Result<GroupedStep> create(std::shared_ptr<const CublasLt> library,
                                     const StepConfig& config, StepOperands operands,
-                                    cudaStream_t stream);
+                                    std::vector<LayerOutputs> outputs, cudaStream_t stream);
 
   /// For set-up and tests; a step in flight may be reading them.
   Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream);
+  /// Before a launch, on its stream: whether it keeps the quantized weights it finds. A copy on the
+  /// device, so that a replay can follow it.
+  Status keep_weights(bool keep, cudaStream_t stream) const;
 
   Status launch(cudaStream_t stream, StepObserver& observer) const;
+  /// What a step with StepPasses::Backward reads of the forward step before it. Once, before the
+  /// first launch; nothing to do for other passes.
+  Status prepare(cudaStream_t stream, StepObserver& observer) const;
+  /// The delayed part of a step, linear.delayed_wgrad; launch() has it at its end.
+  Status backward_dw(cudaStream_t stream, StepObserver& observer) const;
 
-  /// Quantizes X and the first W once more, this time keeping every block's amax. Block scaling
-  /// only; the codes come out the same.
-  Status quantize_with_amax(float* activation_amax, float* weight_amax, cudaStream_t stream) const;
+  /// Times the products' candidates, after a launch. Synchronises; outputs are overwritten.
+  Result<std::vector<AlgorithmTrial>> try_candidates(cudaStream_t stream);
+
+  /// Of the products, in the order of try_candidates().
+  int layer_of(std::size_t product) const { return products_[product].layer; }
+  Product product_of(std::size_t product) const { return products_[product].product; }
 
   /// Synchronises. An error if any launch since creation met splits that were negative or exceeded
   /// the capacity.
   Status check_splits(cudaStream_t stream) const;
 
   const StepConfig& config() const { return config_; }
-  const StepArrays& buffers() const { return buffers_; }
+  const StepArrays& arrays() const { return arrays_; }
   const std::shared_ptr<const CublasLt>& library() const { return library_; }
+  const LayerOutputs& outputs(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   /// The operands as the kernels see them, with device pointers.
   kernels::GroupedInput activations() const;
+  kernels::GroupedInput gradients() const;
   kernels::GroupedInput weights(int layer) const;
-  /// A configuration of this step's product with the arrays that depend on neither recipe nor
-  /// layer; the caller adds operand arrays.
-  GroupedMatmulConfig matmul_base() const;
+  const StepOperands& operands() const { return operands_; }
+  const PointerArrays& pointer_arrays() const { return pointers_; }
+
+  /// Device bytes that create() allocates, operands not counted.
+  static std::int64_t bytes(const StepConfig& config);
 
  private:
+  struct StepProduct {
+    int layer = 0;
+    Product product = Product::Fprop;
+    std::unique_ptr<GroupedProduct> matmul;
+  };
   GroupedStep() = default;
-  Status upload_constants(cudaStream_t stream);
-  void plan_offsets();
-  Status make_products();
-  Status quantize_activations(cudaStream_t stream, StepObserver& observer) const;
-  Status quantize_weights(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status check_operands() const;
+  Status make_operands(cudaStream_t stream);
+  Status take_outputs(cudaStream_t stream);
+  Status make_products(cudaStream_t stream);
+  Status add_product(int layer, Product product, cudaStream_t stream);
+  Status quantize_weights(cudaStream_t stream, StepObserver& observer) const;
+  Status add_biases(int layer, cudaStream_t stream, StepObserver& observer) const;
+  Status bias_gradient(cudaStream_t stream, StepObserver& observer) const;
+  Status run(std::size_t index, cudaStream_t stream, StepObserver& observer) const;
+  Status run_all(Product product, cudaStream_t stream, StepObserver& observer) const;
+  bool fused_bias() const;
 
   std::shared_ptr<const CublasLt> library_;
   StepConfig config_;
   StepOperands operands_;
-  StepArrays buffers_;
-  std::vector<kernels::SplitsToOffsetsArgs> offset_launches_;
-  std::vector<GroupedMatmul> products_;  // one a layer
+  StepArrays arrays_;
+  PointerArrays pointers_;
+  Workspaces workspaces_;
+  std::vector<StepOperand> x_;   // one
+  std::vector<StepOperand> dy_;  // one, backward only
+  std::vector<StepOperand> w_;   // one a layer
+  std::vector<DeviceBuffer> owned_;
+  std::vector<LayerOutputs> outputs_;
+  DeviceBuffer bias_partials_;
+  std::vector<StepProduct> products_;  // in the order they run when nothing is delayed
 };
 
 }  // namespace engine

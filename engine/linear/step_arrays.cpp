@@ -1,13 +1,10 @@
-// Sizes and allocation of a step's buffers. Sizes come from the capacity, never from the splits.
 #include "engine/linear/step_arrays.h"
 
-#include "engine/gemm/grouped_matmul.h"
+#include <utility>
+#include <vector>
 
 namespace engine {
 namespace {
-
-// The driver hands out device memory in blocks of 2 MiB; the arrays of a few KiB share some.
-constexpr std::int64_t kSmallArraysBytes = std::int64_t{8} << 20;
 
 Status take(DeviceBuffer& buffer, std::int64_t bytes) {
   Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes);
@@ -16,79 +13,40 @@ Status take(DeviceBuffer& buffer, std::int64_t bytes) {
   return {};
 }
 
-struct OperandSize {
-  std::int64_t code_bytes = 0;
-  std::int64_t scales = 0;
-};
-
-Status take_operand(QuantizedOperand& operand, const StepConfig& config, const OperandSize& size) {
-  const std::int64_t per_group = std::int64_t{4} * config.num_groups;
-  ENGINE_TRY(take(operand.codes, size.code_bytes));
-  ENGINE_TRY(take(operand.scale_inv, size.scales * 4));
-  // Padding between scales is never written by a kernel; zeroes keep every read of it defined.
-  ENGINE_CUDA_TRY(cudaMemset(operand.scale_inv.data(), 0, operand.scale_inv.bytes()),
-                  "Clearing scales");
-  if (config.block()) return {};
-  ENGINE_TRY(take(operand.amax, per_group));
-  ENGINE_TRY(take(operand.scale, per_group));
-  return {};
+template <class T>
+Status take_filled(DeviceBuffer& buffer, const std::vector<T>& values, cudaStream_t stream) {
+  ENGINE_TRY(take(buffer, static_cast<std::int64_t>(values.size() * sizeof(T))));
+  return copy_to_device<T>(buffer.data(), values, stream);
 }
 
 }  // namespace
 
-std::int64_t StepConfig::activation_scales() const {
-  if (!fp8()) return 0;
-  return block() ? kernels::block_1x128_scale_capacity(capacity_rows, num_groups, k) : num_groups;
-}
-
-std::int64_t StepConfig::weight_scales() const {
-  if (!fp8()) return 0;
-  return block() ? kernels::block_128x128_scale_capacity(weight_rows(), num_groups, k) : num_groups;
-}
-
-std::int64_t step_bytes(const StepConfig& config) {
-  const std::int64_t codes = config.fp8() ? 1 : 0;
-  const std::int64_t activations =
-      codes * config.capacity_rows * config.k + 4 * config.activation_scales();
-  const std::int64_t a_layer = codes * config.weight_rows() * config.k +
-                               4 * config.weight_scales() + 2 * config.capacity_rows * config.n;
-  return kSmallArraysBytes + activations + a_layer * config.layers +
-         kWorkspaceBytes * config.workspaces();
-}
-
-Result<StepArrays> StepArrays::allocate(const StepConfig& config) {
+Result<StepArrays> StepArrays::create(const StepConfig& config, cudaStream_t stream) {
   const std::int64_t groups = config.num_groups;
+  const auto count = static_cast<std::size_t>(groups);
   StepArrays made;
-  ENGINE_TRY(take(made.splits, 8 * groups));
+  ENGINE_TRY(take_filled(made.splits, std::vector<std::int64_t>(count, 0), stream));
   ENGINE_TRY(take(made.row_offsets, 8 * (groups + 1)));
+  ENGINE_TRY(take(made.padded_offsets, 8 * (groups + 1)));
   ENGINE_TRY(take(made.rows, 4 * groups));
-  ENGINE_TRY(take(made.error_word, 4));
-  ENGINE_TRY(take(made.weight_offsets, 8 * (groups + 1)));
-  ENGINE_TRY(take(made.n_dims, 4 * groups));
-  ENGINE_TRY(take(made.k_dims, 4 * groups));
-  ENGINE_TRY(take(made.alpha_beta, 8));
-  ENGINE_TRY(take(made.activation_pointers, 8 * groups));
-  if (config.fp8()) {
-    ENGINE_TRY(take(made.activation_scale_pointers, 8 * groups));
-    ENGINE_TRY(take_operand(
-        made.activations, config,
-        {.code_bytes = config.capacity_rows * config.k, .scales = config.activation_scales()}));
+  ENGINE_TRY(take(made.padded_rows, 4 * groups));
+  ENGINE_TRY(take_filled(made.error_word, std::vector<std::uint32_t>{0}, stream));
+  std::vector<std::int64_t> weight_offsets(count + 1);
+  for (std::size_t g = 0; g <= count; ++g) {
+    weight_offsets[g] = static_cast<std::int64_t>(g) * config.n;
   }
-  for (int layer = 0; layer < config.layers; ++layer) {
-    LayerBuffers& buffers = made.layers.emplace_back();
-    ENGINE_TRY(take(buffers.output, 2 * config.capacity_rows * config.n));
-    ENGINE_TRY(take(buffers.weight_pointers, 8 * groups));
-    ENGINE_TRY(take(buffers.output_pointers, 8 * groups));
-    if (!config.fp8()) continue;
-    ENGINE_TRY(take(buffers.weight_scale_pointers, 8 * groups));
-    ENGINE_TRY(take_operand(
-        buffers.weights, config,
-        {.code_bytes = config.weight_rows() * config.k, .scales = config.weight_scales()}));
-  }
-  for (int i = 0; i < config.workspaces(); ++i) {
-    DeviceBuffer& workspace = made.workspaces.emplace_back();
-    ENGINE_TRY(take(workspace, kWorkspaceBytes));
-    ENGINE_CUDA_TRY(cudaMemset(workspace.data(), 0, workspace.bytes()), "Clearing a workspace");
+  ENGINE_TRY(take_filled(made.weight_offsets, weight_offsets, stream));
+  ENGINE_TRY(take_filled(
+      made.n_dims, std::vector<std::int32_t>(count, static_cast<std::int32_t>(config.n)), stream));
+  ENGINE_TRY(take_filled(
+      made.k_dims, std::vector<std::int32_t>(count, static_cast<std::int32_t>(config.k)), stream));
+  ENGINE_TRY(take_filled(made.scalars, std::vector<float>{0.0F, 1.0F}, stream));
+  ENGINE_TRY(take_filled(made.keep_weights, std::vector<float>{0.0F}, stream));
+  if (config.scalars_a_group) {
+    ENGINE_TRY(
+        take_filled(made.zero_pointers, std::vector<const float*>(count, made.zero()), stream));
+    ENGINE_TRY(
+        take_filled(made.one_pointers, std::vector<const float*>(count, made.one()), stream));
   }
   return made;
 }

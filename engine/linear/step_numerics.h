@@ -1,5 +1,5 @@
-// What quantizing did to layer 0, read from the device: operand statistics and the product's error
-// against the product of the unquantized operands (BF16 in, FP32 out, the same grouped matmul).
+// What quantizing did to layer 0, read from the device: operand statistics and the products' errors
+// against the products of the unquantized operands (high precision in, FP32 out).
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,15 @@ namespace engine {
 struct StepNumerics {
   OperandStatistics activations;
   OperandStatistics weights;
+  OperandStatistics gradients;  // empty without a backward pass
   std::vector<ExpertResult> experts;
   /// Why the products' errors are NaN: cuBLASLt has no FP32-output product for this shape. Empty
   /// when they were measured.
   std::string no_reference;
 };
 
-/// Reads the outputs as the last launch left them. `splits` are those on the device.
+/// Reads the outputs as the last launch left them; a dW that accumulates must have been zeros
+/// before it. `splits` are those on the device.
 Result<StepNumerics> measure_numerics(const GroupedStep& step,
                                       const std::vector<std::int64_t>& splits, cudaStream_t stream);
 

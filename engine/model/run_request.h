@@ -122,6 +122,9 @@ enum class GemmBackend {
                       // host, so a captured graph keeps those of its capture
 };
 
+/// Both of them are served by the one CUDA backend of a worker.
+constexpr bool runs_on_cuda(GemmBackend backend) { return backend != GemmBackend::CpuReference; }
+
 /// What one step runs. Backward alone reads what a forward step before it has saved.
 enum class StepPasses { Forward, Backward, ForwardBackward };
 
@@ -134,8 +137,8 @@ enum class WeightStorage {
 /// The grouped linear step: Y = X W^T (+ b), dX = dY W, dW = dY^T X, db = sum of dY's rows.
 struct LinearOptions {
   StepPasses passes = StepPasses::Forward;
-  InputSpec gradients;  // dY [tokens, n]; every layer reads the same
-  bool bias = false;    // adds b to Y; backward gives its gradient
+  InputSpec gradients = {};  // dY [tokens, n]; every layer reads the same
+  bool bias = false;         // adds b to Y; backward gives its gradient
   WeightStorage weight_storage = WeightStorage::Grouped;
   ElementType wgrad_type = ElementType::Bf16;  // of dW: BF16 or FP32
   bool accumulate_wgrad = false;               // dW += instead of dW =
@@ -157,6 +160,9 @@ struct RunRequest {
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
   SetupArrays setup_arrays = SetupArrays::PerMatmul;
   bool programmatic_launch = false;  // our kernels start while the one before them ends
+  /// Grouped products: time the algorithms that the heuristic offers once a shape and take the
+  /// quickest; off = its first.
+  bool try_algorithms = true;
   LaunchMode launch;
   int layers = 1;  // grouped products in one step, each with its own weights and output, all
                    // reading the same X

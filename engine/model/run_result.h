@@ -109,6 +109,15 @@ struct GraphFacts {
   std::int64_t host_launch_ns = 0;  // median of cudaGraphLaunch()
 };
 
+/// What trying the candidates of a product has shown, layer 0.
+struct AlgorithmChoice {
+  Product product = Product::Fprop;
+  int candidates = 0;     // that were timed; 0 = the heuristic's first was taken as it is
+  int chosen = 0;         // index in the heuristic's order
+  double first_us = 0.0;  // median of the heuristic's first
+  double chosen_us = 0.0;
+};
+
 struct DeviceFacts {
   std::string name;                // "NVIDIA H200", or the CPU's model name
   std::string driver;              // "580.159.04", empty on the CPU
@@ -133,6 +142,7 @@ struct RunResult {
   bool backward = false;      // experts have dgrad and wgrad
   std::string emulated = {};  // not empty: products ran on dequantized operands, and why
   GraphFacts graph = {};      // all 0 without a graph
+  std::vector<AlgorithmChoice> algorithms = {};
   std::vector<Iteration> iterations;
   std::vector<ReplayCheck> replay_checks;
   std::string

@@ -98,16 +98,18 @@ class DeviceComparison {
     if (!report.refused.empty()) return advance(1.0);
     Result<CudaQuantizer> quantizer = CudaQuantizer::create({.recipe = recipe,
                                                              .role = role(),
-                                                             .direction = direction,
+                                                             .rowwise = !report.columnwise,
+                                                             .columnwise = report.columnwise,
                                                              .input = device_input_,
-                                                             .seed = result_.request.request.seed},
+                                                             .seed = result_.request.request.seed,
+                                                             .keep_block_amax = true},
                                                             stream_);
     if (!quantizer.ok()) return quantizer.error();
     context_.progress.stage.store(static_cast<int>(Stage::Quantize));
-    ENGINE_TRY(quantizer.value().quantize(stream_));
+    ENGINE_TRY(quantizer.value().quantize(stream_, unobserved_));
     // Delayed scaling has no history in its first step; the second has this operand's amax.
     if (recipe.scaling == Scaling::PerTensorDelayed) {
-      ENGINE_TRY(quantizer.value().quantize(stream_));
+      ENGINE_TRY(quantizer.value().quantize(stream_, unobserved_));
     }
     ENGINE_TRY(measure(quantizer.value(), report));
     ENGINE_TRY(advance(0.5));
@@ -115,10 +117,11 @@ class DeviceComparison {
   }
 
   Status measure(const CudaQuantizer& quantizer, QuantizationReport& report) {
-    const Result<CudaQuantizer::HostArrays> host = quantizer.download(stream_);
+    const Direction direction = report.columnwise ? Direction::Columnwise : Direction::Rowwise;
+    const Result<CudaQuantizer::HostArrays> host = quantizer.download(direction, stream_);
     if (!host.ok()) return host.error();
     context_.progress.stage.store(static_cast<int>(Stage::Check));
-    const OperandLayout& layout = quantizer.layout();
+    const OperandLayout& layout = quantizer.form(direction)->layout;
     const std::int64_t columns = host_input_.columns;
     const kernels::QuantizedView view = quantized_view(layout,
                                                        {.capacity_rows = host_input_.capacity_rows,
@@ -151,7 +154,7 @@ class DeviceComparison {
                                       cudaMemcpyDeviceToDevice, stream_),
                       "Copying the operand");
       ENGINE_CUDA_TRY(cudaEventRecord(events_[1].get(), stream_), "Recording an event");
-      ENGINE_TRY(quantizer.quantize(stream_));
+      ENGINE_TRY(quantizer.quantize(stream_, unobserved_));
       ENGINE_CUDA_TRY(cudaEventRecord(events_[2].get(), stream_), "Recording an event");
       ENGINE_CUDA_TRY(cudaEventSynchronize(events_[2].get()), "Waiting for a quantize kernel");
       ENGINE_TRY(add_time(0, result_.copy_times_ns));
@@ -193,6 +196,7 @@ class DeviceComparison {
   kernels::GroupedInput host_input_;
   UnpackedOperand unpacked_;
   Event events_[3];
+  StepObserver unobserved_;
   double done_ = 0.0;
 };
 

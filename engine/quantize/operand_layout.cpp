@@ -197,6 +197,35 @@ ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_
           .block_columns = columns};
 }
 
+GroupStride code_stride(const OperandLayout& layout, std::int64_t columns) {
+  if (!layout.e2m1()) return {.unit = 1, .bytes = columns};
+  if (layout.direction == Direction::Rowwise) return {.unit = 1, .bytes = columns / 2};
+  return {.unit = kernels::kNvBlock, .bytes = columns * kernels::kNvBlock / 2};
+}
+
+GroupStride scale_stride(const OperandLayout& layout, std::int64_t columns) {
+  const bool rowwise = layout.direction == Direction::Rowwise;
+  std::int64_t unit = 0;
+  switch (layout.kernel) {
+    case QuantizeKernel::PerTensor:
+      return {.unit = 0, .bytes = sizeof(float)};
+    case QuantizeKernel::Block1x128:
+      unit = rowwise ? 4 : kBlock;
+      break;
+    case QuantizeKernel::Block128x128:
+      unit = rowwise ? kBlock : 4 * kBlock;
+      break;
+    case QuantizeKernel::Mxfp8:
+      unit = 128;  // rows are padded to 128; four blocks of 32 rows to a word
+      break;
+    case QuantizeKernel::Nvfp4:
+      unit = rowwise ? 128 : 4 * kernels::kNvBlock;
+      break;
+  }
+  const std::int64_t span = scale_grid(layout, unit, columns).span;
+  return {.unit = unit, .bytes = span * (layout.fp32_scales() ? std::int64_t{sizeof(float)} : 1)};
+}
+
 kernels::QuantizedView quantized_view(const OperandLayout& layout, const OperandExtent& extent,
                                       const QuantizedArrays& arrays) {
   return {.codes = arrays.codes,

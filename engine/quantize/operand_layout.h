@@ -67,6 +67,16 @@ struct ScaleGrid {
 /// of the plain ones. One scale a tensor covers the whole group.
 ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_t columns);
 
+/// How far a group moves the ones after it: `bytes` for every `unit` rows begun.
+struct GroupStride {
+  std::int64_t unit = 1;
+  std::int64_t bytes = 0;
+};
+/// Of the codes and scales of operands whose groups differ in rows; with padding, `rows` are those
+/// of the output. One scale a tensor moves by 4 bytes a group instead: unit 0.
+GroupStride code_stride(const OperandLayout& layout, std::int64_t columns);
+GroupStride scale_stride(const OperandLayout& layout, std::int64_t columns);
+
 /// Where the arrays of an operand are, on whichever side they are read.
 struct QuantizedArrays {
   const std::uint8_t* codes = nullptr;

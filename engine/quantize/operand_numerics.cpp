@@ -261,12 +261,18 @@ float element_value(const kernels::GroupedInput& input, std::int64_t i) {
 
 void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
                      const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
-                     const UnpackedOperand& operand, const float* amax,
-                     QuantizationReport& report) {
+                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report,
+                     std::vector<kernels::GroupQuantizationSums>* groups) {
   const Measure measure(input, layout, operand);
   Errors errors;
   for (std::size_t group = 0; group < splits.size(); ++group) {
-    errors.add(measure.all_rows(view.row_offsets[group], splits[group]));
+    const Errors of_group = measure.all_rows(view.row_offsets[group], splits[group]);
+    errors.add(of_group);
+    if (groups == nullptr) continue;
+    groups->push_back({.signal = of_group.signal,
+                       .noise = of_group.noise,
+                       .saturated = static_cast<std::uint64_t>(of_group.saturated),
+                       .underflowed = static_cast<std::uint64_t>(of_group.underflowed)});
   }
   PlainScales plain = plain_scales(layout, view, splits, operand);
   OperandStatistics& statistics = report.statistics;

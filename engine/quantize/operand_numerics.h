@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/model/recipe_comparison.h"
 #include "engine/quantize/unpacked_operand.h"
+#include "kernels/diagnostics/statistics.h"
 
 namespace engine {
 
@@ -15,10 +17,11 @@ float element_value(const kernels::GroupedInput& input, std::int64_t i);
 
 /// Fills statistics, errors and code counts of the report; `amax` may be null. All of the operand's
 /// rows belong to groups. Codes of transformed elements count as saturated and towards max_ulp by
-/// their distance from the transformed element.
+/// their distance from the transformed element. `groups`: optional, the error sums of every group.
 void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
                      const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
-                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report);
+                     const UnpackedOperand& operand, const float* amax, QuantizationReport& report,
+                     std::vector<kernels::GroupQuantizationSums>* groups = nullptr);
 
 /// A corner of at most kMaxSampleSide x kMaxSampleSide elements; near the end it moves up and left,
 /// so that it stays full.

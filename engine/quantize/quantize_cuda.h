@@ -1,9 +1,12 @@
-// One operand through the kernels of any recipe, in one direction. Owns the device arrays.
+// One operand through the kernels of any recipe, in either direction or in both with one read. Owns
+// the device arrays: their addresses never change, so that a captured launch can be replayed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/backend/backend.h"
 #include "engine/device/buffer.h"
 #include "engine/quantize/operand_layout.h"
 
@@ -12,51 +15,81 @@ namespace engine {
 /// Why this recipe cannot be quantized on the device; empty if it can.
 std::string cuda_refusal(const Recipe& recipe);
 
+/// Codes and scales of one direction, on the device.
+struct QuantizedForm {
+  OperandLayout layout;
+  DeviceBuffer codes;
+  DeviceBuffer scales;  // empty in the columnwise form of per-tensor scaling: see scales()
+  DeviceBuffer amax;    // NVFP4: [num_groups]; block scaling: as the scales, if kept
+};
+
 class CudaQuantizer {
  public:
   struct Setup {
     Recipe recipe;
     OperandRole role = OperandRole::Activations;
-    kernels::Direction direction = kernels::Direction::Rowwise;
-    kernels::GroupedInput input = {};  // device pointers
-    std::uint64_t seed = 1;            // of stochastic rounding: every step draws the same numbers
+    bool rowwise = true;  // at least one of the two
+    bool columnwise = false;
+    kernels::GroupedInput input = {};      // device pointers
+    kernels::OutputRows output_rows = {};  // padding
+    kernels::MicroScaleLayout micro_scales = kernels::MicroScaleLayout::Compact;
+    std::uint64_t seed = 1;          // of stochastic rounding: every step draws the same
+    const float* noop = nullptr;     // device scalar: 1 keeps what is there
+    float* bias_partials = nullptr;  // device; only where fuses_bias()
+    bool keep_block_amax = false;    // block scaling: also write every block's amax
   };
-  /// Allocates; the recipe must not be refused.
+  /// Allocates; the recipe must not be refused. Codes of padding are 0 until they are written.
   static Result<CudaQuantizer> create(const Setup& setup, cudaStream_t stream);
 
-  /// Launches one step, does not wait for it.
-  Status quantize(cudaStream_t stream) const;
+  /// Whether the quantize pass of this recipe can sum the bias gradient on its way.
+  static bool fuses_bias(const Recipe& recipe) { return recipe.scaling != Scaling::Nvfp4; }
 
-  const OperandLayout& layout() const { return layout_; }
+  /// Launches one step, does not wait for it. Stages: amax, quantize.
+  Status quantize(cudaStream_t stream, StepObserver& observer, int layer = 0) const;
+
+  const Setup& setup() const { return setup_; }
+  /// Null if this direction was not asked for.
+  const QuantizedForm* form(kernels::Direction direction) const;
+  /// Of a form that exists: FP32 or bytes, as its layout says.
+  const DeviceBuffer& scales(kernels::Direction direction) const;
+  const DeviceBuffer& amax(kernels::Direction direction) const;
+  /// For dequantize: the arrays with the rows they lie at.
+  kernels::QuantizedView view(kernels::Direction direction) const;
+
   /// What lies on the device now. Synchronises.
   struct HostArrays {
     std::vector<std::uint8_t> codes;
     std::vector<std::uint8_t> scales;
     std::vector<float> amax;  // as CpuQuantizer::amax()
   };
-  Result<HostArrays> download(cudaStream_t stream) const;
+  Result<HostArrays> download(kernels::Direction direction, cudaStream_t stream) const;
+
+  /// Device bytes that create() will allocate.
+  static std::int64_t bytes(const Setup& setup);
 
  private:
-  Status quantize_per_tensor(cudaStream_t stream) const;
-  Status quantize_delayed(cudaStream_t stream) const;
+  Status allocate(cudaStream_t stream);
+  Status quantize_current(cudaStream_t stream, StepObserver& observer, int layer) const;
+  Status quantize_delayed(cudaStream_t stream, StepObserver& observer, int layer) const;
   Status quantize_blocks(cudaStream_t stream) const;
   Status quantize_mxfp8(cudaStream_t stream) const;
-  Status quantize_nvfp4(cudaStream_t stream) const;
-  kernels::LaunchControls controls() const { return {.tickets = tickets_.as<std::uint32_t>()}; }
-  kernels::ScaleOptions options() const {
-    return {.pow2 = setup_.recipe.pow2_scales, .amax_epsilon = setup_.recipe.amax_epsilon};
-  }
+  Status quantize_nvfp4(cudaStream_t stream, StepObserver& observer, int layer) const;
+  bool per_tensor() const;
+  /// Floats of amax that a form has.
+  std::int64_t amax_count(const QuantizedForm& form) const;
+  /// One amax and scale a group serve both directions.
+  const QuantizedForm& first_form() const { return forms_[0] ? *forms_[0] : *forms_[1]; }
+  std::uint8_t* codes(int direction) const;
+  kernels::LaunchControls controls() const;
+  kernels::ScaleOptions options() const;
 
   Setup setup_;
-  OperandLayout layout_;
-  DeviceBuffer codes_;
-  DeviceBuffer scales_;
-  DeviceBuffer scale_;  // per tensor
-  DeviceBuffer amax_;
-  DeviceBuffer history_;       // delayed scaling: [history_length, num_groups]
-  DeviceBuffer tickets_;       // see LaunchControls
-  DeviceBuffer random_state_;  // {seed, offset}
-  std::int64_t amax_count_ = 0;
+  std::optional<QuantizedForm> forms_[2];  // rowwise, columnwise
+  DeviceBuffer scale_;                     // per tensor: [num_groups]
+  DeviceBuffer amax_;                      // per tensor: [num_groups]
+  DeviceBuffer history_;                   // delayed scaling: [history_length, num_groups]
+  DeviceBuffer tickets_;                   // see LaunchControls
+  DeviceBuffer random_state_;              // {seed, offset}
 };
 
 }  // namespace engine

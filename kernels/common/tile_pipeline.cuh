@@ -80,6 +80,10 @@ struct Tile {
   std::int32_t second_sum = 0;
   std::int64_t in_first = 0;   // row of the input
   std::int64_t out_begin = 0;  // the group's first row in the outputs
+  // Of the rowwise outputs, which OutputRows may leave as the input has them:
+  int rowwise_rows = 0;            // to write
+  std::int32_t rowwise_m = 0;      // the group's
+  std::int64_t rowwise_first = 0;  // the tile's first
 
   __device__ int row(int line) const { return line & ((1 << row_bits) - 1); }
   __device__ int block(int line) const { return bx + (line >> row_bits); }
@@ -115,6 +119,13 @@ struct Tables {
 __device__ __forceinline__ int strips_of(int m) { return (m + kSide - 1) / kSide; }
 __device__ __forceinline__ int left_row_bits(int rows) {
   return rows <= 32 ? 5 : rows <= 64 ? 6 : 7;
+}
+
+/// The rows that Worker::first_units() counts: those of the rowwise outputs. (Block 128x128 counts
+/// columnwise units of 512 rows, which padding to a divisor of 128 leaves as they are.)
+__device__ __forceinline__ const std::int64_t* first_sum_offsets(const TileOperand& args) {
+  const bool padded = args.output_rows.row_offsets != nullptr && !args.output_rows.columnwise_only;
+  return padded ? args.output_rows.row_offsets : args.input.row_offsets;
 }
 
 /// Chooses the tiles of this block of threads: in fixed turns, or, with tickets, whichever is next
@@ -179,6 +190,10 @@ class TileDeal {
     const int row_in_group = tile.strip_in_group * kSide;
     tile.in_first = in_begin_ + row_in_group;
     tile.in_rows = max(0, min(kSide, in_m_ - row_in_group));
+    const bool unpadded = args_.output_rows.columnwise_only;
+    tile.rowwise_rows = unpadded ? tile.in_rows : tile.out_rows;
+    tile.rowwise_m = unpadded ? in_m_ : out_m_;
+    tile.rowwise_first = unpadded ? tile.in_first : out_begin_ + row_in_group;
     return tile;
   }
 
@@ -198,7 +213,7 @@ class TileDeal {
     out_begin_ = out_offsets_[group];
     out_m_ = static_cast<int>(out_offsets_[group + 1] - out_begin_);
     first_sum_ = tables_.first_sums[group / 32] +
-                 sum_before(out_offsets_, [](int m) { return Worker::first_units(m); });
+                 sum_before(first_sum_offsets(args_), [](int m) { return Worker::first_units(m); });
     if (args_.second_sums) {
       second_sum_ = tables_.second_sums[group / 32] +
                     sum_before(Worker::kSecondOfInput ? in_offsets : out_offsets_,
@@ -255,7 +270,7 @@ __device__ __forceinline__ Tables make_tables(const TileOperand& args, std::int3
       warp_sum_table<1>(tables.first_strip, out_offsets, groups, strips_of);
       break;
     case 2:
-      warp_sum_table<32>(tables.first_sums, out_offsets, groups,
+      warp_sum_table<32>(tables.first_sums, first_sum_offsets(args), groups,
                          [](int m) { return Worker::first_units(m); });
       break;
     case 3:

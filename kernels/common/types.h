@@ -48,6 +48,9 @@ struct GroupedInput {
 struct OutputRows {
   const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]; null = those of the input
   std::int64_t capacity_rows = 0;             // rows the outputs were allocated for
+  /// Only the columnwise outputs (codes and scales) have these rows; the rowwise ones keep the
+  /// input's. FP8 per-tensor and block scaling; units of padding divide 128.
+  bool columnwise_only = false;
 };
 
 /// One tile's stay on the device, written by the thread block that worked on it.

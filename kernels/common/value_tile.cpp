@@ -44,6 +44,9 @@ std::vector<HostTile> list_tiles(const GroupedInput& input, const OutputRows& ou
       tile.in_first = input.row_offsets[g] + row;
       tile.in_rows = static_cast<int>(std::clamp<std::int64_t>(in_m - row, 0, kTileSide));
       tile.out_rows = static_cast<int>(std::min<std::int64_t>(tile.out_m - row, kTileSide));
+      tile.rowwise_rows = output.columnwise_only ? tile.in_rows : tile.out_rows;
+      tile.rowwise_m = output.columnwise_only ? in_m : tile.out_m;
+      tile.rowwise_first = output.columnwise_only ? tile.in_first : tile.out_begin + row;
       tile.strip = strip;
       tile.bias_strip = bias_strip + row / kTileSide;
       for (tile.column = 0; tile.column < input.columns; tile.column += kTileSide) {

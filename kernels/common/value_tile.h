@@ -25,6 +25,10 @@ struct HostTile {
   std::int64_t out_m = 0;       // its rows there
   std::int64_t strip = 0;       // 128-row strips of the outputs before this one
   std::int64_t bias_strip = 0;  // of the inputs
+  // Of the rowwise outputs, which OutputRows may leave as the input has them:
+  int rowwise_rows = 0;            // to write, 0..128
+  std::int64_t rowwise_m = 0;      // the group's
+  std::int64_t rowwise_first = 0;  // the tile's first
 };
 
 /// Values of one tile, and the same transposed (columns become lines).

@@ -1,8 +1,9 @@
-// Error of a BF16 product against an FP32 reference, a group at a time, on the CPU.
+// Error of a product against an FP32 reference, a group at a time, on the CPU.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "kernels/common/input_elements.h"
 #include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/statistics.h"
 #include "kernels/diagnostics/vector_clones.h"
@@ -14,19 +15,22 @@ namespace {
 
 constexpr std::int64_t kElementsPerTask = 1 << 16;
 
-KERNELS_VECTOR_CLONES
-GroupProductError span_error(const std::uint16_t* product, const float* reference,
-                             std::int64_t count) {
+/// Inlined into the clones below, one an element type: a template cannot be cloned itself.
+template <class Element, class Read>
+[[gnu::always_inline]] inline GroupProductError sum_errors(const Element* product,
+                                                           const float* reference,
+                                                           std::int64_t count, Read read) {
   double reference_squares = 0.0;
   double error_squares = 0.0;
   double largest = 0.0;
   std::uint64_t elements = 0;
 #pragma omp simd reduction(+ : reference_squares, error_squares, elements) reduction(max : largest)
   for (std::int64_t i = 0; i < count; ++i) {
-    const bool counts = (product[i] & 0x7F80U) != 0x7F80U &&
+    const float value = read(product[i]);
+    const bool counts = (std::bit_cast<std::uint32_t>(value) & 0x7F800000U) != 0x7F800000U &&
                         (std::bit_cast<std::uint32_t>(reference[i]) & 0x7F800000U) != 0x7F800000U;
     const double expected = counts ? reference[i] : 0.0F;
-    const double error = static_cast<double>(counts ? bf16_to_float(product[i]) : 0.0F) - expected;
+    const double error = static_cast<double>(counts ? value : 0.0F) - expected;
     reference_squares += expected * expected;
     error_squares += error * error;
     largest = std::max(largest, std::fabs(error));
@@ -36,6 +40,40 @@ GroupProductError span_error(const std::uint16_t* product, const float* referenc
           .error_squares = error_squares,
           .max_abs_error = largest,
           .elements = elements};
+}
+
+KERNELS_VECTOR_CLONES
+GroupProductError span_error_bf16(const std::uint16_t* product, const float* reference,
+                                  std::int64_t count) {
+  return sum_errors(product, reference, count,
+                    [](std::uint16_t bits) { return bf16_to_float(bits); });
+}
+
+KERNELS_VECTOR_CLONES
+GroupProductError span_error_fp16(const std::uint16_t* product, const float* reference,
+                                  std::int64_t count) {
+  return sum_errors(product, reference, count,
+                    [](std::uint16_t bits) { return InputElement<InputType::Fp16>::value(bits); });
+}
+
+KERNELS_VECTOR_CLONES
+GroupProductError span_error_fp32(const float* product, const float* reference,
+                                  std::int64_t count) {
+  return sum_errors(product, reference, count, [](float value) { return value; });
+}
+
+GroupProductError span_error(const ProductErrorArgs& args, std::int64_t first, std::int64_t count) {
+  const float* reference = args.reference + first;
+  switch (args.product_type) {
+    case InputType::Fp32:
+      return span_error_fp32(static_cast<const float*>(args.product) + first, reference, count);
+    case InputType::Fp16:
+      return span_error_fp16(static_cast<const std::uint16_t*>(args.product) + first, reference,
+                             count);
+    case InputType::Bf16:
+      break;
+  }
+  return span_error_bf16(static_cast<const std::uint16_t*>(args.product) + first, reference, count);
 }
 
 }  // namespace
@@ -48,8 +86,7 @@ void product_error_cpu(const ProductErrorArgs& args) {
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     const RowTask& task = tasks[t];
     const std::int64_t first = (args.row_offsets[task.group] + task.first_row) * args.columns;
-    parts[t] = span_error(static_cast<const std::uint16_t*>(args.product) + first,
-                          args.reference + first, (task.last_row - task.first_row) * args.columns);
+    parts[t] = span_error(args, first, (task.last_row - task.first_row) * args.columns);
   }
   // In task order, so that the sums do not depend on the number of threads.
   for (std::size_t t = 0; t < tasks.size(); ++t) {

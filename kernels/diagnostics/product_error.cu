@@ -1,4 +1,4 @@
-// Error of a BF16 product against an FP32 reference, a group at a time, on the device. Graph-safe:
+// Error of a product against an FP32 reference, a group at a time, on the device. Graph-safe:
 // see group_walk.cuh.
 #include "kernels/diagnostics/element_vector.cuh"
 #include "kernels/diagnostics/group_walk.cuh"
@@ -22,6 +22,7 @@ __device__ void atomic_max_non_negative(double* target, double value) {
             static_cast<unsigned long long>(__double_as_longlong(value)));
 }
 
+template <InputType kType>
 __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
     const __grid_constant__ ProductErrorArgs args) {
   double reference_squares = 0.0;
@@ -31,7 +32,7 @@ __global__ __launch_bounds__(kWalkThreads) void product_error_kernel(
 
   const auto enter = [](int, std::int64_t) {};
   const auto visit = [&](const WalkPosition& position) {
-    const FloatVector product = load_floats<InputType::Bf16>(args.product, position.element);
+    const FloatVector product = load_floats<kType>(args.product, position.element);
     const FloatVector reference = load_floats<InputType::Fp32>(args.reference, position.element);
 #pragma unroll
     for (int i = 0; i < kWalkVector; ++i) {
@@ -77,7 +78,17 @@ cudaError_t product_error(const ProductErrorArgs& args, cudaStream_t stream) {
                                    .capacity_rows = args.capacity_rows,
                                    .columns = args.columns});
   if (grid.error != cudaSuccess || grid.blocks == 0) return grid.error;
-  product_error_kernel<<<grid.blocks, kWalkThreads, 0, stream>>>(args);
+  switch (args.product_type) {
+    case InputType::Bf16:
+      product_error_kernel<InputType::Bf16><<<grid.blocks, kWalkThreads, 0, stream>>>(args);
+      break;
+    case InputType::Fp16:
+      product_error_kernel<InputType::Fp16><<<grid.blocks, kWalkThreads, 0, stream>>>(args);
+      break;
+    case InputType::Fp32:
+      product_error_kernel<InputType::Fp32><<<grid.blocks, kWalkThreads, 0, stream>>>(args);
+      break;
+  }
   return cudaGetLastError();
 }
 

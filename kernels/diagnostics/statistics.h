@@ -62,7 +62,8 @@ struct GroupProductError {
 };
 
 struct ProductErrorArgs {
-  const void* product = nullptr;     // [capacity_rows, columns] BF16
+  const void* product = nullptr;  // [capacity_rows, columns] of product_type
+  InputType product_type = InputType::Bf16;
   const float* reference = nullptr;  // [capacity_rows, columns] FP32
   const std::int64_t* row_offsets = nullptr;
   int num_groups = 0;

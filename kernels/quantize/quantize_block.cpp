@@ -105,7 +105,10 @@ bool is_rowwise_only(const QuantizeBlockArgs& args) {
 
 /// Prefix sums over the groups of what the scales of a group are padded by.
 std::vector<std::int64_t> scale_units(const QuantizeBlockArgs& args, std::int64_t rows_per_unit) {
-  const std::int64_t* out = output_offsets(args.input, args.output_rows);
+  // Rowwise 1x128 scales follow the rowwise rows; units of 512 rows do not see the padding.
+  const std::int64_t* out = args.output_rows.columnwise_only
+                                ? args.input.row_offsets
+                                : output_offsets(args.input, args.output_rows);
   std::vector<std::int64_t> sums = {0};
   for (int group = 0; group < args.input.num_groups; ++group) {
     sums.push_back(sums.back() + ceil_div(out[group + 1] - out[group], rows_per_unit));
@@ -129,8 +132,7 @@ bool is_noop(const LaunchControls& controls) {
 }
 
 std::uint8_t* row_codes(const QuantizeBlockArgs& args, const HostTile& tile, int row) {
-  return args.rowwise.codes + (tile.out_begin + tile.row_in_group + row) * args.input.columns +
-         tile.column;
+  return args.rowwise.codes + (tile.rowwise_first + row) * args.input.columns + tile.column;
 }
 
 std::uint8_t* column_codes(const QuantizeBlockArgs& args, const HostTile& tile, int column) {
@@ -151,8 +153,9 @@ void quantize_tiles_1x128(const QuantizeBlockArgs& args) {
     if (!quantizes) return;
     if (args.rowwise.codes != nullptr) {
       const std::int64_t first = 4 * quads[static_cast<std::size_t>(tile.group)] * blocks_per_row +
-                                 tile.column / kBlock * round_up(tile.out_m, 4) + tile.row_in_group;
-      for (int row = 0; row < tile.out_rows; ++row) {
+                                 tile.column / kBlock * round_up(tile.rowwise_m, 4) +
+                                 tile.row_in_group;
+      for (int row = 0; row < tile.rowwise_rows; ++row) {
         quantize_line(values.line(row), tile.columns, rule, args.format, args.rowwise, first + row,
                       row_codes(args, tile, row));
       }
@@ -189,7 +192,7 @@ void quantize_tiles_128x128(const QuantizeBlockArgs& args) {
     };
     if (args.rowwise.codes != nullptr) {
       store_scale(args.rowwise, tile.strip * round_up(blocks_per_row, 4) + bx);
-      for (int row = 0; row < tile.out_rows; ++row) {
+      for (int row = 0; row < tile.rowwise_rows; ++row) {
         cast_run({.input = values.line(row), .type = InputType::Fp32, .count = tile.columns}, scale,
                  args.format, row_codes(args, tile, row));
       }

@@ -59,15 +59,14 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
     const float row_amax = scatter_row_amax(amax);
     row_scale = scale_from_amax(row_amax, parameters.rule);
     const int line = first_line + step / 2 * 2;
-    if (lane % 2 == 0 && tile.row(line) < tile.out_rows && tile.block(line) < blocks_per_row) {
-      const std::int64_t padded = (tile.out_m + 3) / 4 * 4;
+    if (lane % 2 == 0 && tile.row(line) < tile.rowwise_rows && tile.block(line) < blocks_per_row) {
+      const std::int64_t padded = (tile.rowwise_m + 3) / 4 * 4;
       store_block_scale(args.rowwise, row_amax, row_scale,
                         4 * std::int64_t{tile.first_sum} * blocks_per_row +
                             tile.block(line) * padded + tile.strip_in_group * kSide +
                             tile.row(line));
     }
   }
-  const std::int64_t first_row = tile.out_begin + tile.strip_in_group * kSide;
 #pragma unroll
   for (int pass = 0; pass < kPasses; ++pass) {
     const int line = first_line + 2 * pass;
@@ -76,9 +75,9 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
       scale = __shfl_sync(kFullWarp, row_scale, (lane & kLanesPerRow) + 2 * pass);
     }
     const std::int64_t in_row = tile.block(line) * kLanesPerRow + step;
-    if (in_row < steps_per_row && tile.row(line) < tile.out_rows) {
+    if (in_row < steps_per_row && tile.row(line) < tile.rowwise_rows) {
       store_codes<kType, kFormat>(values[pass], scale, args.rowwise.codes,
-                                  (first_row + tile.row(line)) * steps_per_row + in_row);
+                                  (tile.rowwise_first + tile.row(line)) * steps_per_row + in_row);
     }
   }
 }

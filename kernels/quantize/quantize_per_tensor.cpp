@@ -38,10 +38,9 @@ void cast_tiles(const QuantizePerTensorArgs& args, bool quantizes) {
     if (!quantizes) return;
     const float scale = args.scale[tile.group];
     if (args.rowwise != nullptr) {
-      for (int row = 0; row < tile.out_rows; ++row) {
+      for (int row = 0; row < tile.rowwise_rows; ++row) {
         cast_run({.input = values.line(row), .type = InputType::Fp32, .count = tile.columns}, scale,
-                 args.format,
-                 args.rowwise + (tile.out_begin + tile.row_in_group + row) * columns + tile.column);
+                 args.format, args.rowwise + (tile.rowwise_first + row) * columns + tile.column);
       }
     }
     if (args.columnwise != nullptr) {

@@ -37,8 +37,10 @@ class CudaBackend final : public Backend {
     result.id = context.progress.request_id.load();
     result.device = facts_with(*library.value());
     ENGINE_TRY(apply_gates(request, *library.value(), result));
-    const CudaRunResources resources{
-        .operands = operands_, .library = library.value(), .stream = stream_.get()};
+    const CudaRunResources resources{.operands = operands_,
+                                     .library = library.value(),
+                                     .stream = stream_.get(),
+                                     .compute_major = device_.capability.compute_major};
     ENGINE_TRY(run_on_device(resources, context, result));
     result.activity_method = context.observer.method();
     result.dropped_records = context.observer.dropped();
@@ -75,22 +77,38 @@ class CudaBackend final : public Backend {
     capability.cublaslt_version = library.version();
     ForcedSettings forced = forced_settings(request);
     result.effective = std::move(forced.effective);
-    result.effective.backend = kind();
+    if (!runs_on_cuda(request.backend)) result.effective.backend = kind();
     result.effective.cublaslt_library = library.path();
     result.deviations = std::move(forced.deviations);
-    for (const Verdict& verdict : {recipe_support(result.effective.recipe, kind(), capability),
-                                   launch_support(result.effective.launch, kind(), capability)}) {
+    const RunRequest& effective = result.effective;
+    const Verdict recipe =
+        recipe_support(effective.recipe, effective.backend, capability, effective.linear);
+    const Verdict launch = launch_support(effective.launch, effective.backend, capability);
+    for (const Verdict& verdict : {recipe, launch}) {
       if (verdict.support == Support::Refused) {
         return Error{ErrorCode::Unsupported, verdict.sentence};
       }
+    }
+    if (recipe.support == Support::Fallback) {
+      result.emulated = recipe.sentence;
+      result.deviations.push_back({.field = "recipe",
+                                   .requested = "products of the recipe's own operands",
+                                   .effective = "emulated",
+                                   .reason = recipe.sentence});
+    }
+    if (launch.support == Support::Hazardous) {
+      result.deviations.push_back({.field = "launch",
+                                   .requested = "graph replay",
+                                   .effective = "graph replay, hazardous",
+                                   .reason = launch.sentence});
     }
     const Verdict workspace =
         workspace_support(result.effective.workspace, result.effective, capability);
     // Run as asked: whoever chooses it may want to see it fail. The replay checks will tell.
     if (workspace.support == Support::Hazardous) {
       result.deviations.push_back({.field = "workspace",
-                                   .requested = "shared",
-                                   .effective = "shared, hazardous",
+                                   .requested = "several products a workspace",
+                                   .effective = "as requested, hazardous",
                                    .reason = workspace.sentence});
     }
     return {};

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "engine/backend/scopes.h"
 #include "engine/device/device_facts.h"
+#include "engine/device/graph_facts.h"
+#include "engine/input/bias_values.h"
+#include "engine/input/element_rounding.h"
 #include "engine/input/routing.h"
 #include "engine/linear/output_check.h"
-#include "engine/linear/scopes.h"
 #include "engine/linear/step_numerics.h"
 
 namespace engine {
@@ -35,6 +39,18 @@ const char* element_name(ElementType element) {
   return "unknown";
 }
 
+const char* role_name(OperandRole role) {
+  switch (role) {
+    case OperandRole::Activations:
+      return "activations";
+    case OperandRole::Weights:
+      return "weights";
+    case OperandRole::Gradients:
+      return "gradients";
+  }
+  return "operand";
+}
+
 std::string gib(std::int64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / double{1 << 30});
 }
@@ -49,14 +65,9 @@ class CudaRun {
     const Result<GroupedShape> shape = resolve_shape(request_);
     if (!shape.ok()) return shape.error();
     result_.splits = shape.value().splits;
-    result_.flop = shape.value().flop() * request_.layers;
-    config_ = {.num_groups = shape.value().num_experts(),
-               .capacity_rows = request_.shape.tokens,
-               .n = request_.shape.n,
-               .k = request_.shape.k,
-               .layers = request_.layers,
-               .recipe = request_.recipe,
-               .workspace = request_.workspace};
+    result_.backward = request_.linear.passes != StepPasses::Forward;
+    configure(shape.value());
+    result_.flop = shape.value().flop() * config_.products();
     ENGINE_TRY(check_memory());
     {
       ObservedRun observed(context_.observer);
@@ -66,23 +77,28 @@ class CudaRun {
     }
     ENGINE_TRY(step_->check_splits(resources_.stream));
     ENGINE_TRY(poll_cancel());
-    enter(Stage::Check, kTimedShare);
-    Result<StepNumerics> numerics = measure_numerics(*step_, result_.splits, resources_.stream);
-    if (!numerics.ok()) return numerics.error();
-    result_.activations = std::move(numerics.value().activations);
-    result_.weights = std::move(numerics.value().weights);
-    result_.experts = std::move(numerics.value().experts);
-    if (!numerics.value().no_reference.empty()) {
-      result_.deviations.push_back({.field = "experts",
-                                    .requested = "error against the unquantized product",
-                                    .effective = "not measured",
-                                    .reason = std::move(numerics.value().no_reference)});
-    }
-    context_.progress.fraction.store(1.0);
-    return {};
+    return measure();
   }
 
  private:
+  void configure(const GroupedShape& shape) {
+    config_ = {.num_groups = shape.num_experts(),
+               .capacity_rows = request_.shape.tokens,
+               .n = request_.shape.n,
+               .k = request_.shape.k,
+               .layers = request_.layers,
+               .recipe = request_.recipe,
+               .linear = request_.linear,
+               .backend = request_.backend,
+               .streams = request_.streams,
+               .workspace = request_.workspace,
+               .setup_arrays = request_.setup_arrays,
+               .emulated = !result_.emulated.empty(),
+               .scalars_a_group = resources_.compute_major >= 10,
+               .seed = request_.seed};
+    if (request_.backend == GemmBackend::CublasLtPerExpert) config_.host_splits = shape.splits;
+  }
+
   void enter(Stage stage, double fraction) {
     context_.progress.stage.store(static_cast<int>(stage));
     context_.progress.fraction.store(fraction);
@@ -96,10 +112,13 @@ class CudaRun {
   Status check_memory() {
     std::vector<DeviceOperandKey> keys = {
         device_operand_key(request_, OperandRole::Activations, 0)};
+    if (config_.backward()) {
+      keys.push_back(device_operand_key(request_, OperandRole::Gradients, 0));
+    }
     for (int layer = 0; layer < request_.layers; ++layer) {
       keys.push_back(device_operand_key(request_, OperandRole::Weights, layer));
     }
-    const std::int64_t needed = resources_.operands.keep_only(keys) + step_bytes(config_) +
+    const std::int64_t needed = resources_.operands.keep_only(keys) + GroupedStep::bytes(config_) +
                                 numerics_bytes(config_) + kModuleReserveBytes;
     const Result<std::int64_t> available = free_device_memory();
     if (!available.ok()) return available.error();
@@ -117,85 +136,143 @@ class CudaRun {
         resources_.operands.get(request_, role, layer, resources_.stream, context_.progress);
     if (!operand.ok()) return operand.error();
     const ElementType element = operand.value()->element;
-    if (element != ElementType::Bf16 && layer == 0) {
+    const ElementType type = request_.recipe.high_precision;
+    if (element != type && layer == 0) {
       result_.deviations.push_back(
-          {.field = role == OperandRole::Activations ? "activations" : "weights",
+          {.field = role_name(role),
            .requested = element_name(element),
-           .effective = "BF16",
-           .reason = fmt::format("The CUDA step takes BF16 operands, so {} values were rounded to "
-                                 "nearest even; save the tensor as BF16 to be rid of this",
-                                 element_name(element))});
+           .effective = element_name(type),
+           .reason = fmt::format("The CUDA step takes {0} operands, so {1} values were rounded to "
+                                 "nearest even; save the tensor as {0} to be rid of this",
+                                 element_name(type), element_name(element))});
     }
     return static_cast<const void*>(operand.value()->values.data());
   }
 
-  Status make_step() {
-    enter(Stage::Memory, 0.0);
+  /// Rounded to the step's type.
+  Status upload_bias(int layer) {
+    const std::vector<float> values = bias_values(request_, layer);
+    std::vector<std::uint16_t> bits(values.size());
+    const bool fp16 = request_.recipe.high_precision == ElementType::Fp16;
+    std::transform(values.begin(), values.end(), bits.begin(),
+                   [&](float value) { return fp16 ? fp16_bits(value) : bf16_bits(value); });
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])));
+    if (!buffer.ok()) return buffer.error();
+    biases_.push_back(std::move(buffer).value());
+    return copy_to_device<std::uint16_t>(biases_.back().data(), bits, resources_.stream);
+  }
+
+  Result<StepOperands> upload_operands() {
     StepOperands operands;
     const Result<const void*> activations = upload(OperandRole::Activations, 0);
     if (!activations.ok()) return activations.error();
     operands.activations = activations.value();
+    if (config_.backward()) {
+      const Result<const void*> gradients = upload(OperandRole::Gradients, 0);
+      if (!gradients.ok()) return gradients.error();
+      operands.gradients = gradients.value();
+    }
     for (int layer = 0; layer < request_.layers; ++layer) {
       context_.progress.fraction.store(kUploadShare * layer / request_.layers);
       const Result<const void*> weights = upload(OperandRole::Weights, layer);
       if (!weights.ok()) return weights.error();
       operands.weights.push_back(weights.value());
+      if (!config_.linear.bias) continue;
+      ENGINE_TRY(upload_bias(layer));
+      operands.biases.push_back(biases_.back().data());
     }
+    return operands;
+  }
+
+  Status make_step() {
+    enter(Stage::Memory, 0.0);
+    Result<StepOperands> operands = upload_operands();
+    if (!operands.ok()) return operands.error();
     const WorkScope scope(context_.observer, {.stage = Stage::Memory});
-    Result<GroupedStep> step =
-        GroupedStep::create(resources_.library, config_, std::move(operands), resources_.stream);
+    Result<GroupedStep> step = GroupedStep::create(
+        resources_.library, config_, std::move(operands).value(), {}, resources_.stream);
     if (!step.ok()) return step.error();
     step_ = std::make_unique<GroupedStep>(std::move(step).value());
+    Result<OutputCheck> check = OutputCheck::create(*step_);
+    if (!check.ok()) return check.error();
+    check_ = std::move(check).value();
     return step_->write_splits(result_.splits, resources_.stream);
   }
 
+  Status launch_step() { return step_->launch(resources_.stream, context_.observer); }
+
   Status time_iterations() {
     enter(Stage::Other, kUploadShare);
-    for (int i = 0; i < kWarmUps; ++i) {
-      ENGINE_TRY(step_->launch(resources_.stream, context_.observer));
-    }
+    ENGINE_TRY(step_->prepare(resources_.stream, context_.observer));
+    for (int i = 0; i < kWarmUps; ++i) ENGINE_TRY(launch_step());
     ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Warming up");
     ENGINE_TRY(poll_cancel());
-    if (request_.launch.kind == LaunchKind::Eager) {
-      result_.iteration_method = "CUDA events around each eager step";
-      return timed_loop([&] { return step_->launch(resources_.stream, context_.observer); });
+    ENGINE_TRY(choose_algorithms());
+    if (request_.launch.kind == LaunchKind::GraphReplay) return replay();
+    result_.iteration_method = "CUDA events around each eager step";
+    return timed_loop([&] { return launch_step(); });
+  }
+
+  Status choose_algorithms() {
+    if (!request_.try_algorithms) return {};
+    const WorkScope scope(context_.observer, {.stage = Stage::Check});
+    const Result<std::vector<AlgorithmTrial>> trials = step_->try_candidates(resources_.stream);
+    if (!trials.ok()) return trials.error();
+    for (std::size_t i = 0; i < trials.value().size(); ++i) {
+      const AlgorithmTrial& trial = trials.value()[i];
+      if (step_->layer_of(i) != 0 || trial.candidates == 0) continue;
+      result_.algorithms.push_back({.product = step_->product_of(i),
+                                    .candidates = trial.candidates,
+                                    .chosen = trial.chosen,
+                                    .first_us = trial.first_us,
+                                    .chosen_us = trial.chosen_us});
     }
-    return replay();
+    return {};
   }
 
   Status replay() {
-    Result<OutputCheck> made = OutputCheck::create(*step_);
-    if (!made.ok()) return made.error();
-    check_ = std::move(made).value();
-    const Result<std::vector<std::uint64_t>> eager =
-        checked([&] { return step_->launch(resources_.stream, context_.observer); });
+    ENGINE_TRY(step_->keep_weights(false, resources_.stream));
+    const Result<std::vector<std::uint64_t>> eager = checked([&] { return launch_step(); });
     if (!eager.ok()) return eager.error();
-
-    const Result<Graph> graph = capture(
-        resources_.stream, [&] { return step_->launch(resources_.stream, context_.observer); });
+    const Result<Graph> graph = capture(resources_.stream, [&] { return launch_step(); });
     if (!graph.ok()) return graph.error();
     context_.observer.graph_captured(graph.value().get());
+    const Result<GraphFacts> facts = count_nodes(graph.value().get());
+    if (!facts.ok()) return facts.error();
+    result_.graph = facts.value();
     const Result<GraphExec> exec = instantiate(graph.value());
     if (!exec.ok()) return exec.error();
+    std::vector<std::int64_t> host_ns;
     const auto launch = [&] {
-      return check_cuda(cudaGraphLaunch(exec.value().get(), resources_.stream),
-                        "Launching the graph");
+      const auto start = std::chrono::steady_clock::now();
+      const Status launched =
+          check_cuda(cudaGraphLaunch(exec.value().get(), resources_.stream), "Launching the graph");
+      host_ns.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                            std::chrono::steady_clock::now() - start)
+                            .count());
+      return launched;
     };
-
+    const std::vector<StepOutput> outputs = step_outputs(*step_);
     const int verified = std::min(request_.launch.iterations, kVerifiedReplays);
     for (int replay = 1; replay <= verified; ++replay) {
       ENGINE_TRY(poll_cancel());
       const Result<std::vector<std::uint64_t>> sums = checked(launch);
       if (!sums.ok()) return sums.error();
-      for (ReplayCheck& row :
-           compare_checksums(replay, eager.value(), sums.value(), config_.num_groups)) {
+      for (ReplayCheck& row : compare_checksums(replay, outputs, eager.value(), sums.value())) {
         result_.replay_checks.push_back(std::move(row));
       }
     }
     result_.iteration_method = "CUDA events around each graph launch";
+    host_ns.clear();
     const Status timed = timed_loop(launch);
     // The executable graph must outlive its launches, also when the loop was cancelled.
     ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for the last replay");
+    if (!host_ns.empty()) {
+      const auto middle = host_ns.begin() + std::ssize(host_ns) / 2;
+      std::nth_element(host_ns.begin(), middle, host_ns.end());
+      result_.graph.host_launch_ns = *middle;
+    }
     return timed;
   }
 
@@ -218,12 +295,16 @@ class CudaRun {
     IterationClock clock = std::move(made).value();
     enter(Stage::Fprop, kUploadShare);
     const int iterations = request_.launch.iterations;
+    const int micro_batches = request_.linear.micro_batches;
     context_.progress.iterations.store(iterations);
     Status status;
     for (int i = 0; i < iterations && status.ok(); ++i) {
       status = poll_cancel();
       if (!status.ok()) break;
       const IterationScope scope(context_.observer, i);
+      if (micro_batches > 1) {
+        ENGINE_TRY(step_->keep_weights(i % micro_batches != 0, resources_.stream));
+      }
       ENGINE_TRY(clock.begin(resources_.stream));
       status = launch();
       ENGINE_TRY(clock.end(resources_.stream));
@@ -237,6 +318,30 @@ class CudaRun {
     return {};
   }
 
+  Status measure() {
+    enter(Stage::Check, kTimedShare);
+    if (config_.linear.accumulate_wgrad) {
+      // Whatever the iterations have added up, the statistics are of one step's dW.
+      StepObserver unobserved;
+      ENGINE_TRY(check_.poison(*step_, resources_.stream));
+      ENGINE_TRY(step_->launch(resources_.stream, unobserved));
+    }
+    Result<StepNumerics> numerics = measure_numerics(*step_, result_.splits, resources_.stream);
+    if (!numerics.ok()) return numerics.error();
+    result_.activations = std::move(numerics.value().activations);
+    result_.weights = std::move(numerics.value().weights);
+    result_.gradients = std::move(numerics.value().gradients);
+    result_.experts = std::move(numerics.value().experts);
+    if (!numerics.value().no_reference.empty()) {
+      result_.deviations.push_back({.field = "experts",
+                                    .requested = "error against the unquantized product",
+                                    .effective = "not measured",
+                                    .reason = std::move(numerics.value().no_reference)});
+    }
+    context_.progress.fraction.store(1.0);
+    return {};
+  }
+
   const CudaRunResources& resources_;
   RunContext context_;
   RunResult& result_;
@@ -244,6 +349,7 @@ class CudaRun {
   StepConfig config_;
   std::unique_ptr<GroupedStep> step_;
   OutputCheck check_;
+  std::vector<DeviceBuffer> biases_;  // a layer
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::int64_t kStagingBytes = std::int64_t{32} << 20;
 // A piece one thread fills at a time: large enough to forget the scheduling, small enough to share.
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 16;
 
-void fill(const TensorSource& source, std::int64_t first_row, std::int64_t count,
+void fill(const TensorSource& source, ElementType type, std::int64_t first_row, std::int64_t count,
           std::uint16_t* out) {
   const std::int64_t columns = source.columns();
   const std::int64_t piece_rows = std::max<std::int64_t>(kPieceElements / columns, 1);
@@ -25,21 +25,27 @@ void fill(const TensorSource& source, std::int64_t first_row, std::int64_t count
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     const std::int64_t row = piece * piece_rows;
     const std::int64_t rows = std::min(piece_rows, count - row);
-    source.read_bf16(first_row + row, rows,
-                     {out + row * columns, static_cast<std::size_t>(rows * columns)});
+    const std::span<std::uint16_t> target(out + row * columns,
+                                          static_cast<std::size_t>(rows * columns));
+    if (type == ElementType::Fp16) {
+      source.read_fp16(first_row + row, rows, target);
+    } else {
+      source.read_bf16(first_row + row, rows, target);
+    }
   }
 }
 
 }  // namespace
 
 DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer) {
-  const bool activations = role == OperandRole::Activations;
+  const bool weights = role == OperandRole::Weights;
   DeviceOperandKey key{
-      .input = activations ? request.activations : request.weights,
+      .input = input_of(request, role),
       .role = role,
-      .layer = layer,
-      .rows = activations ? request.shape.tokens : request.shape.num_experts * request.shape.n,
-      .columns = request.shape.k,
+      .layer = weights ? layer : 0,  // all layers read the same X and dY
+      .rows = weights ? request.shape.num_experts * request.shape.n : request.shape.tokens,
+      .columns = role == OperandRole::Gradients ? request.shape.n : request.shape.k,
+      .type = request.recipe.high_precision,
       .seed = request.seed};
   if (const auto* file = std::get_if<FileInput>(&key.input)) {
     key.layer = 0;
@@ -85,13 +91,13 @@ Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& req
   operand->key = key;
   operand->values = std::move(values).value();
   operand->element = source.value()->element();
-  ENGINE_TRY(upload(*source.value(), operand->values, stream, progress));
+  ENGINE_TRY(upload(*source.value(), key.type, operand->values, stream, progress));
   operands_.push_back(std::move(operand));
   return static_cast<const Operand*>(operands_.back().get());
 }
 
-Status DeviceOperands::upload(const TensorSource& source, DeviceBuffer& target, cudaStream_t stream,
-                              const RunProgress& progress) {
+Status DeviceOperands::upload(const TensorSource& source, ElementType type, DeviceBuffer& target,
+                              cudaStream_t stream, const RunProgress& progress) {
   const std::int64_t row_bytes = 2 * source.columns();
   // A row of the longest legal width is as large as the staging buffer.
   const std::int64_t chunk_rows = std::max<std::int64_t>(kStagingBytes / row_bytes, 1);
@@ -113,7 +119,7 @@ Status DeviceOperands::upload(const TensorSource& source, DeviceBuffer& target, 
     }
     const std::int64_t count = std::min(chunk_rows, source.rows() - first);
     ENGINE_CUDA_TRY(cudaEventSynchronize(copied_[slot].get()), "Uploading an operand");
-    fill(source, first, count, staging_[slot].as<std::uint16_t>());
+    fill(source, type, first, count, staging_[slot].as<std::uint16_t>());
     ENGINE_CUDA_TRY(
         cudaMemcpyAsync(target.data() + first * row_bytes, staging_[slot].as<std::byte>(),
                         static_cast<std::size_t>(count * row_bytes), cudaMemcpyHostToDevice,

@@ -1,5 +1,5 @@
-// BF16 operands on the device, kept between runs: a run that changes only the recipe or the routing
-// uploads nothing, which is what makes Live mode quick.
+// Operands on the device, in BF16 or FP16, kept between runs: a run that changes only the recipe or
+// the routing uploads nothing, which is what makes Live mode quick.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,7 @@ struct DeviceOperandKey {
   int layer = 0;  // 0 for files: every layer reads the same tensor
   std::int64_t rows = 0;
   std::int64_t columns = 0;
+  ElementType type = ElementType::Bf16;  // as the step reads it
   std::uint64_t seed = 0;
   std::int64_t file_bytes = 0;
   std::int64_t file_time = 0;
@@ -38,7 +39,7 @@ class DeviceOperands {
  public:
   struct Operand {
     DeviceOperandKey key;
-    DeviceBuffer values;                      // [rows, columns] BF16
+    DeviceBuffer values;                      // [rows, columns] of key.type
     ElementType element = ElementType::Bf16;  // of the source, before rounding
   };
 
@@ -51,8 +52,8 @@ class DeviceOperands {
                              cudaStream_t stream, const RunProgress& progress);
 
  private:
-  Status upload(const TensorSource& source, DeviceBuffer& target, cudaStream_t stream,
-                const RunProgress& progress);
+  Status upload(const TensorSource& source, ElementType type, DeviceBuffer& target,
+                cudaStream_t stream, const RunProgress& progress);
 
   std::vector<std::unique_ptr<Operand>> operands_;
   PinnedBuffer staging_[2];

@@ -3,13 +3,14 @@
 
 #include <bit>
 
-#include "kernels/amax/group_amax.h"
+#include "engine/input/element_rounding.h"
+#include "engine/quantize/quantize_cpu.h"
 #include "kernels/dequantize/dequantize.h"
-#include "kernels/quantize/quantize_block.h"
-#include "kernels/quantize/quantize_per_tensor.h"
 
 namespace engine::testing {
 namespace {
+
+using kernels::Direction;
 
 std::vector<std::int64_t> offsets_of(const std::vector<std::int64_t>& rows) {
   std::vector<std::int64_t> offsets = {0};
@@ -17,70 +18,54 @@ std::vector<std::int64_t> offsets_of(const std::vector<std::int64_t>& rows) {
   return offsets;
 }
 
-struct HostOperand {
+struct Reading {
   const std::vector<std::uint16_t>& values;
   std::vector<std::int64_t> row_offsets;
-  Fp8Format format;
-  bool activations;
+  std::int64_t columns = 0;
+  OperandRole role = OperandRole::Activations;
+  Direction direction = Direction::Rowwise;
+  int steps = 1;
 };
 
 /// The values the product multiplies: dequantized codes, or the BF16 values themselves.
-std::vector<float> effective_values(const StepConfig& config, const HostOperand& operand) {
-  std::vector<float> values(operand.values.size());
-  if (!config.fp8()) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = bf16_to_float(operand.values[i]);
+std::vector<float> effective_values(const StepConfig& config, const Reading& reading) {
+  std::vector<float> values(reading.values.size());
+  if (!config.quantized()) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = bf16_to_float(reading.values[i]);
     return values;
   }
-  const auto groups = static_cast<int>(operand.row_offsets.size()) - 1;
-  const kernels::GroupedInput input{
-      .input = operand.values.data(),
-      .type = kernels::InputType::Bf16,
-      .row_offsets = operand.row_offsets.data(),
-      .num_groups = groups,
-      .capacity_rows = static_cast<std::int64_t>(operand.values.size()) / config.k,
-      .columns = config.k};
-  const kernels::ScaleOptions options{.pow2 = config.recipe.pow2_scales,
-                                      .amax_epsilon = config.recipe.amax_epsilon};
-  std::vector<std::uint8_t> codes(operand.values.size());
-  std::vector<float> scale_inv(static_cast<std::size_t>(
-      operand.activations ? config.activation_scales() : config.weight_scales()));
-  kernels::ScaleLayout layout = kernels::ScaleLayout::PerTensor;
-  if (config.block()) {
-    const kernels::QuantizeBlockArgs args{
-        .input = input,
-        .format = operand.format,
-        .options = options,
-        .rowwise = {.codes = codes.data(), .scale_inv = scale_inv.data()}};
-    if (operand.activations) {
-      layout = kernels::ScaleLayout::Block1x128;
-      kernels::quantize_block_1x128_cpu(args);
-    } else {
-      layout = kernels::ScaleLayout::Block128x128;
-      kernels::quantize_block_128x128_cpu(args);
-    }
-  } else {
-    std::vector<float> amax(static_cast<std::size_t>(groups));
-    std::vector<float> scale(static_cast<std::size_t>(groups));
-    kernels::group_amax_cpu({.input = input, .amax = amax.data()});
-    kernels::per_tensor_scale_cpu({.amax = amax.data(),
-                                   .num_groups = groups,
-                                   .format = operand.format,
-                                   .options = options,
-                                   .scale = scale.data(),
-                                   .scale_inv = scale_inv.data()});
-    kernels::quantize_per_tensor_cpu(
-        {.input = input, .format = operand.format, .scale = scale.data(), .rowwise = codes.data()});
+  const auto groups = static_cast<int>(reading.row_offsets.size()) - 1;
+  CpuQuantizer quantizer({.recipe = config.recipe,
+                          .role = reading.role,
+                          .direction = reading.direction,
+                          .input = {.input = reading.values.data(),
+                                    .type = kernels::InputType::Bf16,
+                                    .row_offsets = reading.row_offsets.data(),
+                                    .num_groups = groups,
+                                    .capacity_rows = reading.row_offsets.back(),
+                                    .columns = reading.columns},
+                          .seed = config.seed});
+  for (int step = 0; step < reading.steps; ++step) quantizer.quantize();
+  kernels::dequantize_cpu({.quantized = quantizer.view(), .output = values.data()});
+  // An emulated product reads BF16.
+  for (float& value : values) {
+    if (config.emulated) value = bf16_to_float(bf16_bits(value));
   }
-  kernels::dequantize_cpu({.quantized = {.codes = codes.data(),
-                                         .format = operand.format,
-                                         .layout = layout,
-                                         .scales = scale_inv.data(),
-                                         .row_offsets = operand.row_offsets.data(),
-                                         .num_groups = groups,
-                                         .capacity_rows = input.capacity_rows,
-                                         .columns = config.k},
-                           .output = values.data()});
   return values;
+}
+
+struct Sizes {
+  std::vector<std::int64_t> rows;     // offsets of tokens
+  std::vector<std::int64_t> weights;  // offsets of W's rows
+  std::size_t n;
+  std::size_t k;
+};
+
+Sizes sizes_of(const StepConfig& config, const std::vector<std::int64_t>& splits) {
+  return {.rows = offsets_of(splits),
+          .weights = offsets_of(std::vector<std::int64_t>(splits.size(), config.n)),
+          .n = static_cast<std::size_t>(config.n),
+          .k = static_cast<std::size_t>(config.k)};
 }
 
 }  // namespace
@@ -103,35 +88,91 @@ float bf16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-std::vector<double> host_product(const StepConfig& config, const std::vector<std::int64_t>& splits,
-                                 const std::vector<std::uint16_t>& activations,
-                                 const std::vector<std::uint16_t>& weights) {
-  const std::vector<std::int64_t> offsets = offsets_of(splits);
-  const std::vector<std::int64_t> weight_rows(splits.size(), config.n);
-  const std::vector<float> x = effective_values(config, {.values = activations,
-                                                         .row_offsets = offsets,
-                                                         .format = config.recipe.activation_format,
-                                                         .activations = true});
-  const std::vector<float> w = effective_values(config, {.values = weights,
-                                                         .row_offsets = offsets_of(weight_rows),
-                                                         .format = Fp8Format::E4m3,
-                                                         .activations = false});
-  const auto n = static_cast<std::size_t>(config.n);
-  const auto k = static_cast<std::size_t>(config.k);
-  std::vector<double> y(static_cast<std::size_t>(offsets.back()) * n);
+std::vector<double> host_fprop(const StepConfig& config, const std::vector<std::int64_t>& splits,
+                               const HostOperands& operands, int steps) {
+  const auto [rows, weights, n, k] = sizes_of(config, splits);
+  const std::vector<float> x = effective_values(
+      config, {.values = operands.x, .row_offsets = rows, .columns = config.k, .steps = steps});
+  const std::vector<float> w = effective_values(config, {.values = operands.w,
+                                                         .row_offsets = weights,
+                                                         .columns = config.k,
+                                                         .role = OperandRole::Weights,
+                                                         .steps = steps});
+  std::vector<double> y(static_cast<std::size_t>(rows.back()) * n);
   for (std::size_t group = 0; group < splits.size(); ++group) {
-    for (auto row = static_cast<std::size_t>(offsets[group]);
-         row < static_cast<std::size_t>(offsets[group + 1]); ++row) {
+    for (auto row = static_cast<std::size_t>(rows[group]);
+         row < static_cast<std::size_t>(rows[group + 1]); ++row) {
       for (std::size_t column = 0; column < n; ++column) {
-        const float* const x_row = x.data() + row * k;
-        const float* const w_row = w.data() + (group * n + column) * k;
         double sum = 0.0;
-        for (std::size_t i = 0; i < k; ++i) sum += double{x_row[i]} * double{w_row[i]};
+        for (std::size_t i = 0; i < k; ++i) {
+          sum += double{x[row * k + i]} * double{w[(group * n + column) * k + i]};
+        }
+        if (!operands.bias.empty()) {
+          // Added to the rounded product.
+          sum = bf16_to_float(bf16_bits(static_cast<float>(sum)));
+          sum += bf16_to_float(operands.bias[group * n + column]);
+        }
         y[row * n + column] = sum;
       }
     }
   }
   return y;
+}
+
+std::vector<double> host_dgrad(const StepConfig& config, const std::vector<std::int64_t>& splits,
+                               const HostOperands& operands, int steps) {
+  const auto [rows, weights, n, k] = sizes_of(config, splits);
+  const std::vector<float> dy = effective_values(config, {.values = operands.dy,
+                                                          .row_offsets = rows,
+                                                          .columns = config.n,
+                                                          .role = OperandRole::Gradients,
+                                                          .steps = steps});
+  const std::vector<float> w = effective_values(config, {.values = operands.w,
+                                                         .row_offsets = weights,
+                                                         .columns = config.k,
+                                                         .role = OperandRole::Weights,
+                                                         .direction = Direction::Columnwise,
+                                                         .steps = steps});
+  std::vector<double> dx(static_cast<std::size_t>(rows.back()) * k);
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    for (auto row = static_cast<std::size_t>(rows[group]);
+         row < static_cast<std::size_t>(rows[group + 1]); ++row) {
+      for (std::size_t column = 0; column < n; ++column) {
+        const double gradient = dy[row * n + column];
+        const float* const w_row = w.data() + (group * n + column) * k;
+        for (std::size_t i = 0; i < k; ++i) dx[row * k + i] += gradient * double{w_row[i]};
+      }
+    }
+  }
+  return dx;
+}
+
+std::vector<double> host_wgrad(const StepConfig& config, const std::vector<std::int64_t>& splits,
+                               const HostOperands& operands, int steps) {
+  const auto [rows, weights, n, k] = sizes_of(config, splits);
+  const std::vector<float> dy = effective_values(config, {.values = operands.dy,
+                                                          .row_offsets = rows,
+                                                          .columns = config.n,
+                                                          .role = OperandRole::Gradients,
+                                                          .direction = Direction::Columnwise,
+                                                          .steps = steps});
+  const std::vector<float> x = effective_values(config, {.values = operands.x,
+                                                         .row_offsets = rows,
+                                                         .columns = config.k,
+                                                         .direction = Direction::Columnwise,
+                                                         .steps = steps});
+  std::vector<double> dw(static_cast<std::size_t>(weights.back()) * k);
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    for (auto row = static_cast<std::size_t>(rows[group]);
+         row < static_cast<std::size_t>(rows[group + 1]); ++row) {
+      for (std::size_t column = 0; column < n; ++column) {
+        const double gradient = dy[row * n + column];
+        double* const dw_row = dw.data() + (group * n + column) * k;
+        for (std::size_t i = 0; i < k; ++i) dw_row[i] += gradient * double{x[row * k + i]};
+      }
+    }
+  }
+  return dw;
 }
 
 }  // namespace engine::testing

@@ -1,11 +1,11 @@
-// The step on the host, from the CPU twins and a plain triple loop: what the device step is held
-// against.
+// The step on the host, from the CPU twins and plain triple loops in FP64: what the device step is
+// held against.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "engine/linear/step_arrays.h"
+#include "engine/linear/step_config.h"
 
 namespace engine::testing {
 
@@ -14,9 +14,21 @@ std::vector<std::uint16_t> random_bf16(std::int64_t count, std::uint64_t seed, f
 
 float bf16_to_float(std::uint16_t bits);
 
-/// Y [sum of splits, n] of the operands quantized and dequantized as config.recipe says, in FP64.
-std::vector<double> host_product(const StepConfig& config, const std::vector<std::int64_t>& splits,
-                                 const std::vector<std::uint16_t>& activations,
-                                 const std::vector<std::uint16_t>& weights);
+/// BF16 bits of the operands of one layer.
+struct HostOperands {
+  std::vector<std::uint16_t> x;     // [capacity_rows, k]
+  std::vector<std::uint16_t> dy;    // [capacity_rows, n]
+  std::vector<std::uint16_t> w;     // [num_groups * n, k]
+  std::vector<std::uint16_t> bias;  // [num_groups, n], empty = none
+};
+
+/// Products of the operands quantized (`steps` times: delayed scaling has a history) and
+/// dequantized as config.recipe says, in the direction that each product reads them.
+std::vector<double> host_fprop(const StepConfig& config, const std::vector<std::int64_t>& splits,
+                               const HostOperands& operands, int steps = 1);  // [rows, n]
+std::vector<double> host_dgrad(const StepConfig& config, const std::vector<std::int64_t>& splits,
+                               const HostOperands& operands, int steps = 1);  // [rows, k]
+std::vector<double> host_wgrad(const StepConfig& config, const std::vector<std::int64_t>& splits,
+                               const HostOperands& operands, int steps = 1);  // [groups * n, k]
 
 }  // namespace engine::testing

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/backend/backend.h"
@@ -32,38 +35,63 @@ class StepFixture : public ::testing::Test {
   }
 
   /// The gate's sentence when this device and library cannot run the recipe; empty when they can.
-  std::string refusal(const Recipe& recipe) const {
-    return recipe_support(recipe, GemmBackend::CublasLtGrouped, capability_).sentence;
+  std::string refusal(const Recipe& recipe, const LinearOptions& linear = {},
+                      GemmBackend backend = GemmBackend::CublasLtGrouped) const {
+    const Verdict verdict = recipe_support(recipe, backend, capability_, linear);
+    return verdict.support == Support::Refused ? verdict.sentence : std::string();
   }
 
-  /// Uploads operands and makes the step.
-  Status make(const StepConfig& config) {
-    x_ = random_bf16(config.capacity_rows * config.k, 1, 1.0F);
-    w_.clear();
-    StepOperands operands;
+  /// Uploads random operands and makes the step. Rows past the last group hold what would be seen.
+  Status make(StepConfig config) {
+    config.emulated =
+        recipe_support(config.recipe, config.backend, capability_, config.linear).support ==
+        Support::Fallback;
+    const std::int64_t rows = config.capacity_rows;
+    host_ = {.x = random_bf16(rows * config.k, 1, 1.0F),
+             .dy = random_bf16(rows * config.n, 77, 1.0F),
+             .w = {},
+             .bias = {}};
+    if (config.linear.bias) host_.bias = random_bf16(config.num_groups * config.n, 99, 0.5F);
+    weights_.clear();
+    step_.reset();
     buffers_.clear();
-    const auto send = [&](const std::vector<std::uint16_t>& values) -> Status {
+    StepOperands operands;
+    const auto send = [&](const std::vector<std::uint16_t>& values) -> Result<const void*> {
       auto buffer = DeviceBuffer::allocate(static_cast<std::int64_t>(values.size()) * 2);
       if (!buffer.ok()) return buffer.error();
       ENGINE_TRY(copy_to_device<std::uint16_t>(buffer.value().data(), values, stream_.get()));
       buffers_.push_back(std::move(buffer).value());
-      return {};
+      return static_cast<const void*>(buffers_.back().data());
     };
-    ENGINE_TRY(send(x_));
-    operands.activations = buffers_.back().data();
+    const auto x = send(host_.x);
+    if (!x.ok()) return x.error();
+    operands.activations = x.value();
+    const auto dy = send(host_.dy);
+    if (!dy.ok()) return dy.error();
+    operands.gradients = dy.value();
     for (int layer = 0; layer < config.layers; ++layer) {
-      w_.push_back(random_bf16(config.weight_rows() * config.k,
-                               static_cast<std::uint64_t>(layer) + 2, 0.05F));
-      ENGINE_TRY(send(w_.back()));
-      operands.weights.push_back(buffers_.back().data());
+      weights_.push_back(random_bf16(config.weight_rows() * config.k,
+                                     static_cast<std::uint64_t>(layer) + 2, 0.05F));
+      const auto w = send(weights_.back());
+      if (!w.ok()) return w.error();
+      operands.weights.push_back(w.value());
+      if (!config.linear.bias) continue;
+      const auto bias = send(host_.bias);
+      if (!bias.ok()) return bias.error();
+      operands.biases.push_back(bias.value());
     }
-    auto step = GroupedStep::create(library_, config, operands, stream_.get());
+    auto step = GroupedStep::create(library_, config, operands, {}, stream_.get());
     if (!step.ok()) return step.error();
     step_ = std::make_unique<GroupedStep>(std::move(step).value());
     auto check = OutputCheck::create(*step_);
     if (!check.ok()) return check.error();
     check_ = std::move(check).value();
     return {};
+  }
+
+  const HostOperands& host(std::size_t layer) {
+    host_.w = weights_[layer];
+    return host_;
   }
 
   /// Poisons, launches eagerly with these splits, and returns the checksums.
@@ -74,13 +102,65 @@ class StepFixture : public ::testing::Test {
     return check_.checksums(*step_, stream_.get());
   }
 
-  /// One layer's output, BF16 bits [capacity_rows, n].
-  Result<std::vector<std::uint16_t>> output(std::size_t layer) {
-    const StepConfig& config = step_->config();
-    std::vector<std::uint16_t> values(static_cast<std::size_t>(config.capacity_rows * config.n));
-    ENGINE_TRY(copy_to_host(std::span<std::uint16_t>(values),
-                            step_->buffers().layers[layer].output.data(), stream_.get()));
+  /// An output as numbers, rows past the last group included.
+  Result<std::vector<float>> numbers(const StepOutput& output) {
+    const auto count = static_cast<std::size_t>(output.capacity_rows * output.columns);
+    std::vector<float> values(count);
+    if (output.type == ElementType::Fp32) {
+      ENGINE_TRY(copy_to_host(std::span<float>(values), output.values, stream_.get()));
+      return values;
+    }
+    std::vector<std::uint16_t> bits(count);
+    ENGINE_TRY(copy_to_host(std::span<std::uint16_t>(bits), output.values, stream_.get()));
+    std::transform(bits.begin(), bits.end(), values.begin(), bf16_to_float);
     return values;
+  }
+
+  /// All of `want`, and NaNs (poison) in the rows behind it. The limits: BF16 rounds to 2^-8; FP8
+  /// tensor cores keep about 14 bits of a partial sum.
+  void expect_numbers(const StepOutput& output, const std::vector<double>& want) {
+    const auto got = numbers(output);
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    double rms = 0.0;
+    for (const double value : want) rms += value * value;
+    rms = std::sqrt(rms / static_cast<double>(std::max<std::size_t>(want.size(), 1)));
+    const double absolute = (step_->config().quantized() ? 0.03 : 0.004) * rms;
+    std::size_t wrong = 0;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const double error = std::abs(double{got.value()[i]} - want[i]);
+      // Not "error > limit": a poisoned NaN must count.
+      if (error <= absolute + 0.016 * std::abs(want[i])) continue;
+      if (wrong++ == 0) first = i;
+    }
+    EXPECT_EQ(wrong, 0U) << product_name(output.product) << " of layer " << output.layer << ": of "
+                         << want.size() << " values; first at row "
+                         << first / static_cast<std::size_t>(output.columns) << ", column "
+                         << first % static_cast<std::size_t>(output.columns) << ": "
+                         << (wrong > 0 ? got.value()[first] : 0.0F) << " for "
+                         << (wrong > 0 ? want[first] : 0.0);
+    const auto behind = got.value().begin() + static_cast<std::ptrdiff_t>(want.size());
+    EXPECT_TRUE(std::all_of(behind, got.value().end(), [](float value) { return value != value; }))
+        << product_name(output.product) << ": rows behind the last group were written";
+  }
+
+  /// Every output of the step against the host.
+  void expect_host_products(const std::vector<std::int64_t>& splits, int steps = 1) {
+    const StepConfig& config = step_->config();
+    for (const StepOutput& output : step_outputs(*step_)) {
+      const HostOperands& operands = host(static_cast<std::size_t>(output.layer));
+      switch (output.product) {
+        case Product::Fprop:
+          expect_numbers(output, host_fprop(config, splits, operands, steps));
+          break;
+        case Product::Dgrad:
+          expect_numbers(output, host_dgrad(config, splits, operands, steps));
+          break;
+        case Product::Wgrad:
+          expect_numbers(output, host_wgrad(config, splits, operands, steps));
+          break;
+      }
+    }
   }
 
   std::shared_ptr<const CublasLt> library_;
@@ -88,8 +168,8 @@ class StepFixture : public ::testing::Test {
   Stream stream_;
   StepObserver observer_;
   std::vector<DeviceBuffer> buffers_;
-  std::vector<std::uint16_t> x_;
-  std::vector<std::vector<std::uint16_t>> w_;  // a layer
+  HostOperands host_;
+  std::vector<std::vector<std::uint16_t>> weights_;  // a layer
   std::unique_ptr<GroupedStep> step_;
   OutputCheck check_;
 };

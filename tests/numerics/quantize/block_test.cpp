@@ -94,6 +94,37 @@ TEST_P(BlockTwins, DirectionsAndPaddingEqualRowwiseOfExtractedGroups) {
   }
 }
 
+TEST_P(BlockTwins, ColumnwisePaddingAloneLeavesTheRowsWhereTheyAre) {
+  const bool square = GetParam();
+  for (const GroupedCase& grouped : grouped_cases()) {
+    if (grouped.splits.size() > 100) continue;
+    SCOPED_TRACE(grouped.name);
+    const Operand operand(grouped, InputType::Bf16, Fill::Wild);
+    const std::vector<std::int64_t> padded = padded_offsets(operand.row_offsets, 16);
+    const auto quantize = [&](const kernels::OutputRows& rows, std::int64_t capacity) {
+      BlockOutputs outputs(operand.input, capacity, square);
+      kernels::QuantizeBlockArgs args{.input = operand.input, .output_rows = rows};
+      outputs.aim(args, true, true, false);
+      run_twin(args, square);
+      return outputs;
+    };
+    const BlockOutputs plain = quantize({}, operand.input.capacity_rows);
+    const BlockOutputs all = quantize({padded.data(), padded.back()}, padded.back());
+    const BlockOutputs some = quantize({padded.data(), padded.back(), true}, padded.back());
+    EXPECT_EQ(some.columnwise, all.columnwise);
+    // Outputs are sized for the padding; the plain ones are its beginning.
+    EXPECT_TRUE(
+        std::equal(plain.rowwise.codes.begin(),
+                   plain.rowwise.codes.begin() + operand.row_offsets.back() * operand.input.columns,
+                   some.rowwise.codes.begin()));
+    const auto scales = static_cast<std::ptrdiff_t>(
+        std::min(plain.rowwise.scale_inv.size(), some.rowwise.scale_inv.size()));
+    EXPECT_TRUE(std::equal(plain.rowwise.scale_inv.begin(),
+                           plain.rowwise.scale_inv.begin() + scales,
+                           some.rowwise.scale_inv.begin()));
+  }
+}
+
 TEST_P(BlockTwins, NoopLeavesAllButBiasPartials) {
   const bool square = GetParam();
   const Operand operand({.name = "", .splits = {130, 0, 5}, .columns = 144}, InputType::Bf16,

@@ -46,15 +46,21 @@ TEST(RecipeSupport, BlockScalingIsHopperOnlyAndNamesMxfp8) {
             Support::Refused);
 }
 
-TEST(RecipeSupport, RecipesWithoutAProductNameTheWayOut) {
+TEST(RecipeSupport, MicroScalingFallsBackToProductsOfDequantizedOperands) {
+  const DeviceCapability blackwell{.cuda = true, .compute_major = 10, .cublaslt_version = 131000};
   for (const Scaling scaling : {Scaling::Mxfp8, Scaling::Nvfp4}) {
-    for (const GemmBackend backend : {GemmBackend::CublasLtGrouped, GemmBackend::CpuReference}) {
+    for (const GemmBackend backend :
+         {GemmBackend::CublasLtGrouped, GemmBackend::CublasLtPerExpert}) {
       const Verdict verdict = recipe_support(recipe(scaling), backend, hopper(131000));
-      EXPECT_EQ(verdict.support, Support::Refused);
-      EXPECT_THAT(verdict.sentence, HasSubstr("compare recipes"));
+      EXPECT_EQ(verdict.support, Support::Fallback);
+      EXPECT_THAT(verdict.sentence, HasSubstr("dequantized operands"));
     }
   }
-  EXPECT_EQ(ask(Scaling::PerTensorDelayed, hopper(131000)), Support::Refused);
+  EXPECT_EQ(ask(Scaling::Mxfp8, blackwell), Support::Supported);
+  EXPECT_EQ(ask(Scaling::Nvfp4, blackwell), Support::Fallback);
+  // The BF16 products of an emulation have gates of their own.
+  EXPECT_EQ(ask(Scaling::Mxfp8, hopper(130300)), Support::Refused);
+  EXPECT_EQ(ask(Scaling::PerTensorDelayed, hopper(131000)), Support::Supported);
   EXPECT_EQ(
       recipe_support(recipe(Scaling::PerTensorDelayed), GemmBackend::CpuReference, {}).support,
       Support::Supported);
@@ -119,6 +125,56 @@ TEST(WorkspaceSupport, SharedIsHazardousOnlyWhereReplaysWereMeasuredWrong) {
   bf16.recipe.scaling = Scaling::None;
   EXPECT_EQ(ask_shared(bf16, 130600), Support::Supported);
   EXPECT_EQ(workspace_support(WorkspaceStrategy::PerMatmul, bad, hopper(130600)).support,
+            Support::Supported);
+}
+
+TEST(WorkspaceSupport, CountsTheProductsThatShareUnderTheStrategy) {
+  RunRequest request = shared_block_graph();
+  const auto ask = [&](WorkspaceStrategy strategy) {
+    return workspace_support(strategy, request, hopper(130600)).support;
+  };
+  EXPECT_EQ(ask(WorkspaceStrategy::PerLayout), Support::Hazardous) << "two layers, one layout";
+  EXPECT_EQ(ask(WorkspaceStrategy::PerCall), Support::Hazardous);
+  request.layers = 1;
+  EXPECT_EQ(ask(WorkspaceStrategy::PerCall), Support::Supported) << "one product";
+  request.linear.passes = StepPasses::ForwardBackward;
+  EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Hazardous) << "fprop, dgrad and wgrad";
+  EXPECT_EQ(ask(WorkspaceStrategy::PerCall), Support::Hazardous);
+  EXPECT_EQ(ask(WorkspaceStrategy::PerLayout), Support::Supported) << "one product a layout";
+  request.backend = GemmBackend::CublasLtPerExpert;
+  EXPECT_EQ(ask(WorkspaceStrategy::Shared), Support::Supported) << "no grouped kernel";
+}
+
+TEST(RecipeSupport, ProductsRefuseTwoSquareOperandsAndTwoE5m2Ones) {
+  Recipe block = recipe(Scaling::Block);
+  const auto ask_passes = [&](const Recipe& asked, StepPasses passes) {
+    LinearOptions linear;
+    linear.passes = passes;
+    return recipe_support(asked, GemmBackend::CublasLtGrouped, hopper(131000), linear).support;
+  };
+  EXPECT_EQ(ask_passes(block, StepPasses::ForwardBackward), Support::Supported);
+  block.square_gradient_blocks = true;
+  EXPECT_EQ(ask_passes(block, StepPasses::Forward), Support::Supported);
+  EXPECT_EQ(ask_passes(block, StepPasses::Backward), Support::Refused);
+  block.square_weight_blocks = false;
+  EXPECT_EQ(ask_passes(block, StepPasses::ForwardBackward), Support::Supported);
+  block.square_activation_blocks = true;
+  EXPECT_EQ(ask_passes(block, StepPasses::Forward), Support::Supported);
+  EXPECT_EQ(ask_passes(block, StepPasses::ForwardBackward), Support::Refused) << "wgrad";
+
+  Recipe tensor = recipe(Scaling::PerTensorCurrent);
+  tensor.activation_format = tensor.gradient_format = Fp8Format::E5m2;
+  EXPECT_EQ(ask_passes(tensor, StepPasses::Forward), Support::Supported);
+  EXPECT_EQ(ask_passes(tensor, StepPasses::ForwardBackward), Support::Refused);
+  tensor.activation_format = Fp8Format::E4m3;
+  EXPECT_EQ(ask_passes(tensor, StepPasses::ForwardBackward), Support::Supported);
+}
+
+TEST(LaunchSupport, CapturedPerExpertStepsKeepTheirSplits) {
+  const LaunchMode graph{.kind = LaunchKind::GraphReplay};
+  EXPECT_EQ(launch_support(graph, GemmBackend::CublasLtPerExpert, hopper(131000)).support,
+            Support::Hazardous);
+  EXPECT_EQ(launch_support(graph, GemmBackend::CublasLtGrouped, hopper(131000)).support,
             Support::Supported);
 }
 

@@ -247,7 +247,7 @@ constexpr Attack kAttacks[] = {
     {"IterationOutOfRange", nullptr, "UPDATE records SET iteration = 2",
      "iteration is 2; it must be between -1 and 1"},
     {"LayerOutOfRange", nullptr, "UPDATE records SET layer = 2", "record layer is 2"},
-    {"StageOutOfRange", nullptr, "UPDATE records SET stage = 7", "stage is 7"},
+    {"StageOutOfRange", nullptr, "UPDATE records SET stage = 11", "stage is 11"},
     {"KindOutOfRange", nullptr, "UPDATE records SET kind = 4", "kind is 4"},
     {"LaneOutOfRange", nullptr, "UPDATE records SET lane = 65536", "lane is 65536"},
     {"EndBeforeStart", nullptr, "UPDATE records SET end_ns = start_ns - 1", "end_ns is"},

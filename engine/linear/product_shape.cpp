@@ -1,0 +1,202 @@
+#include "engine/linear/product_shape.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/gemm/cublaslt_grouped.h"
+#include "engine/gemm/cublaslt_per_expert.h"
+
+namespace engine {
+namespace {
+
+/// One dimension of the groups' matrices.
+struct Extent {
+  const std::int32_t* device = nullptr;
+  std::int64_t average = 0;
+  bool tokens = false;  // differs between groups, rounded up to `unit`
+  std::int64_t unit = 1;
+
+  std::int64_t of(std::int64_t rows) const {
+    return tokens ? kernels::round_up(rows, unit) : average;
+  }
+};
+
+struct Extents {
+  Extent n;
+  Extent k;
+  Extent m;
+  Extent padded_m;
+};
+
+Extents extents_of(const StepConfig& config, const StepArrays& arrays) {
+  const std::int64_t average = config.capacity_rows / config.num_groups;
+  return {.n = {.device = arrays.n_dims.as<std::int32_t>(), .average = config.n},
+          .k = {.device = arrays.k_dims.as<std::int32_t>(), .average = config.k},
+          .m = {.device = arrays.rows.as<std::int32_t>(), .average = average, .tokens = true},
+          .padded_m = {.device = config.row_unit() > 1 ? arrays.padded_rows.as<std::int32_t>()
+                                                       : arrays.rows.as<std::int32_t>(),
+                       .average = average,
+                       .tokens = true,
+                       .unit = config.row_unit()}};
+}
+
+struct MatrixShape {
+  Extent rows;
+  Extent columns;
+  bool transposed = false;  // op T
+};
+
+struct ProductShape {
+  MatrixShape a;
+  MatrixShape b;
+  MatrixShape d;
+  Extent reduction;
+};
+
+/// Column-major: `lines` is the leading dimension of a copy whose lines are rows of the operand.
+MatrixShape matrix(const Extent& lines, const Extent& others, bool transposed) {
+  return {.rows = lines, .columns = others, .transposed = transposed};
+}
+
+ProductShape shape_of(const ProductSources& sources, const Extents& e) {
+  const auto& [n, k, m, padded_m] = e;
+  switch (sources.product) {
+    case Product::Fprop:
+      return {.a = matrix(k, n, true),
+              .b = matrix(k, m, false),
+              .d = matrix(n, m, false),
+              .reduction = k};
+    case Product::Dgrad:
+      return {.a = sources.a.transposed ? matrix(n, k, true) : matrix(k, n, false),
+              .b = matrix(n, m, false),
+              .d = matrix(k, m, false),
+              .reduction = n};
+    case Product::Wgrad:
+      break;
+  }
+  return {.a = sources.a.transposed ? matrix(padded_m, k, true) : matrix(k, m, false),
+          .b = sources.b.transposed ? matrix(padded_m, n, false) : matrix(n, m, true),
+          .d = matrix(k, n, false),
+          .reduction = m};
+}
+
+cudaDataType_t output_type(const StepConfig& config, Product product) {
+  switch (product == Product::Wgrad ? config.wgrad_type() : config.output_type()) {
+    case ElementType::Fp32:
+      return CUDA_R_32F;
+    case ElementType::Fp16:
+      return CUDA_R_16F;
+    case ElementType::Bf16:
+      break;
+  }
+  return CUDA_R_16BF;
+}
+
+ProductMatrix describe_matrix(const MatrixShape& shape, const OperandSource& source) {
+  return {.type = source.type,
+          .transposed = shape.transposed,
+          .scaling = source.scaling,
+          .rows = shape.rows.device,
+          .columns = shape.columns.device};
+}
+
+HostMatrix host_matrix(const StepConfig& config, const MatrixShape& shape,
+                       const GroupAddresses& values, const GroupAddresses* scales) {
+  HostMatrix host;
+  for (const std::int64_t rows : config.host_splits) {
+    host.rows.push_back(shape.rows.of(rows));
+    host.columns.push_back(shape.columns.of(rows));
+  }
+  host.values = resolve(values, config.host_splits);
+  if (scales != nullptr && *scales) host.scales = resolve(*scales, config.host_splits);
+  return host;
+}
+
+}  // namespace
+
+ProductDirections product_directions(Product product) {
+  using kernels::Direction;
+  switch (product) {
+    case Product::Fprop:
+      break;
+    case Product::Dgrad:
+      return {.a = Direction::Columnwise, .b = Direction::Rowwise};
+    case Product::Wgrad:
+      return {.a = Direction::Columnwise, .b = Direction::Columnwise};
+  }
+  return {.a = Direction::Rowwise, .b = Direction::Rowwise};
+}
+
+std::string product_recipe_name(const StepConfig& config) {
+  const char* high = config.recipe.high_precision == ElementType::Fp16 ? "FP16" : "BF16";
+  const auto named = [&](const char* recipe) {
+    return config.emulated ? fmt::format("{} emulated in {}", recipe, high) : std::string(recipe);
+  };
+  switch (config.recipe.scaling) {
+    case Scaling::None:
+      return high;
+    case Scaling::PerTensorCurrent:
+      return named("FP8 per tensor");
+    case Scaling::PerTensorDelayed:
+      return named("FP8 per tensor with delayed scaling");
+    case Scaling::Block:
+      return named("FP8 block");
+    case Scaling::Mxfp8:
+      return named("MXFP8");
+    case Scaling::Nvfp4:
+      return named("NVFP4");
+  }
+  return "unknown";
+}
+
+Result<std::unique_ptr<GroupedProduct>> make_product(
+    std::shared_ptr<const CublasLt> library, const StepConfig& config, const StepArrays& arrays,
+    PointerArrays& pointers, const ProductSources& sources, cudaStream_t stream) {
+  const ProductShape shape = shape_of(sources, extents_of(config, arrays));
+  const bool accumulates = sources.product == Product::Wgrad && config.linear.accumulate_wgrad;
+  ProductConfig product{
+      .product = sources.product,
+      .recipe = product_recipe_name(config),
+      .num_groups = config.num_groups,
+      .a = describe_matrix(shape.a, sources.a),
+      .b = describe_matrix(shape.b, sources.b),
+      .d = {.type = output_type(config, sources.product),
+            .rows = shape.d.rows.device,
+            .columns = shape.d.columns.device},
+      .average_rows = shape.d.rows.average,
+      .average_columns = shape.d.columns.average,
+      .average_reduction = shape.reduction.average,
+      .fast_accumulation = config.scaled_products() && !config.recipe.split_accumulator,
+      .alpha = arrays.one(),
+      .beta = accumulates ? arrays.one() : arrays.zero()};
+  if (config.backend == GemmBackend::CublasLtPerExpert) {
+    return make_cublaslt_per_expert(
+        std::move(library), {.product = product,
+                             .a = host_matrix(config, shape.a, sources.a.values, &sources.a.scales),
+                             .b = host_matrix(config, shape.b, sources.b.values, &sources.b.scales),
+                             .d = host_matrix(config, shape.d, sources.d, nullptr),
+                             .streams = config.streams,
+                             .beta = accumulates ? 1.0F : 0.0F});
+  }
+  if (config.scalars_a_group) {
+    product.alphas = arrays.one_pointers.as<void*>();
+    product.betas = (accumulates ? arrays.one_pointers : arrays.zero_pointers).as<void*>();
+  }
+  const auto fill = [&](void* const*& target, ProductArray which,
+                        const GroupAddresses& addresses) -> Status {
+    if (!addresses) return {};
+    const Result<void* const*> array = pointers.add(sources.index, which, addresses, stream);
+    if (!array.ok()) return array.error();
+    target = array.value();
+    return {};
+  };
+  ENGINE_TRY(fill(product.a.values, ProductArray::A, sources.a.values));
+  ENGINE_TRY(fill(product.b.values, ProductArray::B, sources.b.values));
+  ENGINE_TRY(fill(product.d.values, ProductArray::D, sources.d));
+  ENGINE_TRY(fill(product.a.scales, ProductArray::ScalesA, sources.a.scales));
+  ENGINE_TRY(fill(product.b.scales, ProductArray::ScalesB, sources.b.scales));
+  return make_cublaslt_grouped(std::move(library), product);
+}
+
+}  // namespace engine

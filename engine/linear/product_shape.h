@@ -1,0 +1,39 @@
+// From operands to the matrices of a grouped product: which copy is A, which is B, with which op
+// and dimensions. The table is engine/gemm/grouped_product.h's.
+#pragma once
+
+#include "engine/gemm/cublaslt_library.h"
+#include "engine/gemm/grouped_product.h"
+#include "engine/linear/pointer_arrays.h"
+#include "engine/linear/step_arrays.h"
+#include "engine/linear/step_config.h"
+#include "engine/linear/step_operand.h"
+
+namespace engine {
+
+/// One product of the step: what it reads and where its output goes.
+struct ProductSources {
+  Product product = Product::Fprop;
+  int index = 0;  // of the step's products
+  OperandSource a = {};
+  OperandSource b = {};
+  GroupAddresses d = {};
+};
+
+/// The two directions that a product reads W, X or dY in.
+struct ProductDirections {
+  kernels::Direction a = kernels::Direction::Rowwise;
+  kernels::Direction b = kernels::Direction::Rowwise;
+};
+/// fprop: W and X. dgrad: W and dY. wgrad: X and dY.
+ProductDirections product_directions(Product product);
+
+/// Builds the product on the backend that the configuration names. Synchronises.
+Result<std::unique_ptr<GroupedProduct>> make_product(
+    std::shared_ptr<const CublasLt> library, const StepConfig& config, const StepArrays& arrays,
+    PointerArrays& pointers, const ProductSources& sources, cudaStream_t stream);
+
+/// What the recipe's products read, as a person says it: "FP8 block", "MXFP8 emulated in BF16".
+std::string product_recipe_name(const StepConfig& config);
+
+}  // namespace engine

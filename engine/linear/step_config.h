@@ -1,0 +1,58 @@
+// What a grouped linear step is made for. Splits are not part of it: any routing of capacity_rows
+// fits, except where the backend bakes them in.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/model/run_request.h"
+#include "kernels/common/types.h"
+
+namespace engine {
+
+struct StepConfig {
+  int num_groups = 0;
+  std::int64_t capacity_rows = 0;  // rows of X and dY
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  int layers = 1;
+  Recipe recipe = {};
+  LinearOptions linear = {};
+  GemmBackend backend = GemmBackend::CublasLtGrouped;
+  int streams = 4;
+  WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
+  SetupArrays setup_arrays = SetupArrays::PerMatmul;
+  bool emulated = false;         // products read dequantized operands
+  bool scalars_a_group = false;  // Blackwell: alpha and beta are arrays
+  bool fp32_outputs = false;     // of every product: a reference for others
+  std::uint64_t seed = 1;        // of stochastic rounding
+  /// Only for CublasLtPerExpert, which launches them.
+  std::vector<std::int64_t> host_splits = {};
+
+  bool quantized() const { return recipe.scaling != Scaling::None; }
+  /// Products read codes and scales.
+  bool scaled_products() const { return quantized() && !emulated; }
+  bool forward() const { return linear.passes != StepPasses::Backward; }
+  bool backward() const { return linear.passes != StepPasses::Forward; }
+  bool list() const { return linear.weight_storage == WeightStorage::List; }
+  std::int64_t weight_rows() const { return n * num_groups; }
+  int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
+
+  /// Rows of every group's columnwise copy are a multiple of this: a line of a transposed FP8 copy
+  /// is a row of the matrix that cuBLASLt reads, and rows start at multiples of 16 bytes.
+  std::int64_t row_unit() const { return scaled_products() && backward() ? 16 : 1; }
+  std::int64_t padded_capacity() const {
+    return capacity_rows + (row_unit() - 1) * std::int64_t{num_groups};
+  }
+  /// Of Y and dX, and of dW.
+  ElementType output_type() const {
+    return fp32_outputs ? ElementType::Fp32 : recipe.high_precision;
+  }
+  ElementType wgrad_type() const { return fp32_outputs ? ElementType::Fp32 : linear.wgrad_type; }
+  std::int64_t output_bytes() const { return output_type() == ElementType::Fp32 ? 4 : 2; }
+  std::int64_t wgrad_bytes() const { return wgrad_type() == ElementType::Fp32 ? 4 : 2; }
+};
+
+inline constexpr std::int64_t kHighPrecisionBytes = 2;  // BF16 and FP16
+
+}  // namespace engine

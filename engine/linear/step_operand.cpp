@@ -1,0 +1,228 @@
+#include "engine/linear/step_operand.h"
+
+#include <utility>
+
+#include "engine/backend/scopes.h"
+#include "kernels/dequantize/dequantize.h"
+
+namespace engine {
+namespace {
+
+using kernels::Direction;
+
+constexpr Direction kDirections[] = {Direction::Rowwise, Direction::Columnwise};
+
+cudaDataType_t high_precision_type(const Recipe& recipe) {
+  return recipe.high_precision == ElementType::Fp16 ? CUDA_R_16F : CUDA_R_16BF;
+}
+
+cudaDataType_t code_type(const OperandLayout& layout) {
+  if (layout.e2m1()) return CUDA_R_4F_E2M1;
+  return layout.format == Fp8Format::E5m2 ? CUDA_R_8F_E5M2 : CUDA_R_8F_E4M3;
+}
+
+MatrixScaling scaling_of(const OperandLayout& layout) {
+  switch (layout.kernel) {
+    case QuantizeKernel::PerTensor:
+      return MatrixScaling::PerTensor;
+    case QuantizeKernel::Block1x128:
+      return MatrixScaling::Block1x128;
+    case QuantizeKernel::Block128x128:
+      return MatrixScaling::Block128x128;
+    case QuantizeKernel::Mxfp8:
+      return MatrixScaling::Mx1x32;
+    case QuantizeKernel::Nvfp4:
+      return MatrixScaling::Nv1x16;
+  }
+  return MatrixScaling::None;
+}
+
+CudaQuantizer::Setup quantizer_setup(const StepConfig& config, const StepOperand::Setup& setup) {
+  CudaQuantizer::Setup made{.recipe = config.recipe,
+                            .role = setup.role,
+                            .rowwise = setup.rowwise,
+                            .columnwise = setup.columnwise,
+                            .input = setup.input,
+                            .seed = config.seed,
+                            .noop = setup.noop,
+                            .bias_partials = setup.bias_partials};
+  // cuBLASLt reads the scales of micro blocks in its own order.
+  if (config.scaled_products()) made.micro_scales = kernels::MicroScaleLayout::Swizzled;
+  const bool padded = setup.role != OperandRole::Weights && setup.columnwise;
+  if (padded && config.row_unit() > 1) {
+    made.output_rows = {.row_offsets = setup.padded_offsets,
+                        .capacity_rows = config.padded_capacity(),
+                        .columnwise_only = true};
+  }
+  return made;
+}
+
+std::int64_t decoded_bytes(const StepOperand::Setup& setup) {
+  return kHighPrecisionBytes * setup.input.capacity_rows * setup.input.columns;
+}
+
+}  // namespace
+
+Result<StepOperand> StepOperand::create(const StepConfig& config, const Setup& setup,
+                                        cudaStream_t stream) {
+  StepOperand made;
+  made.config_ = config;
+  made.setup_ = setup;
+  if (!config.quantized()) return made;
+  ENGINE_TRY(made.make_quantizers(stream));
+  if (config.emulated) ENGINE_TRY(made.make_decoded());
+  return made;
+}
+
+Status StepOperand::make_quantizers(cudaStream_t stream) {
+  CudaQuantizer::Setup setup = quantizer_setup(config_, setup_);
+  if (!weights() || !config_.list()) {
+    Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
+    if (!quantizer.ok()) return quantizer.error();
+    quantizers_.push_back(std::move(quantizer).value());
+    return {};
+  }
+  Result<DeviceBuffer> offsets = DeviceBuffer::allocate(2 * sizeof(std::int64_t));
+  if (!offsets.ok()) return offsets.error();
+  part_offsets_ = std::move(offsets).value();
+  ENGINE_TRY(copy_to_device<std::int64_t>(part_offsets_.data(),
+                                          std::vector<std::int64_t>{0, config_.n}, stream));
+  for (int group = 0; group < config_.num_groups; ++group) {
+    setup.input = part(group);
+    Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
+    if (!quantizer.ok()) return quantizer.error();
+    quantizers_.push_back(std::move(quantizer).value());
+  }
+  return {};
+}
+
+Status StepOperand::make_decoded() {
+  for (const Direction direction : kDirections) {
+    const bool wanted = direction == Direction::Rowwise ? setup_.rowwise : setup_.columnwise;
+    if (!wanted) continue;
+    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(decoded_bytes(setup_));
+    if (!buffer.ok()) return buffer.error();
+    decoded_[static_cast<int>(direction)] = std::move(buffer).value();
+  }
+  return {};
+}
+
+/// One weight of a list.
+kernels::GroupedInput StepOperand::part(int index) const {
+  kernels::GroupedInput input = setup_.input;
+  const std::int64_t bytes = kHighPrecisionBytes * config_.n * config_.k;
+  input.input = static_cast<const std::byte*>(setup_.input.input) + index * bytes;
+  input.row_offsets = part_offsets_.as<std::int64_t>();
+  input.num_groups = 1;
+  input.capacity_rows = config_.n;
+  return input;
+}
+
+Status StepOperand::quantize(cudaStream_t stream, StepObserver& observer) const {
+  for (const CudaQuantizer& quantizer : quantizers_) {
+    ENGINE_TRY(quantizer.quantize(stream, observer, setup_.layer));
+  }
+  if (!config_.emulated) return {};
+  const WorkScope scope(observer, {.stage = Stage::Dequantize, .layer = setup_.layer});
+  for (const Direction direction : kDirections) {
+    const DeviceBuffer& target = decoded_[static_cast<int>(direction)];
+    if (!target) continue;
+    std::byte* output = target.data();
+    for (const CudaQuantizer& quantizer : quantizers_) {
+      ENGINE_CUDA_TRY(kernels::dequantize({.quantized = quantizer.view(direction),
+                                           .output = output,
+                                           .output_type = config_.recipe.high_precision},
+                                          stream),
+                      "Launching the dequantize kernel");
+      output += kHighPrecisionBytes * config_.n * config_.k;  // the next weight of a list
+    }
+  }
+  return {};
+}
+
+const CudaQuantizer* StepOperand::quantizer() const {
+  return quantizers_.size() == 1 ? &quantizers_.front() : nullptr;
+}
+
+OperandSource StepOperand::high_precision_source(const void* base) const {
+  OperandSource source{.type = high_precision_type(config_.recipe)};
+  // The products only read; cuBLASLt's pointer arrays just do not say so.
+  source.values.rule.base = static_cast<std::byte*>(const_cast<void*>(base));
+  const std::int64_t row_bytes = kHighPrecisionBytes * setup_.input.columns;
+  if (weights()) {
+    source.values.rule.bytes_per_group = row_bytes * config_.n;
+  } else {
+    source.values.rule.bytes_per_unit = row_bytes;
+  }
+  return source;
+}
+
+OperandSource StepOperand::source(Direction direction) const {
+  if (!config_.quantized()) return high_precision_source(setup_.input.input);
+  if (config_.emulated) {
+    return high_precision_source(decoded_[static_cast<int>(direction)].data());
+  }
+  const OperandLayout& layout = quantizers_.front().form(direction)->layout;
+  return {
+      .type = code_type(layout),
+      .scaling = scaling_of(layout),
+      // MXFP8's columnwise copy is not transposed.
+      .transposed = direction == Direction::Columnwise && layout.kernel != QuantizeKernel::Mxfp8,
+      .values = code_addresses(direction),
+      .scales = scale_addresses(direction)};
+}
+
+GroupAddresses StepOperand::code_addresses(Direction direction) const {
+  GroupAddresses addresses;
+  if (weights() && config_.list()) {
+    for (const CudaQuantizer& quantizer : quantizers_) {
+      addresses.listed.push_back(quantizer.form(direction)->codes.data());
+    }
+    return addresses;
+  }
+  const QuantizedForm& form = *quantizers_.front().form(direction);
+  GroupStride stride = code_stride(form.layout, setup_.input.columns);
+  addresses.rule.base = form.codes.data();
+  if (weights()) {
+    addresses.rule.bytes_per_group = stride.bytes * kernels::ceil_div(config_.n, stride.unit);
+    return addresses;
+  }
+  if (direction == Direction::Columnwise && stride.unit == 1) {
+    stride = {.unit = config_.row_unit(), .bytes = stride.bytes * config_.row_unit()};
+  }
+  addresses.rule.unit = stride.unit;
+  addresses.rule.bytes_per_unit = stride.bytes;
+  return addresses;
+}
+
+GroupAddresses StepOperand::scale_addresses(Direction direction) const {
+  GroupAddresses addresses;
+  if (weights() && config_.list()) {
+    for (const CudaQuantizer& quantizer : quantizers_) {
+      addresses.listed.push_back(quantizer.scales(direction).data());
+    }
+    return addresses;
+  }
+  const QuantizedForm& form = *quantizers_.front().form(direction);
+  const GroupStride stride = scale_stride(form.layout, setup_.input.columns);
+  addresses.rule.base = quantizers_.front().scales(direction).data();
+  if (stride.unit == 0) {
+    addresses.rule.bytes_per_group = stride.bytes;
+  } else if (weights()) {
+    addresses.rule.bytes_per_group = stride.bytes * kernels::ceil_div(config_.n, stride.unit);
+  } else {
+    addresses.rule.unit = stride.unit;
+    addresses.rule.bytes_per_unit = stride.bytes;
+  }
+  return addresses;
+}
+
+std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& setup) {
+  if (!config.quantized()) return 0;
+  const int copies = (setup.rowwise ? 1 : 0) + (setup.columnwise ? 1 : 0);
+  std::int64_t bytes = CudaQuantizer::bytes(quantizer_setup(config, setup));
+  if (config.emulated) bytes += copies * decoded_bytes(setup);
+  return bytes;
+}
+
+}  // namespace engine

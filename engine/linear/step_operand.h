@@ -1,0 +1,67 @@
+// One operand of the step (X, dY or the W of a layer): quantized as the recipe has it, and what the
+// products read of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/gemm/grouped_product.h"
+#include "engine/linear/group_addresses.h"
+#include "engine/linear/step_config.h"
+#include "engine/quantize/quantize_cuda.h"
+
+namespace engine {
+
+/// What a product reads of an operand in one direction.
+struct OperandSource {
+  cudaDataType_t type = CUDA_R_16BF;
+  MatrixScaling scaling = MatrixScaling::None;
+  bool transposed = false;  // lines are columns of the operand, padded to row_unit() elements
+  GroupAddresses values = {};
+  GroupAddresses scales = {};
+};
+
+class StepOperand {
+ public:
+  struct Setup {
+    OperandRole role = OperandRole::Activations;
+    kernels::GroupedInput input = {};              // high precision, device pointers
+    const std::int64_t* padded_offsets = nullptr;  // device; of the columnwise copy
+    bool rowwise = true;                           // which copies the products read
+    bool columnwise = false;
+    int layer = 0;
+    const float* noop = nullptr;
+    float* bias_partials = nullptr;  // only where CudaQuantizer::fuses_bias()
+  };
+  static Result<StepOperand> create(const StepConfig& config, const Setup& setup,
+                                    cudaStream_t stream);
+
+  /// Enqueues; nothing to do for a high-precision recipe.
+  Status quantize(cudaStream_t stream, StepObserver& observer) const;
+
+  OperandSource source(kernels::Direction direction) const;
+  const kernels::GroupedInput& input() const { return setup_.input; }
+  /// Of the whole operand; empty for a high-precision recipe and for a list of weights.
+  const CudaQuantizer* quantizer() const;
+
+ private:
+  StepOperand() = default;
+  bool weights() const { return setup_.role == OperandRole::Weights; }
+  Status make_quantizers(cudaStream_t stream);
+  Status make_decoded();
+  kernels::GroupedInput part(int index) const;
+  OperandSource high_precision_source(const void* base) const;
+  GroupAddresses code_addresses(kernels::Direction direction) const;
+  GroupAddresses scale_addresses(kernels::Direction direction) const;
+
+  StepConfig config_;
+  Setup setup_;
+  std::vector<CudaQuantizer> quantizers_;  // one, or one a group for a list of weights
+  DeviceBuffer part_offsets_;              // int64 {0, n}: the rows of one weight of a list
+  DeviceBuffer decoded_[2];                // emulation: rowwise and columnwise copy, decoded
+};
+
+/// Device bytes that create() will allocate.
+std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& setup);
+
+}  // namespace engine

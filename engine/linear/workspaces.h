@@ -1,0 +1,42 @@
+// Where cuBLASLt works, by strategy. Two of the four are hazardous on some versions, which is what
+// people come to see: engine/gemm/support has the sentences.
+#pragma once
+
+#include <vector>
+
+#include "engine/device/buffer.h"
+#include "engine/linear/step_config.h"
+#include "engine/model/run_result.h"
+
+namespace engine {
+
+class Workspaces {
+ public:
+  static Result<Workspaces> create(const StepConfig& config, cudaStream_t stream);
+
+  /// Calls `launch(workspace)` with the one that product number `index` gets. PerCall allocates and
+  /// frees on the stream, under capture as nodes of the graph.
+  template <class Launch>
+  Status with(int index, Product product, cudaStream_t stream, Launch&& launch) const {
+    if (strategy_ != WorkspaceStrategy::PerCall) return launch(at(index, product));
+    void* workspace = nullptr;
+    ENGINE_CUDA_TRY(cudaMallocAsync(&workspace, static_cast<std::size_t>(call_bytes()), stream),
+                    "Allocating a workspace for one call");
+    const Status launched = launch(workspace);
+    const Status freed = check_cuda(cudaFreeAsync(workspace, stream), "Freeing a workspace");
+    return launched.ok() ? freed : launched;
+  }
+
+  static std::int64_t bytes(const StepConfig& config);
+  const std::vector<DeviceBuffer>& buffers() const { return buffers_; }
+
+ private:
+  static int count(const StepConfig& config);
+  static std::int64_t call_bytes();
+  void* at(int index, Product product) const;
+
+  WorkspaceStrategy strategy_ = WorkspaceStrategy::PerMatmul;
+  std::vector<DeviceBuffer> buffers_;
+};
+
+}  // namespace engine
