@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   app::cli::add_run_command(program, chosen);
   app::cli::add_quantize_command(program, chosen);
   app::cli::add_compare_command(program, chosen);
+  app::cli::add_bench_command(program, chosen);
   app::cli::add_list_command(program, chosen);
   app::cli::add_export_command(program, chosen);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "app/protocol/convert_bench.h"
+
 namespace app {
 namespace {
 
@@ -67,6 +69,17 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
       return Arrival{.pulse = {},
                      .event = ComparisonDone{.comparison = std::move(comparison).value()},
                      .answered = id};
+    }
+    case wire::Frame::kBenchStarted:
+      return Arrival{.pulse = {}, .event = from_wire(frame.bench_started())};
+    case wire::Frame::kBenchRow: {
+      engine::Result<BenchRowReport> row = from_wire(frame.bench_row());
+      if (!row.ok()) return row.error();
+      return Arrival{.pulse = {}, .event = std::move(row).value()};
+    }
+    case wire::Frame::kBenchFinished: {
+      const std::uint64_t id = frame.bench_finished().id();
+      return Arrival{.pulse = {}, .event = BenchDone{.id = id}, .answered = id};
     }
     case wire::Frame::kFileInspected:
       return Arrival{.pulse = {}, .event = from_wire(frame.file_inspected())};

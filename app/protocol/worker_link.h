@@ -10,8 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "app/protocol/bench_report.h"
 #include "engine/backend/backend.h"
 #include "engine/input/tensor_source.h"
+#include "engine/model/bench_suite.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_result.h"
@@ -80,7 +82,7 @@ struct LogReport {
 };
 
 using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone,
-                               ComparisonDone>;
+                               ComparisonDone, BenchStart, BenchRowReport, BenchDone>;
 
 struct LinkStatus {
   LinkState state = LinkState::Starting;
@@ -123,6 +125,9 @@ class WorkerLink {
   virtual std::uint64_t quantize(const QuantizeOrder& order) = 0;
   /// Answered by ComparisonDone or RunError of the returned id; a later order supersedes it.
   virtual std::uint64_t compare(const engine::ComparisonRequest& request) = 0;
+  /// Answered by BenchStart, BenchRowReports, then BenchDone or RunError, all of the returned id; a
+  /// later order supersedes it.
+  virtual std::uint64_t bench(const engine::BenchOrder& order) = 0;
   virtual void inspect_file(const std::string& path) = 0;
   /// Events since the last call, in order.
   virtual std::vector<LinkEvent> poll() = 0;

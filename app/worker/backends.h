@@ -30,10 +30,14 @@ class Backends {
   /// Why runs of this kind leave no activity; empty if they do.
   std::string no_activity_reason(engine::GemmBackend kind) const;
 
+  /// What this worker was started for.
+  BackendChoice choice() const { return choice_; }
+
   /// All that the handshake tells of this worker.
   WorkerHello hello() const;
 
  private:
+  BackendChoice choice_;
   std::vector<engine::BackendSlot> slots_;
   std::unique_ptr<profiling::ActivityCollector> host_spans_;
   std::unique_ptr<profiling::ActivityCollector> device_records_;  // null = reason below

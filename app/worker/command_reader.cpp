@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_bench.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {
@@ -77,6 +78,15 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
         order({.id = frame.compare().id(), .order = std::move(request).value()});
       } else {
         refuse_order(frame.compare().id(), request.error());
+      }
+      return std::nullopt;
+    }
+    case wire::Frame::kBench: {
+      engine::Result<engine::BenchOrder> bench = from_wire(frame.bench());
+      if (bench.ok()) {
+        order({.id = frame.bench().id(), .order = std::move(bench).value()});
+      } else {
+        refuse_order(frame.bench().id(), bench.error());
       }
       return std::nullopt;
     }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "app/protocol/convert.h"
+#include "app/worker/bench_job.h"
 #include "app/worker/quantize_dump.h"
 
 namespace app {
@@ -47,6 +48,8 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
       status = run_request(backends, job.id, *request);
     } else if (const auto* comparison = std::get_if<engine::ComparisonRequest>(&job.order)) {
       status = compare(backends, job.id, *comparison);
+    } else if (const auto* bench = std::get_if<engine::BenchOrder>(&job.order)) {
+      status = run_bench(backends, job.id, *bench, progress_, sender_);
     } else {
       status = dump(job.id, std::get<QuantizeOrder>(job.order));
     }

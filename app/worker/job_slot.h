@@ -10,6 +10,7 @@
 
 #include "app/protocol/worker_link.h"
 #include "engine/backend/backend.h"
+#include "engine/model/bench_suite.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 
@@ -17,7 +18,8 @@ namespace app {
 
 struct Job {
   std::uint64_t id = 0;
-  std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest> order;
+  std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest, engine::BenchOrder>
+      order;
 };
 
 class JobSlot {

@@ -5,6 +5,7 @@ Usage: command_line_test.py EXPERTSCOPE   (the worker lies beside it)
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -318,6 +319,55 @@ class Compare(CommandLine):
         self.assertIn("fp3", self.refused(1, "compare", *CPU, "--recipes", "fp3"))
 
 
+class Bench(CommandLine):
+    SMALL = ["bench", *CPU, "--seconds", 0.01, "--shapes", "2x64x128,3x96x256:half"]
+
+    def test_rows_are_printed_and_kept(self):
+        table = self.ok(*self.SMALL, "--out", self.path("rows.jsonl"))
+        for word in ("CPU twins", "2x64x128", "3x96x256:half", "of copy", "mxfp8_both", "a core",
+                     "none: clock and power"):
+            self.assertIn(word, table)
+        self.assertNotIn("no GPU", table)  # it was not asked for
+        with open(self.path("rows.jsonl")) as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual(len(rows), 2 * 20)
+        self.assertEqual([r["kernel"] for r in rows[:20]], [r["kernel"] for r in rows[20:]])
+        self.assertEqual({r["routing"] for r in rows}, {"uniform", "half"})
+        self.assertEqual({r["elements"] for r in rows}, {64 * 128, 48 * 256})
+        for row in rows:
+            self.assertTrue(0 < row["p5_us"] <= row["median_us"] <= row["p95_us"], row)
+            self.assertGreaterEqual(row["n"], 5)
+            self.assertRegex(row["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertNotEqual(row["device"], "")
+            self.assertEqual(list(row["power"]), ["missing"])
+            self.assertEqual(row["of_copy"] is None, row["kernel"] == "offsets")
+
+    def test_json_is_a_row_a_line(self):
+        rows = [json.loads(line) for line in self.ok(*self.SMALL, "--json").splitlines()]
+        self.assertEqual(len(rows), 2 * 20)
+        self.assertEqual(rows[0]["kernel"], "copy")
+        self.assertEqual(rows[0]["of_copy"], 1.0)
+
+    def test_an_interrupt_keeps_the_rows_so_far(self):
+        bench = subprocess.Popen(
+            [PROGRAM, "bench", *CPU, "--seconds", "1", "--json", "--out", self.path("rows.jsonl"),
+             "--shapes", ",".join(["2x64x128"] * 60)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        bench.stdout.readline()
+        bench.send_signal(signal.SIGINT)
+        _, errors = bench.communicate(timeout=60)
+        self.assertEqual(bench.returncode, 1, errors)
+        self.assertIn("cancelled", errors)
+        with open(self.path("rows.jsonl")) as file:
+            rows = [json.loads(line) for line in file]
+        self.assertIn(len(rows), range(20, 60 * 20, 20))  # whole shapes, not all
+
+    def test_mistakes_are_named(self):
+        self.assertIn("8x16", self.refused(1, "bench", *CPU, "--shapes", "8x16"))
+        self.assertIn("-1 seconds", self.refused(1, "bench", *CPU, "--seconds", "-1"))
+        self.assertIn("/nowhere", self.refused(1, *self.SMALL, "--out", "/nowhere/rows.jsonl"))
+        self.refused(1, "bench", *CPU, "--suite", "attention")
+
+
 class ListAndHelp(CommandLine):
     def test_list_has_every_topic(self):
         out = json.loads(self.ok("list", *CPU, "--json"))
@@ -335,7 +385,7 @@ class ListAndHelp(CommandLine):
             self.ok("list", "presets", "--worker", "/nowhere/worker", "--json")))
 
     def test_every_command_has_help(self):
-        for command in ("open", "run", "quantize", "compare", "list", "export"):
+        for command in ("open", "run", "quantize", "compare", "bench", "list", "export"):
             self.assertIn("--help", self.ok(command, "--help"))
             self.assertIn(command, self.ok("--help"))
         self.assertIn("--recipe.amax_epsilon", self.ok("run", "--help"))

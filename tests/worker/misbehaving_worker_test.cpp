@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "app/protocol/wire.h"
 #include "tests/worker/link_harness.h"
 
 namespace app {
@@ -79,7 +80,8 @@ TEST(MisbehavingWorker, ACommandFromAWorkerIsRefused) {
 }
 
 TEST(MisbehavingWorker, AnotherVersionIsRefused) {
-  EXPECT_THAT(reason_when_lost("wrong-version"), HasSubstr("protocol version 3"));
+  EXPECT_THAT(reason_when_lost("wrong-version"),
+              HasSubstr("protocol version " + std::to_string(kProtocolVersion + 1)));
 }
 
 TEST(MisbehavingWorker, DeathInsideAFrameIsNamed) {

@@ -24,6 +24,7 @@ WINDOW_MAY_USE = (
     "engine/model/",
     "kernels/common/formats.h",
     "profiling/export/",
+    "profiling/power/power_summary.h",
     "profiling/session/",
     "profiling/trace/",
 )

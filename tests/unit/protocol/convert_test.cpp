@@ -1,5 +1,6 @@
 // Conversions both ways: nothing is lost, and nothing that is not known gets in.
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_bench.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
@@ -131,6 +132,33 @@ TEST(Convert, ComparisonKeepsEveryField) {
     ASSERT_TRUE(comparison.ok()) << comparison.error().message;
     const wire::RecipeComparison again = to_wire(comparison.value());
     ASSERT_TRUE(MessageDifferencer::Equals(message, again)) << difference(message, again);
+  }
+}
+
+TEST(Convert, BenchmarkKeepsEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    testing::RandomMessage random(seed);
+    wire::BenchCommand command;
+    random.fill(command);
+    command.clear_id();
+    const engine::Result<engine::BenchOrder> order = from_wire(command);
+    ASSERT_TRUE(order.ok()) << order.error().message;
+    EXPECT_TRUE(MessageDifferencer::Equals(command, to_wire(order.value())));
+
+    wire::BenchStarted started;
+    random.fill(started);
+    EXPECT_TRUE(MessageDifferencer::Equals(started, to_wire(from_wire(started))));
+
+    wire::BenchRow row;
+    random.fill(row);
+    row.set_median_us(1.5);
+    const engine::Result<BenchRowReport> report = from_wire(row);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_TRUE(MessageDifferencer::Equals(row, to_wire(report.value())));
+    row.set_median_us(0);
+    EXPECT_FALSE(from_wire(row).ok());
+    row.mutable_shape()->set_routing(static_cast<wire::BenchRouting>(9));
+    EXPECT_FALSE(from_wire(row).ok());
   }
 }
 

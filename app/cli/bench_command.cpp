@@ -1,0 +1,169 @@
+// `expertscope bench`: the table of kernels/README.md on this machine, row by row as it is
+// measured.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/bench_rows.h"
+#include "app/cli/command.h"
+#include "app/cli/progress_bar.h"
+#include "app/cli/worker_session.h"
+
+namespace app::cli {
+namespace {
+
+struct BenchOptions {
+  engine::BenchOrder order;
+  std::vector<std::string> shapes;
+  WorkerChoice worker;
+  std::string suite = "quantize";
+  std::string output;
+  bool json = false;
+};
+
+volatile sig_atomic_t interrupted = 0;
+
+/// The first Ctrl-C asks the worker to stop, and rows so far stay; a second one ends the program.
+void stop_on_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
+  engine::BenchOrder order = options.order;
+  for (const std::string& text : options.shapes) {
+    const engine::Result<engine::BenchShape> shape = engine::parse_bench_shape(text);
+    if (!shape.ok()) return shape.error();
+    order.shapes.push_back(shape.value());
+  }
+  if (engine::Status limits = engine::validate(order); !limits.ok()) return limits.error();
+  return order;
+}
+
+/// Writes rows as they arrive.
+class RowWriter {
+ public:
+  RowWriter(bool json, std::ofstream* file)
+      : json_(json),
+        file_(file),
+        date_(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(
+                                                       std::chrono::system_clock::now())))) {}
+
+  void start(const BenchStart& start) {
+    start_ = start;
+    if (json_) return;
+    fmt::print("{:<8}{}\n{}", "date", date_, bench_header(start_));
+    std::fflush(stdout);
+  }
+
+  void row(const BenchRowReport& report) {
+    const std::string json = bench_json(start_, date_, report);
+    if (file_ != nullptr) *file_ << json << std::flush;
+    if (json_) {
+      fmt::print("{}", json);
+    } else {
+      if (report.row.shape != shape_) {
+        fmt::print("{}", bench_shape_header(start_, report.row.shape));
+      }
+      fmt::print("{}", bench_line(start_, report));
+    }
+    shape_ = report.row.shape;
+    std::fflush(stdout);
+  }
+
+ private:
+  const bool json_;
+  std::ofstream* file_;
+  const std::string date_;
+  BenchStart start_;
+  std::optional<engine::BenchShape> shape_;
+};
+
+engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
+  session.link().bench(order);
+  bool told = false;
+  ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);
+  const engine::Result<LinkEvent> done = session.wait(
+      [&writer](const LinkEvent& event) {
+        if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
+        if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
+        return std::holds_alternative<BenchDone>(event);
+      },
+      [&](const LinkStatus& status) {
+        bar.show(status);
+        if (interrupted == 0 || told) return;
+        told = true;
+        session.link().cancel();
+      });
+  if (!done.ok()) return done.error();
+  return {};
+}
+
+int bench(const BenchOptions& options) {
+  const engine::Result<engine::BenchOrder> order = order_of(options);
+  if (!order.ok()) return report(order.error());
+  std::optional<std::ofstream> file;
+  if (!options.output.empty()) {
+    file.emplace(options.output, std::ios::trunc);
+    if (!*file) {
+      return report({engine::ErrorCode::Io,
+                     fmt::format("{} cannot be written; choose another file", options.output)});
+    }
+  }
+  const engine::Result<std::unique_ptr<WorkerSession>> started =
+      WorkerSession::start(options.worker);
+  if (!started.ok()) return report(started.error());
+  WorkerSession& session = *started.value();
+  stop_on_interrupt();
+  RowWriter writer(options.json, file ? &*file : nullptr);
+  const engine::Status done = follow(session, order.value(), writer);
+  if (!done.ok()) {
+    const int code = report(done.error());
+    // Stopped by the person: nothing failed, but the suite is not whole.
+    return done.error().code == engine::ErrorCode::Cancelled ? kExitUserError : code;
+  }
+  if (file && !file->flush()) {
+    return report({engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or an error of "
+                                                      "the disk",
+                                                      options.output)});
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program, Action& chosen) {
+  CLI::App& command = *program.add_subcommand(
+      "bench", "Time the quantize kernels beside a copy, with clock and power of the device");
+  const auto options = std::make_shared<BenchOptions>();
+  command.add_option("--suite", options->suite, "What to time: quantize")
+      ->check(CLI::IsMember({"quantize"}))
+      ->capture_default_str();
+  command
+      .add_option("--shapes", options->shapes,
+                  "EXPERTSxROWSxCOLUMNS, optionally with :one-hot or :half, separated by commas "
+                  "(default: those of kernels/README.md; on a CPU smaller ones)")
+      ->option_text("SHAPES")
+      ->delimiter(',');
+  command
+      .add_option("--seconds", options->order.seconds, "Time for each shape, five rounds at least")
+      ->capture_default_str();
+  command.add_flag("--cpu", options->order.cpu, "Time the CPU twins even where there is a GPU");
+  command.add_flag("--json", options->json, "Print one JSON object a row");
+  command.add_option("--out", options->output, "Write the JSON objects to this file too")
+      ->option_text("FILE");
+  options->worker.add_to(command);
+  command.callback([options, &chosen] { chosen = [options] { return bench(*options); }; });
+}
+
+}  // namespace app::cli

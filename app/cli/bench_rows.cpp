@@ -1,0 +1,133 @@
+#include "app/cli/bench_rows.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/protocol/wire.h"
+
+namespace app::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double gigabytes_per_second(const engine::BenchRow& row) { return row.bytes / row.median_us / 1e3; }
+
+/// Elements a second of one core, where cores share the work.
+double elements_per_core(const BenchStart& start, const engine::BenchRow& row) {
+  return static_cast<double>(row.elements) / row.median_us * 1e6 / start.threads;
+}
+
+/// Bandwidth says nothing of what moves no bytes to speak of.
+bool has_rate(const engine::BenchRow& row) { return row.bytes > 0; }
+
+std::string power_columns(const BenchRowReport& report) {
+  const profiling::PowerSummary& power = report.power;
+  const auto cell = [](double value, int width) {
+    return value < 0 ? fmt::format("{:>{}}", "none", width)
+                     : fmt::format("{:>{}.0f}", value, width);
+  };
+  return fmt::format("{}{}{}{}  {}", cell(power.sm_clock_mhz, 8), report.power_of_shape ? "*" : " ",
+                     cell(power.power_w, 5), cell(power.temperature_max_c, 5),
+                     profiling::clock_reason_names(power.clock_reasons));
+}
+
+Json known(double value) { return value < 0 ? Json() : Json(value); }
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json power_json(const BenchStart& start, const BenchRowReport& report) {
+  const profiling::PowerSummary& power = report.power;
+  if (!start.power_missing.empty()) return {{"missing", start.power_missing}};
+  return {{"samples", power.samples},
+          {"of", report.power_of_shape ? "shape" : "row"},
+          {"method", start.power_method},
+          {"sm_clock_mhz", known(power.sm_clock_mhz)},
+          {"sm_clock_min_mhz", known(power.sm_clock_min_mhz)},
+          {"power_w", known(power.power_w)},
+          {"power_max_w", known(power.power_max_w)},
+          {"temperature_max_c", known(power.temperature_max_c)},
+          {"clock_limits", profiling::clock_reason_names(power.clock_reasons)}};
+}
+
+}  // namespace
+
+std::string bench_header(const BenchStart& start) {
+  std::string text = fmt::format("{:<8}{}\n", "device", start.device.name);
+  if (start.threads > 0) {
+    text +=
+        fmt::format("{:<8}the CPU twins on {} threads, not a GPU; its default shapes are smaller\n",
+                    "note", start.threads);
+  } else {
+    text += fmt::format("{:<8}driver {}, {}\n", "with", start.device.driver, start.runtime);
+  }
+  if (!start.no_device.empty()) text += fmt::format("{:<8}{}\n", "no GPU", start.no_device);
+  text += fmt::format("{:<8}{}\n", "times", start.time_method);
+  text += start.power_missing.empty()
+              ? fmt::format("{:<8}{} (NVML); clocks with * are of the whole shape\n", "power",
+                            start.power_method)
+              : fmt::format("{:<8}none: {}\n", "power", start.power_missing);
+  return text;
+}
+
+std::string bench_shape_header(const BenchStart& start, const engine::BenchShape& shape) {
+  std::string text =
+      fmt::format("\n{}\n{:<25}{:>11}{:>22}{:>7}{:>8}", engine::bench_shape_text(shape), "kernel",
+                  "median us", "p5 .. p95", "GB/s", "of copy");
+  if (start.threads > 0) return text + fmt::format("{:>16}\n", "Melem/s a core");
+  if (!start.power_missing.empty()) return text + "\n";
+  return text + fmt::format("{:>8} {:>5}{:>5}  {}\n", "SM MHz", "W", "C", "clock limits");
+}
+
+std::string bench_line(const BenchStart& start, const BenchRowReport& report) {
+  const engine::BenchRow& row = report.row;
+  std::string text = fmt::format("{:<25}{:>11.2f}{:>22}", row.kernel, row.median_us,
+                                 fmt::format("{:.2f} .. {:.2f}", row.p5_us, row.p95_us));
+  const bool on_device = start.threads == 0;
+  if (has_rate(row)) {
+    const double rate = gigabytes_per_second(row);
+    text += fmt::format("{:>7.{}f}{:>8.2f}", rate, rate < 100 ? 1 : 0, row.of_copy);
+    if (!on_device) text += fmt::format("{:>16.1f}", elements_per_core(start, row) / 1e6);
+  } else if (on_device) {
+    text += fmt::format("{:>15}", "");
+  }
+  if (on_device && start.power_missing.empty()) text += power_columns(report);
+  return text + "\n";
+}
+
+std::string bench_json(const BenchStart& start, const std::string& date,
+                       const BenchRowReport& report) {
+  const engine::BenchRow& row = report.row;
+  constexpr const char* kRouting[] = {"uniform", "one-hot", "half"};
+  Json json = {{"suite", "quantize"},
+               {"date", date},
+               {"expertscope", kProgramVersion},
+               {"device", start.device.name},
+               {"driver", text_or_null(start.device.driver)},
+               {"runtime", text_or_null(start.runtime)},
+               {"cublaslt", text_or_null(start.device.cublaslt_version)},
+               {"threads", start.threads > 0 ? Json(start.threads) : Json()},
+               {"times", start.time_method},
+               {"shape", engine::bench_shape_text(row.shape)},
+               {"experts", row.shape.experts},
+               {"rows", row.shape.rows},
+               {"columns", row.shape.columns},
+               {"routing", kRouting[static_cast<int>(row.shape.routing)]},
+               {"kernel", row.kernel},
+               {"elements", row.elements},
+               {"bytes", row.bytes},
+               {"median_us", row.median_us},
+               {"p5_us", row.p5_us},
+               {"p95_us", row.p95_us},
+               {"n", row.samples},
+               {"launches", row.launches},
+               {"gb_per_s", has_rate(row) ? Json(gigabytes_per_second(row)) : Json()},
+               {"of_copy", has_rate(row) ? Json(row.of_copy) : Json()}};
+  if (start.threads > 0 && has_rate(row)) {
+    json["elements_per_s_per_core"] = elements_per_core(start, row);
+  }
+  json["power"] = power_json(start, report);
+  return json.dump() + "\n";
+}
+
+}  // namespace app::cli

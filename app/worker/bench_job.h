@@ -1,0 +1,19 @@
+// A benchmark order: measures on the backend that was asked for, samples clock and power beside it,
+// and sends rows as shapes are done.
+#pragma once
+
+#include <cstdint>
+
+#include "app/worker/backends.h"
+#include "app/worker/frame_sender.h"
+#include "engine/backend/backend.h"
+#include "engine/model/bench_suite.h"
+#include "engine/model/error.h"
+
+namespace app {
+
+/// Ends with BenchFinished sent, or with the error that the caller answers.
+engine::Status run_bench(Backends& backends, std::uint64_t id, const engine::BenchOrder& order,
+                         engine::RunProgress& progress, FrameSender& sender);
+
+}  // namespace app

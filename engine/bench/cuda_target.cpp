@@ -1,0 +1,126 @@
+#include "engine/bench/cuda_target.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/device/buffer.h"
+#include "engine/device/check.h"
+#include "engine/device/handles.h"
+
+namespace engine {
+namespace {
+
+class CudaTarget final : public BenchTarget {
+ public:
+  CudaTarget(Stream stream, Event begin, Event end)
+      : stream_(std::move(stream)), begin_(std::move(begin)), end_(std::move(end)) {}
+
+  Result<std::byte*> allocate(std::int64_t bytes) override {
+    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(bytes);
+    if (!buffer.ok()) return buffer.error();
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream()),
+                    "Clearing the benchmark's memory");
+    memory_.push_back(std::move(buffer).value());
+    return memory_.back().data();
+  }
+  void release_all() override {
+    (void)cudaStreamSynchronize(stream());  // a cancelled round may still run
+    memory_.clear();
+  }
+  Status upload(std::byte* to, const void* from, std::int64_t bytes) override {
+    return copy_to_device(
+        to, std::span(static_cast<const std::byte*>(from), static_cast<std::size_t>(bytes)),
+        stream());
+  }
+  Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    return check_cuda(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes),
+                                      cudaMemcpyDeviceToDevice, stream()),
+                      "Copying on the device");
+  }
+
+  Status run(const kernels::SplitsToOffsetsArgs& args) override {
+    return check_cuda(kernels::splits_to_offsets(args, stream()), "Computing offsets");
+  }
+  Status run(const kernels::GroupAmaxArgs& args) override {
+    return check_cuda(kernels::group_amax(args, stream()), "Finding the largest magnitudes");
+  }
+  Status run(const kernels::PerTensorScaleArgs& args) override {
+    return check_cuda(kernels::per_tensor_scale(args, stream()), "Computing scales");
+  }
+  Status run(const kernels::QuantizePerTensorArgs& args) override {
+    return check_cuda(kernels::quantize_per_tensor(args, stream()), "Quantizing per tensor");
+  }
+  Status run(const kernels::QuantizeMxfp8Args& args) override {
+    return check_cuda(kernels::quantize_mxfp8(args, stream()), "Quantizing to MXFP8");
+  }
+  Status run(const kernels::Nvfp4AmaxArgs& args) override {
+    return check_cuda(kernels::nvfp4_amax(args, stream()), "Finding NVFP4's magnitudes");
+  }
+  Status run(const kernels::QuantizeNvfp4Args& args) override {
+    return check_cuda(kernels::quantize_nvfp4(args, stream()), "Quantizing to NVFP4");
+  }
+  Status run_block(const kernels::QuantizeBlockArgs& args, bool square) override {
+    return check_cuda(square ? kernels::quantize_block_128x128(args, stream())
+                             : kernels::quantize_block_1x128(args, stream()),
+                      "Quantizing in blocks");
+  }
+
+  Result<double> time_us(const Launch& launch, int launches) override {
+    ENGINE_TRY(launch());
+    ENGINE_CUDA_TRY(cudaEventRecord(begin_.get(), stream()), "Starting the clock");
+    for (int i = 0; i < launches; ++i) ENGINE_TRY(launch());
+    ENGINE_CUDA_TRY(cudaEventRecord(end_.get(), stream()), "Stopping the clock");
+    ENGINE_CUDA_TRY(cudaEventSynchronize(end_.get()), "Waiting for the benchmark");
+    float milliseconds = 0;
+    ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()),
+                    "Reading the clock");
+    return static_cast<double>(milliseconds) * 1e3 / launches;
+  }
+  // One launch alone would time the gap behind it too.
+  int launches_per_time() const override { return 4; }
+  std::string time_method() const override {
+    return "CUDA events around 4 launches, after one that is not timed";
+  }
+  std::string pci_bus_id() const override {
+    int device = 0;
+    std::array<char, 32> id{};
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), device) != cudaSuccess) {
+      return {};
+    }
+    return id.data();
+  }
+  std::string runtime() const override {
+    int version = 0;
+    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return {};
+    return fmt::format("CUDA runtime {}.{}", version / 1000, version % 1000 / 10);
+  }
+  int threads() const override { return 0; }
+
+ private:
+  cudaStream_t stream() const { return stream_.get(); }
+
+  Stream stream_;
+  Event begin_, end_;
+  std::vector<DeviceBuffer> memory_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<BenchTarget>> make_cuda_bench_target() {
+  Result<Stream> stream = make_stream();
+  if (!stream.ok()) return stream.error();
+  Result<Event> begin = make_timing_event();
+  if (!begin.ok()) return begin.error();
+  Result<Event> end = make_timing_event();
+  if (!end.ok()) return end.error();
+  return std::unique_ptr<BenchTarget>(std::make_unique<CudaTarget>(
+      std::move(stream).value(), std::move(begin).value(), std::move(end).value()));
+}
+
+}  // namespace engine

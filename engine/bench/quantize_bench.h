@@ -1,0 +1,34 @@
+// The quantize benchmark: on every shape, all cases take turns, so that what the clock or a
+// neighbour does to one it does to all, and to the copy they are told as a share of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/bench/bench_target.h"
+#include "engine/model/bench_suite.h"
+
+namespace engine {
+
+/// When a row's launches ran: std::chrono::steady_clock nanoseconds.
+struct MeasuredSpan {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+struct MeasuredRow {
+  BenchRow row;
+  std::vector<MeasuredSpan> spans;  // one a round
+};
+
+/// All rows of a shape, once it is measured. An error ends the benchmark.
+using TellRows = std::function<Status(const std::vector<MeasuredRow>&)>;
+
+/// The order has passed validate(). Cancelled when progress.cancel was seen: the rows told before
+/// stay told.
+Status run_quantize_bench(BenchTarget& target, const BenchOrder& order, RunProgress& progress,
+                          const TellRows& tell);
+
+}  // namespace engine

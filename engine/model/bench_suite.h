@@ -1,0 +1,61 @@
+// What a benchmark is asked for and what it answers, row by row. Plain values, no CUDA.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/error.h"
+
+namespace engine {
+
+enum class BenchRouting {
+  Uniform,   // rows / experts for each
+  OneHot,    // all rows to the first expert
+  HalfFull,  // uniform, and half of the rows stay empty
+};
+
+/// A grouped operand [rows, columns] in BF16, cut into `experts` groups of rows.
+struct BenchShape {
+  int experts = 1;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  BenchRouting routing = BenchRouting::Uniform;
+  bool operator==(const BenchShape&) const = default;
+};
+
+inline constexpr std::size_t kMaxBenchShapes = 64;
+inline constexpr double kMaxBenchSeconds = 600;
+
+struct BenchOrder {
+  bool cpu = false;                     // the CPU twins, even where there is a device
+  std::vector<BenchShape> shapes = {};  // empty = default_bench_shapes() of what it runs on
+  double seconds = 2;  // for each shape; at least a few rounds are made in any case
+};
+
+/// One kernel on one shape; times are of single launches, in microseconds.
+struct BenchRow {
+  BenchShape shape;
+  std::string kernel;  // "copy", "mxfp8_both", ...
+  double bytes = 0;    // compulsory traffic of a launch: read once (or twice) and written once
+  std::int64_t elements = 0;  // that a launch quantizes: rows that no expert has do not count
+  double median_us = 0, p5_us = 0, p95_us = 0;
+  int samples = 0;     // times that the three are of
+  int launches = 1;    // back to back in each of them
+  double of_copy = 0;  // bytes a second against those of the "copy" of the same run and shape
+};
+
+/// "32x32768x7168", "32x32768x7168:one-hot", "...:half": experts, rows, columns, routing.
+std::string bench_shape_text(const BenchShape& shape);
+Result<BenchShape> parse_bench_shape(std::string_view text);
+
+/// What a GPU measures: shapes of real layers, weights of 939 million elements, 1024 experts,
+/// unequal routings, and an operand that fits any cache. A CPU gets shapes of a few million.
+std::vector<BenchShape> default_bench_shapes(bool cpu);
+
+/// Experts 1..1024, rows and columns at least 1, columns a multiple of 16, at most 2^31 elements; 0
+/// < seconds <= kMaxBenchSeconds.
+Status validate(const BenchOrder& order);
+
+}  // namespace engine

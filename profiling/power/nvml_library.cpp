@@ -1,0 +1,55 @@
+// dlopen and the function table of NVML. Never closed: other code of the process may hold it too.
+#include "profiling/power/nvml_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <type_traits>
+
+namespace profiling {
+
+engine::Error NvmlLibrary::error(NvmlReturn result, const char* doing) const {
+  const char* text = error_string(result);
+  return {.code = engine::ErrorCode::Device,
+          .message = fmt::format("{} failed: {}", doing, text == nullptr ? "unknown error" : text)};
+}
+
+engine::Result<NvmlLibrary> load_nvml(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_LOCAL | RTLD_NOW);
+  if (library == nullptr) {
+    const char* text = dlerror();
+    return engine::Error{engine::ErrorCode::NotFound,
+                         fmt::format("NVML could not be loaded ({})",
+                                     text == nullptr ? "unknown loader error" : text)};
+  }
+  NvmlLibrary nvml;
+  const char* missing = nullptr;
+  const auto look_up = [library](const char* name, auto& function) {
+    using Function = std::remove_reference_t<decltype(function)>;
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    return function != nullptr;
+  };
+  const auto require = [&](const char* name, auto& function) {
+    if (!look_up(name, function) && missing == nullptr) missing = name;
+  };
+  require("nvmlInit_v2", nvml.init);
+  require("nvmlShutdown", nvml.shutdown);
+  require("nvmlErrorString", nvml.error_string);
+  require("nvmlSystemGetDriverVersion", nvml.driver_version);
+  require("nvmlDeviceGetHandleByPciBusId_v2", nvml.device_by_pci_bus_id);
+  require("nvmlDeviceGetClockInfo", nvml.clock);
+  require("nvmlDeviceGetPowerUsage", nvml.power_usage);
+  require("nvmlDeviceGetTemperature", nvml.temperature);
+  // Renamed in driver 535; the older name is still exported by later ones.
+  if (!look_up("nvmlDeviceGetCurrentClocksEventReasons", nvml.clock_reasons)) {
+    require("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.clock_reasons);
+  }
+  static_cast<void>(look_up("nvmlDeviceGetFieldValues", nvml.field_values));
+  if (missing != nullptr) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         fmt::format("NVML of this driver has no {}", missing)};
+  }
+  return nvml;
+}
+
+}  // namespace profiling

@@ -1,0 +1,59 @@
+// NVML's functions, loaded at run time: the worker starts where no driver is installed. The few
+// declarations are written out here because their ABI is fixed by the names (_v2) and the header
+// is not part of every toolkit.
+#pragma once
+
+#include <string>
+
+#include "engine/model/error.h"
+
+namespace profiling {
+
+struct NvmlDeviceObject;
+using NvmlDevice = NvmlDeviceObject*;
+using NvmlReturn = int;  // 0 = success
+
+inline constexpr int kNvmlClockSm = 1;
+inline constexpr int kNvmlClockMemory = 2;
+inline constexpr int kNvmlTemperatureGpu = 0;
+inline constexpr unsigned kNvmlFieldPowerInstant = 186;
+
+/// One value of nvmlDeviceGetFieldValues, in NVML's layout.
+struct NvmlFieldValue {
+  unsigned field = 0;
+  unsigned scope = 0;
+  long long timestamp = 0;
+  long long latency_us = 0;
+  int value_type = 0;  // 1 = unsigned int
+  NvmlReturn status = 0;
+  union {
+    double as_double;
+    unsigned as_unsigned;
+    unsigned long long as_unsigned_long_long = 0;
+  };
+};
+static_assert(sizeof(NvmlFieldValue) == 40);
+
+struct NvmlLibrary {
+  NvmlReturn (*init)() = nullptr;
+  NvmlReturn (*shutdown)() = nullptr;
+  const char* (*error_string)(NvmlReturn) = nullptr;
+  NvmlReturn (*driver_version)(char*, unsigned) = nullptr;
+  NvmlReturn (*device_by_pci_bus_id)(const char*, NvmlDevice*) = nullptr;
+  NvmlReturn (*clock)(NvmlDevice, int, unsigned*) = nullptr;        // MHz
+  NvmlReturn (*power_usage)(NvmlDevice, unsigned*) = nullptr;       // mW, mean of a second
+  NvmlReturn (*temperature)(NvmlDevice, int, unsigned*) = nullptr;  // degrees Celsius
+  NvmlReturn (*clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
+  /// Null where the driver does not have it; power at this instant comes from here.
+  NvmlReturn (*field_values)(NvmlDevice, int, NvmlFieldValue*) = nullptr;
+
+  /// "<doing> failed: <NVML's text>".
+  engine::Error error(NvmlReturn result, const char* doing) const;
+};
+
+inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
+
+/// `path` as dlopen takes it. NotFound = no such library, Unsupported = it lacks a function.
+engine::Result<NvmlLibrary> load_nvml(const std::string& path = kNvmlLibrary);
+
+}  // namespace profiling

@@ -1,0 +1,60 @@
+// Clock, power, temperature and what holds the clock back, read by a thread of its own while
+// something else runs. Without NVML there are no samples and a sentence why; nothing is made up.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profiling/power/nvml_library.h"
+#include "profiling/power/power_summary.h"
+
+namespace profiling {
+
+class PowerSampler {
+ public:
+  struct Options {
+    std::string pci_bus_id;  // "0000:3b:00.0", as CUDA names the device
+    std::chrono::milliseconds period{20};
+    std::string library = kNvmlLibrary;
+  };
+  /// Never fails: where NVML is missing or refuses, reason() says so and no thread is started.
+  explicit PowerSampler(const Options& options);
+  PowerSampler(const PowerSampler&) = delete;
+  PowerSampler& operator=(const PowerSampler&) = delete;
+  ~PowerSampler();
+
+  /// Empty = it samples.
+  const std::string& reason() const { return reason_; }
+  /// The driver's version as NVML tells it; empty without NVML.
+  const std::string& driver() const { return driver_; }
+  /// Where power comes from: "instant" or "mean of one second"; empty without NVML.
+  std::string power_method() const;
+  /// The samples since the last call.
+  std::vector<PowerSample> take();
+
+ private:
+  engine::Status open(const Options& options);
+  PowerSample read() const;
+  double power_w() const;
+  void sample_until_stopped();
+
+  NvmlLibrary nvml_;
+  NvmlDevice device_ = nullptr;
+  std::chrono::milliseconds period_;
+  std::string reason_;
+  std::string driver_;
+  bool initialised_ = false;
+  bool instant_power_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  std::vector<PowerSample> samples_;
+  std::thread thread_;
+};
+
+}  // namespace profiling

@@ -1,0 +1,43 @@
+// Readings of a device's clock and power, and what they come to over some intervals. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace profiling {
+
+/// What the device said at one moment; -1 = it did not say.
+struct PowerSample {
+  std::int64_t time_ns = 0;  // std::chrono::steady_clock
+  int sm_clock_mhz = -1;
+  int memory_clock_mhz = -1;
+  double power_w = -1;
+  int temperature_c = -1;
+  std::uint64_t clock_reasons = 0;  // NVML's bits, see clock_reason_names()
+};
+
+/// "sw_power_cap, hw_slowdown"; idle and the person's own clock settings are named too. Empty for
+/// 0.
+std::string clock_reason_names(std::uint64_t reasons);
+
+/// The samples of some intervals, summed up; -1 = no sample says.
+struct PowerSummary {
+  int samples = 0;
+  double sm_clock_mhz = -1;  // median
+  int sm_clock_min_mhz = -1;
+  double power_w = -1;  // mean
+  double power_max_w = -1;
+  int temperature_max_c = -1;
+  std::uint64_t clock_reasons = 0;  // seen in any
+};
+
+struct TimeSpan {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// Of the samples inside any of the spans.
+PowerSummary summarize_power(std::span<const PowerSample> samples, std::span<const TimeSpan> spans);
+
+}  // namespace profiling

@@ -1,0 +1,53 @@
+// The few functions of NVML that the sampler calls, with answers that a test can expect.
+#include <cstring>
+
+#include "profiling/power/nvml_library.h"
+
+namespace {
+int the_device = 0;
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() { return 0; }
+int nvmlShutdown() { return 0; }
+const char* nvmlErrorString(int result) { return result == 6 ? "Not Found" : "Unknown Error"; }
+
+int nvmlSystemGetDriverVersion(char* version, unsigned length) {
+  std::strncpy(version, "123.45", length);
+  return 0;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** device) {
+  if (std::strcmp(bus_id, "0000:01:00.0") != 0) return 6;
+  *device = &the_device;
+  return 0;
+}
+
+int nvmlDeviceGetClockInfo(void* device, int type, unsigned* megahertz) {
+  if (device != &the_device) return 2;
+  *megahertz = type == profiling::kNvmlClockSm ? 1755 : 3201;
+  return 0;
+}
+
+int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
+  *milliwatts = 111000;
+  return 0;
+}
+
+int nvmlDeviceGetTemperature(void*, int, unsigned*) { return 3; }  // not supported here
+
+int nvmlDeviceGetCurrentClocksEventReasons(void*, unsigned long long* reasons) {
+  *reasons = 0x4;
+  return 0;
+}
+
+int nvmlDeviceGetFieldValues(void*, int count, profiling::NvmlFieldValue* values) {
+  for (int i = 0; i < count; ++i) {
+    values[i].status = values[i].field == profiling::kNvmlFieldPowerInstant ? 0 : 3;
+    values[i].as_unsigned = 642500;
+  }
+  return 0;
+}
+
+}  // extern "C"

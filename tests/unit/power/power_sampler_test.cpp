@@ -1,0 +1,78 @@
+#include "profiling/power/power_sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace profiling {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(PowerSampler, SaysWhyThereAreNoSamples) {
+  PowerSampler sampler({.pci_bus_id = "0000:01:00.0", .library = "libthere-is-no-such-nvml.so"});
+  EXPECT_THAT(sampler.reason(), HasSubstr("libthere-is-no-such-nvml.so"));
+  EXPECT_THAT(sampler.take(), IsEmpty());
+  EXPECT_THAT(sampler.power_method(), IsEmpty());
+}
+
+TEST(PowerSampler, SaysWhenTheLibraryIsAnotherOne) {
+  PowerSampler sampler({.pci_bus_id = "0000:01:00.0", .library = "libm.so.6"});
+  EXPECT_THAT(sampler.reason(), HasSubstr("has no nvmlInit_v2"));
+}
+
+TEST(PowerSampler, SaysWhenTheDeviceIsUnknown) {
+  PowerSampler sampler({.pci_bus_id = "0000:02:00.0", .library = FAKE_NVML});
+  EXPECT_EQ(sampler.reason(), "Finding the device in NVML failed: Not Found");
+}
+
+TEST(PowerSampler, SamplesUntilItEnds) {
+  PowerSampler sampler(
+      {.pci_bus_id = "0000:01:00.0", .period = milliseconds(2), .library = FAKE_NVML});
+  EXPECT_EQ(sampler.reason(), "");
+  EXPECT_EQ(sampler.driver(), "123.45");
+  EXPECT_EQ(sampler.power_method(), "instant");
+  std::vector<PowerSample> samples;
+  for (int i = 0; i < 5000 && samples.size() < 3; ++i) {
+    std::this_thread::sleep_for(milliseconds(2));
+    for (const PowerSample& sample : sampler.take()) samples.push_back(sample);
+  }
+  ASSERT_GE(samples.size(), 3U);
+  EXPECT_EQ(samples[0].sm_clock_mhz, 1755);
+  EXPECT_EQ(samples[0].memory_clock_mhz, 3201);
+  EXPECT_DOUBLE_EQ(samples[0].power_w, 642.5);
+  EXPECT_EQ(samples[0].temperature_c, -1);
+  EXPECT_EQ(clock_reason_names(samples[0].clock_reasons), "sw_power_cap");
+  EXPECT_LT(samples[0].time_ns, samples[1].time_ns);
+}
+
+TEST(PowerSummary, CountsOnlySamplesInsideTheSpans) {
+  const std::vector<PowerSample> samples = {
+      {.time_ns = 10, .sm_clock_mhz = 1000, .power_w = 100, .temperature_c = 30},
+      {.time_ns = 20, .sm_clock_mhz = 1980, .power_w = 500, .temperature_c = 40},
+      {.time_ns = 30,
+       .sm_clock_mhz = 1700,
+       .power_w = 700,
+       .temperature_c = 45,
+       .clock_reasons = 4},
+      {.time_ns = 40, .sm_clock_mhz = 900, .power_w = 90, .clock_reasons = 1}};
+  const std::vector<TimeSpan> spans = {{15, 20}, {28, 31}};
+  const PowerSummary summary = summarize_power(samples, spans);
+  EXPECT_EQ(summary.samples, 2);
+  EXPECT_DOUBLE_EQ(summary.sm_clock_mhz, 1840);
+  EXPECT_EQ(summary.sm_clock_min_mhz, 1700);
+  EXPECT_DOUBLE_EQ(summary.power_w, 600);
+  EXPECT_DOUBLE_EQ(summary.power_max_w, 700);
+  EXPECT_EQ(summary.temperature_max_c, 45);
+  EXPECT_EQ(summary.clock_reasons, 4U);
+  EXPECT_EQ(summarize_power(samples, {}).sm_clock_mhz, -1);
+}
+
+TEST(ClockReasons, AreNamed) {
+  EXPECT_EQ(clock_reason_names(0), "");
+  EXPECT_EQ(clock_reason_names(0x24), "sw_power_cap, sw_thermal_slowdown");
+}
+
+}  // namespace
+}  // namespace profiling
