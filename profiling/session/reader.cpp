@@ -19,6 +19,7 @@
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 #include "profiling/session/sqlite_handle.h"
+#include "profiling/session/step_tables.h"
 
 namespace profiling {
 namespace {
@@ -221,7 +222,12 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
                            .budget = budget,
                            .record_counts = record_counts};
   if (status.ok()) status = read_tables(source, session);
-  if (status.ok() && version.value() >= 2) status = read_comparisons(source, session);
+  if (status.ok() && version.value() >= kComparisonsVersion) {
+    status = read_comparisons(source, session);
+  }
+  if (status.ok() && version.value() >= kLinearStepVersion) {
+    status = read_step_tables(source, session);
+  }
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (engine::Status rules = check_run(session.runs[i]); !rules.ok()) {

@@ -113,6 +113,7 @@ void check_result(const engine::RunResult& result, Rules& rules) {
   }
   check_operand(result.activations, experts, rules);
   check_operand(result.weights, experts, rules);
+  if (result.backward) check_operand(result.gradients, experts, rules);
   for (const engine::Iteration& iteration : result.iterations) {
     rules.between("iteration start_ns", iteration.start_ns, -kMaxTime_ns, kMaxTime_ns);
     rules.between("iteration duration_ns", iteration.duration_ns, 0, kMaxTime_ns);

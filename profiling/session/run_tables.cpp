@@ -8,37 +8,17 @@
 #include <bit>
 #include <utility>
 
+#include "profiling/session/run_table.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/table_cells.h"
 
 namespace profiling {
 namespace {
 
-/// One table read to its end; `visit` gets the run of every row and reads the cells after run_id.
-class RunTable {
- public:
-  RunTable(const TableSource& source, Session& session, const char* table, const char* query,
-           std::size_t bytes_per_row)
-      : rows_(source.database, source.path, table, query, source.budget, bytes_per_row),
-        session_(session) {}
-
-  template <class Visit>
-  engine::Status each(Visit visit) {
-    while (rows_.next()) {
-      const auto last = static_cast<std::int64_t>(session_.runs.size());
-      const auto run_id = rows_.integer<std::int64_t>("run_id", 1, last);
-      if (rows_.ok()) visit(session_.runs[static_cast<std::size_t>(run_id - 1)], rows_);
-    }
-    return rows_.take();
-  }
-
- private:
-  RowReader rows_;
-  Session& session_;
-};
-
 engine::OperandStatistics& operand_of(RecordedRun& run, RowReader& rows) {
-  return rows.choice("operand", kOperandNames) == 0 ? run.result.activations : run.result.weights;
+  engine::OperandStatistics* const operands[] = {&run.result.activations, &run.result.weights,
+                                                 &run.result.gradients};
+  return *operands[rows.choice("operand", kOperandNames)];
 }
 
 engine::MagnitudeHistogram& histogram_of(RecordedRun& run, RowReader& rows) {

@@ -3,6 +3,7 @@
 #include "profiling/session/schema.h"
 
 #include <bit>
+#include <iterator>
 
 namespace profiling {
 namespace {
@@ -319,16 +320,59 @@ constexpr TableDefinition kTables[] = {
   decoded BLOB NOT NULL,
   PRIMARY KEY(comparison_id, report)
 ) STRICT, WITHOUT ROWID)"},
+    // From here on: since version 3.
+    {"product_errors", R"(CREATE TABLE product_errors(
+  run_id INTEGER NOT NULL,
+  product TEXT NOT NULL,
+  expert INTEGER NOT NULL,
+  snr_db REAL,
+  max_abs_error REAL,
+  reference_rms REAL,
+  PRIMARY KEY(run_id, product, expert)
+) STRICT, WITHOUT ROWID)"},
+    {"replay_products", R"(CREATE TABLE replay_products(
+  run_id INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  product TEXT NOT NULL,
+  PRIMARY KEY(run_id, position)
+) STRICT, WITHOUT ROWID)"},
+    {"emulations", R"(CREATE TABLE emulations(
+  run_id INTEGER PRIMARY KEY,
+  reason TEXT NOT NULL
+) STRICT)"},
+    {"graph_counts", R"(CREATE TABLE graph_counts(
+  run_id INTEGER PRIMARY KEY,
+  kernels INTEGER NOT NULL,
+  memsets INTEGER NOT NULL,
+  copies INTEGER NOT NULL,
+  allocations INTEGER NOT NULL,
+  host_calls INTEGER NOT NULL,
+  host_launch_ns INTEGER NOT NULL
+) STRICT)"},
+    {"algorithms", R"(CREATE TABLE algorithms(
+  run_id INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  product TEXT NOT NULL,
+  candidates INTEGER NOT NULL,
+  chosen INTEGER NOT NULL,
+  first_us REAL NOT NULL,
+  chosen_us REAL NOT NULL,
+  PRIMARY KEY(run_id, position)
+) STRICT, WITHOUT ROWID)"},
 };
 
+/// Where the tables of the next version begin.
 constexpr std::size_t kVersion1Tables = 19;
+constexpr std::size_t kVersion2Tables = std::size(kTables) - 5;
 static_assert(std::string_view(kTables[kVersion1Tables].name) == "comparisons");
+static_assert(std::string_view(kTables[kVersion2Tables].name) == "product_errors");
 
 }  // namespace
 
 std::span<const TableDefinition> session_tables(std::int32_t version) {
   const std::span<const TableDefinition> all = kTables;
-  return version == 1 ? all.first(kVersion1Tables) : all;
+  if (version < kComparisonsVersion) return all.first(kVersion1Tables);
+  return version < kLinearStepVersion ? all.first(kVersion2Tables) : all;
 }
 
 double histogram_lower_edge(int bin) {

@@ -10,8 +10,8 @@
 namespace profiling {
 
 inline constexpr std::int32_t kApplicationId = 0x58505343;  // "XPSC", shown by `file`
-inline constexpr std::int32_t kSchemaVersion = 2;           // PRAGMA user_version
-inline constexpr std::int32_t kOldestSchemaVersion = 1;     // still read: it knew no comparisons
+inline constexpr std::int32_t kSchemaVersion = 3;           // PRAGMA user_version
+inline constexpr std::int32_t kOldestSchemaVersion = 1;     // still read
 
 struct TableDefinition {
   const char* name;
@@ -20,7 +20,12 @@ struct TableDefinition {
 /// The tables of this version of the schema, the newest by default.
 std::span<const TableDefinition> session_tables(std::int32_t version = kSchemaVersion);
 
-inline constexpr std::array<std::string_view, 2> kOperandNames = {"X", "W"};
+/// Since these versions; older files have none of it.
+inline constexpr std::int32_t kComparisonsVersion = 2;
+inline constexpr std::int32_t kLinearStepVersion = 3;
+
+inline constexpr std::array<std::string_view, 3> kOperandNames = {"X", "W", "dY"};
+inline constexpr std::array<std::string_view, 3> kProductNames = {"fprop", "dgrad", "wgrad"};
 inline constexpr std::array<std::string_view, 4> kHistogramKinds = {"before", "after", "amax",
                                                                     "scale"};
 inline constexpr std::array<std::string_view, 4> kActivityKindNames = {"host span", "kernel",
@@ -44,6 +49,7 @@ inline constexpr std::int64_t kMaxGraphEdges = 1 << 22;      // of one run
 inline constexpr std::int64_t kMaxDeviations = 1000;         // of one run
 inline constexpr std::int64_t kMaxReplayChecks = 1'000'000;  // of one run
 inline constexpr std::int64_t kMaxNotes = 1000;
+inline constexpr std::int64_t kMaxAlgorithms = 3;            // of one run: one a product
 inline constexpr std::int64_t kMaxComparisonReports = 1000;  // of one comparison
 
 }  // namespace profiling

@@ -18,6 +18,7 @@
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 #include "profiling/session/sqlite_handle.h"
+#include "profiling/session/step_tables.h"
 #include "profiling/session/table_writer.h"
 
 namespace profiling {
@@ -85,11 +86,19 @@ engine::Status write_replay_checks(const Target& to, std::int64_t run_id, const 
   return status.ok() ? wrong.take() : std::move(status);
 }
 
+/// In the order of kOperandNames; dY only where there was a backward pass.
+std::vector<const engine::OperandStatistics*> operands_of(const RecordedRun& run) {
+  std::vector<const engine::OperandStatistics*> operands = {&run.result.activations,
+                                                            &run.result.weights};
+  if (run.result.backward) operands.push_back(&run.result.gradients);
+  return operands;
+}
+
 engine::Status write_histograms(const Target& to, std::int64_t run_id, const RecordedRun& run) {
   TableWriter histograms(to, "histograms", 8);
   TableWriter bins(to, "histogram_bins", 6);
   std::size_t operand_name = 0;
-  for (const engine::OperandStatistics* operand : {&run.result.activations, &run.result.weights}) {
+  for (const engine::OperandStatistics* operand : operands_of(run)) {
     const std::string_view name = kOperandNames[operand_name++];
     std::size_t kind_name = 0;
     for (const engine::MagnitudeHistogram* histogram :
@@ -113,7 +122,7 @@ engine::Status write_operands(const Target& to, std::int64_t run_id, const Recor
   TableWriter maps(to, "scale_maps", 10);
   TableWriter map_experts(to, "scale_map_experts", 4);
   std::size_t operand_name = 0;
-  for (const engine::OperandStatistics* operand : {&run.result.activations, &run.result.weights}) {
+  for (const engine::OperandStatistics* operand : operands_of(run)) {
     const std::string_view name = kOperandNames[operand_name++];
     operands.row(run_id, name, operand->elements, operand->saturated, operand->underflowed,
                  operand->snr_db);
@@ -233,7 +242,7 @@ class SqliteSessionWriter final : public SessionWriter {
     engine::Status status = write_header(to, run_id, run, codec_);
     for (const auto write :
          {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
-          write_operands, write_histograms, write_records, write_graph}) {
+          write_operands, write_histograms, write_records, write_graph, write_step_tables}) {
       if (!status.ok()) break;
       status = write(to, run_id, run);
     }

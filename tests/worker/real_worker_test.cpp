@@ -309,7 +309,7 @@ TEST_F(BareWorker, RefusesAnotherVersionInASentence) {
     ASSERT_TRUE(frame.ok() && frame.value());
     refused = frame.value()->hello_reply().refused();
   }
-  EXPECT_THAT(refused, AllOf(HasSubstr("version 2"), HasSubstr("9.9"), HasSubstr("version 3")));
+  EXPECT_THAT(refused, AllOf(HasSubstr("version 3"), HasSubstr("9.9"), HasSubstr("version 4")));
 }
 
 TEST_F(BareWorker, RefusesGarbage) {

@@ -50,7 +50,8 @@ void obey_rules(wire::QuantizationSample& sample) {
 
 /// A random request names exactly one kind of input.
 void choose_inputs(wire::RunRequest& request) {
-  for (wire::InputSpec* input : {request.mutable_activations(), request.mutable_weights()}) {
+  for (wire::InputSpec* input : {request.mutable_activations(), request.mutable_weights(),
+                                 request.mutable_linear()->mutable_gradients()}) {
     if (input->kind_case() == wire::InputSpec::KIND_NOT_SET) input->mutable_file()->set_path("x");
     if (!input->has_synthetic()) continue;
     if (!input->synthetic().has_element()) input->mutable_synthetic()->set_element(wire::FP16);
@@ -76,6 +77,14 @@ TEST(Convert, ResultKeepsEveryField) {
     choose_inputs(*message.mutable_effective());
     obey_rules(*message.mutable_activations());
     obey_rules(*message.mutable_weights());
+    obey_rules(*message.mutable_gradients());
+    // Only a run with a backward pass has gradients and errors of their products.
+    message.set_backward(true);
+    message.mutable_graph();
+    for (wire::ExpertResult& expert : *message.mutable_experts()) {
+      expert.mutable_dgrad();
+      expert.mutable_wgrad();
+    }
     const engine::Result<engine::RunResult> result = from_wire(message);
     ASSERT_TRUE(result.ok()) << result.error().message;
     const wire::RunResult again = to_wire(result.value());
@@ -331,7 +340,7 @@ TEST(ActivityChunks, HostileOnesAreRefused) {
   EXPECT_THAT(refusal([](Chunk& c) { c.add_start_ns(1); }), HasSubstr("5 starts but 4"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_name(2, 2); }), HasSubstr("activity.name"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_end_ns(1, -100); }), HasSubstr("activity.end_ns"));
-  EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 7); }), HasSubstr("activity.stage"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 11); }), HasSubstr("activity.stage"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 0xFFFFFFFF); }), HasSubstr("activity.stage"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_kind(1, 4); }), HasSubstr("activity.kind"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_expert(1, 40000); }), HasSubstr("activity.expert"));

@@ -124,13 +124,30 @@ RecordedRun sample_run(int salt) {
                      .reference_rms = 1.5,
                      .saturated = 3,
                      .underflowed = 4,
-                     .x_snr_db = -7.25},
+                     .x_snr_db = -7.25,
+                     .dgrad = {.snr_db = 28.5, .max_abs_error = 0.5, .reference_rms = 2.5},
+                     .wgrad = {.snr_db = nan, .max_abs_error = kInfinity, .reference_rms = 3.5}},
                     {.rows = 0, .snr_db = nan, .x_snr_db = nan},
                     {.rows = 200 + salt, .snr_db = kInfinity, .max_abs_error = kInfinity}};
   result.iterations = {{.start_ns = 0, .duration_ns = 10 + salt},
                        {.start_ns = 20 + salt, .duration_ns = 11}};
-  result.replay_checks = {{.replay = 1, .layer = 0, .wrong_experts = {}},
-                          {.replay = 2, .layer = 1, .wrong_experts = {0, 2}}};
+  result.replay_checks = {
+      {.replay = 1, .layer = 0, .wrong_experts = {}},
+      {.replay = 2, .layer = 1, .product = engine::Product::Wgrad, .wrong_experts = {0, 2}}};
+  result.backward = true;
+  result.gradients = sample_operand(salt + 9);
+  result.emulated = "“why” the products are emulated";
+  result.graph = {.kernels = 11 + salt,
+                  .memsets = 2,
+                  .copies = 3,
+                  .allocations = 4,
+                  .host_calls = 5,
+                  .host_launch_ns = 6000 + salt};
+  result.algorithms = {{.product = engine::Product::Dgrad,
+                        .candidates = 8,
+                        .chosen = 3,
+                        .first_us = 12.5,
+                        .chosen_us = 11.25}};
   result.iteration_method = "iteration method";
   result.activity_method = "activity method";
   result.dropped_records = static_cast<std::uint64_t>(salt) + 9;
@@ -260,19 +277,31 @@ std::string describe(const RecordedRun& run) {
     text += fmt::format("{}|{}|{}|{}\n", d.field, d.requested, d.effective, d.reason);
   }
   text += fmt::format("splits {}\n", fmt::join(result.splits, ","));
-  text += describe(result.activations) + describe(result.weights);
+  text += describe(result.activations) + describe(result.weights) + describe(result.gradients);
   for (const engine::ExpertResult& e : result.experts) {
     text += fmt::format("expert {} {} {} {} {} {} {}\n", e.rows, e.snr_db, e.max_abs_error,
                         e.reference_rms, e.saturated, e.underflowed, e.x_snr_db);
+    for (const engine::ProductAccuracyRow& row : {e.dgrad, e.wgrad}) {
+      text += fmt::format("product {} {} {}\n", row.snr_db, row.max_abs_error, row.reference_rms);
+    }
   }
   for (const engine::Iteration& i : result.iterations) {
     text += fmt::format("iteration {} {}\n", i.start_ns, i.duration_ns);
   }
   for (const engine::ReplayCheck& c : result.replay_checks) {
-    text += fmt::format("replay {} {} [{}]\n", c.replay, c.layer, fmt::join(c.wrong_experts, ","));
+    text += fmt::format("replay {} {} {} [{}]\n", c.replay, c.layer, static_cast<int>(c.product),
+                        fmt::join(c.wrong_experts, ","));
   }
   text += fmt::format("{}|{}|{}|{}|{}\n", result.iteration_method, result.activity_method,
                       result.dropped_records, result.flop, result.wall_ns);
+  text +=
+      fmt::format("{} {} graph {} {} {} {} {} {}\n", result.backward, result.emulated,
+                  result.graph.kernels, result.graph.memsets, result.graph.copies,
+                  result.graph.allocations, result.graph.host_calls, result.graph.host_launch_ns);
+  for (const engine::AlgorithmChoice& a : result.algorithms) {
+    text += fmt::format("algorithm {} {} {} {} {}\n", static_cast<int>(a.product), a.candidates,
+                        a.chosen, a.first_us, a.chosen_us);
+  }
   text += fmt::format("names [{}]\n", fmt::join(run.activity.names, "|"));
   for (const ActivityRecord& r : run.activity.records) {
     text += fmt::format("record {} {} {} {} {} {} {} {} {} {}\n", r.start_ns, r.end_ns, r.node_id,
