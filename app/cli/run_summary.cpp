@@ -22,6 +22,65 @@ void print_operand(const char* name, const engine::OperandStatistics& operand) {
              operand.saturated, operand.elements, operand.underflowed);
 }
 
+const char* product_word(engine::Product product) {
+  switch (product) {
+    case engine::Product::Fprop:
+      return "fprop";
+    case engine::Product::Dgrad:
+      return "dgrad";
+    case engine::Product::Wgrad:
+      return "wgrad";
+  }
+  return "product";
+}
+
+void print_algorithms(const engine::RunResult& result) {
+  for (const engine::AlgorithmChoice& choice : result.algorithms) {
+    fmt::print("{:<12}{}: candidate {} of {} at {:.1f} us; the heuristic's first takes {:.1f} us\n",
+               "algorithm", product_word(choice.product), choice.chosen + 1, choice.candidates,
+               choice.chosen_us, choice.first_us);
+  }
+}
+
+void print_replays(const engine::RunResult& result) {
+  const engine::GraphFacts& graph = result.graph;
+  if (graph.kernels > 0) {
+    fmt::print(
+        "{:<12}{} kernels, {} memsets, {} copies, {} allocations, {} host calls; {:.1f} us to "
+        "launch on the host\n",
+        "graph", graph.kernels, graph.memsets, graph.copies, graph.allocations, graph.host_calls,
+        static_cast<double>(graph.host_launch_ns) / 1000.0);
+  }
+  std::size_t wrong = 0;
+  for (const engine::ReplayCheck& check : result.replay_checks) {
+    if (check.wrong_experts.empty()) continue;
+    if (wrong++ == 0) {
+      fmt::print("{:<12}replay {}, {} of layer {}: {} experts differ, first {}\n", "wrong",
+                 check.replay, product_word(check.product), check.layer, check.wrong_experts.size(),
+                 check.wrong_experts.front());
+    }
+  }
+  if (result.replay_checks.empty()) return;
+  fmt::print("{:<12}{} of {} checks differ from the eager step\n", "replays", wrong,
+             result.replay_checks.size());
+}
+
+void print_experts(const engine::RunResult& result) {
+  if (result.experts.empty()) return;
+  fmt::print("\n{:>6} {:>9} {:>12} {:>12}", "expert", "rows", "SNR of Y", "max error");
+  if (result.backward) fmt::print(" {:>12} {:>12}", "SNR of dX", "SNR of dW");
+  fmt::print("\n");
+  for (std::size_t e = 0; e < std::min(result.experts.size(), kShownExperts); ++e) {
+    const engine::ExpertResult& expert = result.experts[e];
+    fmt::print("{:>6} {:>9} {:>12} {:>12.4g}", e, expert.rows, decibels(expert.snr_db),
+               expert.max_abs_error);
+    if (result.backward) {
+      fmt::print(" {:>12} {:>12}", decibels(expert.dgrad.snr_db), decibels(expert.wgrad.snr_db));
+    }
+    fmt::print("\n");
+  }
+}
+
 void print_times(const engine::RunResult& result) {
   std::vector<double> durations;
   for (const engine::Iteration& iteration : result.iterations) {
@@ -50,23 +109,12 @@ void print_summary(const profiling::RecordedRun& run) {
   print_times(result);
   print_operand("activations", result.activations);
   print_operand("weights", result.weights);
+  if (result.backward) print_operand("gradients", result.gradients);
+  print_algorithms(result);
   fmt::print("{:<12}{} ({}), {} dropped\n", "records", run.activity.records.size(),
              result.activity_method, result.dropped_records);
-  std::size_t wrong = 0;
-  for (const engine::ReplayCheck& check : result.replay_checks) {
-    wrong += check.wrong_experts.empty() ? 0 : 1;
-  }
-  if (!result.replay_checks.empty()) {
-    fmt::print("{:<12}{} of {} checks differ from the eager step\n", "replays", wrong,
-               result.replay_checks.size());
-  }
-  if (!result.experts.empty())
-    fmt::print("\n{:>6} {:>9} {:>12} {:>12}\n", "expert", "rows", "SNR of Y", "max error");
-  for (std::size_t e = 0; e < std::min(result.experts.size(), kShownExperts); ++e) {
-    const engine::ExpertResult& expert = result.experts[e];
-    fmt::print("{:>6} {:>9} {:>12} {:>12.4g}\n", e, expert.rows, decibels(expert.snr_db),
-               expert.max_abs_error);
-  }
+  print_replays(result);
+  print_experts(result);
   if (result.experts.size() > kShownExperts) {
     fmt::print("{:>6} {} more; --json prints all\n", "", result.experts.size() - kShownExperts);
   }
