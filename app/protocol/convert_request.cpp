@@ -218,7 +218,6 @@ wire::RunRequest to_wire(const engine::RunRequest& request) {
   set_linear(*out.mutable_linear(), request.linear);
   out.set_streams(request.streams);
   out.set_setup_arrays(cast<wire::SetupArrays>(request.setup_arrays));
-  out.set_programmatic_launch(request.programmatic_launch);
   out.set_try_algorithms(request.try_algorithms);
   return out;
 }
@@ -262,9 +261,6 @@ engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message) {
   if (message.has_setup_arrays()) {
     check.enumerator(request.setup_arrays, message.setup_arrays(), wire::SetupArrays_IsValid,
                      "setup_arrays");
-  }
-  if (message.has_programmatic_launch()) {
-    request.programmatic_launch = message.programmatic_launch();
   }
   if (message.has_try_algorithms()) request.try_algorithms = message.try_algorithms();
   return check.result(std::move(request));

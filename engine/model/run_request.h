@@ -159,7 +159,6 @@ struct RunRequest {
   int streams = 4;  // of CublasLtPerExpert
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
   SetupArrays setup_arrays = SetupArrays::PerMatmul;
-  bool programmatic_launch = false;  // our kernels start while the one before them ends
   /// Grouped products: time the algorithms that the heuristic offers once a shape and take the
   /// quickest; off = its first.
   bool try_algorithms = true;

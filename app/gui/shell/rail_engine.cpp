@@ -74,7 +74,6 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
 }
 
 void ControlRail::draw_cuda_settings(engine::RunRequest& request) {
-  const bool cuda = engine::runs_on_cuda(request.backend);
   const bool per_expert = request.backend == engine::GemmBackend::CublasLtPerExpert;
   std::int64_t streams = request.streams;
   if (controls::drag_int(*context_, "engine.streams", "Streams", streams, 1, engine::kMaxStreams, 4,
@@ -96,11 +95,6 @@ void ControlRail::draw_cuda_settings(engine::RunRequest& request) {
                                       "launch, or all share one set, filled before each"})) {
     request.setup_arrays = static_cast<engine::SetupArrays>(arrays);
   }
-  controls::checkbox(*context_, "engine.programmatic_launch", "Programmatic launch",
-                     request.programmatic_launch,
-                     {.enabled = cuda,
-                      .reason = "The CPU launches no kernels: choose a cuBLASLt backend",
-                      .tooltip = "Kernels start while the one before them ends"});
 }
 
 void ControlRail::draw_backend(engine::RunRequest& request) {
