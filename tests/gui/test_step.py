@@ -29,3 +29,13 @@ def test_cuda_settings_say_why_the_cpu_has_none(open_window):
     for name in ("engine.streams", "engine.setup_arrays.1", "engine.workspace.2", "engine.workspace.3"):
         control = window.control(name)
         assert not control["enabled"] and control["reason"], name
+
+
+def test_both_passes_show_the_errors_of_every_product(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+2")
+    assert not any(c["id"].startswith("numerics.product") for c in window.map()["controls"])
+    window.click("step.passes.2")
+    window.wait("errors of dX and dW", lambda m: any(
+        c["id"] == "numerics.product.2" and c["enabled"] for c in m["controls"]), seconds=20)
