@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/device/allocation_ledger.h"
 #include "engine/device/check.h"
 #include "engine/model/error.h"
 
@@ -26,11 +27,11 @@ class DeviceBuffer {
   }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  ~DeviceBuffer() { (void)cudaFree(pointer_); }
+  ~DeviceBuffer();
 
   /// Never empty: 0 bytes still give an address, so that tensors without rows need no special case.
-  /// Contents are not initialised.
-  static Result<DeviceBuffer> allocate(std::int64_t bytes);
+  /// Contents are not initialised. The label goes into the process's allocation ledger.
+  static Result<DeviceBuffer> allocate(std::int64_t bytes, AllocationLabel label = {});
 
   template <class T>
   T* as() const {
@@ -56,9 +57,9 @@ class PinnedBuffer {
   }
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() { (void)cudaFreeHost(pointer_); }
+  ~PinnedBuffer();
 
-  static Result<PinnedBuffer> allocate(std::int64_t bytes);
+  static Result<PinnedBuffer> allocate(std::int64_t bytes, AllocationLabel label = {});
 
   template <class T>
   T* as() const {

@@ -17,6 +17,7 @@ WINDOW = ("app/gui/", "app/cli/")
 WINDOW_MAY_USE = (
     "app/gui/",
     "app/cli/",
+    "app/doctor/",
     "app/protocol/",
     "engine/backend/backend.h",
     "engine/gemm/support.h",
@@ -24,6 +25,7 @@ WINDOW_MAY_USE = (
     "engine/model/",
     "kernels/common/formats.h",
     "profiling/export/",
+    "profiling/graph/",
     "profiling/power/power_summary.h",
     "profiling/session/",
     "profiling/trace/",

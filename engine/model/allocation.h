@@ -1,0 +1,44 @@
+// What is known of a piece of memory: who owns it, what it is for, and when it came and went. The
+// device's ledger fills these; the graph doctor reads them. Plain values, no CUDA.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace engine {
+
+/// Numbers are in session files: a new role goes to the end.
+enum class AllocationRole : std::uint8_t {
+  Unknown,
+  Input,         // read by the step, written by the caller
+  Output,        // what the caller reads after a step
+  Quantized,     // codes, scales and amax between the caller's tensors and the products
+  Workspace,     // scratch that a library is given; its contents mean nothing to the caller
+  PointerArray,  // device addresses or dimensions that kernels read
+  Splits,        // rows an expert, and offsets made of them
+  Counter,       // flags, semaphores, counters: must have a known value when a step starts
+  Check,         // of the program itself: checksums, statistics, marker board
+};
+
+enum class MemorySpace : std::uint8_t { Unknown, Device, PinnedHost, PageableHost, Managed };
+
+/// Times are positions on the ledger's clock, which counts allocations and releases from 1.
+struct Allocation {
+  std::uint64_t id = 0;  // rises with every allocation of the process: another one at the same
+                         // address has another id
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  MemorySpace space = MemorySpace::Device;
+  AllocationRole role = AllocationRole::Unknown;
+  std::string owner;  // "workspace of fprop, layer 0": names it in every process that
+                      // makes the same allocations
+  std::uint64_t allocated_at = 0;
+  std::uint64_t freed_at = 0;  // 0 = live
+
+  bool live() const { return freed_at == 0; }
+  /// Of [address, address + bytes). One past the end is not inside.
+  bool holds(std::uint64_t word) const { return word >= address && word - address < bytes; }
+  bool operator==(const Allocation&) const = default;
+};
+
+}  // namespace engine

@@ -1,0 +1,115 @@
+// One experiment on a captured graph: what is changed about it, how often it is replayed, and what
+// came out. A proof is two of them: one that shows the fault and one that takes it away. Plain
+// values; profiling/doctor carries them out, each in a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace profiling {
+
+/// A node of a snapshot.
+struct NodeRef {
+  int graph = 0;
+  int node = 0;  // index into GraphSnapshot::nodes
+  auto operator<=>(const NodeRef&) const = default;
+};
+
+/// The node's references to the allocation go to a fresh buffer of the same size and contents; a
+/// memset in front of it that only prepares it goes along.
+struct MovedMemory {
+  NodeRef node;
+  std::string owner;  // Allocation::owner
+  bool operator==(const MovedMemory&) const = default;
+};
+
+/// Before every replay the allocation is filled with this byte.
+struct FilledMemory {
+  std::string owner;
+  std::uint8_t value = 0;
+  bool operator==(const FilledMemory&) const = default;
+};
+
+struct Experiment {
+  bool graph = true;  // false: eager launches, nothing is captured
+  int replays = 6;
+  std::vector<MovedMemory> moved;
+  std::vector<FilledMemory> filled;
+  /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
+  /// and before replays 1 and 2; -1 = it is not.
+  int poisoned_workspaces = -1;
+  bool changed_inputs = false;   // from replay 2 on: other splits, other values, other scalars
+  bool recaptured = false;       // with changed_inputs: captured again after the change
+  bool scribbled_host = false;   // host memory that a copy node reads is overwritten before replays
+  std::vector<NodeRef> delayed;  // a delay of a few milliseconds right before the node
+  std::vector<std::pair<NodeRef, NodeRef>> ordered;  // a full edge from first to second, in place
+                                                     // of what is between them
+  bool free_on_launch = false;  // instantiated so that unfreed allocations are freed by a relaunch
+  bool eager_loading = false;   // the process loads all kernels before the capture
+  bool markers = true;          // marker board: a host-visible word a kernel node
+  double deadline_seconds = 0;  // for one replay; 0 = from the times of eager launches
+  bool operator==(const Experiment&) const = default;
+};
+
+enum class Verdict : std::uint8_t {
+  Right,    // all outputs equal the eager ones bit for bit, in every replay
+  Wrong,    // some differ
+  Hung,     // a replay passed its deadline
+  Refused,  // CUDA refused the capture, the instantiation or a launch: message says what
+  Crashed,  // the process died, or the device reported a fault
+  NotRun,   // could not be carried out here: message says why
+};
+
+/// One output of one replay. Parts are experts, or 1 for an output without experts.
+struct OutputCheck {
+  int replay = 0;      // 1-based
+  std::string output;  // "Y, layer 0", "dW, layer 1", ...
+  int parts = 1;
+  std::vector<int> wrong_parts;  // ascending; empty = equal
+  bool operator==(const OutputCheck&) const = default;
+};
+
+enum class NodeState : std::uint8_t { NotReached, Running, Done, Unmarked };
+
+enum class StallKind : std::uint8_t {
+  KernelSpins,  // the device does other work, this graph's stream does not move
+  NothingRuns,  // the device is idle or does nothing at all
+  HostBlocked,  // the launch call itself has not returned
+  Unknown,
+};
+
+struct Stall {
+  int replay = 0;  // 1-based
+  int graph = 0;
+  double waited_seconds = 0;
+  double deadline_seconds = 0;
+  std::vector<NodeState> nodes;  // of that graph; empty without markers
+  int last_finished = -1;        // node index; -1 = none
+  StallKind kind = StallKind::Unknown;
+  std::string
+      evidence;  // how the kind was told: "a probe kernel on another stream finished in ..."
+  bool operator==(const Stall&) const = default;
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::NotRun;
+  std::string message;  // of Refused, Crashed and NotRun; empty otherwise
+  std::vector<OutputCheck> checks;
+  std::vector<Stall> stall;       // one if hung, none otherwise
+  double seconds = 0;             // wall time of the process, start included
+  std::vector<double> replay_us;  // one a replay, by CUDA events
+  bool operator==(const Outcome&) const = default;
+};
+
+/// The first replay with a wrong output; 0 = none.
+inline int first_wrong_replay(const Outcome& outcome) {
+  int first = 0;
+  for (const OutputCheck& check : outcome.checks) {
+    if (!check.wrong_parts.empty() && (first == 0 || check.replay < first)) first = check.replay;
+  }
+  return first;
+}
+
+}  // namespace profiling

@@ -1,0 +1,74 @@
+#include "profiling/graph/names.h"
+
+#include <array>
+#include <cstddef>
+
+namespace profiling {
+namespace {
+
+template <std::size_t kCount, class Enum>
+std::string_view pick(const std::array<std::string_view, kCount>& names, Enum value) {
+  const auto index = static_cast<std::size_t>(value);
+  return index < kCount ? names[index] : "unknown";
+}
+
+}  // namespace
+
+std::string_view name_of(NodeType type) {
+  static constexpr std::array<std::string_view, 14> kNames = {
+      "kernel",          "memcpy",      "memset",       "host call",        "child graph",
+      "empty",           "event wait",  "event record", "semaphore signal", "semaphore wait",
+      "memory allocate", "memory free", "memory write", "conditional"};
+  return pick(kNames, type);
+}
+
+std::string_view name_of(EdgeKind kind) {
+  static constexpr std::array<std::string_view, 3> kNames = {"full", "programmatic",
+                                                             "launch order"};
+  return pick(kNames, kind);
+}
+
+std::string_view name_of(Confidence confidence) {
+  static constexpr std::array<std::string_view, 4> kNames = {"possible", "likely", "proved",
+                                                             "disproved"};
+  return pick(kNames, confidence);
+}
+
+std::string_view name_of(Verdict verdict) {
+  static constexpr std::array<std::string_view, 6> kNames = {"right",   "wrong",   "hung",
+                                                             "refused", "crashed", "not run"};
+  return pick(kNames, verdict);
+}
+
+std::string_view name_of(NodeState state) {
+  static constexpr std::array<std::string_view, 4> kNames = {"not reached", "running", "done",
+                                                             "unmarked"};
+  return pick(kNames, state);
+}
+
+std::string_view name_of(StallKind kind) {
+  static constexpr std::array<std::string_view, 4> kNames = {"a kernel spins", "nothing runs",
+                                                             "the host is blocked", "unknown"};
+  return pick(kNames, kind);
+}
+
+std::string_view name_of(CaptureEvent::Kind kind) {
+  static constexpr std::array<std::string_view, 4> kNames = {
+      "a kernel was loaded", "memory was allocated", "memory was released", "the host waited"};
+  return pick(kNames, kind);
+}
+
+std::string_view name_of(engine::AllocationRole role) {
+  static constexpr std::array<std::string_view, 9> kNames = {
+      "unknown",       "input",  "output",  "quantized", "workspace",
+      "pointer array", "splits", "counter", "check"};
+  return pick(kNames, role);
+}
+
+std::string_view name_of(engine::MemorySpace space) {
+  static constexpr std::array<std::string_view, 5> kNames = {"unknown", "device", "pinned host",
+                                                             "pageable host", "managed"};
+  return pick(kNames, space);
+}
+
+}  // namespace profiling
