@@ -12,6 +12,8 @@
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
+#include "profiling/graph/doctor_report.h"
+#include "profiling/graph/snapshot.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {
@@ -22,11 +24,19 @@ struct RecordedRun {
   engine::RunResult result;
   Activity activity;
   std::int64_t wall_clock_ms = 0;  // Unix time of the run's end
+  Snapshot snapshot = {};          // of the captured graph; no graphs = none was captured
 };
 
 /// One finished comparison of recipes, kept beside the runs.
 struct RecordedComparison {
   engine::RecipeComparison comparison;
+  std::int64_t wall_clock_ms = 0;  // Unix time of its end
+};
+
+/// One visit to the graph doctor, kept beside the runs.
+struct RecordedVisit {
+  engine::RunRequest request;  // of a gallery case: defaults
+  DoctorReport report;
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
 };
 
