@@ -8,6 +8,7 @@
 #include "app/protocol/wire.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
+#include "profiling/graph/experiment.h"
 
 namespace app {
 
@@ -23,5 +24,9 @@ engine::Recipe read_recipe(const wire::Recipe& message, FieldCheck& check);
 void set_operand(wire::OperandStatistics& out, const engine::OperandStatistics& operand);
 engine::OperandStatistics read_operand(const wire::OperandStatistics& message,
                                        const std::string& field, FieldCheck& check);
+
+/// One byte a node.
+std::string wire_states(const std::vector<profiling::NodeState>& states);
+std::vector<profiling::NodeState> read_states(const std::string& bytes, FieldCheck& check);
 
 }  // namespace app

@@ -1,5 +1,6 @@
 // What a worker says about itself: its offers, its pulse, its refusals.
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_parts.h"
 #include "app/protocol/field_check.h"
 #include "app/protocol/utf8.h"
 
@@ -58,9 +59,12 @@ engine::Result<PulseReport> from_wire(const wire::Pulse& message) {
                     .iterations = message.iterations(),
                     .expert = message.expert(),
                     .fraction = message.fraction(),
-                    .dropped_records = message.dropped_records()};
+                    .dropped_records = message.dropped_records(),
+                    .replay = message.replay(),
+                    .board = {}};
+  pulse.board = read_states(message.board(), check);
   check.enumerator(pulse.stage, message.stage(), wire::Stage_IsValid, "pulse.stage");
-  return check.result(pulse);
+  return check.result(std::move(pulse));
 }
 
 wire::RunFailed to_wire(std::uint64_t id, const engine::Error& error) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/protocol/convert_bench.h"
+#include "app/protocol/convert_doctor.h"
 
 namespace app {
 namespace {
@@ -42,10 +43,13 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
       engine::Result<engine::RunResult> result = from_wire(frame.finished().result());
       if (!result.ok()) return result.error();
       result.value().id = id;
-      return Arrival{
-          .pulse = {},
-          .event = RunDone{.result = std::move(result).value(), .activity = assembler_.take(id)},
-          .answered = id};
+      engine::Result<profiling::Snapshot> snapshot = from_wire(frame.finished().snapshot());
+      if (!snapshot.ok()) return snapshot.error();
+      return Arrival{.pulse = {},
+                     .event = RunDone{.result = std::move(result).value(),
+                                      .activity = assembler_.take(id),
+                                      .snapshot = std::move(snapshot).value()},
+                     .answered = id};
     }
     case wire::Frame::kFailed: {
       engine::Result<RunError> failure = from_wire(frame.failed());
@@ -80,6 +84,12 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
     case wire::Frame::kBenchFinished: {
       const std::uint64_t id = frame.bench_finished().id();
       return Arrival{.pulse = {}, .event = BenchDone{.id = id}, .answered = id};
+    }
+    case wire::Frame::kDoctorReply: {
+      engine::Result<DoctorDone> done = from_wire(frame.doctor_reply());
+      if (!done.ok()) return done.error();
+      const std::uint64_t id = done.value().id;
+      return Arrival{.pulse = {}, .event = std::move(done).value(), .answered = id};
     }
     case wire::Frame::kFileInspected:
       return Arrival{.pulse = {}, .event = from_wire(frame.file_inspected())};

@@ -19,6 +19,7 @@
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_bench.h"
+#include "app/protocol/convert_doctor.h"
 #include "app/protocol/framing.h"
 #include "app/protocol/line_splitter.h"
 #include "app/protocol/liveness.h"
@@ -95,6 +96,12 @@ class ProcessLink final : public WorkerLink {
     return put_job(std::move(frame));
   }
 
+  std::uint64_t examine(const DoctorOrder& order) override {
+    wire::Frame frame;
+    *frame.mutable_doctor() = to_wire(order);
+    return put_job(std::move(frame));
+  }
+
   void cancel() override {
     {
       const std::lock_guard lock(mutex_);
@@ -142,6 +149,7 @@ class ProcessLink final : public WorkerLink {
       if (frame.has_quantize()) frame.mutable_quantize()->set_id(id);
       if (frame.has_compare()) frame.mutable_compare()->set_id(id);
       if (frame.has_bench()) frame.mutable_bench()->set_id(id);
+      if (frame.has_doctor()) frame.mutable_doctor()->set_id(id);
       answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");
       unanswered_.insert(id);
       news_ = true;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/protocol/bench_report.h"
+#include "app/protocol/doctor_order.h"
 #include "engine/backend/backend.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/bench_suite.h"
@@ -52,11 +53,14 @@ struct PulseReport {
   int expert = -1;
   double fraction = 0.0;
   std::uint64_t dropped_records = 0;
+  int replay = 0;                           // of a doctor's experiment; 0 = none is under way
+  std::vector<profiling::NodeState> board;  // of the graph under way
 };
 
 struct RunDone {
   engine::RunResult result;
   profiling::Activity activity;
+  profiling::Snapshot snapshot;  // of the captured graph; no graphs = none was captured
 };
 struct RunError {
   std::uint64_t id = 0;
@@ -82,7 +86,7 @@ struct LogReport {
 };
 
 using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone,
-                               ComparisonDone, BenchStart, BenchRowReport, BenchDone>;
+                               ComparisonDone, BenchStart, BenchRowReport, BenchDone, DoctorDone>;
 
 struct LinkStatus {
   LinkState state = LinkState::Starting;
@@ -128,6 +132,9 @@ class WorkerLink {
   /// Answered by BenchStart, BenchRowReports, then BenchDone or RunError, all of the returned id; a
   /// later order supersedes it.
   virtual std::uint64_t bench(const engine::BenchOrder& order) = 0;
+  /// Answered by DoctorDone or RunError of the returned id; a later order supersedes it. The worker
+  /// should end after it: what an experiment leaves on the device is anyone's guess.
+  virtual std::uint64_t examine(const DoctorOrder& order) = 0;
   virtual void inspect_file(const std::string& path) = 0;
   /// Events since the last call, in order.
   virtual std::vector<LinkEvent> poll() = 0;

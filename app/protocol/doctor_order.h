@@ -1,0 +1,26 @@
+// An experiment as it is ordered from a worker, and the answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/model/run_request.h"
+#include "profiling/graph/experiment.h"
+#include "profiling/graph/snapshot.h"
+
+namespace app {
+
+struct DoctorOrder {
+  engine::RunRequest request;
+  std::string gallery_case;  // not empty: this case instead of the request
+  bool healthy = false;      // the case's healthy twin
+  profiling::Experiment experiment;
+};
+
+struct DoctorDone {
+  std::uint64_t id = 0;
+  profiling::Snapshot snapshot;
+  profiling::Outcome outcome;
+};
+
+}  // namespace app
