@@ -35,6 +35,28 @@ Result<DriverApi> load_driver_api() {
   ENGINE_TRY(look_up("cuGraphGetEdges", kVersion, api.graph_get_edges));
   ENGINE_TRY(look_up("cuGraphNodeGetType", kVersion, api.graph_node_get_type));
   ENGINE_TRY(look_up("cuGraphKernelNodeGetParams", kVersion, api.graph_kernel_node_get_params));
+  ENGINE_TRY(
+      look_up("cuGraphKernelNodeGetAttribute", kVersion, api.graph_kernel_node_get_attribute));
+  ENGINE_TRY(look_up("cuGraphMemsetNodeGetParams", kVersion, api.graph_memset_node_get_params));
+  ENGINE_TRY(look_up("cuGraphMemcpyNodeGetParams", kVersion, api.graph_memcpy_node_get_params));
+  ENGINE_TRY(
+      look_up("cuGraphMemAllocNodeGetParams", kVersion, api.graph_mem_alloc_node_get_params));
+  ENGINE_TRY(look_up("cuGraphMemFreeNodeGetParams", kVersion, api.graph_mem_free_node_get_params));
+  ENGINE_TRY(
+      look_up("cuGraphChildGraphNodeGetGraph", kVersion, api.graph_child_graph_node_get_graph));
+  ENGINE_TRY(look_up("cuGraphAddBatchMemOpNode", kVersion, api.graph_add_batch_mem_op_node));
+  ENGINE_TRY(look_up("cuGraphAddDependencies", kVersion, api.graph_add_dependencies));
+  ENGINE_TRY(look_up("cuGraphRemoveDependencies", kVersion, api.graph_remove_dependencies));
+  ENGINE_TRY(
+      look_up("cuGraphExecKernelNodeSetParams", kVersion, api.graph_exec_kernel_node_set_params));
+  ENGINE_TRY(
+      look_up("cuGraphExecMemsetNodeSetParams", kVersion, api.graph_exec_memset_node_set_params));
+  ENGINE_TRY(
+      look_up("cuGraphExecMemcpyNodeSetParams", kVersion, api.graph_exec_memcpy_node_set_params));
+  ENGINE_TRY(look_up("cuFuncGetParamInfo", kVersion, api.func_get_param_info));
+  ENGINE_TRY(look_up("cuKernelGetParamInfo", kVersion, api.kernel_get_param_info));
+  ENGINE_TRY(look_up("cuPointerGetAttribute", kVersion, api.pointer_get_attribute));
+  ENGINE_TRY(look_up("cuCtxGetCurrent", kVersion, api.ctx_get_current));
   ENGINE_TRY(look_up("cuFuncGetName", kVersion, api.func_get_name));
   ENGINE_TRY(look_up("cuKernelGetName", kVersion, api.kernel_get_name));
   return api;

@@ -124,7 +124,8 @@ class CublasLtPerExpert final : public GroupedProduct {
       if (!done.ok()) return done.error();
       lane.done = std::move(done).value();
       if (i > 0) {
-        Result<DeviceBuffer> workspace = DeviceBuffer::allocate(kWorkspaceBytes);
+        Result<DeviceBuffer> workspace = DeviceBuffer::allocate(
+            kWorkspaceBytes, {AllocationRole::Workspace, fmt::format("workspace of lane {}", i)});
         if (!workspace.ok()) return workspace.error();
         lane.workspace = std::move(workspace).value();
       }

@@ -39,6 +39,19 @@ StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
   return {.role = role, .rowwise = config.forward(), .columnwise = config.backward()};
 }
 
+/// In the ledger.
+std::string operand_name(const StepOperand::Setup& setup) {
+  switch (setup.role) {
+    case OperandRole::Activations:
+      return "X";
+    case OperandRole::Gradients:
+      return "dY";
+    case OperandRole::Weights:
+      break;
+  }
+  return fmt::format("W, layer {}", setup.layer);
+}
+
 std::int64_t bias_partial_bytes(const StepConfig& config) {
   if (!config.linear.bias || !config.backward()) return 0;
   return std::int64_t{sizeof(float)} *
@@ -100,14 +113,17 @@ bool GroupedStep::fused_bias() const {
 }
 
 Status GroupedStep::make_operands(cudaStream_t stream) {
+  const AllocationScope scope({AllocationRole::Quantized, {}});
   if (const std::int64_t bytes = bias_partial_bytes(config_); bytes > 0) {
-    Result<DeviceBuffer> partials = DeviceBuffer::allocate(bytes);
+    Result<DeviceBuffer> partials =
+        DeviceBuffer::allocate(bytes, {AllocationRole::Quantized, "bias gradient partials"});
     if (!partials.ok()) return partials.error();
     bias_partials_ = std::move(partials).value();
   }
   const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
                        const kernels::GroupedInput& input) -> Status {
     setup.input = input;
+    const AllocationScope operand_scope({AllocationRole::Quantized, operand_name(setup)});
     setup.padded_offsets = arrays_.padded_offsets.as<std::int64_t>();
     Result<StepOperand> operand = StepOperand::create(config_, setup, stream);
     if (!operand.ok()) return operand.error();
@@ -128,9 +144,10 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
 }
 
 Status GroupedStep::take_outputs(cudaStream_t stream) {
-  const auto take = [&](void*& target, std::int64_t bytes) -> Status {
+  const auto take = [&](void*& target, std::int64_t bytes, std::string owner) -> Status {
     if (target != nullptr) return {};
-    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(bytes);
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(bytes, {AllocationRole::Output, std::move(owner)});
     if (!buffer.ok()) return buffer.error();
     // dW may be added to before it is ever overwritten.
     ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
@@ -139,16 +156,21 @@ Status GroupedStep::take_outputs(cudaStream_t stream) {
     owned_.push_back(std::move(buffer).value());
     return {};
   };
-  for (LayerOutputs& outputs : outputs_) {
+  for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
+    LayerOutputs& outputs = outputs_[layer];
+    const auto name = [&](const char* what) { return fmt::format("{}, layer {}", what, layer); };
+    const std::int64_t rows = config_.capacity_rows;
     if (config_.forward()) {
-      ENGINE_TRY(take(outputs.y, config_.output_bytes() * config_.capacity_rows * config_.n));
+      ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n, name("Y")));
     }
     if (!config_.backward()) continue;
-    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * config_.capacity_rows * config_.k));
-    ENGINE_TRY(take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k));
+    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * rows * config_.k, name("dX")));
+    ENGINE_TRY(
+        take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k, name("dW")));
   }
   if (!config_.linear.bias || !config_.backward()) return {};
-  return take(outputs_.front().bias_gradient, kHighPrecisionBytes * config_.num_groups * config_.n);
+  return take(outputs_.front().bias_gradient, kHighPrecisionBytes * config_.num_groups * config_.n,
+              "db");
 }
 
 Status GroupedStep::make_products(cudaStream_t stream) {

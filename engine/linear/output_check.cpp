@@ -49,7 +49,8 @@ Result<OutputCheck> OutputCheck::create(const GroupedStep& step) {
   const std::size_t count =
       step_outputs(step).size() * static_cast<std::size_t>(step.config().num_groups);
   Result<DeviceBuffer> sums =
-      DeviceBuffer::allocate(static_cast<std::int64_t>(count * sizeof(std::uint64_t)));
+      DeviceBuffer::allocate(static_cast<std::int64_t>(count * sizeof(std::uint64_t)),
+                             {AllocationRole::Check, "checksums"});
   if (!sums.ok()) return sums.error();
   check.sums_ = std::move(sums).value();
   return check;

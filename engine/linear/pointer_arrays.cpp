@@ -18,7 +18,8 @@ Result<PointerArrays> PointerArrays::create(const StepConfig& config, const Step
   PointerArrays made;
   made.config_ = config;
   Result<DeviceBuffer> pool =
-      DeviceBuffer::allocate(array_bytes(config) * kProductArrays * (config.products() + 1));
+      DeviceBuffer::allocate(array_bytes(config) * kProductArrays * (config.products() + 1),
+                             {AllocationRole::PointerArray, "pointer arrays"});
   if (!pool.ok()) return pool.error();
   made.pool_ = std::move(pool).value();
   kernels::SplitsToOffsetsArgs& offsets = made.offsets_;

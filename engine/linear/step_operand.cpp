@@ -82,7 +82,8 @@ Status StepOperand::make_quantizers(cudaStream_t stream) {
     quantizers_.push_back(std::move(quantizer).value());
     return {};
   }
-  Result<DeviceBuffer> offsets = DeviceBuffer::allocate(2 * sizeof(std::int64_t));
+  Result<DeviceBuffer> offsets =
+      DeviceBuffer::allocate(2 * sizeof(std::int64_t), {AllocationRole::Splits, "rows of a part"});
   if (!offsets.ok()) return offsets.error();
   part_offsets_ = std::move(offsets).value();
   ENGINE_TRY(copy_to_device<std::int64_t>(part_offsets_.data(),
@@ -100,7 +101,8 @@ Status StepOperand::make_decoded() {
   for (const Direction direction : kDirections) {
     const bool wanted = direction == Direction::Rowwise ? setup_.rowwise : setup_.columnwise;
     if (!wanted) continue;
-    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(decoded_bytes(setup_));
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(decoded_bytes(setup_), {AllocationRole::Quantized, "dequantized"});
     if (!buffer.ok()) return buffer.error();
     decoded_[static_cast<int>(direction)] = std::move(buffer).value();
   }

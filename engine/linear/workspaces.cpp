@@ -1,5 +1,9 @@
 #include "engine/linear/workspaces.h"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
 #include <utility>
 
 #include "engine/gemm/grouped_product.h"
@@ -8,6 +12,20 @@ namespace engine {
 namespace {
 
 constexpr int kLayouts = 3;  // TN, NN, NT: one a kind of product
+
+std::string owner(const StepConfig& config, int index) {
+  constexpr std::array kLayoutNames = {"fprop", "dgrad", "wgrad"};
+  switch (config.workspace) {
+    case WorkspaceStrategy::PerMatmul:
+      return fmt::format("workspace of product {}", index + 1);
+    case WorkspaceStrategy::PerLayout:
+      return fmt::format("workspace of every {}", kLayoutNames.at(static_cast<std::size_t>(index)));
+    case WorkspaceStrategy::Shared:
+    case WorkspaceStrategy::PerCall:
+      break;
+  }
+  return "workspace of all products";
+}
 
 }  // namespace
 
@@ -36,7 +54,8 @@ Result<Workspaces> Workspaces::create(const StepConfig& config, cudaStream_t str
   Workspaces made;
   made.strategy_ = config.workspace;
   for (int i = 0; i < count(config); ++i) {
-    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(kWorkspaceBytes);
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(kWorkspaceBytes, {AllocationRole::Workspace, owner(config, i)});
     if (!buffer.ok()) return buffer.error();
     ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
                     "Clearing a workspace");

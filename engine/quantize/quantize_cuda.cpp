@@ -71,8 +71,9 @@ FormBytes form_bytes(const CudaQuantizer::Setup& setup, const OperandLayout& lay
   return bytes;
 }
 
-Status take(DeviceBuffer& buffer, std::int64_t bytes) {
-  Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes);
+Status take(DeviceBuffer& buffer, std::int64_t bytes, std::string owner,
+            AllocationRole role = AllocationRole::Quantized) {
+  Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes, {role, std::move(owner)});
   if (!allocated.ok()) return allocated.error();
   buffer = std::move(allocated).value();
   return {};
@@ -108,29 +109,31 @@ Status CudaQuantizer::allocate(cudaStream_t stream) {
         operand_layout(setup_.recipe, setup_.role, direction_of(form), extent_of(setup_, form));
     const FormBytes bytes = form_bytes(setup_, made.layout, first);
     first = false;
-    ENGINE_TRY(take(made.codes, bytes.codes));
-    if (bytes.scales > 0) ENGINE_TRY(take(made.scales, bytes.scales));
-    if (bytes.amax > 0) ENGINE_TRY(take(made.amax, bytes.amax));
+    const std::string way = form == kRowwise ? "rowwise " : "columnwise ";
+    ENGINE_TRY(take(made.codes, bytes.codes, way + "codes"));
+    if (bytes.scales > 0) ENGINE_TRY(take(made.scales, bytes.scales, way + "scales"));
+    if (bytes.amax > 0) ENGINE_TRY(take(made.amax, bytes.amax, way + "amax"));
     // Padding may never be written, but products read it and it comes back with the rest.
     ENGINE_TRY(clear(made.codes, stream));
     ENGINE_TRY(clear(made.scales, stream));
     ENGINE_TRY(clear(made.amax, stream));
   }
-  ENGINE_TRY(take(tickets_, 2 * sizeof(std::uint32_t)));
+  ENGINE_TRY(take(tickets_, 2 * sizeof(std::uint32_t), "tickets", AllocationRole::Counter));
   ENGINE_TRY(clear(tickets_, stream));
   if (per_tensor()) {
-    ENGINE_TRY(take(amax_, kFloat * groups));
+    ENGINE_TRY(take(amax_, kFloat * groups, "amax"));
     ENGINE_TRY(clear(amax_, stream));
-    ENGINE_TRY(take(scale_, kFloat * groups));
+    ENGINE_TRY(take(scale_, kFloat * groups, "scale"));
     ENGINE_TRY(copy_to_device<float>(
         scale_.data(), std::vector<float>(static_cast<std::size_t>(groups), 1.0F), stream));
   }
   if (setup_.recipe.scaling == Scaling::PerTensorDelayed) {
-    ENGINE_TRY(take(history_, kFloat * setup_.recipe.delayed.history_length * groups));
+    ENGINE_TRY(
+        take(history_, kFloat * setup_.recipe.delayed.history_length * groups, "amax history"));
     ENGINE_TRY(clear(history_, stream));
   }
   if (setup_.recipe.scaling != Scaling::Nvfp4) return {};
-  ENGINE_TRY(take(random_state_, 2 * sizeof(std::uint64_t)));
+  ENGINE_TRY(take(random_state_, 2 * sizeof(std::uint64_t), "random state"));
   return copy_to_device<std::uint64_t>(random_state_.data(),
                                        std::vector<std::uint64_t>{setup_.seed, 0}, stream);
 }

@@ -157,7 +157,8 @@ class CudaRun {
     std::transform(values.begin(), values.end(), bits.begin(),
                    [&](float value) { return fp16 ? fp16_bits(value) : bf16_bits(value); });
     Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])));
+        DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])),
+                               {AllocationRole::Input, fmt::format("b, layer {}", layer)});
     if (!buffer.ok()) return buffer.error();
     biases_.push_back(std::move(buffer).value());
     return copy_to_device<std::uint16_t>(biases_.back().data(), bits, resources_.stream);

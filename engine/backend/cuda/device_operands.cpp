@@ -2,6 +2,8 @@
 // is on its way.
 #include "engine/backend/cuda/device_operands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -15,6 +17,19 @@ namespace {
 constexpr std::int64_t kStagingBytes = std::int64_t{32} << 20;
 // A piece one thread fills at a time: large enough to forget the scheduling, small enough to share.
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 16;
+
+/// In the ledger.
+std::string owner(const DeviceOperandKey& key) {
+  switch (key.role) {
+    case OperandRole::Activations:
+      return "activations";
+    case OperandRole::Gradients:
+      return "gradients";
+    case OperandRole::Weights:
+      break;
+  }
+  return fmt::format("weights, layer {}", key.layer);
+}
 
 void fill(const TensorSource& source, ElementType type, std::int64_t first_row, std::int64_t count,
           std::uint16_t* out) {
@@ -85,7 +100,8 @@ Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& req
   }
   const Result<std::unique_ptr<TensorSource>> source = open_source(request, role, layer);
   if (!source.ok()) return source.error();
-  Result<DeviceBuffer> values = DeviceBuffer::allocate(key.bytes());
+  Result<DeviceBuffer> values =
+      DeviceBuffer::allocate(key.bytes(), {AllocationRole::Input, owner(key)});
   if (!values.ok()) return values.error();
   auto operand = std::make_unique<Operand>();
   operand->key = key;
