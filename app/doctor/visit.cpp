@@ -218,11 +218,18 @@ engine::Status Visit::settle_by_isolation(std::size_t index, const MovedSet& can
   const MovedSet others = without(candidates, own);
   MovedSet share = without(own, without(own, report().smallest_cure));
   if (share.empty()) share = report().findings[index].proof.cures.moved;
-  profiling::Proof& proof = report().findings[index].proof;
-  proof.shows.moved = others;
-  proof.cures.moved = united(others, share);
-  if (!others.empty()) proof.words += " All other nodes in question have memory of their own then.";
-  return judge_finding(index);
+  const Finding before = report().findings[index];
+  Finding& finding = report().findings[index];
+  finding.proof.shows.moved = others;
+  finding.proof.cures.moved = united(others, share);
+  if (!others.empty())
+    finding.proof.words += " All other nodes in question have memory of their own then.";
+  if (before.confidence == Confidence::Proved) finding.confidence = Confidence::Likely;
+  if (engine::Status status = judge_finding(index); !status.ok()) return status;
+  const Confidence now = report().findings[index].confidence;
+  const bool decided = now == Confidence::Proved || now == Confidence::Disproved;
+  if (!decided) report().findings[index] = before;  // and so is the proof that it already had
+  return {};
 }
 
 engine::Status Visit::isolate_memory(const Outcome& plain) {
