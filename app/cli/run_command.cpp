@@ -94,7 +94,8 @@ engine::Result<profiling::RecordedRun> run_one(WorkerSession& session,
   return profiling::RecordedRun{.request = request,
                                 .result = std::move(finished.result),
                                 .activity = std::move(finished.activity),
-                                .wall_clock_ms = unix_time_ms()};
+                                .wall_clock_ms = unix_time_ms(),
+                                .snapshot = std::move(finished.snapshot)};
 }
 
 int run(const RunOptions& options) {

@@ -32,12 +32,15 @@ class Backends {
 
   /// What this worker was started for.
   BackendChoice choice() const { return choice_; }
+  /// As asked for at the start; empty = the search order.
+  const std::string& cublaslt_path() const { return cublaslt_path_; }
 
   /// All that the handshake tells of this worker.
   WorkerHello hello() const;
 
  private:
   BackendChoice choice_;
+  std::string cublaslt_path_;
   std::vector<engine::BackendSlot> slots_;
   std::unique_ptr<profiling::ActivityCollector> host_spans_;
   std::unique_ptr<profiling::ActivityCollector> device_records_;  // null = reason below

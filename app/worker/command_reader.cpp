@@ -10,6 +10,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_bench.h"
+#include "app/protocol/convert_doctor.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {
@@ -87,6 +88,15 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
         order({.id = frame.bench().id(), .order = std::move(bench).value()});
       } else {
         refuse_order(frame.bench().id(), bench.error());
+      }
+      return std::nullopt;
+    }
+    case wire::Frame::kDoctor: {
+      engine::Result<DoctorOrder> doctor = from_wire(frame.doctor());
+      if (doctor.ok()) {
+        order({.id = frame.doctor().id(), .order = std::move(doctor).value()});
+      } else {
+        refuse_order(frame.doctor().id(), doctor.error());
       }
       return std::nullopt;
     }

@@ -6,7 +6,9 @@
 #include <new>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_doctor.h"
 #include "app/worker/bench_job.h"
+#include "app/worker/doctor_job.h"
 #include "app/worker/quantize_dump.h"
 
 namespace app {
@@ -26,6 +28,15 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
                           .reason = why_not});
   }
   return deviations;
+}
+
+/// What the collector does not know.
+void describe(profiling::Snapshot& snapshot, const engine::RunResult& result) {
+  snapshot.subject = "the captured step of this run";
+  snapshot.cublaslt_version = result.device.cublaslt_version;
+  snapshot.device = result.device.name;
+  snapshot.compute_capability = result.device.compute_capability;
+  snapshot.driver = result.device.driver;
 }
 
 }  // namespace
@@ -50,6 +61,9 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
       status = compare(backends, job.id, *comparison);
     } else if (const auto* bench = std::get_if<engine::BenchOrder>(&job.order)) {
       status = run_bench(backends, job.id, *bench, progress_, sender_);
+    } else if (const auto* doctor = std::get_if<DoctorOrder>(&job.order)) {
+      status = run_doctor(backends, job.id, *doctor, {.progress = progress_, .board = board_},
+                          sender_);
     } else {
       status = dump(job.id, std::get<QuantizeOrder>(job.order));
     }
@@ -111,6 +125,7 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   engine::Result<engine::RunResult> outcome =
       slot->backend->run(request, {.progress = progress_, .observer = collector});
   profiling::Activity activity = collector.take();
+  profiling::Snapshot snapshot = collector.take_snapshot();
   dropped_records_ = collector.dropped();
   if (!outcome.ok()) return outcome.error();
 
@@ -125,11 +140,13 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
     result.dropped_records += activity.records.size() - kMaxActivityRecords;
     activity.records.resize(kMaxActivityRecords);
   }
-  return send_result(id, result, activity);
+  describe(snapshot, result);
+  return send_result(id, result, activity, snapshot);
 }
 
 engine::Status EngineLoop::send_result(std::uint64_t id, const engine::RunResult& result,
-                                       const profiling::Activity& activity) {
+                                       const profiling::Activity& activity,
+                                       const profiling::Snapshot& snapshot) {
   // The first chunk carries names and nodes, so it goes out even without records.
   for (std::size_t first = 0; first == 0 || first < activity.records.size();
        first += kMaxChunkRecords) {
@@ -140,6 +157,9 @@ engine::Status EngineLoop::send_result(std::uint64_t id, const engine::RunResult
   wire::Frame frame;
   frame.mutable_finished()->set_id(id);
   *frame.mutable_finished()->mutable_result() = to_wire(result);
+  if (!snapshot.graphs.empty()) {
+    *frame.mutable_finished()->mutable_snapshot() = to_wire(snapshot);
+  }
   return sender_.send(frame);
 }
 

@@ -10,6 +10,7 @@
 #include "app/worker/frame_sender.h"
 #include "app/worker/job_slot.h"
 #include "engine/backend/backend.h"
+#include "profiling/graph/live_board.h"
 
 namespace app {
 
@@ -21,6 +22,8 @@ class EngineLoop {
   /// Makes the backends, tells `ready` about them, then works until the slot is closed.
   void run(const BackendOptions& options, const std::function<void(const WorkerHello&)>& ready);
   const std::atomic<std::uint64_t>& dropped_records() const { return dropped_records_; }
+  /// Of a doctor's replay under way.
+  const profiling::LiveBoard& board() const { return board_; }
 
  private:
   void perform(Backends& backends, const Job& job);
@@ -28,12 +31,14 @@ class EngineLoop {
   engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
   engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);
   engine::Status send_result(std::uint64_t id, const engine::RunResult& result,
-                             const profiling::Activity& activity);
+                             const profiling::Activity& activity,
+                             const profiling::Snapshot& snapshot);
 
   FrameSender& sender_;
   JobSlot& jobs_;
   engine::RunProgress& progress_;
   std::atomic<std::uint64_t> dropped_records_{0};
+  profiling::LiveBoard board_;
 };
 
 }  // namespace app

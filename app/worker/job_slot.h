@@ -8,6 +8,7 @@
 #include <optional>
 #include <variant>
 
+#include "app/protocol/doctor_order.h"
 #include "app/protocol/worker_link.h"
 #include "engine/backend/backend.h"
 #include "engine/model/bench_suite.h"
@@ -18,7 +19,8 @@ namespace app {
 
 struct Job {
   std::uint64_t id = 0;
-  std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest, engine::BenchOrder>
+  std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest, engine::BenchOrder,
+               DoctorOrder>
       order;
 };
 

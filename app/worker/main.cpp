@@ -62,7 +62,7 @@ int work(const app::BackendOptions& options) {
   int code = 0;
   bool engine_ended = false;
   {
-    const app::Pulse pulse(sender, progress, engine_loop.dropped_records());
+    const app::Pulse pulse(sender, progress, engine_loop.dropped_records(), engine_loop.board());
     std::packaged_task<void()> engine_work([&] {
       engine_loop.run(options,
                       [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });

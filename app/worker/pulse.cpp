@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "app/protocol/convert_parts.h"
+
 namespace app {
 namespace {
 
@@ -10,8 +12,8 @@ constexpr std::chrono::milliseconds kPeriod{50};
 }  // namespace
 
 Pulse::Pulse(FrameSender& sender, const engine::RunProgress& progress,
-             const std::atomic<std::uint64_t>& dropped_records)
-    : sender_(sender), progress_(progress), dropped_records_(dropped_records) {
+             const std::atomic<std::uint64_t>& dropped_records, const profiling::LiveBoard& board)
+    : sender_(sender), progress_(progress), dropped_records_(dropped_records), board_(board) {
   thread_ = std::thread([this] { beat_until_stopped(); });
 }
 
@@ -39,6 +41,9 @@ void Pulse::beat_until_stopped() {
     pulse.set_expert(progress_.expert);
     pulse.set_fraction(progress_.fraction);
     pulse.set_dropped_records(dropped_records_);
+    const profiling::LiveBoard::View board = board_.read();
+    pulse.set_replay(board.replay);
+    pulse.set_board(wire_states(board.nodes));
     // A failed send has marked the sender as broken, which ends this loop and the worker.
     static_cast<void>(sender_.send(frame).ok());
     lock.lock();

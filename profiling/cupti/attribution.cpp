@@ -1,12 +1,7 @@
 // Attribution rules: the node decides stage and layer, the launch's correlation id the iteration.
 #include "profiling/cupti/attribution.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <string_view>
 #include <utility>
 
 namespace profiling {
@@ -18,25 +13,6 @@ constexpr int kExpertShift = 16;
 constexpr int kIterationShift = 32;
 // Instantiation clones once, updates may clone again; a longer chain would be a cycle.
 constexpr int kLongestCloneChain = 8;
-
-void erase_all(std::string& text, std::string_view part) {
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) {
-    text.erase(at, part.size());
-  }
-}
-
-/// Cuts the parameter list that ends the text, if one does.
-void cut_parameters(std::string& text) {
-  if (text.empty() || text.back() != ')') return;
-  int depth = 0;
-  for (std::size_t i = text.size(); i-- > 0;) {
-    if (text[i] == ')') ++depth;
-    if (text[i] == '(' && --depth == 0) {
-      text.erase(i);
-      return;
-    }
-  }
-}
 
 }  // namespace
 
@@ -98,46 +74,6 @@ Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t 
       activity.records.begin(), activity.records.end(),
       [](const ActivityRecord& a, const ActivityRecord& b) { return a.start_ns < b.start_ns; });
   return activity;
-}
-
-std::vector<GraphNode> topological(std::vector<GraphNode> nodes) {
-  std::unordered_map<std::uint64_t, std::size_t> position;
-  for (std::size_t i = 0; i < nodes.size(); ++i) position.emplace(nodes[i].id, i);
-  std::vector<std::size_t> waiting_for(nodes.size(), 0);
-  std::vector<std::vector<std::size_t>> followers(nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const std::uint64_t dependency : nodes[i].dependencies) {
-      const auto found = position.find(dependency);
-      if (found == position.end()) continue;
-      followers[found->second].push_back(i);
-      ++waiting_for[i];
-    }
-  }
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (waiting_for[i] == 0) order.push_back(i);
-  }
-  for (std::size_t next = 0; next < order.size(); ++next) {
-    for (const std::size_t follower : followers[order[next]]) {
-      if (--waiting_for[follower] == 0) order.push_back(follower);
-    }
-  }
-  std::vector<GraphNode> sorted;
-  sorted.reserve(order.size());
-  for (const std::size_t index : order) sorted.push_back(std::move(nodes[index]));
-  return sorted;
-}
-
-std::string readable_kernel_name(const char* symbol) {
-  if (symbol == nullptr) return "unnamed kernel";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> demangled(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
-  std::string name = status == 0 && demangled ? demangled.get() : symbol;
-  erase_all(name, "(anonymous namespace)::");
-  cut_parameters(name);
-  if (name.starts_with("void ")) name.erase(0, 5);
-  return name;
 }
 
 }  // namespace profiling

@@ -50,10 +50,4 @@ struct GraphKnowledge {
 /// Times become relative to `origin_ns`; records name captured nodes, as Activity::nodes does.
 Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t origin_ns);
 
-/// Orders nodes so that each follows its dependencies; nodes without order keep their place.
-std::vector<GraphNode> topological(std::vector<GraphNode> nodes);
-
-/// Demangled, without return type, parameter list and anonymous namespaces.
-std::string readable_kernel_name(const char* symbol);
-
 }  // namespace profiling

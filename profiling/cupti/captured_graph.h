@@ -1,4 +1,4 @@
-// Reads the nodes of a captured graph through the driver: names, edges and CUPTI's node ids.
+// A captured graph with CUPTI's node ids and the work each node belongs to.
 #pragma once
 
 #include <cuda.h>
@@ -10,14 +10,18 @@
 #include "engine/device/driver_api.h"
 #include "engine/model/error.h"
 #include "profiling/cupti/cupti_library.h"
+#include "profiling/graph/snapshot.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {
 
-/// Topological order; stage and layer from `tags` (captured node id -> its work). Launches nothing
-/// and changes nothing in the graph.
-engine::Result<std::vector<GraphNode>> read_graph(
+/// Stage and layer from `tags` (captured node id -> its work). Launches nothing and changes nothing
+/// in the graph.
+engine::Result<GraphSnapshot> read_graph(
     const engine::DriverApi& driver, const CuptiLibrary& cupti, CUgraph graph,
     const std::unordered_map<std::uint64_t, engine::WorkTag>& tags);
+
+/// The nodes as the activity of a run has them.
+std::vector<GraphNode> nodes_of(const GraphSnapshot& graph);
 
 }  // namespace profiling

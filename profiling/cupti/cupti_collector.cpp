@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/device/allocation_ledger.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/captured_graph.h"
 #include "profiling/cupti/cupti_library.h"
@@ -83,6 +84,7 @@ class CuptiCollector final : public ActivityCollector {
     {
       const std::lock_guard lock(graph_mutex_);
       graphs_ = {};
+      snapshot_ = {};
     }
     start_recording();
   }
@@ -129,10 +131,19 @@ class CuptiCollector final : public ActivityCollector {
       tags = graphs_.tags;
     }
     // Without the lock: a driver call may call back.
-    engine::Result<std::vector<GraphNode>> nodes = read_graph(*driver_, cupti_, handle, tags);
-    if (!nodes.ok()) return fail(nodes.error().message);
+    engine::Result<GraphSnapshot> read = read_graph(*driver_, cupti_, handle, tags);
+    if (!read.ok()) return fail(read.error().message);
+    GraphSnapshot captured = std::move(read).value();
+    captured.name = "step";
+    // The engine allocates nothing under capture, so one moment is the whole capture.
+    const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
+    captured.capture_began = captured.capture_ended = ledger.clock();
     const std::lock_guard lock(graph_mutex_);
-    graphs_.nodes = std::move(nodes).value();
+    graphs_.nodes = nodes_of(captured);
+    snapshot_ = {};
+    snapshot_.graphs.push_back(std::move(captured));
+    snapshot_.ledger = ledger.read();
+    snapshot_.ledger_clock = ledger.clock();
   }
 
   void end_run() override {
@@ -162,6 +173,11 @@ class CuptiCollector final : public ActivityCollector {
     std::uint64_t origin = origin_ns_.value_or(0);
     if (!origin_ns_.has_value() && !raw_.records.empty()) origin = raw_.records.front().start_ns;
     return attribute(std::exchange(raw_, {}), std::exchange(graphs_, {}), origin);
+  }
+
+  Snapshot take_snapshot() override {
+    const std::lock_guard lock(graph_mutex_);
+    return std::exchange(snapshot_, {});
   }
 
  private:
@@ -240,6 +256,7 @@ class CuptiCollector final : public ActivityCollector {
   std::mutex graph_mutex_;  // callbacks come on whichever thread touches a graph
   std::optional<engine::WorkTag> current_work_;
   GraphKnowledge graphs_;
+  Snapshot snapshot_;
 };
 
 }  // namespace

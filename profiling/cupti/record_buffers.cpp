@@ -1,6 +1,8 @@
 // Buffer exchange and parsing of CUPTI's records.
 #include "profiling/cupti/record_buffers.h"
 
+#include "profiling/graph/kernel_name.h"
+
 #include <utility>
 
 namespace profiling {

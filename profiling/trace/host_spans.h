@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/backend/backend.h"
+#include "profiling/graph/snapshot.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {
@@ -13,6 +14,9 @@ class ActivityCollector : public engine::StepObserver {
  public:
   /// Records of the run that ended last; leaves the collector empty.
   virtual Activity take() = 0;
+  /// The graph that the run captured, with the memory it knew of; no graphs = none was. Leaves the
+  /// collector without it. Device and library are not filled in.
+  virtual Snapshot take_snapshot() { return {}; }
 };
 
 std::unique_ptr<ActivityCollector> make_host_span_collector();

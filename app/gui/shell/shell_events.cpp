@@ -113,6 +113,7 @@ void Shell::take_run(const RunDone& done) {
   run.request = request != nullptr ? *request : done.result.effective;
   run.result = done.result;
   run.activity = done.activity;
+  run.snapshot = done.snapshot;
   run.wall_clock_ms = unix_ms();
   state_.add_live_run(std::move(run));
   state_.last_error.clear();

@@ -8,6 +8,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/backend/cuda/cuda_run.h"
+#include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
 #include "engine/gemm/support.h"
 #include "engine/quantize/comparison_cuda.h"
@@ -36,7 +37,9 @@ class CudaBackend final : public Backend {
     RunResult result;
     result.id = context.progress.request_id.load();
     result.device = facts_with(*library.value());
-    ENGINE_TRY(apply_gates(request, *library.value(), result));
+    DeviceCapability capability = device_.capability;
+    capability.cublaslt_version = library.value()->version();
+    ENGINE_TRY(apply_gates(request, capability, library.value()->path(), result));
     const CudaRunResources resources{.operands = operands_,
                                      .library = library.value(),
                                      .stream = stream_.get(),
@@ -69,49 +72,6 @@ class CudaBackend final : public Backend {
     Result<std::shared_ptr<const CublasLt>> loaded = CublasLt::load(path);
     if (loaded.ok()) libraries_.emplace(path, loaded.value());
     return loaded;
-  }
-
-  /// Fills result.effective and its deviations, or refuses with the gate's sentence.
-  Status apply_gates(const RunRequest& request, const CublasLt& library, RunResult& result) const {
-    DeviceCapability capability = device_.capability;
-    capability.cublaslt_version = library.version();
-    ForcedSettings forced = forced_settings(request);
-    result.effective = std::move(forced.effective);
-    if (!runs_on_cuda(request.backend)) result.effective.backend = kind();
-    result.effective.cublaslt_library = library.path();
-    result.deviations = std::move(forced.deviations);
-    const RunRequest& effective = result.effective;
-    const Verdict recipe =
-        recipe_support(effective.recipe, effective.backend, capability, effective.linear);
-    const Verdict launch = launch_support(effective.launch, effective.backend, capability);
-    for (const Verdict& verdict : {recipe, launch}) {
-      if (verdict.support == Support::Refused) {
-        return Error{ErrorCode::Unsupported, verdict.sentence};
-      }
-    }
-    if (recipe.support == Support::Fallback) {
-      result.emulated = recipe.sentence;
-      result.deviations.push_back({.field = "recipe",
-                                   .requested = "products of the recipe's own operands",
-                                   .effective = "emulated",
-                                   .reason = recipe.sentence});
-    }
-    if (launch.support == Support::Hazardous) {
-      result.deviations.push_back({.field = "launch",
-                                   .requested = "graph replay",
-                                   .effective = "graph replay, hazardous",
-                                   .reason = launch.sentence});
-    }
-    const Verdict workspace =
-        workspace_support(result.effective.workspace, result.effective, capability);
-    // Run as asked: whoever chooses it may want to see it fail. The replay checks will tell.
-    if (workspace.support == Support::Hazardous) {
-      result.deviations.push_back({.field = "workspace",
-                                   .requested = "several products a workspace",
-                                   .effective = "as requested, hazardous",
-                                   .reason = workspace.sentence});
-    }
-    return {};
   }
 
   FoundDevice device_;

@@ -7,11 +7,10 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/backend/cuda/step_setup.h"
 #include "engine/backend/scopes.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/graph_facts.h"
-#include "engine/input/bias_values.h"
-#include "engine/input/element_rounding.h"
 #include "engine/input/routing.h"
 #include "engine/linear/output_check.h"
 #include "engine/linear/step_numerics.h"
@@ -26,30 +25,6 @@ constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
 // Shares of RunProgress::fraction that are over after each part.
 constexpr double kUploadShare = 0.3;
 constexpr double kTimedShare = 0.9;
-
-const char* element_name(ElementType element) {
-  switch (element) {
-    case ElementType::Bf16:
-      return "BF16";
-    case ElementType::Fp16:
-      return "FP16";
-    case ElementType::Fp32:
-      return "FP32";
-  }
-  return "unknown";
-}
-
-const char* role_name(OperandRole role) {
-  switch (role) {
-    case OperandRole::Activations:
-      return "activations";
-    case OperandRole::Weights:
-      return "weights";
-    case OperandRole::Gradients:
-      return "gradients";
-  }
-  return "operand";
-}
 
 std::string gib(std::int64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / double{1 << 30});
@@ -66,7 +41,7 @@ class CudaRun {
     if (!shape.ok()) return shape.error();
     result_.splits = shape.value().splits;
     result_.backward = request_.linear.passes != StepPasses::Forward;
-    configure(shape.value());
+    config_ = step_config(result_, shape.value(), resources_.compute_major);
     result_.flop = shape.value().flop() * config_.products();
     ENGINE_TRY(check_memory());
     {
@@ -81,24 +56,6 @@ class CudaRun {
   }
 
  private:
-  void configure(const GroupedShape& shape) {
-    config_ = {.num_groups = shape.num_experts(),
-               .capacity_rows = request_.shape.tokens,
-               .n = request_.shape.n,
-               .k = request_.shape.k,
-               .layers = request_.layers,
-               .recipe = request_.recipe,
-               .linear = request_.linear,
-               .backend = request_.backend,
-               .streams = request_.streams,
-               .workspace = request_.workspace,
-               .setup_arrays = request_.setup_arrays,
-               .emulated = !result_.emulated.empty(),
-               .scalars_a_group = resources_.compute_major >= 10,
-               .seed = request_.seed};
-    if (request_.backend == GemmBackend::CublasLtPerExpert) config_.host_splits = shape.splits;
-  }
-
   void enter(Stage stage, double fraction) {
     context_.progress.stage.store(static_cast<int>(stage));
     context_.progress.fraction.store(fraction);
@@ -130,69 +87,15 @@ class CudaRun {
                     gib(needed), gib(available.value()))};
   }
 
-  Result<const void*> upload(OperandRole role, int layer) {
-    const WorkScope scope(context_.observer, {.stage = Stage::Memory, .layer = layer});
-    const auto operand =
-        resources_.operands.get(request_, role, layer, resources_.stream, context_.progress);
-    if (!operand.ok()) return operand.error();
-    const ElementType element = operand.value()->element;
-    const ElementType type = request_.recipe.high_precision;
-    if (element != type && layer == 0) {
-      result_.deviations.push_back(
-          {.field = role_name(role),
-           .requested = element_name(element),
-           .effective = element_name(type),
-           .reason = fmt::format("The CUDA step takes {0} operands, so {1} values were rounded to "
-                                 "nearest even; save the tensor as {0} to be rid of this",
-                                 element_name(type), element_name(element))});
-    }
-    return static_cast<const void*>(operand.value()->values.data());
-  }
-
-  /// Rounded to the step's type.
-  Status upload_bias(int layer) {
-    const std::vector<float> values = bias_values(request_, layer);
-    std::vector<std::uint16_t> bits(values.size());
-    const bool fp16 = request_.recipe.high_precision == ElementType::Fp16;
-    std::transform(values.begin(), values.end(), bits.begin(),
-                   [&](float value) { return fp16 ? fp16_bits(value) : bf16_bits(value); });
-    Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])),
-                               {AllocationRole::Input, fmt::format("b, layer {}", layer)});
-    if (!buffer.ok()) return buffer.error();
-    biases_.push_back(std::move(buffer).value());
-    return copy_to_device<std::uint16_t>(biases_.back().data(), bits, resources_.stream);
-  }
-
-  Result<StepOperands> upload_operands() {
-    StepOperands operands;
-    const Result<const void*> activations = upload(OperandRole::Activations, 0);
-    if (!activations.ok()) return activations.error();
-    operands.activations = activations.value();
-    if (config_.backward()) {
-      const Result<const void*> gradients = upload(OperandRole::Gradients, 0);
-      if (!gradients.ok()) return gradients.error();
-      operands.gradients = gradients.value();
-    }
-    for (int layer = 0; layer < request_.layers; ++layer) {
-      context_.progress.fraction.store(kUploadShare * layer / request_.layers);
-      const Result<const void*> weights = upload(OperandRole::Weights, layer);
-      if (!weights.ok()) return weights.error();
-      operands.weights.push_back(weights.value());
-      if (!config_.linear.bias) continue;
-      ENGINE_TRY(upload_bias(layer));
-      operands.biases.push_back(biases_.back().data());
-    }
-    return operands;
-  }
-
   Status make_step() {
     enter(Stage::Memory, 0.0);
-    Result<StepOperands> operands = upload_operands();
-    if (!operands.ok()) return operands.error();
+    Result<UploadedStep> uploaded =
+        upload_step(result_, config_, resources_.operands, resources_.stream, context_);
+    if (!uploaded.ok()) return uploaded.error();
+    biases_ = std::move(uploaded.value().biases);
     const WorkScope scope(context_.observer, {.stage = Stage::Memory});
     Result<GroupedStep> step = GroupedStep::create(
-        resources_.library, config_, std::move(operands).value(), {}, resources_.stream);
+        resources_.library, config_, std::move(uploaded.value().operands), {}, resources_.stream);
     if (!step.ok()) return step.error();
     step_ = std::make_unique<GroupedStep>(std::move(step).value());
     Result<OutputCheck> check = OutputCheck::create(*step_);

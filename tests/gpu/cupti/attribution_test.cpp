@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profiling/graph/kernel_name.h"
+
 namespace profiling {
 namespace {
 
@@ -72,16 +74,6 @@ TEST(Attribute, EagerRecordsUseTheIdOfTheirLaunchAndUntaggedOnesStayOutside) {
   EXPECT_EQ(activity.records[1].expert, 3);
   EXPECT_EQ(activity.records[1].iteration, 1);
   EXPECT_NE(activity.records[0].lane, activity.records[1].lane);
-}
-
-TEST(Topological, DependenciesComeFirst) {
-  const std::vector<GraphNode> sorted = topological({{.id = 3, .name = "c", .dependencies = {2}},
-                                                     {.id = 1, .name = "a", .dependencies = {}},
-                                                     {.id = 2, .name = "b", .dependencies = {1}}});
-  ASSERT_EQ(sorted.size(), 3U);
-  EXPECT_EQ(sorted[0].id, 1U);
-  EXPECT_EQ(sorted[1].id, 2U);
-  EXPECT_EQ(sorted[2].id, 3U);
 }
 
 TEST(ReadableKernelName, DropsWhatHidesTheName) {

@@ -1,0 +1,94 @@
+#include "app/worker/doctor_job.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "app/protocol/convert_doctor.h"
+#ifdef EXPERTSCOPE_WITH_CUDA
+#include "engine/device/device_facts.h"
+#include "engine/device/handles.h"
+#include "profiling/doctor/experiment_run.h"
+#include "profiling/doctor/gallery/gallery.h"
+#include "profiling/doctor/step_subject.h"
+#endif
+
+namespace app {
+
+#ifdef EXPERTSCOPE_WITH_CUDA
+namespace {
+
+constexpr const char* kSharedWorkspace = "shared-workspace";
+
+/// The case that is a real step on a real library: two products in one workspace.
+engine::RunRequest shared_workspace_request(engine::RunRequest request, bool healthy) {
+  request.shape = {.preset = "", .num_experts = 4, .tokens = 512, .n = 256, .k = 256};
+  request.routing = {};
+  request.recipe = {};
+  request.linear = {};
+  request.linear.passes = engine::StepPasses::ForwardBackward;
+  request.layers = 1;
+  request.backend = engine::GemmBackend::CublasLtGrouped;
+  request.workspace =
+      healthy ? engine::WorkspaceStrategy::PerMatmul : engine::WorkspaceStrategy::Shared;
+  request.try_algorithms = false;
+  return request;
+}
+
+engine::Result<std::unique_ptr<profiling::Subject>> make_subject(
+    const DoctorOrder& order, const std::string& cublaslt, const engine::FoundDevice& device,
+    cudaStream_t stream, profiling::ExperimentFacts& facts) {
+  if (!order.gallery_case.empty() && order.gallery_case != kSharedWorkspace) {
+    return profiling::make_gallery_subject(order.gallery_case, order.healthy, stream);
+  }
+  const engine::RunRequest request =
+      order.gallery_case.empty() ? order.request
+                                 : shared_workspace_request(order.request, order.healthy);
+  if (engine::Status limits = engine::validate(request); !limits.ok()) return limits.error();
+  return profiling::make_step_subject(request, cublaslt, device, stream, facts);
+}
+
+}  // namespace
+#endif
+
+engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] std::uint64_t id,
+                          [[maybe_unused]] const DoctorOrder& order,
+                          [[maybe_unused]] DoctorWatch watch,
+                          [[maybe_unused]] FrameSender& sender) {
+#ifdef EXPERTSCOPE_WITH_CUDA
+  if (backends.choice() == BackendChoice::Cpu) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         "experiments on captured graphs need a CUDA device; this worker was "
+                         "started for the CPU only: start it without --backend cpu"};
+  }
+  const engine::Result<engine::FoundDevice> device = engine::find_device();
+  if (!device.ok()) {
+    return engine::Error{device.error().code, "experiments on captured graphs need a CUDA device: " +
+                                                  device.error().message};
+  }
+  const engine::Result<engine::Stream> stream = engine::make_stream();
+  if (!stream.ok()) return stream.error();
+  profiling::ExperimentFacts facts{.device = device.value().facts};
+  engine::Result<std::unique_ptr<profiling::Subject>> subject = make_subject(
+      order, backends.cublaslt_path(), device.value(), stream.value().get(), facts);
+  if (!subject.ok()) return subject.error();
+  engine::Result<profiling::ExperimentReply> reply = profiling::run_experiment(
+      *subject.value(), order.experiment, facts, {watch.progress, watch.board},
+      stream.value().get());
+  if (!reply.ok()) return reply.error();
+  wire::Frame frame;
+  *frame.mutable_doctor_reply() = to_wire(DoctorDone{.id = id,
+                                                     .snapshot = std::move(reply.value().snapshot),
+                                                     .outcome = std::move(reply.value().outcome)});
+  if (engine::Status sent = sender.send(frame); !sent.ok()) return sent;
+  // Not exit(): destructors would wait for a kernel that may never end.
+  ::_exit(0);
+#else
+  return engine::Error{engine::ErrorCode::Unsupported,
+                       "experiments on captured graphs need a CUDA device, and this worker was "
+                       "built without CUDA; snapshots can be examined without one"};
+#endif
+}
+
+}  // namespace app

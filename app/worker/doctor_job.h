@@ -1,0 +1,26 @@
+// An experiment of the graph doctor. Whatever came of it, the worker ends after the answer: memory
+// may be corrupt, and a kernel may spin for ever.
+#pragma once
+
+#include <cstdint>
+
+#include "app/protocol/doctor_order.h"
+#include "app/worker/backends.h"
+#include "app/worker/frame_sender.h"
+#include "engine/backend/backend.h"
+#include "profiling/graph/live_board.h"
+
+namespace app {
+
+/// Where an experiment can be watched from other threads.
+struct DoctorWatch {
+  engine::RunProgress& progress;
+  profiling::LiveBoard& board;
+};
+
+/// Returns only if the experiment could not be made, with the reason; otherwise the answer has been
+/// sent and the process has ended.
+engine::Status run_doctor(Backends& backends, std::uint64_t id, const DoctorOrder& order,
+                          DoctorWatch watch, FrameSender& sender);
+
+}  // namespace app

@@ -1,0 +1,188 @@
+#include "engine/backend/cuda/step_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "engine/backend/scopes.h"
+#include "engine/input/bias_values.h"
+#include "engine/input/element_rounding.h"
+
+namespace engine {
+namespace {
+
+constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
+
+const char* element_name(ElementType element) {
+  switch (element) {
+    case ElementType::Bf16:
+      return "BF16";
+    case ElementType::Fp16:
+      return "FP16";
+    case ElementType::Fp32:
+      return "FP32";
+  }
+  return "unknown";
+}
+
+const char* role_name(OperandRole role) {
+  switch (role) {
+    case OperandRole::Activations:
+      return "activations";
+    case OperandRole::Weights:
+      return "weights";
+    case OperandRole::Gradients:
+      return "gradients";
+  }
+  return "operand";
+}
+
+class Upload {
+ public:
+  Upload(RunResult& result, const StepConfig& config, DeviceOperands& operands, cudaStream_t stream,
+         RunContext context)
+      : result_(result),
+        request_(result.effective),
+        config_(config),
+        operands_(operands),
+        stream_(stream),
+        context_(context) {}
+
+  Result<UploadedStep> upload() {
+    StepOperands& operands = uploaded_.operands;
+    const Result<const void*> activations = operand(OperandRole::Activations, 0);
+    if (!activations.ok()) return activations.error();
+    operands.activations = activations.value();
+    if (config_.backward()) {
+      const Result<const void*> gradients = operand(OperandRole::Gradients, 0);
+      if (!gradients.ok()) return gradients.error();
+      operands.gradients = gradients.value();
+    }
+    for (int layer = 0; layer < request_.layers; ++layer) {
+      context_.progress.fraction.store(kUploadShare * layer / request_.layers);
+      const Result<const void*> weights = operand(OperandRole::Weights, layer);
+      if (!weights.ok()) return weights.error();
+      operands.weights.push_back(weights.value());
+      if (!config_.linear.bias) continue;
+      ENGINE_TRY(bias(layer));
+      operands.biases.push_back(uploaded_.biases.back().data());
+    }
+    return std::move(uploaded_);
+  }
+
+ private:
+  Result<const void*> operand(OperandRole role, int layer) {
+    const WorkScope scope(context_.observer, {.stage = Stage::Memory, .layer = layer});
+    const auto uploaded = operands_.get(request_, role, layer, stream_, context_.progress);
+    if (!uploaded.ok()) return uploaded.error();
+    const ElementType element = uploaded.value()->element;
+    const ElementType type = request_.recipe.high_precision;
+    if (element != type && layer == 0) {
+      result_.deviations.push_back(
+          {.field = role_name(role),
+           .requested = element_name(element),
+           .effective = element_name(type),
+           .reason = fmt::format("The CUDA step takes {0} operands, so {1} values were rounded to "
+                                 "nearest even; save the tensor as {0} to be rid of this",
+                                 element_name(type), element_name(element))});
+    }
+    return static_cast<const void*>(uploaded.value()->values.data());
+  }
+
+  /// Rounded to the step's type.
+  Status bias(int layer) {
+    const std::vector<float> values = bias_values(request_, layer);
+    std::vector<std::uint16_t> bits(values.size());
+    const bool fp16 = request_.recipe.high_precision == ElementType::Fp16;
+    std::transform(values.begin(), values.end(), bits.begin(),
+                   [&](float value) { return fp16 ? fp16_bits(value) : bf16_bits(value); });
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(static_cast<std::int64_t>(bits.size() * sizeof(bits[0])),
+                               {AllocationRole::Input, fmt::format("b, layer {}", layer)});
+    if (!buffer.ok()) return buffer.error();
+    uploaded_.biases.push_back(std::move(buffer).value());
+    return copy_to_device<std::uint16_t>(uploaded_.biases.back().data(), bits, stream_);
+  }
+
+  RunResult& result_;
+  const RunRequest& request_;
+  const StepConfig& config_;
+  DeviceOperands& operands_;
+  cudaStream_t stream_;
+  RunContext context_;
+  UploadedStep uploaded_;
+};
+
+}  // namespace
+
+Status apply_gates(const RunRequest& request, const DeviceCapability& capability,
+                   const std::string& library_path, RunResult& result) {
+  ForcedSettings forced = forced_settings(request);
+  result.effective = std::move(forced.effective);
+  if (!runs_on_cuda(request.backend)) result.effective.backend = GemmBackend::CublasLtGrouped;
+  result.effective.cublaslt_library = library_path;
+  result.deviations = std::move(forced.deviations);
+  const RunRequest& effective = result.effective;
+  const Verdict recipe =
+      recipe_support(effective.recipe, effective.backend, capability, effective.linear);
+  const Verdict launch = launch_support(effective.launch, effective.backend, capability);
+  for (const Verdict& verdict : {recipe, launch}) {
+    if (verdict.support == Support::Refused) {
+      return Error{ErrorCode::Unsupported, verdict.sentence};
+    }
+  }
+  if (recipe.support == Support::Fallback) {
+    result.emulated = recipe.sentence;
+    result.deviations.push_back({.field = "recipe",
+                                 .requested = "products of the recipe's own operands",
+                                 .effective = "emulated",
+                                 .reason = recipe.sentence});
+  }
+  if (launch.support == Support::Hazardous) {
+    result.deviations.push_back({.field = "launch",
+                                 .requested = "graph replay",
+                                 .effective = "graph replay, hazardous",
+                                 .reason = launch.sentence});
+  }
+  const Verdict workspace =
+      workspace_support(result.effective.workspace, result.effective, capability);
+  // Run as asked: whoever chooses it may want to see it fail. The replay checks will tell.
+  if (workspace.support == Support::Hazardous) {
+    result.deviations.push_back({.field = "workspace",
+                                 .requested = "several products a workspace",
+                                 .effective = "as requested, hazardous",
+                                 .reason = workspace.sentence});
+  }
+  return {};
+}
+
+StepConfig step_config(const RunResult& result, const GroupedShape& shape, int compute_major) {
+  const RunRequest& request = result.effective;
+  StepConfig config = {.num_groups = shape.num_experts(),
+                       .capacity_rows = request.shape.tokens,
+                       .n = request.shape.n,
+                       .k = request.shape.k,
+                       .layers = request.layers,
+                       .recipe = request.recipe,
+                       .linear = request.linear,
+                       .backend = request.backend,
+                       .streams = request.streams,
+                       .workspace = request.workspace,
+                       .setup_arrays = request.setup_arrays,
+                       .emulated = !result.emulated.empty(),
+                       .scalars_a_group = compute_major >= 10,
+                       .seed = request.seed};
+  if (request.backend == GemmBackend::CublasLtPerExpert) config.host_splits = shape.splits;
+  return config;
+}
+
+Result<UploadedStep> upload_step(RunResult& result, const StepConfig& config,
+                                 DeviceOperands& operands, cudaStream_t stream,
+                                 RunContext context) {
+  return Upload(result, config, operands, stream, context).upload();
+}
+
+}  // namespace engine

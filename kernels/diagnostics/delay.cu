@@ -1,0 +1,37 @@
+#include "kernels/diagnostics/delay.h"
+
+namespace kernels {
+namespace {
+
+__global__ void wait_kernel(std::uint64_t nanoseconds) {
+  std::uint64_t start = 0;
+  std::uint64_t now = 0;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
+  do {
+    __nanosleep(1000);
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  } while (now - start < nanoseconds);
+}
+
+__global__ void nothing_kernel() {}
+
+}  // namespace
+
+cudaError_t add_delay_node(cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                           std::size_t num_dependencies, std::uint64_t nanoseconds,
+                           cudaGraphNode_t* node) {
+  void* arguments[] = {&nanoseconds};
+  cudaKernelNodeParams parameters = {};
+  parameters.func = reinterpret_cast<void*>(&wait_kernel);
+  parameters.gridDim = dim3(1);
+  parameters.blockDim = dim3(1);
+  parameters.kernelParams = arguments;
+  return cudaGraphAddKernelNode(node, graph, dependencies, num_dependencies, &parameters);
+}
+
+cudaError_t launch_nothing(cudaStream_t stream) {
+  nothing_kernel<<<1, 1, 0, stream>>>();
+  return cudaGetLastError();
+}
+
+}  // namespace kernels
