@@ -63,6 +63,13 @@ bool can_be_settled(const profiling::Proof& proof) {
   return !proof.needs_cure || proof.shows != proof.cures;
 }
 
+Experiment eager_launches() {
+  Experiment eager;
+  eager.graph = false;
+  eager.replays = kEagerLaunches;
+  return eager;
+}
+
 class Visit {
  public:
   Visit(const DoctorSubject& subject, const VisitOptions& options, ExperimentRunner& runner,
@@ -171,6 +178,12 @@ engine::Status Visit::take_snapshot() {
   report().snapshot = std::move(reply.value().snapshot);
   if (!report().snapshot.graphs.empty()) return {};
   const Outcome& outcome = reply.value().outcome;
+  if (options_.prove) {
+    // Nothing to capture if the launches before it already fail: that is worth a report.
+    const engine::Result<Outcome> eager = outcome_of(eager_launches(), -1);
+    if (!eager.ok()) return eager.error();
+    if (failed(eager.value())) return {};
+  }
   const bool no_way = outcome.verdict == Verdict::NotRun || outcome.verdict == Verdict::Refused;
   return engine::Error{no_way ? engine::ErrorCode::Unsupported : engine::ErrorCode::Device,
                        fmt::format("nothing was captured: {}", outcome.verdict == Verdict::Right
@@ -300,10 +313,7 @@ engine::Status Visit::prove() {
   for (const Finding& finding : report().findings) {
     if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;
   }
-  Experiment eager;
-  eager.graph = false;
-  eager.replays = kEagerLaunches;
-  const engine::Result<Outcome> launched = outcome_of(eager, -1);
+  const engine::Result<Outcome> launched = outcome_of(eager_launches(), -1);
   if (!launched.ok()) return launched.error();
   if (launched.value().verdict == Verdict::NotRun) {
     return engine::Error{engine::ErrorCode::Unsupported, launched.value().message};

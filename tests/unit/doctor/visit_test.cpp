@@ -109,11 +109,20 @@ TEST(Visit, EagerThatFailsEndsIt) {
   }
 }
 
+TEST(Visit, EagerThatFailsBeforeTheCaptureIsAReportToo) {
+  ScriptedRunner runner(
+      {}, [&](const Experiment&) { return engine::Result<Outcome>(outcome(Verdict::Hung)); });
+  const auto report = made(runner, options_with({}));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report.value().conclusion,
+            "Already without a graph, launch 2 hangs: this is no graph bug.");
+}
+
 TEST(Visit, NothingCapturedIsAnError) {
   for (const Verdict verdict : {Verdict::NotRun, Verdict::Crashed, Verdict::Right}) {
     ScriptedRunner runner(
         {}, [&](const Experiment&) { return engine::Result<Outcome>(outcome(verdict)); });
-    const auto report = made(runner, options_with({}));
+    const auto report = made(runner, options_with({}, /*prove=*/false));
     ASSERT_FALSE(report.ok());
     if (verdict != Verdict::Right) {
       EXPECT_THAT(report.error().message, HasSubstr("a reason"));
