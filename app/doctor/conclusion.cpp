@@ -147,6 +147,28 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
 
 }  // namespace
 
+Health health_of(const DoctorReport& report) {
+  const ExperimentRecord* eager =
+      find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
+  const ExperimentRecord* plain = find_record(report, is_plain);
+  bool wrong = count(report, Confidence::Proved) > 0 || count(report, Confidence::Likely) > 0;
+  for (const ExperimentRecord* record : {eager, plain}) {
+    if (record == nullptr) continue;
+    if (record->outcome.verdict == Verdict::Hung) return Health::Hang;
+    wrong = wrong || failed(record->outcome);
+  }
+  if (eager != nullptr && failed(eager->outcome)) {
+    return eager->outcome.verdict == Verdict::Wrong ? Health::Findings : Health::NotRun;
+  }
+  for (const ExperimentRecord& record : report.experiments) {
+    const bool stress = record.finding < 0 && record.experiment.moved.empty();
+    wrong = wrong || (stress && failed(record.outcome));
+  }
+  if (wrong) return Health::Findings;
+  const bool not_replayed = plain != nullptr && plain->outcome.verdict == Verdict::NotRun;
+  return not_replayed ? Health::NotRun : Health::Healthy;
+}
+
 bool failed(const Outcome& outcome) {
   return outcome.verdict != Verdict::Right && outcome.verdict != Verdict::NotRun;
 }
