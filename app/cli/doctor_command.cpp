@@ -19,8 +19,8 @@ int list_cases() {
   fmt::print("{:<28} {:>6}  {:<8} {:<22} {}\n", "case", "hazard", "replays", "needs cuBLASLt",
              "title");
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
-    fmt::print("{:<28} {:>6}  {:<8} {:<22} {}\n", one.id, one.hazard,
-               profiling::name_of(one.plain), one.library, one.title);
+    fmt::print("{:<28} {:>6}  {:<8} {:<22} {}\n", one.id, one.hazard, profiling::name_of(one.plain),
+               one.library, one.title);
   }
   return kHealthy;
 }
@@ -28,9 +28,9 @@ int list_cases() {
 engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
   if (!options.gallery_case.empty() &&
       profiling::find_hazard_case(options.gallery_case) == nullptr) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("there is no case '{}'; see expertscope doctor --list",
-                                     options.gallery_case)};
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        fmt::format("there is no case '{}'; see expertscope doctor --list", options.gallery_case)};
   }
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
@@ -43,9 +43,8 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
 engine::Status check_files(const DoctorOptions& options) {
   std::error_code error;
   if (!options.record.empty() && std::filesystem::exists(options.record, error)) {
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("{} is there already; choose another file", options.record)};
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{} is there already; choose another file", options.record)};
   }
   for (const std::string& path : {options.record, options.report}) {
     if (path.empty()) continue;
@@ -78,9 +77,8 @@ int examine(const DoctorOptions& options) {
         [&](const VisitProgress& progress) {
           bar.show(progress);
           // Once an experiment, not once a pulse: a snapshot may be large.
-          const bool more =
-              progress.so_far.experiments.size() != so_far.experiments.size() ||
-              progress.so_far.findings.size() != so_far.findings.size();
+          const bool more = progress.so_far.experiments.size() != so_far.experiments.size() ||
+                            progress.so_far.findings.size() != so_far.findings.size();
           if (more) so_far = progress.so_far;
         },
         cancel_on_interrupt());
@@ -102,17 +100,17 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       "Ends with 0: healthy, 1: findings, 2: a hang, 3: could not run");
   const auto options = std::make_shared<DoctorOptions>();
   CLI::Option* hazard =
-      command.add_option("--case", options->gallery_case,
-                         "A case of the hazard gallery instead of a request (see --list)")
+      command
+          .add_option("--case", options->gallery_case,
+                      "A case of the hazard gallery instead of a request (see --list)")
           ->option_text("ID");
   command.add_flag("--healthy", options->healthy, "The case's healthy twin")->needs(hazard);
-  CLI::Option* snapshot =
-      command
-          .add_option("--snapshot", options->snapshot,
-                      "Rules on the snapshots of a recording or on a file of "
-                      "cudaGraphDebugDotPrint; needs no GPU")
-          ->option_text("FILE")
-          ->excludes(hazard);
+  CLI::Option* snapshot = command
+                              .add_option("--snapshot", options->snapshot,
+                                          "Rules on the snapshots of a recording or on a file of "
+                                          "cudaGraphDebugDotPrint; needs no GPU")
+                              ->option_text("FILE")
+                              ->excludes(hazard);
   command.add_flag("--list", options->list, "List the cases of the gallery");
   command
       .add_flag("--prove", options->visit.prove,
