@@ -75,8 +75,8 @@ std::string block_of(const std::vector<const MatrixRow*>& rows,
   }
   text += '\n';
   for (const LineKey& line : lines) {
-    text += fmt::format("{:<14} {:<9} {:<18}", std::get<0>(line), sequence_name(std::get<1>(line)),
-                        std::get<2>(line));
+    text += fmt::format("{:<{}}  {:<9} {:<18}", std::get<0>(line), width,
+                        sequence_name(std::get<1>(line)), std::get<2>(line));
     for (const engine::WorkspaceStrategy column : columns) {
       const auto cell = cells.find({line, column});
       text += fmt::format(" {:<14}", cell == cells.end() ? "" : cell->second);
