@@ -245,6 +245,7 @@ wire::Experiment wire_experiment(const profiling::Experiment& experiment) {
     added.set_value(filled.value);
   }
   out.set_poisoned_workspaces(experiment.poisoned_workspaces);
+  out.set_red_zones(experiment.red_zones);
   out.set_changed_inputs(experiment.changed_inputs);
   out.set_recaptured(experiment.recaptured);
   out.set_scribbled_host(experiment.scribbled_host);
@@ -267,6 +268,7 @@ profiling::Experiment read_experiment(const wire::Experiment& message, FieldChec
                                    .moved = {},
                                    .filled = {},
                                    .poisoned_workspaces = message.poisoned_workspaces(),
+                                   .red_zones = message.red_zones(),
                                    .changed_inputs = message.changed_inputs(),
                                    .recaptured = message.recaptured(),
                                    .scribbled_host = message.scribbled_host(),

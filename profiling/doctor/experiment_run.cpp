@@ -1,6 +1,7 @@
 #include "profiling/doctor/experiment_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "engine/device/allocation_ledger.h"
+#include "engine/device/buffer.h"
 #include "engine/device/check.h"
 #include "engine/device/driver_api.h"
 #include "engine/device/handles.h"
@@ -127,6 +129,7 @@ class Run {
     if (Status noted = subject_.noted_errors(stream_); !noted.ok()) {
       return end(Verdict::Crashed, noted.error().message);
     }
+    ENGINE_TRY(check_red_zones());
     ENGINE_TRY(capture_variant());
     return end(first_wrong_replay(reply_.outcome) > 0 ? Verdict::Wrong : Verdict::Right);
   }
@@ -500,6 +503,15 @@ class Run {
       }
       reply_.outcome.checks.push_back(std::move(row));
     }
+  }
+
+  Status check_red_zones() {
+    if (!experiment_.red_zones) return {};
+    const Result<std::vector<std::string>> damaged = engine::RedZones::damaged();
+    if (!damaged.ok()) return end_with(damaged.error());
+    if (damaged.value().empty()) return {};
+    return end(Verdict::Wrong, fmt::format("memory right in front of or behind \"{}\" was written",
+                                           fmt::join(damaged.value(), "\", \"")));
   }
 
   /// What differs when the same program is captured with other inputs: only read, never replayed.

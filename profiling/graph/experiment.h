@@ -40,6 +40,7 @@ struct Experiment {
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
   /// and before replays 1 and 2; -1 = it is not.
   int poisoned_workspaces = -1;
+  bool red_zones = false;       // a pattern around every buffer, checked after the replays
   bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars
   bool recaptured = false;      // with changed_inputs: captured again after the change
   bool scribbled_host = false;  // host memory that a copy node reads is overwritten before replays

@@ -86,6 +86,7 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
                       .moved = {{.node = {1, 2}, .owner = "workspace"}},
                       .filled = {{.owner = "flag", .value = 255}},
                       .poisoned_workspaces = 127,
+                      .red_zones = true,
                       .changed_inputs = true,
                       .recaptured = true,
                       .scribbled_host = true,
