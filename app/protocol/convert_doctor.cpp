@@ -314,6 +314,7 @@ wire::Outcome wire_outcome(const profiling::Outcome& outcome) {
     added.set_last_finished(stall.last_finished);
     added.set_kind(as_number(stall.kind));
     added.set_evidence(wire_text(stall.evidence));
+    added.set_core_dump(wire_text(stall.core_dump));
   }
   out.set_seconds(outcome.seconds);
   out.mutable_replay_us()->Add(outcome.replay_us.begin(), outcome.replay_us.end());
@@ -343,6 +344,7 @@ profiling::Outcome read_outcome(const wire::Outcome& message, FieldCheck& check)
     added.last_finished = stall.last_finished();
     number(check, added.kind, stall.kind(), profiling::StallKind::Unknown, "stall.kind");
     added.evidence = stall.evidence();
+    added.core_dump = stall.core_dump();
   }
   return outcome;
 }

@@ -18,6 +18,7 @@
 #include "engine/device/handles.h"
 #include "profiling/capture/graph_reader.h"
 #include "profiling/doctor/capture_watch.h"
+#include "profiling/doctor/core_dump.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_board.h"
 #include "profiling/doctor/replay_wait.h"
@@ -35,6 +36,8 @@ constexpr int kEagerLaunches = 3;           // that must agree
 constexpr double kFirstLaunchSeconds = 60;  // kernels are loaded on the way
 constexpr double kShortestDeadline = 0.5;
 constexpr double kDeadlineFactor = 20;  // of the slowest eager launch
+
+constexpr double kCoreDumpSeconds = 20;
 
 using Sums = std::vector<std::uint64_t>;
 
@@ -487,6 +490,9 @@ class Run {
       if (stall.nodes[n] == NodeState::Done) stall.last_finished = static_cast<int>(n);
     }
     stall.kind = probe_->triage(stall.nodes, stall.evidence);
+    CoreDump dump = take_core_dump(kCoreDumpSeconds);
+    stall.core_dump = std::move(dump.path);
+    if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
     reply_.outcome.stall = {std::move(stall)};
     return end(Verdict::Hung);
   }

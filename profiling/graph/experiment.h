@@ -89,8 +89,9 @@ struct Stall {
   std::vector<NodeState> nodes = {};  // of that graph; empty without markers
   int last_finished = -1;             // node index; -1 = none
   StallKind kind = StallKind::Unknown;
-  std::string
-      evidence;  // how the kind was told: "a probe kernel on another stream finished in ..."
+  /// How the kind was told: "a probe kernel on another stream finished in ...".
+  std::string evidence = {};
+  std::string core_dump = {};  // path on the worker's machine; empty = none was taken
   bool operator==(const Stall&) const = default;
 };
 

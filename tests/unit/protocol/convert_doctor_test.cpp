@@ -114,7 +114,8 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
                              .nodes = {NodeState::Done, NodeState::Running, NodeState::Unmarked},
                              .last_finished = 0,
                              .kind = profiling::StallKind::KernelSpins,
-                             .evidence = "e"}},
+                             .evidence = "e",
+                             .core_dump = "c"}},
                   .seconds = 2.5,
                   .replay_us = {10.5, 11.5}};
   const auto answer = from_wire(to_wire(done));
