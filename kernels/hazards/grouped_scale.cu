@@ -56,7 +56,11 @@ __global__ __launch_bounds__(kHazardThreads) void grouped_scale_staged_kernel(
 
 cudaError_t grouped_scale(const GroupedScaleArgs& args, cudaStream_t stream) {
   if (const cudaError_t error = check_hazard_grid(args); error != cudaSuccess) return error;
-  grouped_scale_kernel<<<hazard_grid(args), kHazardThreads, 0, stream>>>(args);
+  // The kernel knows its tile from the grid alone, so that a grid that follows the splits is seen
+  // as just that.
+  GroupedScaleArgs passed = args;
+  passed.tiles_per_group = 0;
+  grouped_scale_kernel<<<hazard_grid(args), kHazardThreads, 0, stream>>>(passed);
   return cudaGetLastError();
 }
 
