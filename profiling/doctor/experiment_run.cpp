@@ -138,10 +138,10 @@ class Run {
   }
 
   Status prepare() {
-    if (experiment_.replays < 1 || experiment_.replays > 10000) {
+    if (experiment_.replays < 0 || experiment_.replays > 10000) {
       return Error{
           ErrorCode::InvalidArgument,
-          fmt::format("An experiment makes 1 to 10000 replays, not {}", experiment_.replays)};
+          fmt::format("An experiment makes up to 10000 replays, not {}", experiment_.replays)};
     }
     Result<engine::DriverApi> driver = engine::load_driver_api();
     if (!driver.ok()) return driver.error();

@@ -34,7 +34,7 @@ struct FilledMemory {
 
 struct Experiment {
   bool graph = true;  // false: eager launches, nothing is captured
-  int replays = 6;
+  int replays = 6;    // 0 = captured and instantiated only
   std::vector<MovedMemory> moved = {};
   std::vector<FilledMemory> filled = {};
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
