@@ -13,10 +13,6 @@ namespace app::cli {
 int examine_file(const DoctorOptions& options) {
   const auto snapshots = profiling::open_snapshot(options.snapshot, request_codec());
   if (!snapshots.ok()) return could_not_run(snapshots.error());
-  if (snapshots.value().empty()) {
-    return could_not_run(
-        {engine::ErrorCode::NotFound, fmt::format("{} holds no captured graph", options.snapshot)});
-  }
   const bool one_file = !options.report.empty() || !options.record.empty();
   if (one_file && snapshots.value().size() > 1) {
     return could_not_run({engine::ErrorCode::InvalidArgument,
@@ -26,10 +22,11 @@ int examine_file(const DoctorOptions& options) {
   const auto facts = shipped_facts();
   if (!facts.ok()) return could_not_run(facts.error());
   int code = kHealthy;
-  for (const profiling::Snapshot& snapshot : snapshots.value()) {
+  for (const profiling::OpenedSnapshot& opened : snapshots.value()) {
     profiling::DoctorReport report;
-    report.snapshot = snapshot;
-    report.findings = profiling::diagnose(snapshot, facts.value());
+    report.snapshot = opened.snapshot;
+    if (report.snapshot.subject.empty()) report.snapshot.subject = opened.title;
+    report.findings = profiling::diagnose(report.snapshot, facts.value());
     report.conclusion = conclusion_of(report);
     code = std::max(code, finish_report(options, {}, report));
   }
