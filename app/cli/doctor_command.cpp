@@ -34,6 +34,10 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
   }
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
+  // A request says the CPU unless told otherwise, and that has no graphs.
+  if (request.value().backend == engine::GemmBackend::CpuReference) {
+    request.value().backend = engine::GemmBackend::CublasLtGrouped;
+  }
   return DoctorSubject{.request = std::move(request).value(),
                        .gallery_case = options.gallery_case,
                        .healthy = options.healthy};

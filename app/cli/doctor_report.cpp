@@ -29,17 +29,6 @@ engine::Status write_markdown(const std::string& path, const profiling::DoctorRe
   return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
 }
 
-engine::Status record(const std::string& path, const engine::RunRequest& request,
-                      const profiling::DoctorReport& report) {
-  auto writer = profiling::SessionWriter::create(path, request_codec());
-  if (!writer.ok()) return writer.error();
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return writer.value()->append(profiling::RecordedVisit{
-      .request = request,
-      .report = report,
-      .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()});
-}
-
 int exit_code_of(const profiling::DoctorReport& report) {
   switch (health_of(report)) {
     case Health::Healthy:
@@ -86,17 +75,12 @@ int could_not_run(const engine::Error& error) {
   return kCouldNotRun;
 }
 
-int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
+int finish_report(const DoctorOptions& options, const engine::RunRequest& /*request*/,
                   const profiling::DoctorReport& made) {
   fmt::print("{}\n", options.json ? profiling::to_json(made) : report_text(made));
   std::fflush(stdout);
   if (!options.report.empty()) {
     if (engine::Status kept = write_markdown(options.report, made); !kept.ok()) {
-      return could_not_run(kept.error());
-    }
-  }
-  if (!options.record.empty()) {
-    if (engine::Status kept = record(options.record, request, made); !kept.ok()) {
       return could_not_run(kept.error());
     }
   }
