@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiling/graph/rules/rules.h"
+#include "profiling/graph/snapshot_check.h"
 
 namespace profiling {
 namespace {
@@ -15,9 +16,10 @@ bool comes_first(const Finding& a, const Finding& b) {
 }  // namespace
 
 std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts) {
+  if (!check_snapshot(snapshot).ok()) return {};
   RuleContext context(snapshot, facts);
   std::vector<Finding> findings;
-  for (const auto rule : {find_shared_workspaces}) {
+  for (const auto rule : {find_shared_workspaces, find_freed_memory, find_pool_aliases}) {
     rule(context, findings);
   }
   std::stable_sort(findings.begin(), findings.end(), comes_first);
