@@ -19,7 +19,8 @@ std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<Librar
   if (!check_snapshot(snapshot).ok()) return {};
   RuleContext context(snapshot, facts);
   std::vector<Finding> findings;
-  for (const auto rule : {find_shared_workspaces, find_freed_memory, find_pool_aliases}) {
+  for (const auto rule : {find_shared_workspaces, find_freed_memory, find_pool_aliases,
+                          find_host_sources, find_unreset_counters, find_unfreed_allocations}) {
     rule(context, findings);
   }
   std::stable_sort(findings.begin(), findings.end(), comes_first);
