@@ -33,7 +33,8 @@ void add_fetch_command(CLI::App& doctor, std::function<int()>& chosen) {
   auto version = std::make_shared<std::string>();
   CLI::App& command = *doctor.add_subcommand(
       "fetch", "Fetch a version of cuBLASLt (400 MB from PyPI) and print its path");
-  command.add_option("version", *version, "Such as 13.5.1.27; without it, list what can be fetched");
+  command.add_option("version", *version,
+                     "Such as 13.5.1.27; without it, list what can be fetched");
   command.callback([version, &chosen] {
     chosen = [version] { return version->empty() ? list_libraries() : fetch(*version); };
   });
