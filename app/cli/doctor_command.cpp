@@ -140,6 +140,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   options->worker.add_to(command);
   options->request.add_to(command);
   add_matrix_command(command, chosen);
+  add_fetch_command(command, chosen);
   command.callback([options, &command, &chosen] {
     // Its own subcommand has chosen already.
     if (command.get_subcommands().empty()) chosen = [options] { return examine(*options); };

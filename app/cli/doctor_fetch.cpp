@@ -29,7 +29,7 @@ int fetch(const std::string& version) {
 
 }  // namespace
 
-void add_fetch_command(CLI::App& doctor, std::function<int()>& chosen) {
+void add_fetch_command(CLI::App& doctor, Action& chosen) {
   auto version = std::make_shared<std::string>();
   CLI::App& command = *doctor.add_subcommand(
       "fetch", "Fetch a version of cuBLASLt (400 MB from PyPI) and print its path");

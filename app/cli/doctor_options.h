@@ -46,5 +46,6 @@ int finish_report(const DoctorOptions& options, const engine::RunRequest& reques
 int examine_file(const DoctorOptions& options);
 
 void add_matrix_command(CLI::App& doctor, Action& chosen);
+void add_fetch_command(CLI::App& doctor, Action& chosen);
 
 }  // namespace app::cli
