@@ -1,0 +1,39 @@
+// `expertscope doctor --snapshot FILE`: the rules without a worker and without a GPU.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/doctor_options.h"
+#include "app/doctor/conclusion.h"
+#include "app/protocol/request_json.h"
+#include "profiling/session/snapshot_file.h"
+
+namespace app::cli {
+
+int examine_file(const DoctorOptions& options) {
+  const auto snapshots = profiling::open_snapshot(options.snapshot, request_codec());
+  if (!snapshots.ok()) return could_not_run(snapshots.error());
+  if (snapshots.value().empty()) {
+    return could_not_run(
+        {engine::ErrorCode::NotFound, fmt::format("{} holds no captured graph", options.snapshot)});
+  }
+  const bool one_file = !options.report.empty() || !options.record.empty();
+  if (one_file && snapshots.value().size() > 1) {
+    return could_not_run({engine::ErrorCode::InvalidArgument,
+                          fmt::format("{} holds {} snapshots; --report and --record take one",
+                                      options.snapshot, snapshots.value().size())});
+  }
+  const auto facts = shipped_facts();
+  if (!facts.ok()) return could_not_run(facts.error());
+  int code = kHealthy;
+  for (const profiling::Snapshot& snapshot : snapshots.value()) {
+    profiling::DoctorReport report;
+    report.snapshot = snapshot;
+    report.findings = profiling::diagnose(snapshot, facts.value());
+    report.conclusion = conclusion_of(report);
+    code = std::max(code, finish_report(options, {}, report));
+  }
+  return code;
+}
+
+}  // namespace app::cli
