@@ -12,7 +12,8 @@ using Rule = void (*)(RuleContext&, std::vector<Finding>&);
 
 constexpr Rule kRules[] = {find_shared_workspaces,   find_freed_memory,   find_pool_aliases,
                            find_host_sources,        find_baked_values,   find_unreset_counters,
-                           find_unfreed_allocations, find_unwaited_edges, find_capture_mistakes};
+                           find_unfreed_allocations, find_unwaited_edges, find_unordered_accesses,
+                           find_capture_mistakes};
 
 bool comes_first(const Finding& a, const Finding& b) {
   if (a.confidence != b.confidence) return a.confidence > b.confidence;
