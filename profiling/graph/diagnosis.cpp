@@ -8,6 +8,13 @@
 namespace profiling {
 namespace {
 
+using Rule = void (*)(RuleContext&, std::vector<Finding>&);
+
+constexpr Rule kRules[] = {find_shared_workspaces,   find_freed_memory,   find_pool_aliases,
+                           find_host_sources,        find_baked_values,   find_unreset_counters,
+                           find_unfreed_allocations, find_unwaited_edges, find_unordered_accesses,
+                           find_capture_mistakes};
+
 bool comes_first(const Finding& a, const Finding& b) {
   if (a.confidence != b.confidence) return a.confidence > b.confidence;
   return a.nodes < b.nodes;
@@ -19,10 +26,7 @@ std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<Librar
   if (!check_snapshot(snapshot).ok()) return {};
   RuleContext context(snapshot, facts);
   std::vector<Finding> findings;
-  for (const auto rule : {find_shared_workspaces, find_freed_memory, find_pool_aliases,
-                          find_host_sources, find_unreset_counters, find_unfreed_allocations}) {
-    rule(context, findings);
-  }
+  for (const Rule rule : kRules) rule(context, findings);
   std::stable_sort(findings.begin(), findings.end(), comes_first);
   return findings;
 }

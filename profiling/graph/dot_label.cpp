@@ -141,6 +141,49 @@ void read_launch(std::string_view text, KernelNode& kernel) {
   kernel.dynamic_shared_bytes = narrow(number(parts[2]).value_or(0));
 }
 
+/// How often a mangled name refers back to its own parts: "S_", "S1A_", "T0_".
+int back_references(std::string_view mangled) {
+  int count = 0;
+  for (std::size_t i = 0; i + 1 < mangled.size(); ++i) {
+    if (mangled[i] != 'S' && mangled[i] != 'T') continue;
+    const std::size_t end =
+        mangled.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", i + 1);
+    if (end != std::string_view::npos && mangled[end] == '_') ++count;
+  }
+  return count;
+}
+
+/// "_ZN2at6native6kernelI...": at::native::kernel. Empty if it does not begin like that.
+std::string outline_of(std::string_view mangled) {
+  std::string outline;
+  mangled.remove_prefix(mangled.starts_with("_ZN") ? 3 : 2);
+  for (;;) {
+    std::size_t size = 0;
+    const auto [end, error] =
+        std::from_chars(mangled.data(), mangled.data() + mangled.size(), size);
+    if (error != std::errc{}) return outline;
+    mangled.remove_prefix(static_cast<std::size_t>(end - mangled.data()));
+    if (size > mangled.size()) return outline;
+    const std::string_view part = mangled.substr(0, size);
+    mangled.remove_prefix(size);
+    if (part.starts_with("_GLOBAL__N_")) continue;
+    if (!outline.empty()) outline += "::";
+    outline += part;
+  }
+}
+
+/// Each back reference may repeat all that came before: 300 characters can stand for gigabytes, and
+/// the demangler would write them. So a name with many of them goes without template arguments.
+std::string kernel_name_of(const std::string& function) {
+  constexpr int kMaxBackReferences = 24;
+  if (function.empty()) return readable_kernel_name(nullptr);
+  if (function.starts_with("_Z") && back_references(function) > kMaxBackReferences) {
+    std::string outline = outline_of(function);
+    return outline.empty() ? function : outline;
+  }
+  return readable_kernel_name(function.c_str());
+}
+
 DotNode kernel_node(std::string_view name, std::string_view launch, bool cooperative) {
   KernelNode kernel;
   kernel.function = printable(trimmed(name).substr(0, kLongestName));
@@ -148,8 +191,7 @@ DotNode kernel_node(std::string_view name, std::string_view launch, bool coopera
   read_launch(launch, kernel);
   DotNode result;
   result.node.type = NodeType::Kernel;
-  result.node.name =
-      readable_kernel_name(kernel.function.empty() ? nullptr : kernel.function.c_str());
+  result.node.name = kernel_name_of(kernel.function);
   result.node.parameters = std::move(kernel);
   return result;
 }

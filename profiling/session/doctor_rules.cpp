@@ -96,6 +96,7 @@ void check_stall(const Stall& stall, const Snapshot& snapshot, Rules& rules) {
   rules.between("stall kind", static_cast<int>(stall.kind), 0,
                 static_cast<int>(StallKind::Unknown));
   rules.text("stall evidence", stall.evidence);
+  rules.text("stall core_dump", stall.core_dump);
   // An experiment can stall without a graph: eager launches.
   if (snapshot.graphs.empty()) {
     rules.between("stall graph", stall.graph, 0, 0);

@@ -198,6 +198,7 @@ inline constexpr TableDefinition kDoctorTables[] = {
   graph INTEGER NOT NULL,
   replays INTEGER NOT NULL,
   poisoned_workspaces INTEGER NOT NULL,
+  red_zones INTEGER NOT NULL,
   changed_inputs INTEGER NOT NULL,
   recaptured INTEGER NOT NULL,
   scribbled_host INTEGER NOT NULL,
@@ -263,6 +264,7 @@ inline constexpr TableDefinition kDoctorTables[] = {
   last_finished INTEGER NOT NULL,
   kind INTEGER NOT NULL,
   evidence TEXT NOT NULL,
+  core_dump TEXT NOT NULL,
   PRIMARY KEY(visit_id, experiment)
 ) STRICT, WITHOUT ROWID)"},
     {"experiment_stall_nodes", R"(CREATE TABLE experiment_stall_nodes(

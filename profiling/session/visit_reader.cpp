@@ -176,7 +176,8 @@ engine::Status read_experiments(const TableSource& source, Session& session) {
     made->replays = rows.integer<int>("replays", 0, kMaxReplays);
     made->poisoned_workspaces = rows.integer<int>("poisoned_workspaces", -1, 255);
     for (const auto& [column, target] :
-         {std::pair{"changed_inputs", &made->changed_inputs},
+         {std::pair{"red_zones", &made->red_zones},
+          std::pair{"changed_inputs", &made->changed_inputs},
           std::pair{"recaptured", &made->recaptured},
           std::pair{"scribbled_host", &made->scribbled_host},
           std::pair{"free_on_launch", &made->free_on_launch},
@@ -269,6 +270,7 @@ engine::Status read_stalls(const TableSource& source, Session& session) {
     stall.last_finished = rows.integer<int>("last_finished", -1, kMaxGraphNodes);
     stall.kind = number_of(rows, "kind", StallKind::Unknown);
     stall.evidence = rows.text("evidence");
+    stall.core_dump = rows.text("core_dump");
     outcome.stall.push_back(std::move(stall));
   });
   if (!status.ok()) return status;

@@ -44,13 +44,13 @@ class ExperimentWriter {
  public:
   ExperimentWriter(const Target& to, std::int64_t visit_id)
       : visit_(visit_id),
-        experiments_(to, "experiments", 15),
+        experiments_(to, "experiments", 16),
         changes_(to, "experiment_changes", 11) {}
 
   void write(std::size_t purpose, std::int64_t position, std::string_view title, int finding,
              const Experiment& made) {
     experiments_.row(visit_, kPurposes[purpose], position, title, finding, made.graph, made.replays,
-                     made.poisoned_workspaces, made.changed_inputs, made.recaptured,
+                     made.poisoned_workspaces, made.red_zones, made.changed_inputs, made.recaptured,
                      made.scribbled_host, made.free_on_launch, made.eager_loading, made.markers,
                      made.deadline_seconds);
     constexpr NodeRef kNone = {.graph = -1, .node = -1};
@@ -102,7 +102,7 @@ engine::Status write_outcomes(const Target& to, std::int64_t id, const DoctorRep
   TableWriter replays(to, "experiment_replays", 4);
   TableWriter checks(to, "experiment_checks", 6);
   TableWriter wrong(to, "experiment_wrong_parts", 5);
-  TableWriter stalls(to, "experiment_stalls", 9);
+  TableWriter stalls(to, "experiment_stalls", 10);
   TableWriter stalled(to, "experiment_stall_nodes", 4);
   std::int64_t number = 0;
   for (const ExperimentRecord& record : report.experiments) {
@@ -122,7 +122,7 @@ engine::Status write_outcomes(const Target& to, std::int64_t id, const DoctorRep
     for (const Stall& stall : outcome.stall) {
       stalls.row(id, number, stall.replay, stall.graph, stall.waited_seconds,
                  stall.deadline_seconds, stall.last_finished, static_cast<int>(stall.kind),
-                 stall.evidence);
+                 stall.evidence, stall.core_dump);
       position = 0;
       for (const NodeState state : stall.nodes) {
         stalled.row(id, number, position++, static_cast<int>(state));

@@ -167,6 +167,18 @@ TEST(DotImport, IndependentNodesKeepTheOrderOfTheFile) {
   EXPECT_EQ(graph.nodes[0].name + graph.nodes[1].name + graph.nodes[2].name, "cab");
 }
 
+// Every part repeats an earlier one twice: names of this kind take gigabytes when demangled.
+TEST(DotImport, NamesThatWouldExplodeAreShortened) {
+  std::string name = "_ZN5outer5innerEP1aPFvS1_S1_E";
+  for (int part = 3; part < 36; part += 2) name += fmt::format("PFvS{0}_S{0}_E", part % 10);
+  const auto graph_with = [](std::string_view kernel) {
+    return fmt::format("digraph d {{\n\"a\"[shape=\"octagon\" label=\"0\n{}\n\"];\n}}\n", kernel);
+  };
+  EXPECT_EQ(imported(graph_with(name)).nodes.at(0).name, "outer::inner");
+  EXPECT_EQ(imported(graph_with("_ZN5outer5innerIfEEvT_S0_")).nodes.at(0).name,
+            "outer::inner<float>");
+}
+
 TEST(DotImport, RefusesWhatIsNoGraph) {
   EXPECT_THAT(refusal(""), HasSubstr("x.dot: line 1: is no dot file"));
   EXPECT_THAT(refusal("SQLite format 3"), HasSubstr("line 1: is no dot file"));

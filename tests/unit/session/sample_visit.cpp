@@ -129,7 +129,7 @@ Experiment experiment_of(Dice& dice, const Snapshot& snapshot) {
     made.ordered.emplace_back(node_in(dice, snapshot), node_in(dice, snapshot));
   }
   made.poisoned_workspaces = dice.number(-1, 255);
-  for (bool* flag : {&made.changed_inputs, &made.recaptured, &made.scribbled_host,
+  for (bool* flag : {&made.red_zones, &made.changed_inputs, &made.recaptured, &made.scribbled_host,
                      &made.free_on_launch, &made.eager_loading, &made.markers}) {
     *flag = dice.flag();
   }
@@ -189,6 +189,7 @@ Outcome outcome_of(Dice& dice, const Snapshot& snapshot) {
   stall.last_finished = dice.number(-1, static_cast<int>(nodes.size()) - 1);
   stall.kind = dice.pick(StallKind::Unknown);
   stall.evidence = dice.text("evidence");
+  stall.core_dump = dice.text("core dump");
   outcome.stall.push_back(std::move(stall));
   return outcome;
 }

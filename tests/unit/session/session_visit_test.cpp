@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"
@@ -49,6 +52,37 @@ TEST(SessionVisit, RandomValuesComeBack) {
     EXPECT_TRUE(session.value().runs[index].snapshot == (i % 3 == 0 ? none : sample_snapshot(i)));
   }
   EXPECT_TRUE(session.value().visits.back().report == DoctorReport{});
+}
+
+// The query of the session's README.
+TEST(SessionVisit, AnswersWhichNodesAreConcerned) {
+  const ScratchFolder folder;
+  ASSERT_EQ(record(folder.file("s"), 1), "");
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(folder.file("s").c_str(), &database), SQLITE_OK);
+  std::vector<std::string> names;
+  const auto keep = [](void* to, int, char** cells, char**) {
+    static_cast<std::vector<std::string>*>(to)->emplace_back(cells[2]);
+    return 0;
+  };
+  const int code = sqlite3_exec(
+      database,
+      "SELECT f.rule, f.title, n.name FROM findings f JOIN finding_nodes p USING (visit_id, "
+      "finding) JOIN snapshots s ON s.owner = 'visit' AND s.owner_id = f.visit_id JOIN "
+      "snapshot_nodes n USING (snapshot_id, graph, node)",
+      keep, &names, nullptr);
+  EXPECT_EQ(code, SQLITE_OK) << sqlite3_errmsg(database);
+  sqlite3_close(database);
+  std::vector<std::string> expected;
+  const DoctorReport report = sample_visit(0).report;
+  for (const Finding& finding : report.findings) {
+    for (const NodeRef& place : finding.nodes) {
+      const auto& nodes = report.snapshot.graphs.at(static_cast<std::size_t>(place.graph)).nodes;
+      expected.push_back(nodes.at(static_cast<std::size_t>(place.node)).name);
+    }
+  }
+  EXPECT_FALSE(expected.empty());
+  EXPECT_THAT(names, testing::UnorderedElementsAreArray(expected));
 }
 
 std::string refusal(const RecordedVisit& visit) {
