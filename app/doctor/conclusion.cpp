@@ -54,6 +54,15 @@ std::string cure_of(const DoctorReport& report) {
                      node_title(report.snapshot, nodes.front()));
 }
 
+/// Replays of the graph as it is, in circumstances that should not matter.
+bool is_stress(Experiment experiment) {
+  if (experiment.recaptured) return false;
+  experiment.changed_inputs = false;
+  experiment.red_zones = false;
+  experiment.poisoned_workspaces = -1;
+  return is_plain(experiment);
+}
+
 /// First letter large: what was a part of a sentence starts one.
 std::string sentence(std::string text) {
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
@@ -167,8 +176,7 @@ Health health_of(const DoctorReport& report) {
     return eager->outcome.verdict == Verdict::Wrong ? Health::Findings : Health::NotRun;
   }
   for (const ExperimentRecord& record : report.experiments) {
-    const bool stress = record.finding < 0 && record.experiment.moved.empty();
-    wrong = wrong || (stress && failed(record.outcome));
+    wrong = wrong || (is_stress(record.experiment) && failed(record.outcome));
   }
   if (wrong) return Health::Findings;
   const bool not_replayed = plain != nullptr && plain->outcome.verdict == Verdict::NotRun;

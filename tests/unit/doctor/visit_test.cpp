@@ -183,6 +183,7 @@ TEST(Visit, OfThreeThatShareTheTwoThatCollideAreProved) {
 TEST(Visit, OneFindingOfAllThatShareIsProvedByTheSmallestCure) {
   Finding all = shared_by(0, 1);
   for (const int node : {2, 3}) {
+    all.nodes.push_back({0, node});
     profiling::Access access;
     access.node = {0, node};
     access.owner = "workspace";
