@@ -14,13 +14,13 @@ struct DoctorOrder {
   engine::RunRequest request;
   std::string gallery_case;  // not empty: this case instead of the request
   bool healthy = false;      // the case's healthy twin
-  profiling::Experiment experiment;
+  profiling::Experiment experiment = {};
 };
 
 struct DoctorDone {
   std::uint64_t id = 0;
-  profiling::Snapshot snapshot;
-  profiling::Outcome outcome;
+  profiling::Snapshot snapshot = {};
+  profiling::Outcome outcome = {};
 };
 
 }  // namespace app

@@ -53,8 +53,8 @@ struct PulseReport {
   int expert = -1;
   double fraction = 0.0;
   std::uint64_t dropped_records = 0;
-  int replay = 0;                           // of a doctor's experiment; 0 = none is under way
-  std::vector<profiling::NodeState> board;  // of the graph under way
+  int replay = 0;                                // of a doctor's experiment; 0 = none is under way
+  std::vector<profiling::NodeState> board = {};  // of the graph under way
 };
 
 struct RunDone {

@@ -42,9 +42,9 @@ engine::Result<std::unique_ptr<profiling::Subject>> make_subject(
   if (!order.gallery_case.empty() && order.gallery_case != kSharedWorkspace) {
     return profiling::make_gallery_subject(order.gallery_case, order.healthy, stream);
   }
-  const engine::RunRequest request =
-      order.gallery_case.empty() ? order.request
-                                 : shared_workspace_request(order.request, order.healthy);
+  const engine::RunRequest request = order.gallery_case.empty()
+                                         ? order.request
+                                         : shared_workspace_request(order.request, order.healthy);
   if (engine::Status limits = engine::validate(request); !limits.ok()) return limits.error();
   return profiling::make_step_subject(request, cublaslt, device, stream, facts);
 }
@@ -64,18 +64,25 @@ engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] 
   }
   const engine::Result<engine::FoundDevice> device = engine::find_device();
   if (!device.ok()) {
-    return engine::Error{device.error().code, "experiments on captured graphs need a CUDA device: " +
-                                                  device.error().message};
+    return engine::Error{
+        device.error().code,
+        "experiments on captured graphs need a CUDA device: " + device.error().message};
   }
   const engine::Result<engine::Stream> stream = engine::make_stream();
   if (!stream.ok()) return stream.error();
   profiling::ExperimentFacts facts{.device = device.value().facts};
-  engine::Result<std::unique_ptr<profiling::Subject>> subject = make_subject(
-      order, backends.cublaslt_path(), device.value(), stream.value().get(), facts);
+  engine::Result<std::unique_ptr<profiling::Subject>> subject =
+      make_subject(order, backends.cublaslt_path(), device.value(), stream.value().get(), facts);
   if (!subject.ok()) return subject.error();
-  engine::Result<profiling::ExperimentReply> reply = profiling::run_experiment(
-      *subject.value(), order.experiment, facts, {watch.progress, watch.board},
-      stream.value().get());
+  profiling::ActivityCollector& collector =
+      backends.collector_for(engine::GemmBackend::CublasLtGrouped);
+  engine::Result<profiling::ExperimentReply> reply =
+      profiling::run_experiment(*subject.value(), order.experiment, facts,
+                                {.progress = watch.progress,
+                                 .board = watch.board,
+                                 .capture_begins = [&collector] { collector.watch_loads(); },
+                                 .capture_ended = [&collector] { return collector.loads_seen(); }},
+                                stream.value().get());
   if (!reply.ok()) return reply.error();
   wire::Frame frame;
   *frame.mutable_doctor_reply() = to_wire(DoctorDone{.id = id,

@@ -74,7 +74,7 @@ class Run {
       : subject_(subject),
         experiment_(experiment),
         facts_(facts),
-        watch_(watch),
+        watch_(std::move(watch)),
         stream_(stream),
         captures_(std::make_unique<Captures>()) {}
 
@@ -271,7 +271,9 @@ class Run {
     CaptureWatch watch(stream_);
     ENGINE_CUDA_TRY(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
                     "Starting the capture");
+    watch_.capture_begins();
     const Status enqueued = subject_.enqueue(graph, stream_, watch);
+    snapshot.events = watch_.capture_ended();
     // The call that broke the capture keeps its own code; the end only says that it is broken.
     const cudaError_t inside = enqueued.ok() ? cudaSuccess : cudaGetLastError();
     cudaGraph_t raw = nullptr;
@@ -541,7 +543,7 @@ class Run {
 Result<ExperimentReply> run_experiment(Subject& subject, const Experiment& experiment,
                                        const ExperimentFacts& facts, ExperimentWatch watch,
                                        cudaStream_t stream) {
-  return Run(subject, experiment, facts, watch, stream).run();
+  return Run(subject, experiment, facts, std::move(watch), stream).run();
 }
 
 }  // namespace profiling

@@ -20,14 +20,14 @@ struct NodeRef {
 /// The node's references to the allocation go to a fresh buffer of the same size and contents; a
 /// memset in front of it that only prepares it goes along.
 struct MovedMemory {
-  NodeRef node;
-  std::string owner;  // Allocation::owner
+  NodeRef node = {};
+  std::string owner = {};  // Allocation::owner
   bool operator==(const MovedMemory&) const = default;
 };
 
 /// Before every replay the allocation is filled with this byte.
 struct FilledMemory {
-  std::string owner;
+  std::string owner = {};
   std::uint8_t value = 0;
   bool operator==(const FilledMemory&) const = default;
 };
@@ -35,17 +35,17 @@ struct FilledMemory {
 struct Experiment {
   bool graph = true;  // false: eager launches, nothing is captured
   int replays = 6;
-  std::vector<MovedMemory> moved;
-  std::vector<FilledMemory> filled;
+  std::vector<MovedMemory> moved = {};
+  std::vector<FilledMemory> filled = {};
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
   /// and before replays 1 and 2; -1 = it is not.
   int poisoned_workspaces = -1;
-  bool changed_inputs = false;   // from replay 2 on: other splits, other values, other scalars
-  bool recaptured = false;       // with changed_inputs: captured again after the change
-  bool scribbled_host = false;   // host memory that a copy node reads is overwritten before replays
-  std::vector<NodeRef> delayed;  // a delay of a few milliseconds right before the node
-  std::vector<std::pair<NodeRef, NodeRef>> ordered;  // a full edge from first to second, in place
-                                                     // of what is between them
+  bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars
+  bool recaptured = false;      // with changed_inputs: captured again after the change
+  bool scribbled_host = false;  // host memory that a copy node reads is overwritten before replays
+  std::vector<NodeRef> delayed = {};  // a delay of a few milliseconds right before the node
+  std::vector<std::pair<NodeRef, NodeRef>> ordered = {};  // a full edge from first to second, in
+                                                          // place of what is between them
   bool free_on_launch = false;  // instantiated so that unfreed allocations are freed by a relaunch
   bool eager_loading = false;   // the process loads all kernels before the capture
   bool markers = true;          // marker board: a host-visible word a kernel node
@@ -64,10 +64,10 @@ enum class Verdict : std::uint8_t {
 
 /// One output of one replay. Parts are experts, or 1 for an output without experts.
 struct OutputCheck {
-  int replay = 0;      // 1-based
-  std::string output;  // "Y, layer 0", "dW, layer 1", ...
+  int replay = 0;           // 1-based
+  std::string output = {};  // "Y, layer 0", "dW, layer 1", ...
   int parts = 1;
-  std::vector<int> wrong_parts;  // ascending; empty = equal
+  std::vector<int> wrong_parts = {};  // ascending; empty = equal
   bool operator==(const OutputCheck&) const = default;
 };
 
@@ -85,8 +85,8 @@ struct Stall {
   int graph = 0;
   double waited_seconds = 0;
   double deadline_seconds = 0;
-  std::vector<NodeState> nodes;  // of that graph; empty without markers
-  int last_finished = -1;        // node index; -1 = none
+  std::vector<NodeState> nodes = {};  // of that graph; empty without markers
+  int last_finished = -1;             // node index; -1 = none
   StallKind kind = StallKind::Unknown;
   std::string
       evidence;  // how the kind was told: "a probe kernel on another stream finished in ..."
@@ -95,11 +95,11 @@ struct Stall {
 
 struct Outcome {
   Verdict verdict = Verdict::NotRun;
-  std::string message;  // of Refused, Crashed and NotRun; empty otherwise
-  std::vector<OutputCheck> checks;
-  std::vector<Stall> stall;       // one if hung, none otherwise
-  double seconds = 0;             // wall time of the process, start included
-  std::vector<double> replay_us;  // one a replay, by CUDA events
+  std::string message = {};  // of Refused, Crashed and NotRun; empty otherwise
+  std::vector<OutputCheck> checks = {};
+  std::vector<Stall> stall = {};       // one if hung, none otherwise
+  double seconds = 0;                  // wall time of the process, start included
+  std::vector<double> replay_us = {};  // one a replay, by CUDA events
   bool operator==(const Outcome&) const = default;
 };
 

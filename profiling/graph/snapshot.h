@@ -50,14 +50,14 @@ struct ParameterSlot {
 enum class Known : std::uint8_t { Unknown, No, Yes };
 
 struct KernelNode {
-  std::string function;  // mangled; empty = the driver did not tell
-  Extent grid;
-  Extent block;
-  Extent cluster;
+  std::string function = {};  // mangled; empty = the driver did not tell
+  Extent grid = {};
+  Extent block = {};
+  Extent cluster = {};
   std::uint32_t dynamic_shared_bytes = 0;
   bool cooperative = false;
-  std::vector<std::byte> parameters;  // argument bytes at their offsets; empty = not known
-  std::vector<ParameterSlot> slots;   // ascending; empty = layout not known
+  std::vector<std::byte> parameters = {};  // argument bytes at their offsets; empty = not known
+  std::vector<ParameterSlot> slots = {};   // ascending; empty = layout not known
   Known waits_for_programmatic = Known::Unknown;  // executes griddepcontrol.wait
   bool operator==(const KernelNode&) const = default;
 };
@@ -103,12 +103,12 @@ using NodeParameters =
 
 struct SnapshotNode {
   NodeType type = NodeType::Unknown;
-  std::uint64_t id = 0;  // as in GraphNode::id of the run's activity; 0 = not known
-  std::string name;      // kernel name without parameters, "memset", ...
+  std::uint64_t id = 0;   // as in GraphNode::id of the run's activity; 0 = not known
+  std::string name = {};  // kernel name without parameters, "memset", ...
   engine::Stage stage = engine::Stage::Other;
   int layer = 0;
   int parent = -1;  // index of the child-graph or conditional node that holds it; -1 = top level
-  NodeParameters parameters;
+  NodeParameters parameters = {};
   bool operator==(const SnapshotNode&) const = default;
 };
 
@@ -126,9 +126,9 @@ struct SnapshotEdge {
 
 /// A capture that the driver refused or broke off. CUDA's runtime error numbers.
 struct CaptureFailure {
-  int code = 0;      // 900 unsupported, 901 invalidated, 904 unjoined, ...; 0 = none
-  std::string name;  // "cudaErrorStreamCaptureUnjoined"
-  std::string call;  // what was called when it failed, if known
+  int code = 0;           // 900 unsupported, 901 invalidated, 904 unjoined, ...; 0 = none
+  std::string name = {};  // "cudaErrorStreamCaptureUnjoined"
+  std::string call = {};  // what was called when it failed, if known
   bool operator==(const CaptureFailure&) const = default;
 };
 
@@ -136,36 +136,37 @@ struct CaptureFailure {
 struct CaptureEvent {
   enum class Kind : std::uint8_t { LazyLoad, Allocation, Release, HostSync };
   Kind kind = Kind::LazyLoad;
-  std::string what;  // kernel, allocation owner or call
+  std::string what = {};  // kernel, allocation owner or call
   bool operator==(const CaptureEvent&) const = default;
 };
 
 /// One captured graph, before it was instantiated.
 struct GraphSnapshot {
-  std::string name;  // "step", "forward", "backward"
+  std::string name = {};  // "step", "forward", "backward"
   /// This is a second capture of graphs[variant_of] after `changed` was changed; -1 = it is not.
   int variant_of = -1;
-  std::string changed;              // "splits", "scalars", "addresses"
+  std::string changed = {};         // "splits", "scalars", "addresses"
   bool degraded = false;            // from a text file: no argument bytes, no memory
   std::uint64_t capture_began = 0;  // on the ledger's clock
   std::uint64_t capture_ended = 0;
-  CaptureFailure failure;
-  std::vector<CaptureEvent> events;
-  std::vector<SnapshotNode> nodes;  // a node follows those it depends on; children follow parents
-  std::vector<SnapshotEdge> edges;  // both ends of an edge have the same parent
+  CaptureFailure failure = {};
+  std::vector<CaptureEvent> events = {};
+  std::vector<SnapshotNode> nodes =
+      {};  // a node follows those it depends on; children follow parents
+  std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
   bool operator==(const GraphSnapshot&) const = default;
 };
 
 /// All that the rules read.
 struct Snapshot {
-  std::string subject;           // what was captured: a request's headline, a gallery case, a file
-  std::string cublaslt_version;  // "13.5.1"; empty = none loaded
-  std::string device;            // "NVIDIA H200"
-  std::string compute_capability;  // "9.0"
-  std::string driver;
-  std::vector<GraphSnapshot> graphs;
-  std::vector<engine::Allocation> ledger;  // ascending by id; freed ones too
-  std::uint64_t ledger_clock = 0;          // when the ledger was read
+  std::string subject = {};  // what was captured: a request's headline, a gallery case, a file
+  std::string cublaslt_version = {};    // "13.5.1"; empty = none loaded
+  std::string device = {};              // "NVIDIA H200"
+  std::string compute_capability = {};  // "9.0"
+  std::string driver = {};
+  std::vector<GraphSnapshot> graphs = {};
+  std::vector<engine::Allocation> ledger = {};  // ascending by id; freed ones too
+  std::uint64_t ledger_clock = 0;               // when the ledger was read
   bool operator==(const Snapshot&) const = default;
 };
 

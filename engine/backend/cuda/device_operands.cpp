@@ -119,7 +119,8 @@ Status DeviceOperands::upload(const TensorSource& source, ElementType type, Devi
   const std::int64_t chunk_rows = std::max<std::int64_t>(kStagingBytes / row_bytes, 1);
   for (int slot = 0; slot < 2; ++slot) {
     if (copied_[slot]) continue;
-    Result<PinnedBuffer> staging = PinnedBuffer::allocate(kStagingBytes);
+    Result<PinnedBuffer> staging =
+        PinnedBuffer::allocate(kStagingBytes, {AllocationRole::Check, "upload staging"});
     if (!staging.ok()) return staging.error();
     Result<Event> copied = make_timing_event();
     if (!copied.ok()) return copied.error();

@@ -141,6 +141,12 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
                                  .effective = "emulated",
                                  .reason = recipe.sentence});
   }
+  if (recipe.support == Support::Hazardous) {
+    result.deviations.push_back({.field = "recipe",
+                                 .requested = "FP8 block scaling",
+                                 .effective = "FP8 block scaling, hazardous",
+                                 .reason = recipe.sentence});
+  }
   if (launch.support == Support::Hazardous) {
     result.deviations.push_back({.field = "launch",
                                  .requested = "graph replay",

@@ -29,7 +29,7 @@ TEST(RecipeSupport, FollowsTheVersionsMeasuredOnHopper) {
   EXPECT_EQ(ask(Scaling::None, hopper(130400)), Support::Supported);
   EXPECT_EQ(ask(Scaling::PerTensorCurrent, hopper(130400)), Support::Refused);
   EXPECT_EQ(ask(Scaling::PerTensorCurrent, hopper(130500)), Support::Supported);
-  EXPECT_EQ(ask(Scaling::Block, hopper(130501)), Support::Refused);
+  EXPECT_EQ(ask(Scaling::Block, hopper(130501)), Support::Hazardous);
   EXPECT_EQ(ask(Scaling::Block, hopper(130600)), Support::Supported);
   EXPECT_EQ(ask(Scaling::Block, hopper(131000)), Support::Supported);
 }

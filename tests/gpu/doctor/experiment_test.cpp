@@ -1,0 +1,181 @@
+// Experiments on the real step: healthy steps stay right whatever is done to them, and on a library
+// with the workspace bug the fault is seen and taken away.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/device/handles.h"
+#include "profiling/doctor/step_subject.h"
+#include "profiling/graph/snapshot_check.h"
+
+namespace profiling {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+engine::RunRequest small_step() {
+  engine::RunRequest request;
+  request.shape = {.preset = {}, .num_experts = 4, .tokens = 512, .n = 256, .k = 256};
+  request.recipe.scaling = engine::Scaling::Block;
+  request.linear.passes = engine::StepPasses::ForwardBackward;
+  request.backend = engine::GemmBackend::CublasLtGrouped;
+  request.try_algorithms = false;
+  return request;
+}
+
+class ExperimentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    engine::Result<engine::FoundDevice> device = engine::find_device();
+    if (!device.ok()) GTEST_SKIP() << device.error().message;
+    device_ = std::move(device).value();
+    stream_ = engine::make_stream().value();
+  }
+
+  engine::Result<ExperimentReply> run(const engine::RunRequest& request,
+                                      const Experiment& experiment) {
+    ExperimentFacts facts{.device = device_.facts};
+    auto subject = make_step_subject(request, "", device_, stream_.get(), facts);
+    if (!subject.ok()) return subject.error();
+    return run_experiment(*subject.value(), experiment, facts, {progress_, board_}, stream_.get());
+  }
+
+  void expect_right(const engine::RunRequest& request, const Experiment& experiment) {
+    const engine::Result<ExperimentReply> reply = run(request, experiment);
+    ASSERT_TRUE(reply.ok()) << reply.error().message;
+    EXPECT_EQ(reply.value().outcome.verdict, Verdict::Right) << reply.value().outcome.message;
+    EXPECT_EQ(first_wrong_replay(reply.value().outcome), 0);
+    EXPECT_FALSE(reply.value().outcome.checks.empty());
+    const engine::Status sane = check_snapshot(reply.value().snapshot);
+    EXPECT_TRUE(sane.ok());
+  }
+
+  engine::FoundDevice device_;
+  engine::Stream stream_;
+  engine::RunProgress progress_;
+  LiveBoard board_;
+};
+
+/// Nodes of kernels whose argument bytes hold an address in an allocation of this role.
+std::vector<int> holders(const Snapshot& snapshot, engine::AllocationRole role,
+                         std::string* owner = nullptr) {
+  std::vector<int> found;
+  const GraphSnapshot& graph = snapshot.graphs.front();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const auto* kernel = std::get_if<KernelNode>(&graph.nodes[n].parameters);
+    if (kernel == nullptr) continue;
+    bool holds = false;
+    for (std::size_t at = 0; at + 8 <= kernel->parameters.size(); at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, kernel->parameters.data() + at, sizeof word);
+      for (const engine::Allocation& allocation : snapshot.ledger) {
+        if (allocation.role != role || !allocation.live() || !allocation.holds(word)) continue;
+        holds = true;
+        if (owner != nullptr) *owner = allocation.owner;
+      }
+    }
+    if (holds) found.push_back(static_cast<int>(n));
+  }
+  return found;
+}
+
+TEST_F(ExperimentTest, AHealthyStepIsRightWhateverIsDoneToIt) {
+  expect_right(small_step(), {});
+  expect_right(small_step(), {.graph = false});
+  expect_right(small_step(), {.markers = false});
+  expect_right(small_step(), {.poisoned_workspaces = 0xFF});
+  expect_right(small_step(), {.poisoned_workspaces = 0});
+  expect_right(small_step(), {.changed_inputs = true});
+  expect_right(small_step(), {.changed_inputs = true, .recaptured = true});
+}
+
+TEST_F(ExperimentTest, TheSnapshotTellsWhereTheWorkspacesAre) {
+  const engine::Result<ExperimentReply> reply = run(small_step(), {.replays = 1});
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  const Snapshot& snapshot = reply.value().snapshot;
+  ASSERT_EQ(snapshot.graphs.size(), 2U);  // and the variant with other splits
+  EXPECT_EQ(snapshot.graphs[1].variant_of, 0);
+  const GraphSnapshot& graph = snapshot.graphs.front();
+  EXPECT_FALSE(graph.edges.empty());
+  const std::vector<int> products = holders(snapshot, engine::AllocationRole::Workspace);
+  EXPECT_EQ(products.size(), 3U);
+  for (const int node : products) {
+    EXPECT_THAT(graph.nodes[static_cast<std::size_t>(node)].name, HasSubstr("nvjet"));
+    EXPECT_THAT(engine::stage_name(graph.nodes[static_cast<std::size_t>(node)].stage),
+                testing::AnyOf("fprop", "dgrad", "wgrad"));
+  }
+  EXPECT_FALSE(holders(snapshot, engine::AllocationRole::Output).empty() &&
+               holders(snapshot, engine::AllocationRole::PointerArray).empty());
+  for (const engine::Allocation& allocation : snapshot.ledger) {
+    EXPECT_NE(allocation.role, engine::AllocationRole::Unknown) << allocation.owner;
+  }
+}
+
+TEST_F(ExperimentTest, MemoryMovesWithoutANewCapture) {
+  std::string owner;
+  const engine::Result<ExperimentReply> first = run(small_step(), {.replays = 1});
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const std::vector<int> products =
+      holders(first.value().snapshot, engine::AllocationRole::Workspace, &owner);
+  ASSERT_FALSE(products.empty());
+  expect_right(small_step(), {.moved = {{.node = {0, products.back()}, .owner = owner}}});
+}
+
+TEST_F(ExperimentTest, ADelayTakesTime) {
+  const engine::Result<ExperimentReply> plain = run(small_step(), {.replays = 3});
+  const engine::Result<ExperimentReply> late =
+      run(small_step(), {.replays = 3, .delayed = {{0, 2}}});
+  ASSERT_TRUE(plain.ok() && late.ok());
+  EXPECT_EQ(late.value().outcome.verdict, Verdict::Right);
+  EXPECT_LT(plain.value().outcome.replay_us.back(), 5000.0);
+  EXPECT_GE(late.value().outcome.replay_us.back(), 5000.0);
+}
+
+TEST_F(ExperimentTest, EveryStrategyIsRightOnThisLibrary) {
+  using engine::WorkspaceStrategy;
+  for (const WorkspaceStrategy strategy :
+       {WorkspaceStrategy::PerMatmul, WorkspaceStrategy::PerLayout, WorkspaceStrategy::PerCall}) {
+    engine::RunRequest request = small_step();
+    request.workspace = strategy;
+    expect_right(request, {});
+  }
+}
+
+TEST_F(ExperimentTest, WhatTheGraphDoesNotHaveIsRefusedByName) {
+  const auto unknown_node = run(small_step(), {.delayed = {{0, 9999}}});
+  ASSERT_FALSE(unknown_node.ok());
+  EXPECT_THAT(unknown_node.error().message, HasSubstr("node 9999"));
+  const auto unknown_memory = run(small_step(), {.filled = {{.owner = "nobody's", .value = 0}}});
+  ASSERT_FALSE(unknown_memory.ok());
+  EXPECT_THAT(unknown_memory.error().message, HasSubstr("nobody's"));
+}
+
+TEST_F(ExperimentTest, OnALibraryWithTheBugASharedWorkspaceIsWrongAndAMovedOneRight) {
+  const char* path = std::getenv("EXPERTSCOPE_CUBLASLT_WITH_BUG");
+  if (path == nullptr) {
+    GTEST_SKIP() << "EXPERTSCOPE_CUBLASLT_WITH_BUG names no cuBLASLt 13.4.1 to 13.6.0";
+  }
+  engine::RunRequest request = small_step();
+  request.cublaslt_library = path;
+  request.workspace = engine::WorkspaceStrategy::Shared;
+  const engine::Result<ExperimentReply> plain = run(request, {});
+  ASSERT_TRUE(plain.ok()) << plain.error().message;
+  EXPECT_EQ(plain.value().outcome.verdict, Verdict::Wrong);
+  EXPECT_EQ(first_wrong_replay(plain.value().outcome), 2);
+  std::string owner;
+  const std::vector<int> products =
+      holders(plain.value().snapshot, engine::AllocationRole::Workspace, &owner);
+  ASSERT_EQ(products.size(), 3U);
+  Experiment isolated;
+  for (std::size_t i = 1; i < products.size(); ++i) {
+    isolated.moved.push_back({.node = {0, products[i]}, .owner = owner});
+  }
+  expect_right(request, isolated);
+}
+
+}  // namespace
+}  // namespace profiling

@@ -1,0 +1,161 @@
+// Snapshots and experiments over the wire: nothing is lost, and nothing that is not known gets in.
+#include "app/protocol/convert_doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiling/graph/snapshot_check.h"
+
+namespace app {
+namespace {
+
+using ::testing::HasSubstr;
+
+profiling::Snapshot full_snapshot() {
+  using namespace profiling;
+  Snapshot snapshot{.subject = "a step",
+                    .cublaslt_version = "13.5.1",
+                    .device = "NVIDIA H200",
+                    .compute_capability = "9.0",
+                    .driver = "580.159.04"};
+  GraphSnapshot graph{.name = "step", .capture_began = 3, .capture_ended = 5};
+  graph.events = {{.kind = CaptureEvent::Kind::Release, .what = "workspace"}};
+  graph.nodes = {
+      {.type = NodeType::Kernel,
+       .id = 7,
+       .name = "quantize",
+       .stage = engine::Stage::Quantize,
+       .layer = 2,
+       .parameters = KernelNode{.function = "_Z8quantizev",
+                                .grid = {1, 2, 3},
+                                .block = {4, 5, 6},
+                                .cluster = {2, 1, 1},
+                                .dynamic_shared_bytes = 1024,
+                                .cooperative = true,
+                                .parameters = std::vector<std::byte>(24, std::byte{0xA5}),
+                                .slots = {{.offset = 0, .bytes = 8}, {.offset = 8, .bytes = 16}},
+                                .waits_for_programmatic = Known::Yes}},
+      {.type = NodeType::ChildGraph, .name = "child graph"},
+      {.type = NodeType::Memset,
+       .name = "memset",
+       .parent = 1,
+       .parameters = MemsetNode{.address = 0x7000,
+                                .value = 9,
+                                .element_bytes = 4,
+                                .width = 5,
+                                .height = 2,
+                                .pitch = 64}},
+      {.type = NodeType::Memcpy,
+       .parameters = MemcpyNode{.source_space = engine::MemorySpace::PageableHost,
+                                .target_space = engine::MemorySpace::Device,
+                                .source = 1,
+                                .target = 2,
+                                .bytes = 3}},
+      {.type = NodeType::MemAlloc, .parameters = MemAllocNode{.address = 11, .bytes = 12}},
+      {.type = NodeType::MemFree, .parameters = MemFreeNode{.address = 11}},
+      {.type = NodeType::Unknown}};
+  graph.edges = {{.from = 0, .to = 1, .kind = EdgeKind::Programmatic},
+                 {.from = 1, .to = 3, .kind = EdgeKind::LaunchOrder}};
+  snapshot.graphs = {graph, {.name = "step", .variant_of = 0, .changed = "inputs"}};
+  snapshot.graphs[1].failure = {.code = 900, .name = "unsupported", .call = "synchronize"};
+  snapshot.ledger = {{.id = 4,
+                      .address = 0x7000,
+                      .bytes = 4096,
+                      .space = engine::MemorySpace::Device,
+                      .role = engine::AllocationRole::Workspace,
+                      .owner = "workspace",
+                      .allocated_at = 1,
+                      .freed_at = 4}};
+  snapshot.ledger_clock = 6;
+  return snapshot;
+}
+
+TEST(ConvertDoctor, ASnapshotComesBackWhole) {
+  const profiling::Snapshot snapshot = full_snapshot();
+  const auto back = from_wire(to_wire(snapshot));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back.value(), snapshot);
+}
+
+TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
+  DoctorOrder order;
+  order.gallery_case = "flag-not-reset";
+  order.healthy = true;
+  order.experiment = {.graph = true,
+                      .replays = 9,
+                      .moved = {{.node = {1, 2}, .owner = "workspace"}},
+                      .filled = {{.owner = "flag", .value = 255}},
+                      .poisoned_workspaces = 127,
+                      .changed_inputs = true,
+                      .recaptured = true,
+                      .scribbled_host = true,
+                      .delayed = {{0, 3}},
+                      .ordered = {{{0, 1}, {0, 2}}},
+                      .free_on_launch = true,
+                      .eager_loading = true,
+                      .markers = false,
+                      .deadline_seconds = 1.5};
+  const auto back = from_wire(to_wire(order));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back.value().experiment, order.experiment);
+  EXPECT_EQ(back.value().gallery_case, order.gallery_case);
+  EXPECT_TRUE(back.value().healthy);
+
+  using profiling::NodeState;
+  DoctorDone done{.id = 3, .snapshot = full_snapshot()};
+  done.outcome = {.verdict = profiling::Verdict::Hung,
+                  .message = "m",
+                  .checks = {{.replay = 2, .output = "Y", .parts = 4, .wrong_parts = {1, 3}}},
+                  .stall = {{.replay = 2,
+                             .graph = 1,
+                             .waited_seconds = 0.5,
+                             .deadline_seconds = 0.4,
+                             .nodes = {NodeState::Done, NodeState::Running, NodeState::Unmarked},
+                             .last_finished = 0,
+                             .kind = profiling::StallKind::KernelSpins,
+                             .evidence = "e"}},
+                  .seconds = 2.5,
+                  .replay_us = {10.5, 11.5}};
+  const auto answer = from_wire(to_wire(done));
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer.value().outcome, done.outcome);
+  EXPECT_EQ(answer.value().snapshot, done.snapshot);
+}
+
+TEST(ConvertDoctor, WhatNoSnapshotCanHoldIsRefusedByName) {
+  const auto refusal = [](auto&& damage) {
+    wire::Snapshot message = to_wire(full_snapshot());
+    damage(message);
+    const auto back = from_wire(message);
+    return back.ok() ? std::string("accepted") : back.error().message;
+  };
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_edges(0)->set_to(99); }),
+              HasSubstr("edge"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_edges(1)->set_to(2); }),
+              HasSubstr("edge"));  // into another parent
+  EXPECT_THAT(
+      refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_nodes(2)->set_parent(2); }),
+      HasSubstr("node 2"));
+  EXPECT_THAT(
+      refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_nodes(0)->set_type(77); }),
+      HasSubstr("node.type"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) {
+                m.mutable_graphs(0)->mutable_nodes(0)->mutable_kernel()->set_slot_bytes(1, 17);
+              }),
+              HasSubstr("slots"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) {
+                m.mutable_graphs(0)->mutable_nodes(0)->mutable_kernel()->add_slot_bytes(1);
+              }),
+              HasSubstr("differ in length"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_graphs(1)->set_variant_of(1); }),
+              HasSubstr("variant"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_ledger(0)->set_bytes(~0ULL); }),
+              HasSubstr("allocation 4"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { *m.add_ledger() = m.ledger(0); }),
+              HasSubstr("ascending"));
+  EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_ledger(0)->set_role(200); }),
+              HasSubstr("role"));
+}
+
+}  // namespace
+}  // namespace app
