@@ -48,11 +48,10 @@ class DeviceLinearTarget final : public LinearTarget {
       Result<std::unique_ptr<LinearSubject>> subject = make(offer.name, measured, recipe, progress);
       if (subject.ok()) {
         offer.subject = std::move(subject).value();
-      } else if (subject.error().code == ErrorCode::Unsupported ||
-                 subject.error().code == ErrorCode::OutOfMemory) {
-        offer.missing = subject.error().message;
-      } else {
+      } else if (subject.error().code == ErrorCode::Cancelled || broken()) {
         return subject.error();
+      } else {
+        offer.missing = subject.error().message;
       }
       offered.push_back(std::move(offer));
     }
@@ -60,6 +59,12 @@ class DeviceLinearTarget final : public LinearTarget {
   }
 
  private:
+  /// Whether the device can still be used after an error.
+  bool broken() const {
+    (void)cudaGetLastError();
+    return cudaStreamSynchronize(stream_.get()) != cudaSuccess;
+  }
+
   Result<std::unique_ptr<LinearSubject>> make(const std::string& name, const LinearCase& measured,
                                               LinearBenchRecipe recipe, RunProgress& progress) {
     RunResult result;
