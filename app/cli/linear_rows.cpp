@@ -68,7 +68,7 @@ std::string linear_line(const BenchStart& start, const LinearRowReport& report) 
   text += row.flop > 0 ? fmt::format("{:>9.{}f}", tflops(row), tflops(row) < 10 ? 3 : 1)
                        : fmt::format("{:>9}", "");
   text += recorded(row) ? fmt::format("{:>13.2f}{:>8.2f}%", row.kernels_us, overhead(row) * 100)
-                        : fmt::format("{:>22}", "");
+                        : fmt::format("{:>{}}", "", has_power(start) ? 22 : 0);
   if (has_power(start)) text += power_columns(report.power, report.power_of_shape);
   return text + "\n";
 }
