@@ -18,7 +18,4 @@ class KernelTracer final : public engine::ReplayTracer {
   profiling::ActivityCollector& collector_;
 };
 
-/// By iteration; records outside of iterations do not count.
-std::vector<engine::TracedReplay> replays_of(const profiling::Activity& activity);
-
 }  // namespace app
