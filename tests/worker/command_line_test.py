@@ -386,6 +386,28 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 """
 
+# As much of torch as the shipped script touches: one product works, one is refused.
+TORCH = """
+import types
+__version__ = "0.1"
+bfloat16 = float8_e4m3fn = int32 = None
+class Tensor:
+    to = transpose = cumsum = lambda self, *a: self
+ones = tensor = randn = lambda *a, **k: Tensor()
+def _grouped_mm(a, b, offs):
+    return Tensor()
+def _scaled_grouped_mm(*a, offs, out_dtype, use_fast_accum):
+    if not use_fast_accum:
+        raise RuntimeError("no split here")
+class Event:
+    def __init__(self, enable_timing): pass
+    record = synchronize = lambda self: None
+    elapsed_time = lambda self, other: 0.5
+cuda = types.SimpleNamespace(init=lambda: None, get_device_name=lambda i: "no card", Event=Event,
+                             synchronize=lambda: None, empty_cache=lambda: None)
+version = types.SimpleNamespace(cuda="13.0")
+"""
+
 
 class LinearBench(CommandLine):
     SMALL = ["bench", "--suite", "linear", *CPU, "--seconds", 0.01, "--presets", "laptop tiny"]
@@ -429,6 +451,20 @@ class LinearBench(CommandLine):
                           ("peer that breaks", None, "broke")])
         self.assertEqual(peers[0]["median_us"], 100)
         self.assertGreaterEqual(peers[0]["samples"], 5)
+
+    def test_the_script_that_ships_times_what_torch_has(self):
+        with open(self.path("torch.py"), "w") as file:
+            file.write(TORCH)
+        out = self.ok(*self.SMALL, "--json", "--routing", "uniform", "--torch", sys.executable,
+                      env={"PYTHONPATH": self.path("")})
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(rows[0]["peer"], "torch 0.1, CUDA 13.0, on no card")
+        self.assertEqual(
+            [(r["subject"], r.get("part"), r.get("median_us"), r.get("skipped"))
+             for r in rows if "torch" in r["subject"]],
+            [("torch _grouped_mm", part, 500, None) for part in ("fprop", "dgrad", "wgrad")] +
+            [("torch _scaled_grouped_mm split", None, None, "fprop: no split here"),
+             ("torch _scaled_grouped_mm fast", "fprop", 500, None)])
 
     def test_no_torch_is_said_in_a_sentence(self):
         table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", "/nowhere/python")
