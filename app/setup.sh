@@ -12,7 +12,6 @@ build_packages=(build-essential cmake ninja-build pkg-config libimgui-dev libstb
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev xdotool sqlite3)
 
 cublas_version=13.10.0.20
-cublas_sha256=dcc6d63884c53d07e267ce7e6feac17b2538cebaafec5db865736c3e28e4dc84
 
 say() { printf '%s\n' "$*" >&2; }
 die() {
@@ -70,50 +69,6 @@ toolkit_cublas() {
   echo $((${major:-0} * 100 + ${minor:-0}))
 }
 
-# Downloads the pinned nvidia-cublas wheel and keeps its headers and libcublasLt.so.13 in $1. All in a
-# temporary folder next to $1 that is renamed at the end: an interrupted download leaves nothing half done.
-# Called as a condition, where errexit is off: every step that may fail returns by itself.
-fetch_cublas() {
-  local target=$1 parent temporary python=python3
-  parent=$(dirname "$target")
-  mkdir -p "$parent" || return 1
-  temporary=$(mktemp -d "$parent/.fetch-XXXXXX") || return 1
-  # shellcheck disable=SC2064  # the folder of now, not of later
-  trap "rm -rf '$temporary'" EXIT
-  if ! python3 -m pip --version >/dev/null 2>&1; then
-    python3 -m venv "$temporary/venv" >&2 || return 1
-    python=$temporary/venv/bin/python
-  fi
-  say "Fetching nvidia-cublas $cublas_version (once, about 400 MB; kept: headers and libcublasLt)"
-  "$python" -m pip download --no-deps --only-binary=:all: --disable-pip-version-check --progress-bar on \
-    --dest "$temporary" "nvidia-cublas==$cublas_version" >&2 || return 1
-  local wheels=("$temporary"/*.whl)
-  if ! echo "$cublas_sha256  ${wheels[0]}" | sha256sum --check --status; then
-    say "The downloaded ${wheels[0]##*/} does not have the expected SHA-256 $cublas_sha256; it is not used."
-    return 1
-  fi
-  say "Unpacking"
-  "$python" - "${wheels[0]}" "$temporary/kept" <<'PYTHON' || return 1
-import pathlib, shutil, sys, zipfile
-wheel, kept = sys.argv[1], pathlib.Path(sys.argv[2])
-prefix = "nvidia/cu13/"
-with zipfile.ZipFile(wheel) as archive:
-    for entry in archive.infolist():
-        name = entry.filename.removeprefix(prefix)
-        header = name.startswith("include/") and not entry.is_dir()
-        if name == entry.filename or not (header or name == "lib/libcublasLt.so.13"):
-            continue
-        target = kept / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with archive.open(entry) as source, open(target, "wb") as sink:
-            shutil.copyfileobj(source, sink, 1 << 20)
-PYTHON
-  [[ -r $temporary/kept/include/cublasLt.h && -r $temporary/kept/lib/libcublasLt.so.13 ]] || return 1
-  rm -rf "$target" && mv -T "$temporary/kept" "$target" || return 1
-  rm -rf "$temporary"
-  trap - EXIT
-}
-
 # Sets cublas_root for the CUDA flavour; without a grouped cuBLASLt there is none, and no_cuda says why.
 provide_cublas() {
   cublas_root=
@@ -127,7 +82,7 @@ provide_cublas() {
   local cached=$cache/cublas/$cublas_version
   if [[ ! -r $cached/include/cublasLt.h || ! -r $cached/lib/libcublasLt.so.13 ]]; then
     # In a subshell, so that its trap cleans up and is gone with it.
-    if ! (fetch_cublas "$cached"); then
+    if ! python3 "$root/assets/fetch_cublaslt.py" "$cublas_version" "$cached"; then
       no_cuda="nvidia-cublas $cublas_version could not be fetched, and the toolkit's own cuBLASLt is older than 13.6"
       nvcc=
       return 0

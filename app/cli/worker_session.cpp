@@ -9,7 +9,7 @@
 
 namespace app::cli {
 
-void WorkerChoice::add_to(CLI::App& command) {
+void WorkerChoice::add_to(CLI::App& command, bool with_library) {
   CLI::Option* local =
       command.add_option("--worker", program, "Worker program (default: beside this program)")
           ->option_text("PATH");
@@ -18,8 +18,10 @@ void WorkerChoice::add_to(CLI::App& command) {
                   "Run on this machine through ssh; it needs the worker on PATH")
       ->option_text("HOST")
       ->excludes(local);
-  command.add_option("--cublaslt", cublaslt, "cuBLASLt library the worker loads")
-      ->option_text("PATH");
+  if (with_library) {
+    command.add_option("--cublaslt", cublaslt, "cuBLASLt library the worker loads")
+        ->option_text("PATH");
+  }
   command.add_option("--worker-backend", backend, "Backends the worker offers: auto, cpu or cuda")
       ->option_text("NAME")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));

@@ -21,7 +21,8 @@ struct WorkerChoice {
   std::string cublaslt;  // on the worker's machine
   std::string backend;
 
-  void add_to(CLI::App& command);
+  /// Without the library for commands that choose among several.
+  void add_to(CLI::App& command, bool with_library = true);
   engine::Result<std::vector<std::string>> argv() const;
 };
 

@@ -245,6 +245,7 @@ wire::Experiment wire_experiment(const profiling::Experiment& experiment) {
     added.set_value(filled.value);
   }
   out.set_poisoned_workspaces(experiment.poisoned_workspaces);
+  out.set_red_zones(experiment.red_zones);
   out.set_changed_inputs(experiment.changed_inputs);
   out.set_recaptured(experiment.recaptured);
   out.set_scribbled_host(experiment.scribbled_host);
@@ -267,6 +268,7 @@ profiling::Experiment read_experiment(const wire::Experiment& message, FieldChec
                                    .moved = {},
                                    .filled = {},
                                    .poisoned_workspaces = message.poisoned_workspaces(),
+                                   .red_zones = message.red_zones(),
                                    .changed_inputs = message.changed_inputs(),
                                    .recaptured = message.recaptured(),
                                    .scribbled_host = message.scribbled_host(),
@@ -312,6 +314,7 @@ wire::Outcome wire_outcome(const profiling::Outcome& outcome) {
     added.set_last_finished(stall.last_finished);
     added.set_kind(as_number(stall.kind));
     added.set_evidence(wire_text(stall.evidence));
+    added.set_core_dump(wire_text(stall.core_dump));
   }
   out.set_seconds(outcome.seconds);
   out.mutable_replay_us()->Add(outcome.replay_us.begin(), outcome.replay_us.end());
@@ -341,6 +344,7 @@ profiling::Outcome read_outcome(const wire::Outcome& message, FieldCheck& check)
     added.last_finished = stall.last_finished();
     number(check, added.kind, stall.kind(), profiling::StallKind::Unknown, "stall.kind");
     added.evidence = stall.evidence();
+    added.core_dump = stall.core_dump();
   }
   return outcome;
 }

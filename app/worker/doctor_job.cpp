@@ -7,6 +7,7 @@
 
 #include "app/protocol/convert_doctor.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
+#include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
 #include "profiling/doctor/experiment_run.h"
@@ -68,6 +69,7 @@ engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] 
         device.error().code,
         "experiments on captured graphs need a CUDA device: " + device.error().message};
   }
+  if (order.experiment.red_zones) engine::RedZones::turn_on();
   const engine::Result<engine::Stream> stream = engine::make_stream();
   if (!stream.ok()) return stream.error();
   profiling::ExperimentFacts facts{.device = device.value().facts};

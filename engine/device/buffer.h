@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/device/allocation_ledger.h"
 #include "engine/device/check.h"
@@ -15,14 +17,30 @@
 
 namespace engine {
 
+/// Red zones: a pattern in front of and behind every device buffer that is allocated while they are
+/// on, to see who writes outside of his own.
+class RedZones {
+ public:
+  static constexpr std::int64_t kBytes = 4096;
+
+  /// For the whole process, before the buffers in question are made.
+  static void turn_on();
+  static bool on();
+  /// Owners of live buffers whose zones have changed. Synchronises the device.
+  static Result<std::vector<std::string>> damaged();
+};
+
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   DeviceBuffer(DeviceBuffer&& other) noexcept
-      : pointer_(std::exchange(other.pointer_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : pointer_(std::exchange(other.pointer_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        zone_(std::exchange(other.zone_, 0)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(pointer_, other.pointer_);
     std::swap(bytes_, other.bytes_);
+    std::swap(zone_, other.zone_);
     return *this;
   }
   DeviceBuffer(const DeviceBuffer&) = delete;
@@ -44,6 +62,7 @@ class DeviceBuffer {
  private:
   void* pointer_ = nullptr;
   std::size_t bytes_ = 0;
+  std::int64_t zone_ = 0;  // bytes of red zone on either side
 };
 
 /// Page-locked host memory: what asynchronous copies need.

@@ -1,6 +1,7 @@
 #include "profiling/doctor/experiment_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,11 +12,13 @@
 #include <vector>
 
 #include "engine/device/allocation_ledger.h"
+#include "engine/device/buffer.h"
 #include "engine/device/check.h"
 #include "engine/device/driver_api.h"
 #include "engine/device/handles.h"
 #include "profiling/capture/graph_reader.h"
 #include "profiling/doctor/capture_watch.h"
+#include "profiling/doctor/core_dump.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_board.h"
 #include "profiling/doctor/replay_wait.h"
@@ -33,6 +36,8 @@ constexpr int kEagerLaunches = 3;           // that must agree
 constexpr double kFirstLaunchSeconds = 60;  // kernels are loaded on the way
 constexpr double kShortestDeadline = 0.5;
 constexpr double kDeadlineFactor = 20;  // of the slowest eager launch
+
+constexpr double kCoreDumpSeconds = 20;
 
 using Sums = std::vector<std::uint64_t>;
 
@@ -127,15 +132,16 @@ class Run {
     if (Status noted = subject_.noted_errors(stream_); !noted.ok()) {
       return end(Verdict::Crashed, noted.error().message);
     }
+    ENGINE_TRY(check_red_zones());
     ENGINE_TRY(capture_variant());
     return end(first_wrong_replay(reply_.outcome) > 0 ? Verdict::Wrong : Verdict::Right);
   }
 
   Status prepare() {
-    if (experiment_.replays < 1 || experiment_.replays > 10000) {
+    if (experiment_.replays < 0 || experiment_.replays > 10000) {
       return Error{
           ErrorCode::InvalidArgument,
-          fmt::format("An experiment makes 1 to 10000 replays, not {}", experiment_.replays)};
+          fmt::format("An experiment makes up to 10000 replays, not {}", experiment_.replays)};
     }
     Result<engine::DriverApi> driver = engine::load_driver_api();
     if (!driver.ok()) return driver.error();
@@ -484,6 +490,9 @@ class Run {
       if (stall.nodes[n] == NodeState::Done) stall.last_finished = static_cast<int>(n);
     }
     stall.kind = probe_->triage(stall.nodes, stall.evidence);
+    CoreDump dump = take_core_dump(kCoreDumpSeconds);
+    stall.core_dump = std::move(dump.path);
+    if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
     reply_.outcome.stall = {std::move(stall)};
     return end(Verdict::Hung);
   }
@@ -500,6 +509,15 @@ class Run {
       }
       reply_.outcome.checks.push_back(std::move(row));
     }
+  }
+
+  Status check_red_zones() {
+    if (!experiment_.red_zones) return {};
+    const Result<std::vector<std::string>> damaged = engine::RedZones::damaged();
+    if (!damaged.ok()) return end_with(damaged.error());
+    if (damaged.value().empty()) return {};
+    return end(Verdict::Wrong, fmt::format("memory right in front of or behind \"{}\" was written",
+                                           fmt::join(damaged.value(), "\", \"")));
   }
 
   /// What differs when the same program is captured with other inputs: only read, never replayed.

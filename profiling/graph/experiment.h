@@ -34,12 +34,13 @@ struct FilledMemory {
 
 struct Experiment {
   bool graph = true;  // false: eager launches, nothing is captured
-  int replays = 6;
+  int replays = 6;    // 0 = captured and instantiated only
   std::vector<MovedMemory> moved = {};
   std::vector<FilledMemory> filled = {};
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
   /// and before replays 1 and 2; -1 = it is not.
   int poisoned_workspaces = -1;
+  bool red_zones = false;       // a pattern around every buffer, checked after the replays
   bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars
   bool recaptured = false;      // with changed_inputs: captured again after the change
   bool scribbled_host = false;  // host memory that a copy node reads is overwritten before replays
@@ -88,8 +89,9 @@ struct Stall {
   std::vector<NodeState> nodes = {};  // of that graph; empty without markers
   int last_finished = -1;             // node index; -1 = none
   StallKind kind = StallKind::Unknown;
-  std::string
-      evidence;  // how the kind was told: "a probe kernel on another stream finished in ..."
+  /// How the kind was told: "a probe kernel on another stream finished in ...".
+  std::string evidence = {};
+  std::string core_dump = {};  // path on the worker's machine; empty = none was taken
   bool operator==(const Stall&) const = default;
 };
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -20,6 +21,8 @@ using namespace std::chrono_literals;
 
 std::mutex out_mutex;
 std::atomic<std::uint64_t> running_id{0};
+std::atomic<bool> replaying{false};  // pulses show the board of a replay that does not move
+std::atomic<bool> silent{false};     // no pulses
 
 void send_bytes(const std::string& bytes) {
   const std::lock_guard lock(out_mutex);
@@ -51,7 +54,11 @@ void pulse_forever(bool moving) {
     frame.mutable_pulse()->set_request_id(running_id);
     if (moving && running_id != 0) fraction += 1e-4;
     frame.mutable_pulse()->set_fraction(fraction);
-    send(frame);
+    if (replaying) {
+      frame.mutable_pulse()->set_replay(2);
+      frame.mutable_pulse()->set_board(std::string("\x02\x02\x01\x00", 4));
+    }
+    if (!silent) send(frame);
     std::this_thread::sleep_for(50ms);
   }
 }
@@ -102,6 +109,39 @@ void misbehave_after_hello(const std::string& mode) {
   }
 }
 
+/// One experiment, answered as the mode says; without one it is right.
+void examine(const std::string& mode, const app::wire::DoctorCommand& command) {
+  replaying = mode == "hang-in-replay" || mode == "die-in-replay" || mode == "silent-in-replay";
+  if (mode == "silent-in-replay") {
+    std::this_thread::sleep_for(200ms);  // the board is seen once
+    silent = true;
+  }
+  if (mode == "hang-in-setup" || mode == "hang-in-replay" || mode == "silent-in-replay") {
+    std::this_thread::sleep_for(1h);
+  }
+  if (mode == "die-in-replay") {
+    std::this_thread::sleep_for(200ms);
+    fmt::print(stderr, "an illegal memory access\n");
+    std::this_thread::sleep_for(100ms);
+    ::raise(SIGSEGV);
+  }
+  app::wire::Frame frame;
+  if (mode == "refuse-order" || mode == "device-error") {
+    app::wire::RunFailed& failed = *frame.mutable_failed();
+    failed.set_id(command.id());
+    failed.set_code(mode == "device-error" ? app::wire::DEVICE : app::wire::UNSUPPORTED);
+    failed.set_message("there is no GPU here");
+  } else {
+    app::wire::DoctorReply& reply = *frame.mutable_doctor_reply();
+    reply.set_id(command.id());
+    reply.mutable_snapshot()->set_subject(command.gallery_case());
+    const char* loading = std::getenv("CUDA_MODULE_LOADING");
+    reply.mutable_snapshot()->set_device(loading == nullptr ? "" : loading);
+    reply.mutable_outcome()->set_verdict(0);
+  }
+  send(frame);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,6 +162,7 @@ int main(int argc, char** argv) {
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
     }
+    if (frame.value()->has_doctor()) examine(mode, frame.value()->doctor());
     if (frame.value()->has_run()) {
       const std::uint64_t id = frame.value()->run().id();
       running_id = id;

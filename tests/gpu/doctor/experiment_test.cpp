@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/device/buffer.h"
 #include "engine/device/handles.h"
 #include "profiling/doctor/step_subject.h"
 #include "profiling/graph/snapshot_check.h"
@@ -91,6 +92,18 @@ TEST_F(ExperimentTest, AHealthyStepIsRightWhateverIsDoneToIt) {
   expect_right(small_step(), {.poisoned_workspaces = 0});
   expect_right(small_step(), {.changed_inputs = true});
   expect_right(small_step(), {.changed_inputs = true, .recaptured = true});
+}
+
+TEST_F(ExperimentTest, NothingIsWrittenOutsideOfItsBufferAndWhatIsIsSeen) {
+  engine::RedZones::turn_on();
+  expect_right(small_step(), {.red_zones = true});
+  engine::Result<engine::DeviceBuffer> buffer =
+      engine::DeviceBuffer::allocate(1000, {engine::AllocationRole::Check, "overrun on purpose"});
+  ASSERT_TRUE(buffer.ok());
+  ASSERT_EQ(cudaMemset(buffer.value().data() + 1000, 0, 8), cudaSuccess);
+  const auto damaged = engine::RedZones::damaged();
+  ASSERT_TRUE(damaged.ok());
+  EXPECT_THAT(damaged.value(), testing::ElementsAre("overrun on purpose"));
 }
 
 TEST_F(ExperimentTest, TheSnapshotTellsWhereTheWorkspacesAre) {

@@ -86,6 +86,7 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
                       .moved = {{.node = {1, 2}, .owner = "workspace"}},
                       .filled = {{.owner = "flag", .value = 255}},
                       .poisoned_workspaces = 127,
+                      .red_zones = true,
                       .changed_inputs = true,
                       .recaptured = true,
                       .scribbled_host = true,
@@ -113,7 +114,8 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
                              .nodes = {NodeState::Done, NodeState::Running, NodeState::Unmarked},
                              .last_finished = 0,
                              .kind = profiling::StallKind::KernelSpins,
-                             .evidence = "e"}},
+                             .evidence = "e",
+                             .core_dump = "c"}},
                   .seconds = 2.5,
                   .replay_us = {10.5, 11.5}};
   const auto answer = from_wire(to_wire(done));

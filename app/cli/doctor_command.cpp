@@ -1,0 +1,145 @@
+// `expertscope doctor`: is a captured graph sick, why, and what cures it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/cli/doctor_options.h"
+#include "app/cli/doctor_progress.h"
+#include "app/doctor/conclusion.h"
+#include "profiling/graph/gallery.h"
+#include "profiling/graph/names.h"
+
+namespace app::cli {
+namespace {
+
+int list_cases() {
+  fmt::print("{:<28} {:>6}  {:<8} {:<22} {}\n", "case", "hazard", "replays", "needs cuBLASLt",
+             "title");
+  for (const profiling::HazardCase& one : profiling::hazard_cases()) {
+    fmt::print("{:<28} {:>6}  {:<8} {:<22} {}\n", one.id, one.hazard, profiling::name_of(one.plain),
+               one.library, one.title);
+  }
+  return kHealthy;
+}
+
+engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
+  if (!options.gallery_case.empty() &&
+      profiling::find_hazard_case(options.gallery_case) == nullptr) {
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        fmt::format("there is no case '{}'; see expertscope doctor --list", options.gallery_case)};
+  }
+  engine::Result<engine::RunRequest> request = options.request.resolve();
+  if (!request.ok()) return request.error();
+  return DoctorSubject{.request = std::move(request).value(),
+                       .gallery_case = options.gallery_case,
+                       .healthy = options.healthy};
+}
+
+/// A file that cannot be written must not cost a visit first.
+engine::Status check_files(const DoctorOptions& options) {
+  std::error_code error;
+  if (!options.record.empty() && std::filesystem::exists(options.record, error)) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{} is there already; choose another file", options.record)};
+  }
+  for (const std::string& path : {options.record, options.report}) {
+    if (path.empty()) continue;
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    if (folder.empty()) folder = ".";
+    if (::access(folder.c_str(), W_OK) != 0) {
+      return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
+    }
+  }
+  return {};
+}
+
+int examine(const DoctorOptions& options) {
+  if (options.list) return list_cases();
+  if (engine::Status files = check_files(options); !files.ok()) return could_not_run(files.error());
+  if (!options.snapshot.empty()) return examine_file(options);
+  const engine::Result<DoctorSubject> subject = subject_of(options);
+  if (!subject.ok()) return could_not_run(subject.error());
+  const auto facts = shipped_facts();
+  if (!facts.ok()) return could_not_run(facts.error());
+  engine::Result<WorkerRunner::Options> worker = runner_options(options.worker);
+  if (!worker.ok()) return could_not_run(worker.error());
+
+  WorkerRunner runner(std::move(worker).value());
+  profiling::DoctorReport so_far;
+  const engine::Result<profiling::DoctorReport> report = [&] {
+    DoctorProgress bar(::isatty(STDERR_FILENO) != 0);
+    return visit(
+        subject.value(), options.visit, facts.value(), runner,
+        [&](const VisitProgress& progress) {
+          bar.show(progress);
+          // Once an experiment, not once a pulse: a snapshot may be large.
+          const bool more = progress.so_far.experiments.size() != so_far.experiments.size() ||
+                            progress.so_far.findings.size() != so_far.findings.size();
+          if (more) so_far = progress.so_far;
+        },
+        cancel_on_interrupt());
+  }();
+  if (report.ok()) return finish_report(options, subject.value().request, report.value());
+  if (report.error().code == engine::ErrorCode::Cancelled && !so_far.snapshot.graphs.empty()) {
+    so_far.conclusion = "Cancelled before the end. " + conclusion_of(so_far);
+    finish_report(options, subject.value().request, so_far);
+  }
+  return could_not_run(report.error());
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& program, Action& chosen) {
+  CLI::App& command = *program.add_subcommand(
+      "doctor",
+      "Say why a captured graph hangs or corrupts, prove it, show the fix.\n"
+      "Ends with 0: healthy, 1: findings, 2: a hang, 3: could not run");
+  const auto options = std::make_shared<DoctorOptions>();
+  CLI::Option* hazard =
+      command
+          .add_option("--case", options->gallery_case,
+                      "A case of the hazard gallery instead of a request (see --list)")
+          ->option_text("ID");
+  command.add_flag("--healthy", options->healthy, "The case's healthy twin")->needs(hazard);
+  CLI::Option* snapshot = command
+                              .add_option("--snapshot", options->snapshot,
+                                          "Rules on the snapshots of a recording or on a file of "
+                                          "cudaGraphDebugDotPrint; needs no GPU")
+                              ->option_text("FILE")
+                              ->excludes(hazard);
+  command.add_flag("--list", options->list, "List the cases of the gallery");
+  command
+      .add_flag("--prove", options->visit.prove,
+                "Make the experiments that settle what the rules find, each in a fresh worker")
+      ->excludes(snapshot);
+  command
+      .add_option("--rule", options->visit.rules,
+                  "Prove findings of this rule only; can be given several times")
+      ->option_text("ID")
+      ->allow_extra_args(false);
+  command
+      .add_option("--deadline", options->visit.deadline_seconds,
+                  "Seconds that one replay may take (default: from the times of eager launches)")
+      ->option_text("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag("--json", options->json, "Print the report as JSON");
+  command.add_option("--report", options->report, "Write the report as Markdown too")
+      ->option_text("FILE");
+  command
+      .add_option("--record", options->record,
+                  "Keep the visit as a recording (a file that is not there yet)")
+      ->option_text("FILE");
+  options->worker.add_to(command);
+  options->request.add_to(command);
+  add_matrix_command(command, chosen);
+  command.callback([options, &command, &chosen] {
+    // Its own subcommand has chosen already.
+    if (command.get_subcommands().empty()) chosen = [options] { return examine(*options); };
+  });
+}
+
+}  // namespace app::cli

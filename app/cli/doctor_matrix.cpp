@@ -1,0 +1,264 @@
+// `expertscope doctor matrix`: which cuBLASLt libraries replay which steps right on this machine.
+// Every cell is a worker of its own; what is done is in the file as soon as it is done.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "app/cli/command.h"
+#include "app/cli/doctor_options.h"
+#include "app/doctor/conclusion.h"
+#include "app/doctor/matrix.h"
+#include "profiling/export/setting_names.h"
+
+namespace app::cli {
+namespace {
+
+struct MatrixOptions {
+  WorkerChoice worker;
+  MatrixAxes axes;
+  std::vector<std::string> geometries;
+  profiling::Experiment experiment;
+  std::string output;
+  std::string resume;
+  bool json = false;
+};
+
+/// The worker of one cell, with the cell's library.
+engine::Result<WorkerRunner::Options> runner_of(const MatrixOptions& options,
+                                                const MatrixCell& cell) {
+  WorkerChoice worker = options.worker;
+  worker.cublaslt = cell.library;
+  return runner_options(worker);
+}
+
+std::string now() {
+  return fmt::format(
+      "{:%Y-%m-%dT%H:%M:%SZ}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// Cancelled is the only error: anything else is what the row says.
+engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCell& cell) {
+  MatrixRow row;
+  row.cell = cell;
+  row.replays = options.experiment.replays;
+  row.date = now();
+  engine::Result<WorkerRunner::Options> worker = runner_of(options, cell);
+  if (!worker.ok()) return worker.error();
+  const engine::Result<ExperimentRunner::Reply> reply =
+      WorkerRunner(std::move(worker).value())
+          .run({.request = request_of(cell), .gallery_case = {}, .healthy = false},
+               options.experiment, {}, cancel_on_interrupt());
+  if (!reply.ok()) {
+    if (reply.error().code == engine::ErrorCode::Cancelled) return reply.error();
+    const bool refused = reply.error().code == engine::ErrorCode::Unsupported;
+    row.verdict = refused ? profiling::Verdict::Refused : profiling::Verdict::NotRun;
+    row.message = reply.error().message;
+    return row;
+  }
+  const profiling::Outcome& outcome = reply.value().outcome;
+  row.version = reply.value().snapshot.cublaslt_version;
+  row.device = reply.value().snapshot.device;
+  row.driver = reply.value().snapshot.driver;
+  row.verdict = outcome.verdict;
+  row.replay =
+      outcome.stall.empty() ? profiling::first_wrong_replay(outcome) : outcome.stall.front().replay;
+  row.seconds = outcome.seconds;
+  row.message = outcome.message;
+  return row;
+}
+
+/// Rows that are there, and the file that the next ones go to.
+struct RowFile {
+  std::vector<MatrixRow> rows;
+  std::ofstream file;  // not open = none was asked for
+};
+
+engine::Result<RowFile> open_rows(const MatrixOptions& options) {
+  RowFile kept;
+  if (!options.output.empty()) kept.file.open(options.output, std::ios::trunc);
+  if (!options.resume.empty()) {
+    std::string text;
+    if (std::ifstream before(options.resume); before) {
+      text.assign(std::istreambuf_iterator<char>(before), {});
+    }
+    engine::Result<std::vector<MatrixRow>> rows = read_rows(text);
+    if (!rows.ok()) {
+      return engine::Error{rows.error().code, options.resume + ", " + rows.error().message};
+    }
+    kept.rows = std::move(rows).value();
+    kept.file.open(options.resume, std::ios::app);
+    // Half a line of a sweep that was stopped while it wrote stays half a line: it must not take
+    // the next row with it.
+    if (!text.empty() && text.back() != '\n') {
+      return engine::Error{
+          engine::ErrorCode::InvalidArgument,
+          fmt::format("the last line of {} is not whole; remove it and start again",
+                      options.resume)};
+    }
+  }
+  const std::string& path = options.output.empty() ? options.resume : options.output;
+  if (!path.empty() && !kept.file) {
+    return engine::Error{engine::ErrorCode::Io,
+                         fmt::format("{} cannot be written; choose another file", path)};
+  }
+  return kept;
+}
+
+/// Asked for, or all that the worker finds. Starts a worker either way, so that one that cannot be
+/// started is said once and not in every row.
+engine::Result<std::vector<std::string>> libraries_of(const MatrixOptions& options) {
+  const auto session = WorkerSession::start(options.worker);
+  if (!session.ok()) return session.error();
+  if (!options.axes.libraries.empty()) return options.axes.libraries;
+  if (!session.value()->hello().cublaslt_libraries.empty()) {
+    return session.value()->hello().cublaslt_libraries;
+  }
+  return engine::Error{engine::ErrorCode::NotFound,
+                       "the worker finds no cuBLASLt library; name some with --cublaslt"};
+}
+
+int exit_code_of(const std::vector<MatrixRow>& rows, const std::vector<MatrixCell>& cells) {
+  if (!missing_cells(cells, rows).empty()) return kCouldNotRun;
+  int code = kHealthy;
+  for (const MatrixRow& row : rows) {
+    if (row.verdict == profiling::Verdict::Hung) return kHang;
+    const bool bad =
+        row.verdict == profiling::Verdict::Wrong || row.verdict == profiling::Verdict::Crashed;
+    if (bad) code = kFindings;
+  }
+  return code;
+}
+
+std::string line_of(const MatrixRow& row) {
+  return fmt::format("{} {} {} {} {}: {}{}", row.version.empty() ? row.cell.library : row.version,
+                     profiling::scaling_name(row.cell.recipe), sequence_name(row.cell.sequence),
+                     geometry_name(row.cell.geometry),
+                     profiling::workspace_name(row.cell.workspace), short_verdict(row),
+                     row.message.empty() ? "" : " (" + row.message + ")");
+}
+
+int sweep(MatrixOptions options) {
+  options.axes.geometries =
+      options.geometries.empty() ? options.axes.geometries : std::vector<MatrixGeometry>{};
+  for (const std::string& text : options.geometries) {
+    const engine::Result<MatrixGeometry> geometry = parse_geometry(text);
+    if (!geometry.ok()) return could_not_run(geometry.error());
+    options.axes.geometries.push_back(geometry.value());
+  }
+  engine::Result<RowFile> kept = open_rows(options);
+  if (!kept.ok()) return could_not_run(kept.error());
+  engine::Result<std::vector<std::string>> libraries = libraries_of(options);
+  if (!libraries.ok()) return could_not_run(libraries.error());
+  options.axes.libraries = std::move(libraries).value();
+  const std::vector<MatrixCell> cells = cells_of(options.axes);
+  std::vector<MatrixRow>& rows = kept.value().rows;
+  const std::vector<MatrixCell> missing = missing_cells(cells, rows);
+  const bool person = ::isatty(STDERR_FILENO) != 0;
+  bool cancelled = false;
+  for (std::size_t i = 0; i < missing.size() && !cancelled; ++i) {
+    const engine::Result<MatrixRow> row = make_row(options, missing[i]);
+    if (!row.ok()) {
+      cancelled = row.error().code == engine::ErrorCode::Cancelled;
+      report(row.error());
+      if (!cancelled) return kCouldNotRun;
+      break;
+    }
+    rows.push_back(row.value());
+    if (kept.value().file.is_open()) {
+      kept.value().file << to_json_line(row.value()) << '\n' << std::flush;
+    }
+    if (options.json) fmt::print("{}\n", to_json_line(row.value()));
+    if (person) fmt::print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
+    std::fflush(stdout);
+  }
+  if (kept.value().file.is_open() && !kept.value().file.flush()) {
+    return could_not_run({engine::ErrorCode::Io,
+                          "the file of rows is incomplete: no space or an "
+                          "error of the disk"});
+  }
+  if (!options.json) fmt::print("{}", matrix_table(rows));
+  return exit_code_of(rows, cells);
+}
+
+std::map<std::string, ProductSequence> sequence_names() {
+  std::map<std::string, ProductSequence> names;
+  for (const ProductSequence sequence : kProductSequences) {
+    names.emplace(sequence_name(sequence), sequence);
+  }
+  return names;
+}
+
+std::map<std::string, engine::WorkspaceStrategy> workspace_names() {
+  std::map<std::string, engine::WorkspaceStrategy> names;
+  for (const engine::WorkspaceStrategy workspace : MatrixAxes{}.workspaces) {
+    names.emplace(profiling::workspace_name(workspace), workspace);
+  }
+  return names;
+}
+
+/// A list of names, separated by commas, in place of all of them.
+template <class Value>
+void add_axis(CLI::App& command, const char* name, std::vector<Value>& values,
+              const std::map<std::string, Value>& names, const char* description) {
+  command.add_option(name, values, description)
+      ->option_text("NAMES")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(names))
+      ->force_callback(false);
+}
+
+}  // namespace
+
+void add_matrix_command(CLI::App& doctor, Action& chosen) {
+  CLI::App& command = *doctor.add_subcommand(
+      "matrix",
+      "Replay steps on every cuBLASLt library, strategy, recipe and shape; print the table.\n"
+      "Ends with 0: all right, 1: some wrong, 2: some hang, 3: not all could be run");
+  const auto options = std::make_shared<MatrixOptions>();
+  // Only the graph that a program would replay: no markers in it.
+  options->experiment.markers = false;
+  options->worker.add_to(command, /*with_library=*/false);
+  command
+      .add_option("--cublaslt", options->axes.libraries,
+                  "A library; can be given several times (default: all that the worker finds)")
+      ->option_text("PATH")
+      ->allow_extra_args(false);
+  add_axis(command, "--strategies", options->axes.workspaces, workspace_names(),
+           "Workspace strategies (default: all)");
+  add_axis(command, "--sequences", options->axes.sequences, sequence_names(),
+           "Products of a step: forward (two layers), backward, both (default: all)");
+  add_axis(command, "--recipes", options->axes.recipes, recipe_names(),
+           "Recipes (default: bf16, fp8-per-tensor, fp8-block)");
+  command
+      .add_option("--geometries", options->geometries,
+                  "EXPERTSxTOKENSxNxK, separated by commas (default: three, from 4x512x256x256)")
+      ->option_text("SHAPES")
+      ->delimiter(',');
+  command.add_option("--replays", options->experiment.replays, "Replays of each cell")
+      ->check(CLI::Range(2, 10000))
+      ->capture_default_str();
+  command
+      .add_option("--deadline", options->experiment.deadline_seconds,
+                  "Seconds that one replay may take (default: from the times of eager launches)")
+      ->option_text("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+  CLI::Option* output =
+      command.add_option("--output", options->output, "Write a line of JSON a cell")
+          ->option_text("FILE");
+  command
+      .add_option("--resume", options->resume,
+                  "Leave out the cells of this file and add the others to it")
+      ->option_text("FILE")
+      ->excludes(output);
+  command.add_flag("--json", options->json, "Print the lines of JSON instead of the table");
+  command.callback([options, &chosen] { chosen = [options] { return sweep(*options); }; });
+}
+
+}  // namespace app::cli

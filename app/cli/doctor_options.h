@@ -1,0 +1,52 @@
+// What `expertscope doctor` was asked, and the parts of its run.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/cli/request_options.h"
+#include "app/cli/worker_session.h"
+#include "app/doctor/visit.h"
+#include "app/doctor/worker_runner.h"
+
+namespace app::cli {
+
+/// For CI: what a script wants to know is in the exit code.
+enum DoctorExit { kHealthy = 0, kFindings = 1, kHang = 2, kCouldNotRun = 3 };
+
+struct DoctorOptions {
+  RequestOptions request;
+  WorkerChoice worker;
+  VisitOptions visit;
+  std::string gallery_case;
+  bool healthy = false;
+  std::string snapshot;
+  bool list = false;
+  bool json = false;
+  std::string report;
+  std::string record;
+};
+
+/// Set by the first Ctrl-C; a second one ends the program.
+const std::atomic<bool>& cancel_on_interrupt();
+
+/// For an experiment in a process that loads all kernels at its start, on this machine or another.
+engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker);
+
+engine::Result<std::vector<profiling::LibraryFact>> shipped_facts();
+
+/// Writes the error to stderr; always kCouldNotRun.
+int could_not_run(const engine::Error& error);
+
+/// Prints the report, writes the files that were asked for, and says how the program ends.
+int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
+                  const profiling::DoctorReport& report);
+
+/// The rules on every snapshot of a file, without a worker.
+int examine_file(const DoctorOptions& options);
+
+void add_matrix_command(CLI::App& doctor, std::function<int()>& chosen);
+
+}  // namespace app::cli

@@ -1,0 +1,106 @@
+// What the ways to a doctor's report share: worker, facts, output and exit code.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+#include "app/cli/command.h"
+#include "app/cli/doctor_options.h"
+#include "app/cli/doctor_text.h"
+#include "app/doctor/conclusion.h"
+#include "app/protocol/paths.h"
+#include "app/protocol/request_json.h"
+#include "profiling/graph/report.h"
+#include "profiling/session/session_file.h"
+
+namespace app::cli {
+namespace {
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // written in a signal handler
+
+engine::Status write_markdown(const std::string& path, const profiling::DoctorReport& report) {
+  std::ofstream file(path, std::ios::trunc);
+  file << profiling::to_markdown(report);
+  if (file.flush()) return {};
+  return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
+}
+
+engine::Status record(const std::string& path, const engine::RunRequest& request,
+                      const profiling::DoctorReport& report) {
+  auto writer = profiling::SessionWriter::create(path, request_codec());
+  if (!writer.ok()) return writer.error();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return writer.value()->append(profiling::RecordedVisit{
+      .request = request,
+      .report = report,
+      .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()});
+}
+
+int exit_code_of(const profiling::DoctorReport& report) {
+  switch (health_of(report)) {
+    case Health::Healthy:
+      return kHealthy;
+    case Health::Findings:
+      return kFindings;
+    case Health::Hang:
+      return kHang;
+    case Health::NotRun:
+      break;
+  }
+  return kCouldNotRun;
+}
+
+}  // namespace
+
+const std::atomic<bool>& cancel_on_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+  return interrupted;
+}
+
+engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker) {
+  engine::Result<std::vector<std::string>> argv = worker.argv();
+  if (!argv.ok()) return argv.error();
+  WorkerRunner::Options options{.argv = std::move(argv).value(), .eager_loading_argv = {}};
+  if (!worker.remote.empty()) {
+    // The far side's login shell reads the words behind the name of the machine.
+    options.eager_loading_argv = options.argv;
+    const auto program = std::ranges::find(options.eager_loading_argv, "expertscope-worker");
+    options.eager_loading_argv.insert(program, {"env", "CUDA_MODULE_LOADING=EAGER"});
+  }
+  return options;
+}
+
+engine::Result<std::vector<profiling::LibraryFact>> shipped_facts() {
+  return profiling::load_library_facts(assets_folder() + "/facts/cublaslt.json");
+}
+
+int could_not_run(const engine::Error& error) {
+  report(error);
+  return kCouldNotRun;
+}
+
+int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
+                  const profiling::DoctorReport& made) {
+  fmt::print("{}\n", options.json ? profiling::to_json(made) : report_text(made));
+  std::fflush(stdout);
+  if (!options.report.empty()) {
+    if (engine::Status kept = write_markdown(options.report, made); !kept.ok()) {
+      return could_not_run(kept.error());
+    }
+  }
+  if (!options.record.empty()) {
+    if (engine::Status kept = record(options.record, request, made); !kept.ok()) {
+      return could_not_run(kept.error());
+    }
+  }
+  return exit_code_of(made);
+}
+
+}  // namespace app::cli

@@ -1,0 +1,13 @@
+// A doctor's report for people at a terminal: what was found, the experiments before and after, the
+// smallest cure and the fix.
+#pragma once
+
+#include <string>
+
+#include "profiling/graph/doctor_report.h"
+
+namespace app::cli {
+
+std::string report_text(const profiling::DoctorReport& report);
+
+}  // namespace app::cli

@@ -1,0 +1,215 @@
+#include "app/doctor/conclusion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "app/doctor/experiment_title.h"
+#include "profiling/graph/names.h"
+
+namespace app {
+namespace {
+
+using profiling::Confidence;
+using profiling::DoctorReport;
+using profiling::Experiment;
+using profiling::ExperimentRecord;
+using profiling::Finding;
+using profiling::Outcome;
+using profiling::Verdict;
+
+const ExperimentRecord* find_record(const DoctorReport& report,
+                                    const std::function<bool(const Experiment&)>& wanted) {
+  const auto found = std::ranges::find_if(report.experiments, [&](const ExperimentRecord& record) {
+    return wanted(record.experiment);
+  });
+  return found == report.experiments.end() ? nullptr : &*found;
+}
+
+std::ptrdiff_t count(const DoctorReport& report, Confidence confidence) {
+  return std::ranges::count(report.findings, confidence, &Finding::confidence);
+}
+
+/// The first of this confidence, as a part of a sentence.
+std::string title_of_first(const DoctorReport& report, Confidence confidence) {
+  const auto found = std::ranges::find(report.findings, confidence, &Finding::confidence);
+  std::string title = found == report.findings.end() ? "" : found->title;
+  while (!title.empty() && (title.back() == '.' || title.back() == ' ')) title.pop_back();
+  return title;
+}
+
+std::string several(std::ptrdiff_t number, const char* noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+std::string cure_of(const DoctorReport& report) {
+  std::vector<profiling::NodeRef> nodes;
+  for (const profiling::MovedMemory& moved : report.smallest_cure) nodes.push_back(moved.node);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  if (nodes.size() == 1) {
+    return fmt::format("once {} has memory of its own", node_title(report.snapshot, nodes.front()));
+  }
+  return fmt::format("once {} nodes have memory of their own, {} among them", nodes.size(),
+                     node_title(report.snapshot, nodes.front()));
+}
+
+/// First letter large: what was a part of a sentence starts one.
+std::string sentence(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text.ends_with('.') ? text : text + '.';
+}
+
+std::string by_rules_alone(const DoctorReport& report) {
+  const std::ptrdiff_t likely = count(report, Confidence::Likely);
+  const std::ptrdiff_t possible = count(report, Confidence::Possible);
+  if (likely > 0) {
+    return fmt::format("The rules find {}, not yet proved: {}.", several(likely, "likely hazard"),
+                       title_of_first(report, Confidence::Likely));
+  }
+  if (possible > 0) {
+    return fmt::format("The rules find nothing likely, and {}: {}.",
+                       several(possible, "possible hazard"),
+                       title_of_first(report, Confidence::Possible));
+  }
+  return "The rules find nothing wrong with this graph; whether its replays are right, only "
+         "experiments tell.";
+}
+
+std::string no_graph_bug(const ExperimentRecord& eager) {
+  return sentence(fmt::format("already without a graph, {}: this is no graph bug",
+                              symptom_of(eager.experiment, eager.outcome)));
+}
+
+std::string proved(const DoctorReport& report) {
+  const std::ptrdiff_t number = count(report, Confidence::Proved);
+  const std::string title = title_of_first(report, Confidence::Proved);
+  std::string text =
+      number == 1 ? fmt::format("Proved: {}", title)
+                  : fmt::format("{} are proved, the first: {}", several(number, "finding"), title);
+  if (!report.smallest_cure.empty()) text += "; replays are right " + cure_of(report);
+  return sentence(std::move(text));
+}
+
+std::string unexplained(const DoctorReport& report, const ExperimentRecord& plain) {
+  const std::string symptom = symptom_of(plain.experiment, plain.outcome);
+  if (!report.smallest_cure.empty()) {
+    return sentence(fmt::format("{}; no rule could be proved to explain it, but they are right {}",
+                                symptom, cure_of(report)));
+  }
+  const std::ptrdiff_t open =
+      count(report, Confidence::Likely) + count(report, Confidence::Possible);
+  if (open > 0) {
+    const Confidence best =
+        count(report, Confidence::Likely) > 0 ? Confidence::Likely : Confidence::Possible;
+    return sentence(fmt::format("{}, and none of {} could be proved to be why; the first: {}",
+                                symptom, several(open, "finding"), title_of_first(report, best)));
+  }
+  const bool tried = find_record(report, [](const Experiment& experiment) {
+                       return !experiment.moved.empty();
+                     }) != nullptr;
+  return sentence(
+      fmt::format("{}, and no rule explains why; {}", symptom,
+                  tried ? "workspaces of their own for all products do not cure it"
+                        : "the next thing to try is a workspace of its own for each product"));
+}
+
+/// Plain replays are right.
+std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
+  for (const ExperimentRecord& record : report.experiments) {
+    if (record.experiment.poisoned_workspaces < 0 || !failed(record.outcome)) continue;
+    return sentence(fmt::format(
+        "replays are right only by what happens to be in the workspaces: filled with {:#04x} "
+        "before them, {}",
+        record.experiment.poisoned_workspaces, symptom_of(record.experiment, record.outcome)));
+  }
+  const ExperimentRecord* changed = find_record(report, [](const Experiment& experiment) {
+    return experiment.changed_inputs && !experiment.recaptured;
+  });
+  if (changed != nullptr && failed(changed->outcome)) {
+    return sentence(fmt::format(
+        "replays are right only for the inputs of the capture: with other splits, values and "
+        "scalars {}",
+        symptom_of(changed->experiment, changed->outcome)));
+  }
+  const std::ptrdiff_t open =
+      count(report, Confidence::Likely) + count(report, Confidence::Possible);
+  std::string text = fmt::format("{} equal the eager launches bit for bit",
+                                 several(plain.experiment.replays, "replay"));
+  if (changed != nullptr && changed->outcome.verdict == Verdict::Right) {
+    text += ", with other inputs too";
+  }
+  if (open > 0) text += fmt::format("; {} still open", several(open, "finding"));
+  return sentence(std::move(text));
+}
+
+}  // namespace
+
+Health health_of(const DoctorReport& report) {
+  const ExperimentRecord* eager =
+      find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
+  const ExperimentRecord* plain = find_record(report, is_plain);
+  bool wrong = count(report, Confidence::Proved) > 0 || count(report, Confidence::Likely) > 0;
+  for (const ExperimentRecord* record : {eager, plain}) {
+    if (record == nullptr) continue;
+    if (record->outcome.verdict == Verdict::Hung) return Health::Hang;
+    wrong = wrong || failed(record->outcome);
+  }
+  if (eager != nullptr && failed(eager->outcome)) {
+    return eager->outcome.verdict == Verdict::Wrong ? Health::Findings : Health::NotRun;
+  }
+  for (const ExperimentRecord& record : report.experiments) {
+    const bool stress = record.finding < 0 && record.experiment.moved.empty();
+    wrong = wrong || (stress && failed(record.outcome));
+  }
+  if (wrong) return Health::Findings;
+  const bool not_replayed = plain != nullptr && plain->outcome.verdict == Verdict::NotRun;
+  return not_replayed ? Health::NotRun : Health::Healthy;
+}
+
+bool failed(const Outcome& outcome) {
+  return outcome.verdict != Verdict::Right && outcome.verdict != Verdict::NotRun;
+}
+
+std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
+  const char* launch = experiment.graph ? "replay" : "launch";
+  switch (outcome.verdict) {
+    case Verdict::Right:
+      return fmt::format("all {}s are right", launch);
+    case Verdict::Wrong: {
+      const int first = profiling::first_wrong_replay(outcome);
+      return first == 0 ? fmt::format("{}s are wrong", launch)
+                        : fmt::format("{0}s are wrong from {0} {1} on", launch, first);
+    }
+    case Verdict::Hung:
+      return outcome.stall.empty() || outcome.stall.front().replay == 0
+                 ? fmt::format("a {} hangs", launch)
+                 : fmt::format("{} {} hangs", launch, outcome.stall.front().replay);
+    case Verdict::Refused:
+      return "CUDA refuses it: " + outcome.message;
+    case Verdict::Crashed:
+      return "it crashes: " + outcome.message;
+    case Verdict::NotRun:
+      return "it could not be run: " + outcome.message;
+  }
+  return {};
+}
+
+std::string conclusion_of(const DoctorReport& report) {
+  if (report.experiments.empty()) return by_rules_alone(report);
+  const ExperimentRecord* eager =
+      find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
+  if (eager != nullptr && failed(eager->outcome)) return no_graph_bug(*eager);
+  if (count(report, Confidence::Proved) > 0) return proved(report);
+  const ExperimentRecord* plain = find_record(report, is_plain);
+  if (plain == nullptr) return by_rules_alone(report);
+  if (failed(plain->outcome)) return unexplained(report, *plain);
+  if (plain->outcome.verdict == Verdict::NotRun) {
+    return sentence("the graph could not be replayed: " + plain->outcome.message);
+  }
+  return right(report, *plain);
+}
+
+}  // namespace app

@@ -1,0 +1,95 @@
+// The version matrix: which cuBLASLt libraries replay which steps right. Its axes, its cells, and
+// their rows as lines of a file that a later sweep goes on with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+#include "profiling/graph/experiment.h"
+
+namespace app {
+
+/// Which products one step runs.
+enum class ProductSequence {
+  Forward,   // two layers, fprop
+  Backward,  // one layer, dgrad and wgrad
+  Both,      // one layer, fprop, dgrad and wgrad
+};
+inline constexpr ProductSequence kProductSequences[] = {
+    ProductSequence::Forward, ProductSequence::Backward, ProductSequence::Both};
+std::string_view sequence_name(ProductSequence sequence);  // "forward", ...
+
+/// All cells have num_experts experts and tokens rows, dealt evenly.
+struct MatrixGeometry {
+  int num_experts = 4;
+  std::int64_t tokens = 512;
+  std::int64_t n = 256;
+  std::int64_t k = 256;
+  bool operator==(const MatrixGeometry&) const = default;
+};
+/// "4x512x256x256": experts, tokens, n, k. InvalidArgument says how to write one.
+engine::Result<MatrixGeometry> parse_geometry(std::string_view text);
+std::string geometry_name(const MatrixGeometry& geometry);
+
+struct MatrixCell {
+  std::string library;  // path on the worker's machine; empty = the worker's default
+  ProductSequence sequence = ProductSequence::Forward;
+  engine::WorkspaceStrategy workspace = engine::WorkspaceStrategy::Shared;
+  engine::Scaling recipe = engine::Scaling::Block;
+  MatrixGeometry geometry;
+  bool operator==(const MatrixCell&) const = default;
+};
+engine::RunRequest request_of(const MatrixCell& cell);
+
+struct MatrixAxes {
+  std::vector<std::string> libraries;
+  std::vector<ProductSequence> sequences = {std::begin(kProductSequences),
+                                            std::end(kProductSequences)};
+  std::vector<engine::WorkspaceStrategy> workspaces = {
+      engine::WorkspaceStrategy::Shared, engine::WorkspaceStrategy::PerLayout,
+      engine::WorkspaceStrategy::PerCall, engine::WorkspaceStrategy::PerMatmul};
+  std::vector<engine::Scaling> recipes = {engine::Scaling::None, engine::Scaling::PerTensorCurrent,
+                                          engine::Scaling::Block};
+  std::vector<MatrixGeometry> geometries = {
+      {4, 512, 256, 256}, {8, 2048, 512, 512}, {8, 8192, 2048, 1024}};
+};
+/// The product of all axes, library by library.
+std::vector<MatrixCell> cells_of(const MatrixAxes& axes);
+
+/// What one cell came to.
+struct MatrixRow {
+  MatrixCell cell;
+  std::string version;  // of the library, as the worker tells; empty = nothing was captured
+  std::string device;
+  std::string driver;
+  profiling::Verdict verdict = profiling::Verdict::NotRun;
+  int replay = 0;   // the first that is wrong or hangs; 0 = none
+  int replays = 0;  // as ordered
+  double seconds = 0;
+  std::string message;
+  std::string date;  // "2026-11-21T10:00:00Z"
+  bool operator==(const MatrixRow&) const = default;
+};
+
+/// "ok", "wrong from 2", "hangs at 2", "refused", "crash" or "not run".
+std::string short_verdict(const MatrixRow& row);
+
+/// A line without its end. Keys are those of MatrixRow and of its cell.
+std::string to_json_line(const MatrixRow& row);
+engine::Result<MatrixRow> row_from_json(std::string_view line);
+/// A last line without its end is left out: the sweep was stopped while it wrote it. Any other line
+/// that is no row is an error that names it.
+engine::Result<std::vector<MatrixRow>> read_rows(std::string_view text);
+/// Cells that have no row yet, or only one that could not be run.
+std::vector<MatrixCell> missing_cells(const std::vector<MatrixCell>& cells,
+                                      const std::vector<MatrixRow>& rows);
+
+/// A block a recipe, a line a library, sequence and geometry, a column a workspace strategy;
+/// reasons of refusals below.
+std::string matrix_table(const std::vector<MatrixRow>& rows);
+
+}  // namespace app

@@ -1,0 +1,390 @@
+#include "app/doctor/visit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "app/doctor/conclusion.h"
+#include "app/doctor/experiment_title.h"
+#include "app/doctor/isolation.h"
+
+namespace app {
+namespace {
+
+using profiling::Confidence;
+using profiling::DoctorReport;
+using profiling::Experiment;
+using profiling::ExperimentRecord;
+using profiling::Finding;
+using profiling::MovedMemory;
+using profiling::NodeRef;
+using profiling::Outcome;
+using profiling::Snapshot;
+using profiling::Verdict;
+using MovedSet = std::vector<MovedMemory>;
+
+constexpr int kEagerLaunches = 3;
+/// An isolation that has not ended after so many experiments leaves the smallest set found so far.
+constexpr int kMaxIsolationTrials = 40;
+/// Up to so many smaller sets are all tried: 3 products have 6 of them, 6 products 41 of up to 3.
+constexpr std::size_t kMaxSmallerSets = 41;
+/// Findings that are looked at with all other memory moved away.
+constexpr int kMaxSettled = 24;
+
+/// Whether a node that an experiment names is the same one in another process's capture.
+bool same_node(const Snapshot& ours, const Snapshot& theirs, NodeRef ref) {
+  const auto node_of = [ref](const Snapshot& snapshot) -> const profiling::SnapshotNode* {
+    const auto graph = static_cast<std::size_t>(ref.graph);
+    const auto node = static_cast<std::size_t>(ref.node);
+    if (ref.graph < 0 || ref.node < 0 || graph >= snapshot.graphs.size()) return nullptr;
+    if (node >= snapshot.graphs[graph].nodes.size()) return nullptr;
+    return &snapshot.graphs[graph].nodes[node];
+  };
+  const profiling::SnapshotNode* here = node_of(ours);
+  const profiling::SnapshotNode* there = node_of(theirs);
+  return here != nullptr && there != nullptr && here->type == there->type &&
+         here->name == there->name;
+}
+
+std::vector<NodeRef> named_nodes(const Experiment& experiment) {
+  std::vector<NodeRef> nodes = experiment.delayed;
+  for (const MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);
+  for (const auto& [first, second] : experiment.ordered) {
+    nodes.push_back(first);
+    nodes.push_back(second);
+  }
+  return nodes;
+}
+
+/// Plain replays that fail in both of them prove nothing.
+bool can_be_settled(const profiling::Proof& proof) {
+  return !proof.needs_cure || proof.shows != proof.cures;
+}
+
+Experiment eager_launches() {
+  Experiment eager;
+  eager.graph = false;
+  eager.replays = kEagerLaunches;
+  return eager;
+}
+
+class Visit {
+ public:
+  Visit(const DoctorSubject& subject, const VisitOptions& options, ExperimentRunner& runner,
+        const std::function<void(const VisitProgress&)>& progress, const std::atomic<bool>& cancel)
+      : subject_(subject),
+        options_(options),
+        runner_(runner),
+        progress_(progress),
+        cancel_(cancel) {}
+
+  engine::Result<DoctorReport> make(const std::vector<profiling::LibraryFact>& facts);
+
+ private:
+  engine::Status take_snapshot();
+  engine::Status prove();
+  engine::Status prove_finding(std::size_t index);
+  engine::Status stress(const Outcome& plain);
+  engine::Status isolate_memory(const Outcome& plain);
+  engine::Status settle_by_isolation(std::size_t index, const MovedSet& candidates);
+  void end();
+
+  /// One process. Only Cancelled is an error, or anything in the first one.
+  engine::Result<ExperimentRunner::Reply> run(const std::string& title,
+                                              const Experiment& experiment);
+  /// The outcome of an experiment that is made at most once a visit.
+  engine::Result<Outcome> outcome_of(Experiment experiment, int finding);
+  engine::Status judge_finding(std::size_t index);
+  bool wanted(const Finding& finding) const;
+  void tell() const {
+    if (progress_) progress_(state_);
+  }
+  DoctorReport& report() { return state_.so_far; }
+
+  const DoctorSubject& subject_;
+  const VisitOptions& options_;
+  ExperimentRunner& runner_;
+  const std::function<void(const VisitProgress&)>& progress_;
+  const std::atomic<bool>& cancel_;
+  VisitProgress state_;  // holds the report under way: it is not copied for every pulse
+};
+
+engine::Result<ExperimentRunner::Reply> Visit::run(const std::string& title,
+                                                   const Experiment& experiment) {
+  if (cancel_) return engine::Error{engine::ErrorCode::Cancelled, "the visit was cancelled"};
+  state_.doing = title;
+  ++state_.experiment;
+  state_.experiments = std::max(state_.experiments, state_.experiment);
+  state_.replay = 0;
+  state_.board.clear();
+  tell();
+  engine::Result<ExperimentRunner::Reply> reply = runner_.run(
+      subject_, experiment,
+      [this](int replay, const std::vector<profiling::NodeState>& board) {
+        state_.replay = replay;
+        state_.board = board;
+        tell();
+      },
+      cancel_);
+  state_.replay = 0;
+  state_.board.clear();
+  return reply;
+}
+
+engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
+  experiment.deadline_seconds = options_.deadline_seconds;
+  for (const ExperimentRecord& record : report().experiments) {
+    if (record.experiment == experiment) return record.outcome;
+  }
+  const std::string title = experiment_title(report().snapshot, experiment);
+  engine::Result<ExperimentRunner::Reply> reply = run(title, experiment);
+  ExperimentRecord record{
+      .title = title, .finding = finding, .experiment = experiment, .outcome = {}};
+  if (!reply.ok()) {
+    if (reply.error().code == engine::ErrorCode::Cancelled) return reply.error();
+    // One process of many did not come up: the others still say something.
+    record.outcome.message = reply.error().message;
+  } else {
+    record.outcome = std::move(reply.value().outcome);
+    const Snapshot& captured = reply.value().snapshot;
+    for (const NodeRef node :
+         captured.graphs.empty() ? std::vector<NodeRef>{} : named_nodes(experiment)) {
+      if (same_node(report().snapshot, captured, node)) continue;
+      record.outcome = {};
+      record.outcome.message = fmt::format("this process captured another graph: {} is not in it",
+                                           node_title(report().snapshot, node));
+      break;
+    }
+  }
+  report().experiments.push_back(record);
+  tell();
+  return record.outcome;
+}
+
+bool Visit::wanted(const Finding& finding) const {
+  return options_.rules.empty() ||
+         std::ranges::find(options_.rules, finding.rule) != options_.rules.end();
+}
+
+/// Captured and not launched: what the rules read. Not among the report's experiments.
+engine::Status Visit::take_snapshot() {
+  Experiment capture;
+  capture.replays = 0;
+  capture.deadline_seconds = options_.deadline_seconds;
+  engine::Result<ExperimentRunner::Reply> reply = run("capturing", capture);
+  if (!reply.ok()) return reply.error();
+  report().snapshot = std::move(reply.value().snapshot);
+  if (!report().snapshot.graphs.empty()) return {};
+  const Outcome& outcome = reply.value().outcome;
+  if (options_.prove) {
+    // Nothing to capture if the launches before it already fail: that is worth a report.
+    const engine::Result<Outcome> eager = outcome_of(eager_launches(), -1);
+    if (!eager.ok()) return eager.error();
+    if (failed(eager.value())) return {};
+  }
+  const bool no_way = outcome.verdict == Verdict::NotRun || outcome.verdict == Verdict::Refused;
+  return engine::Error{no_way ? engine::ErrorCode::Unsupported : engine::ErrorCode::Device,
+                       fmt::format("nothing was captured: {}", outcome.verdict == Verdict::Right
+                                                                   ? "the worker sent no graph"
+                                                                   : symptom_of(capture, outcome))};
+}
+
+/// Whatever the outcomes are by now; the experiments that are missing are made.
+engine::Status Visit::judge_finding(std::size_t index) {
+  const profiling::Proof proof = report().findings[index].proof;
+  const int number = static_cast<int>(index);
+  const engine::Result<Outcome> shows = outcome_of(proof.shows, number);
+  if (!shows.ok()) return shows.error();
+  Outcome cures;
+  if (proof.needs_cure && failed(shows.value())) {
+    engine::Result<Outcome> made = outcome_of(proof.cures, number);
+    if (!made.ok()) return made.error();
+    cures = std::move(made).value();
+  }
+  Finding& finding = report().findings[index];
+  finding.confidence = profiling::judge(proof, finding.confidence, shows.value(), cures);
+  tell();
+  return {};
+}
+
+/// Is anything read that was not written, or kept that should be read again?
+engine::Status Visit::stress(const Outcome& plain) {
+  if (plain.verdict != Verdict::Right && plain.verdict != Verdict::Wrong) return {};
+  for (const int poison : {0x00, 0xFF}) {
+    Experiment poisoned;
+    poisoned.poisoned_workspaces = poison;
+    if (const auto made = outcome_of(poisoned, -1); !made.ok()) return made.error();
+  }
+  if (plain.verdict != Verdict::Right) return {};
+  Experiment changed;
+  changed.changed_inputs = true;
+  if (const auto made = outcome_of(changed, -1); !made.ok()) return made.error();
+  return {};
+}
+
+/// With everything else moved away, does the finding's own memory still do harm, and does it no
+/// more once its share of the smallest cure moves too?
+engine::Status Visit::settle_by_isolation(std::size_t index, const MovedSet& candidates) {
+  const MovedSet own = candidates_of(report().findings[index]);
+  const MovedSet others = without(candidates, own);
+  MovedSet share = without(own, without(own, report().smallest_cure));
+  if (share.empty()) share = report().findings[index].proof.cures.moved;
+  const Finding before = report().findings[index];
+  Finding& finding = report().findings[index];
+  finding.proof.shows.moved = others;
+  finding.proof.cures.moved = united(others, share);
+  if (!others.empty())
+    finding.proof.words += " All other nodes in question have memory of their own then.";
+  if (before.confidence == Confidence::Proved) finding.confidence = Confidence::Likely;
+  if (engine::Status status = judge_finding(index); !status.ok()) return status;
+  const Confidence now = report().findings[index].confidence;
+  const bool decided = now == Confidence::Proved || now == Confidence::Disproved;
+  if (!decided) report().findings[index] = before;  // and so is the proof that it already had
+  return {};
+}
+
+engine::Status Visit::isolate_memory(const Outcome& plain) {
+  if (!failed(plain) || plain.verdict == Verdict::Refused) return {};
+  const bool explained = std::ranges::any_of(report().findings, [this](const Finding& finding) {
+    return wanted(finding) && finding.confidence == Confidence::Proved;
+  });
+  MovedSet candidates;
+  for (const Finding& finding : report().findings) {
+    const bool possible =
+        wanted(finding) && concerns_memory(finding) && finding.confidence != Confidence::Disproved;
+    if (possible) candidates = united(candidates, candidates_of(finding));
+  }
+  if (candidates.empty() && !explained) candidates = workspace_references(report().snapshot);
+  if (candidates.empty()) return {};
+
+  // A finding's own cure that worked is a better start than all candidates.
+  MovedSet start = candidates;
+  bool cured = false;
+  for (const ExperimentRecord& record : report().experiments) {
+    Experiment rest = record.experiment;
+    rest.moved.clear();
+    if (!is_plain(rest) || record.experiment.moved.empty()) continue;
+    if (record.outcome.verdict != Verdict::Right) continue;
+    if (!cured || record.experiment.moved.size() < start.size()) start = record.experiment.moved;
+    cured = true;
+  }
+  engine::Status stopped;
+  int trials = 0;
+  const CuresReplays cures = [&](const MovedSet& moved) -> std::optional<bool> {
+    if (++trials > kMaxIsolationTrials) return std::nullopt;
+    Experiment experiment;
+    experiment.moved = moved;
+    const engine::Result<Outcome> made = outcome_of(experiment, -1);
+    if (!made.ok()) {
+      stopped = made.error();
+      return std::nullopt;
+    }
+    return made.value().verdict == Verdict::Right;
+  };
+  if (!cured) {
+    // Something else was proved, and this memory was already seen to be no cure of it.
+    const std::optional<bool> all = cures(start);
+    if (!stopped.ok()) return stopped;
+    if (!all.value_or(false)) return {};
+  }
+  const Isolation found = isolate(start, candidates, kMaxSmallerSets, cures);
+  if (!stopped.ok()) return stopped;
+  report().smallest_cure = found.set;
+  tell();
+  int settled = 0;
+  for (std::size_t i = 0; i < report().findings.size() && settled < kMaxSettled; ++i) {
+    const Finding& finding = report().findings[i];
+    if (!wanted(finding) || !concerns_memory(finding) || !is_plain(finding.proof.shows)) continue;
+    if (finding.confidence == Confidence::Disproved) continue;
+    // Proved ones too: of three that share, moving one also cures what only the other two did.
+    const bool alone = without(candidates, candidates_of(finding)).empty();
+    if (alone && finding.confidence == Confidence::Proved) continue;
+    ++settled;
+    if (engine::Status status = settle_by_isolation(i, candidates); !status.ok()) return status;
+  }
+  return {};
+}
+
+engine::Status Visit::prove() {
+  // A first count, so that the bar does not start full: eager, plain, three to stress it.
+  state_.experiments = state_.experiment + 5;
+  for (const Finding& finding : report().findings) {
+    if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;
+  }
+  const engine::Result<Outcome> launched = outcome_of(eager_launches(), -1);
+  if (!launched.ok()) return launched.error();
+  if (launched.value().verdict == Verdict::NotRun) {
+    return engine::Error{engine::ErrorCode::Unsupported, launched.value().message};
+  }
+  if (failed(launched.value())) return {};
+  const engine::Result<Outcome> plain = outcome_of({}, -1);
+  if (!plain.ok()) return plain.error();
+  for (std::size_t i = 0; i < report().findings.size(); ++i) {
+    const Finding& finding = report().findings[i];
+    if (!wanted(finding) || !can_be_settled(finding.proof)) continue;
+    if (engine::Status status = judge_finding(i); !status.ok()) return status;
+  }
+  if (engine::Status status = isolate_memory(plain.value()); !status.ok()) return status;
+  return options_.rules.empty() ? stress(plain.value()) : engine::Status{};
+}
+
+/// Most certain first; within that as the rules had them. Records follow their findings.
+void Visit::end() {
+  const auto rank = [](Confidence confidence) {
+    switch (confidence) {
+      case Confidence::Proved:
+        return 0;
+      case Confidence::Likely:
+        return 1;
+      case Confidence::Possible:
+        return 2;
+      case Confidence::Disproved:
+        break;
+    }
+    return 3;
+  };
+  std::vector<Finding>& findings = report().findings;
+  std::vector<std::size_t> order(findings.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rank(findings[i].confidence); });
+  std::vector<Finding> sorted;
+  std::vector<int> place(findings.size());
+  for (const std::size_t i : order) {
+    place[i] = static_cast<int>(sorted.size());
+    sorted.push_back(std::move(findings[i]));
+  }
+  findings = std::move(sorted);
+  for (ExperimentRecord& record : report().experiments) {
+    if (record.finding >= 0) record.finding = place[static_cast<std::size_t>(record.finding)];
+  }
+  report().conclusion = conclusion_of(report());
+  state_.doing = "done";
+  state_.experiments = state_.experiment;
+  tell();
+}
+
+engine::Result<DoctorReport> Visit::make(const std::vector<profiling::LibraryFact>& facts) {
+  if (engine::Status status = take_snapshot(); !status.ok()) return status.error();
+  report().findings = options_.diagnose ? options_.diagnose(report().snapshot, facts)
+                                        : profiling::diagnose(report().snapshot, facts);
+  tell();
+  if (options_.prove) {
+    if (engine::Status status = prove(); !status.ok()) return status.error();
+  }
+  end();
+  return std::move(report());
+}
+
+}  // namespace
+
+engine::Result<DoctorReport> visit(const DoctorSubject& subject, const VisitOptions& options,
+                                   const std::vector<profiling::LibraryFact>& facts,
+                                   ExperimentRunner& runner,
+                                   const std::function<void(const VisitProgress&)>& progress,
+                                   const std::atomic<bool>& cancel) {
+  return Visit(subject, options, runner, progress, cancel).make(facts);
+}
+
+}  // namespace app

@@ -1,0 +1,190 @@
+#include "app/doctor/worker_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "app/protocol/worker_link.h"
+
+namespace app {
+namespace {
+
+using profiling::Experiment;
+using profiling::Outcome;
+using profiling::StallKind;
+using profiling::Verdict;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTick{20};  // how often a cancel and the deadline are looked at
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A link, and a wait that it ends when there is something to look at.
+class Attempt {
+ public:
+  explicit Attempt(std::vector<std::string> argv)
+      : link_(WorkerLink::start({.argv = std::move(argv), .wake = [this] {
+                                   const std::lock_guard lock(mutex_);
+                                   woken_ = true;
+                                   changed_.notify_all();
+                                 }})) {}
+
+  WorkerLink& link() { return *link_; }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kTick, [this] { return woken_; });
+    woken_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;
+  std::unique_ptr<WorkerLink> link_;  // last: its threads call wake until it is gone
+};
+
+/// When anything last moved, by what the pulses say.
+class Movement {
+ public:
+  void see(const PulseReport& pulse) {
+    const bool same = pulse.replay == last_.replay && pulse.board == last_.board &&
+                      pulse.stage == last_.stage && pulse.iteration == last_.iteration &&
+                      pulse.fraction == last_.fraction;
+    last_ = pulse;
+    if (!same) restart();
+  }
+  void restart() { moved_ = Clock::now(); }
+  double seconds_still() const { return seconds_since(moved_); }
+  const PulseReport& last() const { return last_; }
+
+ private:
+  Clock::time_point moved_ = Clock::now();
+  PulseReport last_;
+};
+
+/// The worker has not answered in time: what is known of it without its help.
+profiling::Stall stall_of(const Movement& movement, double limit, const LinkStatus& status) {
+  const PulseReport& pulse = movement.last();
+  profiling::Stall stall;
+  stall.replay = pulse.replay;
+  stall.waited_seconds = movement.seconds_still();
+  stall.deadline_seconds = limit;
+  stall.nodes = pulse.board;
+  for (std::size_t node = 0; node < pulse.board.size(); ++node) {
+    if (pulse.board[node] == profiling::NodeState::Done) {
+      stall.last_finished = static_cast<int>(node);
+    }
+  }
+  if (status.state == LinkState::Stalled) {
+    stall.kind = StallKind::Unknown;
+    stall.evidence = "the worker does not pulse any more: " + status.reason;
+  } else {
+    // Its watchdog would have answered if the thread that launches could still look at it.
+    stall.kind = StallKind::HostBlocked;
+    stall.evidence = "the worker pulses, and the thread that launches has not returned";
+  }
+  return stall;
+}
+
+/// A failed order: an outcome, or an error if the order itself was wrong.
+engine::Result<ExperimentRunner::Reply> failure(const engine::Error& error) {
+  ExperimentRunner::Reply reply;
+  reply.outcome.message = error.message;
+  switch (error.code) {
+    case engine::ErrorCode::Device:
+      reply.outcome.verdict = Verdict::Crashed;
+      return reply;
+    case engine::ErrorCode::OutOfMemory:
+    case engine::ErrorCode::Internal:
+      reply.outcome.verdict = Verdict::NotRun;
+      return reply;
+    default:
+      return error;
+  }
+}
+
+}  // namespace
+
+engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& subject,
+                                                          const Experiment& experiment,
+                                                          const Watch& watch,
+                                                          const std::atomic<bool>& cancel) {
+  const Clock::time_point started = Clock::now();
+  std::vector<std::string> argv = options_.argv;
+  if (experiment.eager_loading && !options_.eager_loading_argv.empty()) {
+    argv = options_.eager_loading_argv;
+  } else if (experiment.eager_loading) {
+    argv.insert(argv.begin(), {"/usr/bin/env", "CUDA_MODULE_LOADING=EAGER"});
+  }
+  Attempt attempt(std::move(argv));
+  const auto with_time = [&](Reply reply) {
+    reply.outcome.seconds = seconds_since(started);
+    return reply;
+  };
+
+  std::optional<std::uint64_t> order;  // empty until the worker has greeted
+  Movement movement;
+  std::string last_words;
+  while (true) {
+    if (cancel) return engine::Error{engine::ErrorCode::Cancelled, "the experiment was cancelled"};
+    attempt.wait();
+    // Status first: the events that arrived before an end must be looked at before the end is.
+    const LinkStatus status = attempt.link().status();
+    for (LinkEvent& event : attempt.link().poll()) {
+      if (std::holds_alternative<WorkerHello>(event) && !order) {
+        order = attempt.link().examine({.request = subject.request,
+                                        .gallery_case = subject.gallery_case,
+                                        .healthy = subject.healthy,
+                                        .experiment = experiment});
+        movement.restart();
+      } else if (auto* done = std::get_if<DoctorDone>(&event); done && done->id == order) {
+        return with_time(
+            {.snapshot = std::move(done->snapshot), .outcome = std::move(done->outcome)});
+      } else if (const auto* error = std::get_if<RunError>(&event); error && error->id == order) {
+        engine::Result<Reply> reply = failure(error->error);
+        if (!reply.ok()) return reply.error();
+        return with_time(std::move(reply).value());
+      } else if (auto* log = std::get_if<LogReport>(&event)) {
+        last_words = std::move(log->text);
+      }
+    }
+    if (status.state == LinkState::Lost) {
+      const std::string reason =
+          last_words.empty() ? status.reason
+                             : fmt::format("{}; the last it said: {}", status.reason, last_words);
+      if (!order) return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + reason};
+      Reply reply;
+      reply.outcome.verdict = Verdict::Crashed;
+      reply.outcome.message = "the worker " + reason;
+      return with_time(std::move(reply));
+    }
+    if (!order) {
+      if (seconds_since(started) > options_.start_seconds) {
+        return engine::Error{
+            engine::ErrorCode::Device,
+            fmt::format("the worker did not greet within {:.0f} s", options_.start_seconds)};
+      }
+      continue;
+    }
+    movement.see(status.pulse);
+    if (watch && status.pulse.replay > 0) watch(status.pulse.replay, status.pulse.board);
+    const double replay_seconds =
+        experiment.deadline_seconds > 0 ? experiment.deadline_seconds : options_.replay_seconds;
+    const double limit = status.pulse.replay > 0 ? replay_seconds : options_.setup_seconds;
+    if (movement.seconds_still() > limit + options_.grace_seconds) {
+      Reply reply;
+      reply.outcome.verdict = Verdict::Hung;
+      reply.outcome.stall = {stall_of(movement, limit, status)};
+      return with_time(std::move(reply));
+    }
+  }
+}
+
+}  // namespace app

@@ -1,0 +1,36 @@
+// Runs each experiment in a worker of its own: started for it, killed and reaped after it, whatever
+// it came to. One experiment at a time a runner.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/doctor/visit.h"
+
+namespace app {
+
+class WorkerRunner final : public ExperimentRunner {
+ public:
+  struct Options {
+    std::vector<std::string> argv;  // worker's program and arguments
+    /// The same with all kernels loaded at its start; empty = `env` with the CUDA variable before
+    /// argv, which is wrong only for a worker on another machine.
+    std::vector<std::string> eager_loading_argv;
+    double start_seconds = 30;   // until the worker greets
+    double setup_seconds = 120;  // may pass without any movement before the first replay and after
+                                 // the last: inputs, eager launches, capture
+    double replay_seconds = 30;  // for one replay if the experiment says nothing
+    double grace_seconds = 5;    // beyond a replay's deadline, for the worker to say so itself
+  };
+  explicit WorkerRunner(Options options) : options_(std::move(options)) {}
+
+  /// Hung if the worker says so, or does not say anything in time; Crashed if it dies once it has
+  /// greeted, or names a device error.
+  engine::Result<Reply> run(const DoctorSubject& subject, const profiling::Experiment& experiment,
+                            const Watch& watch, const std::atomic<bool>& cancel) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace app

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Fetches one version of cuBLASLt from the nvidia-cublas package on PyPI.
+
+usage: fetch_cublaslt.py VERSION FOLDER
+
+Keeps FOLDER/include (headers) and FOLDER/lib/libcublasLt.so.13. The wheel's SHA-256 must be the one noted
+here. Everything is made in a temporary folder beside FOLDER and renamed at the end, so that an interrupted
+download leaves nothing half done. Needs nothing but python3; without pip it makes an environment that has it.
+"""
+
+import hashlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+# Of the wheels for x86-64 Linux. The first four are older than the repair of grouped matmuls that share a
+# workspace in a captured graph; people fetch them to see the fault.
+SHA256 = {
+    "13.4.1.1": "28c983c8c03aa9a2d7b36cddcef2bfeeea85e13241d77df7622665502159f347",
+    "13.5.1.27": "db3a1f0c8bc24945a4d195ba199d83f27e650ffdfc0c32e6b8362c314f14d553",
+    "13.6.0.2": "b82c80c886cea6da6e149a5c3bdba274f12b7e4ec4b00a050b916b0446fb4153",
+    "13.6.2.16": "3968bb7940ed0690769b2918132ca1368b2806321b7c9d94a89c649a03e3b788",
+    "13.7.0.27": "481adf76a6b7585a7a4cd5f53298589abe207415dd584887751b99baa85491d4",
+    "13.10.0.20": "dcc6d63884c53d07e267ce7e6feac17b2538cebaafec5db865736c3e28e4dc84",
+}
+PREFIX = "nvidia/cu13/"
+LIBRARY = "lib/libcublasLt.so.13"
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def python_with_pip(folder):
+    has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False)
+    if has_pip.returncode == 0:
+        return sys.executable
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    return folder / "venv" / "bin" / "python"
+
+
+def download(version, folder):
+    """The wheel's path, or None after saying why not."""
+    say(f"Fetching nvidia-cublas {version} (once, about 400 MB; kept: headers and libcublasLt)")
+    command = [python_with_pip(folder), "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--disable-pip-version-check", "--progress-bar", "on", "--dest", folder]
+    if subprocess.run(command + [f"nvidia-cublas=={version}"], stdout=sys.stderr, check=False).returncode != 0:
+        return None
+    wheel = next(folder.glob("*.whl"))
+    with open(wheel, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != SHA256[version]:
+        say(f"The downloaded {wheel.name} does not have the expected SHA-256 {SHA256[version]}; it is not used.")
+        return None
+    return wheel
+
+
+def unpack(wheel, kept):
+    say("Unpacking")
+    with zipfile.ZipFile(wheel) as archive:
+        for entry in archive.infolist():
+            name = entry.filename.removeprefix(PREFIX)
+            header = name.startswith("include/") and not entry.is_dir()
+            if name == entry.filename or not (header or name == LIBRARY):
+                continue
+            target = kept / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(entry) as source, open(target, "wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+    return (kept / "include" / "cublasLt.h").is_file() and (kept / LIBRARY).is_file()
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in SHA256:
+        say(__doc__)
+        say(f"Known versions: {', '.join(SHA256)}")
+        return 2
+    version, target = sys.argv[1], pathlib.Path(sys.argv[2])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as temporary:
+        folder = pathlib.Path(temporary)
+        wheel = download(version, folder)
+        if wheel is None or not unpack(wheel, folder / "kept"):
+            return 1
+        shutil.rmtree(target, ignore_errors=True)
+        (folder / "kept").rename(target)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

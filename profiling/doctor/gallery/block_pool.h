@@ -1,0 +1,45 @@
+// A caching allocator in small: one block of memory given out in pieces, first fit, so that a piece
+// that was given back goes to the next who asks. What the programs with mistakes of reuse need,
+// with addresses that are the same every time. The ledger is told of the pieces, not of the block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/device/allocation_ledger.h"
+#include "engine/model/error.h"
+
+namespace profiling {
+
+class BlockPool {
+ public:
+  BlockPool() = default;
+  BlockPool(BlockPool&& other) noexcept;
+  BlockPool& operator=(BlockPool&& other) noexcept;
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+  ~BlockPool();
+
+  /// `space` is Device or PinnedHost.
+  static engine::Result<BlockPool> create(std::int64_t bytes, engine::MemorySpace space);
+
+  /// 256-byte aligned. OutOfMemory where no free piece is large enough. Makes no CUDA call, so it
+  /// may be used during a capture.
+  engine::Result<std::byte*> take(std::int64_t bytes, engine::AllocationLabel label);
+  /// A piece that was taken, or null. The memory stays mapped.
+  void give_back(const std::byte* piece);
+
+ private:
+  struct Piece {
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+  };
+
+  std::byte* base_ = nullptr;
+  std::int64_t bytes_ = 0;
+  engine::MemorySpace space_ = engine::MemorySpace::Device;
+  std::vector<Piece> taken_;  // ascending by offset
+};
+
+}  // namespace profiling

@@ -1,0 +1,110 @@
+// The experiments that show a program's fault and take it away, named by hand: that the programs
+// can be proved at all, whatever the rules find.
+#include <cstring>
+
+#include "tests/gpu/doctor/gallery_run.h"
+
+namespace profiling {
+namespace {
+
+using Cures = GalleryRun;
+
+/// Nodes whose argument bytes hold an address in memory of that owner, newest allocation.
+std::vector<NodeRef> holders(const Snapshot& snapshot, int graph, const std::string& owner) {
+  const engine::Allocation* memory = nullptr;
+  for (const engine::Allocation& allocation : snapshot.ledger) {
+    if (allocation.owner == owner) memory = &allocation;
+  }
+  std::vector<NodeRef> found;
+  if (memory == nullptr || static_cast<std::size_t>(graph) >= snapshot.graphs.size()) return found;
+  const auto& nodes = snapshot.graphs[static_cast<std::size_t>(graph)].nodes;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto* kernel = std::get_if<KernelNode>(&nodes[n].parameters);
+    for (std::size_t at = 0; kernel != nullptr && at + 8 <= kernel->parameters.size(); at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, kernel->parameters.data() + at, sizeof word);
+      if (!memory->holds(word)) continue;
+      found.push_back({.graph = graph, .node = static_cast<int>(n)});
+      break;
+    }
+  }
+  return found;
+}
+
+NodeRef node_of(const Snapshot& snapshot, engine::Stage stage) {
+  const auto& nodes = snapshot.graphs.front().nodes;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n].stage == stage) return {.graph = 0, .node = static_cast<int>(n)};
+  }
+  ADD_FAILURE() << "no node of stage " << engine::stage_name(stage);
+  return {};
+}
+
+struct MovedCase {
+  const char* id;
+  int graph;
+  const char* owner;
+};
+
+TEST_F(Cures, MovedMemory) {
+  constexpr MovedCase kCases[] = {
+      {"workspace-freed", 0, "workspace of the product"},
+      {"workspace-regrown", 0, "workspace of captures, 1024 KiB"},
+      {"pool-alias", 1, "scratch of backward"},
+  };
+  for (const MovedCase& moved : kCases) {
+    SCOPED_TRACE(moved.id);
+    const std::vector<NodeRef> nodes = holders(snapshot(moved.id, false), moved.graph, moved.owner);
+    ASSERT_EQ(nodes.size(), 1U);
+    EXPECT_EQ(verdict(moved.id, false, {.moved = {{.node = nodes[0], .owner = moved.owner}}}),
+              Verdict::Right);
+  }
+}
+
+TEST_F(Cures, FilledCounter) {
+  EXPECT_EQ(verdict("flag-not-reset", false, {.filled = {{.owner = "arrived blocks"}}}),
+            Verdict::Right);
+}
+
+TEST_F(Cures, ScribbledHostMemory) {
+  for (const char* id : {"host-pointer-array", "host-source-reused"}) {
+    EXPECT_EQ(verdict(id, false, {.scribbled_host = true}), Verdict::Wrong) << id;
+  }
+}
+
+TEST_F(Cures, ChangedInputs) {
+  for (const char* id : {"scalar-baked", "splits-baked"}) {
+    EXPECT_EQ(verdict(id, false, {.changed_inputs = true}), Verdict::Wrong) << id;
+    EXPECT_EQ(verdict(id, false, {.changed_inputs = true, .recaptured = true}), Verdict::Right)
+        << id;
+    EXPECT_EQ(verdict(id, true, {.changed_inputs = true}), Verdict::Right) << id;
+  }
+}
+
+TEST_F(Cures, FreeOnLaunch) {
+  EXPECT_EQ(verdict("allocation-without-free", false, {.free_on_launch = true}), Verdict::Right);
+}
+
+TEST_F(Cures, AFullEdgeInPlaceOfTheProgrammaticOne) {
+  const Snapshot plain = snapshot("programmatic-without-wait", false);
+  ASSERT_FALSE(plain.graphs.empty());
+  const NodeRef producer = node_of(plain, engine::Stage::Quantize);
+  const NodeRef consumer = node_of(plain, engine::Stage::Fprop);
+  EXPECT_EQ(verdict("programmatic-without-wait", false, {.ordered = {{producer, consumer}}}),
+            Verdict::Right);
+}
+
+TEST_F(Cures, ADelayedWriterAndAnOrder) {
+  const Snapshot plain = snapshot("unordered-siblings", false);
+  ASSERT_FALSE(plain.graphs.empty());
+  const NodeRef writer = node_of(plain, engine::Stage::Quantize);
+  const NodeRef reader = node_of(plain, engine::Stage::Fprop);
+  EXPECT_EQ(verdict("unordered-siblings", false, {.delayed = {writer}}), Verdict::Wrong);
+  EXPECT_EQ(
+      verdict("unordered-siblings", false, {.delayed = {writer}, .ordered = {{writer, reader}}}),
+      Verdict::Right);
+  EXPECT_EQ(verdict("unordered-siblings", true, {.delayed = {writer}}), Verdict::Right);
+}
+
+}  // namespace
+}  // namespace profiling

@@ -1,0 +1,37 @@
+// Runs one program of the gallery through experiments in the test's own process: only for programs
+// and experiments that do not hang.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/device/device_facts.h"
+#include "engine/device/handles.h"
+#include "profiling/doctor/experiment_run.h"
+#include "profiling/doctor/gallery/gallery.h"
+#include "profiling/graph/gallery.h"
+
+namespace profiling {
+
+class GalleryRun : public ::testing::Test {
+ protected:
+  void SetUp() override;
+
+  /// Of three eager launches, each of them the same; empty after a failure, which is reported.
+  std::vector<std::uint64_t> eager_checksums(const std::string& id, bool healthy);
+  engine::Result<ExperimentReply> run(const std::string& id, bool healthy,
+                                      const Experiment& experiment);
+  /// NotRun where the experiment could not be carried out, which is reported.
+  Verdict verdict(const std::string& id, bool healthy, const Experiment& experiment);
+  /// Snapshot of the plain program.
+  Snapshot snapshot(const std::string& id, bool healthy);
+
+  engine::FoundDevice device_;
+  engine::Stream stream_;
+  engine::RunProgress progress_;
+  LiveBoard board_;
+};
+
+}  // namespace profiling

@@ -1,0 +1,105 @@
+// What a report comes to for a script, and how experiments are called.
+#include "app/doctor/conclusion.h"
+
+#include <gtest/gtest.h>
+
+#include "app/doctor/experiment_title.h"
+#include "tests/unit/doctor/scripted_runner.h"
+
+namespace app {
+namespace {
+
+using profiling::Confidence;
+using profiling::DoctorReport;
+using profiling::Experiment;
+using profiling::Verdict;
+using testing::outcome;
+
+void add(DoctorReport& report, const Experiment& experiment, Verdict verdict) {
+  report.experiments.push_back(
+      {.title = "", .finding = -1, .experiment = experiment, .outcome = outcome(verdict)});
+}
+
+DoctorReport made(Verdict eager, Verdict plain) {
+  DoctorReport report;
+  Experiment launches;
+  launches.graph = false;
+  add(report, launches, eager);
+  add(report, {}, plain);
+  return report;
+}
+
+TEST(Health, FollowsEagerAndPlainReplays) {
+  EXPECT_EQ(health_of({}), Health::Healthy);
+  EXPECT_EQ(health_of(made(Verdict::Right, Verdict::Right)), Health::Healthy);
+  EXPECT_EQ(health_of(made(Verdict::Right, Verdict::Wrong)), Health::Findings);
+  EXPECT_EQ(health_of(made(Verdict::Right, Verdict::Refused)), Health::Findings);
+  EXPECT_EQ(health_of(made(Verdict::Right, Verdict::Hung)), Health::Hang);
+  EXPECT_EQ(health_of(made(Verdict::Right, Verdict::NotRun)), Health::NotRun);
+  EXPECT_EQ(health_of(made(Verdict::Hung, Verdict::NotRun)), Health::Hang);
+  EXPECT_EQ(health_of(made(Verdict::Wrong, Verdict::NotRun)), Health::Findings);
+  EXPECT_EQ(health_of(made(Verdict::Crashed, Verdict::NotRun)), Health::NotRun);
+}
+
+TEST(Health, PossibleAloneIsHealthy) {
+  DoctorReport report;
+  report.findings.emplace_back();
+  for (const Confidence confidence : {Confidence::Possible, Confidence::Disproved}) {
+    report.findings[0].confidence = confidence;
+    EXPECT_EQ(health_of(report), Health::Healthy);
+  }
+  for (const Confidence confidence : {Confidence::Likely, Confidence::Proved}) {
+    report.findings[0].confidence = confidence;
+    EXPECT_EQ(health_of(report), Health::Findings);
+  }
+}
+
+TEST(Health, WrongUnderStressIsAFindingAndAFailedCureIsNot) {
+  Experiment poisoned;
+  poisoned.poisoned_workspaces = 0xFF;
+  DoctorReport report = made(Verdict::Right, Verdict::Right);
+  add(report, poisoned, Verdict::Hung);
+  EXPECT_EQ(health_of(report), Health::Findings);
+  Experiment delayed;
+  delayed.delayed = {{0, 0}};
+  report = made(Verdict::Right, Verdict::Right);
+  add(report, delayed, Verdict::Wrong);
+  report.experiments.back().finding = 0;
+  EXPECT_EQ(health_of(report), Health::Healthy);
+}
+
+TEST(ExperimentTitle, SaysWhatIsChanged) {
+  profiling::Snapshot step = testing::shared_workspace_step(5);
+  Experiment experiment;
+  EXPECT_EQ(experiment_title(step, experiment), "replayed");
+  experiment.moved = {testing::moved(0), testing::moved(1)};
+  experiment.poisoned_workspaces = 0xFF;
+  EXPECT_EQ(experiment_title(step, experiment),
+            "memory moved of fprop, layer 0 and fprop, layer 1; workspaces filled with 0xff");
+  experiment = {};
+  experiment.graph = false;
+  experiment.replays = 3;
+  EXPECT_EQ(experiment_title(step, experiment), "eager, three times");
+  experiment = {};
+  experiment.delayed = {{0, 0}, {0, 1}, {0, 2}, {0, 3}};
+  EXPECT_EQ(experiment_title(step, experiment),
+            "fprop, layer 0 and fprop, layer 1 and fprop, layer 2 and 1 more delayed");
+  experiment = {};
+  experiment.ordered = {{{0, 0}, {0, 9}}};
+  EXPECT_EQ(experiment_title(step, experiment), "node 9 waits for fprop, layer 0");
+}
+
+TEST(ExperimentTitle, NodesWithTheSameStageAndGraphsAreToldApart) {
+  profiling::Snapshot step = testing::shared_workspace_step(2);
+  step.graphs[0].nodes[1].layer = 0;
+  EXPECT_EQ(node_title(step, {0, 1}), "fprop, layer 0 (node 1)");
+  step.graphs[0].nodes[1].stage = engine::Stage::Other;
+  EXPECT_EQ(node_title(step, {0, 1}), "product (node 1)");
+  step.graphs.push_back(step.graphs[0]);
+  EXPECT_EQ(node_title(step, {1, 0}), "fprop, layer 0 of step");
+  step.graphs[1].variant_of = 0;
+  EXPECT_EQ(node_title(step, {0, 0}), "fprop, layer 0");
+}
+
+}  // namespace
+}  // namespace app

@@ -1,0 +1,59 @@
+// The catalogue is what window, command line and the doctor's tests are made from: every case is
+// complete, and its words can be shown as they are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "profiling/graph/gallery.h"
+
+namespace profiling {
+namespace {
+
+bool is_stable_name(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || letter == '-';
+  });
+}
+
+bool is_sentence(const std::string& text) {
+  return text.size() > 10 && text.back() == '.' && text.find("  ") == std::string::npos;
+}
+
+TEST(GalleryCatalogue, EveryCaseIsComplete) {
+  std::set<std::string> ids;
+  for (const HazardCase& hazard : hazard_cases()) {
+    SCOPED_TRACE(hazard.id);
+    EXPECT_TRUE(is_stable_name(hazard.id));
+    EXPECT_TRUE(ids.insert(hazard.id).second) << "listed twice";
+    EXPECT_TRUE(is_stable_name(hazard.rule));
+    EXPECT_GE(hazard.hazard, 1);
+    EXPECT_LE(hazard.hazard, 18);
+    EXPECT_FALSE(hazard.title.empty());
+    EXPECT_LE(hazard.title.size(), 72U);
+    EXPECT_NE(hazard.title.back(), '.');
+    EXPECT_TRUE(is_sentence(hazard.mistake)) << hazard.mistake;
+    EXPECT_TRUE(is_sentence(hazard.symptom)) << hazard.symptom;
+    EXPECT_TRUE(is_sentence(hazard.cure)) << hazard.cure;
+    EXPECT_NE(hazard.plain, Verdict::NotRun);
+    EXPECT_NE(hazard.plain, Verdict::Crashed) << "a lesson must not cost the device";
+  }
+  EXPECT_EQ(ids.size(), 15U);
+}
+
+TEST(GalleryCatalogue, FindsCasesByName) {
+  for (const HazardCase& hazard : hazard_cases()) {
+    EXPECT_EQ(find_hazard_case(hazard.id), &hazard);
+  }
+  EXPECT_EQ(find_hazard_case("no-such-case"), nullptr);
+  EXPECT_EQ(find_hazard_case(""), nullptr);
+}
+
+TEST(GalleryCatalogue, OnlyTheSharedWorkspaceNeedsALibrary) {
+  for (const HazardCase& hazard : hazard_cases()) {
+    EXPECT_EQ(hazard.library.empty(), hazard.id != "shared-workspace") << hazard.id;
+  }
+}
+
+}  // namespace
+}  // namespace profiling
