@@ -125,6 +125,12 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
         "before them, {}",
         record.experiment.poisoned_workspaces, symptom_of(record.experiment, record.outcome)));
   }
+  const ExperimentRecord* zones =
+      find_record(report, [](const Experiment& experiment) { return experiment.red_zones; });
+  if (zones != nullptr && failed(zones->outcome)) {
+    return sentence("replays are right, and yet with red zones around every buffer " +
+                    symptom_of(zones->experiment, zones->outcome));
+  }
   const ExperimentRecord* changed = find_record(report, [](const Experiment& experiment) {
     return experiment.changed_inputs && !experiment.recaptured;
   });
@@ -180,6 +186,7 @@ std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
       return fmt::format("all {}s are right", launch);
     case Verdict::Wrong: {
       const int first = profiling::first_wrong_replay(outcome);
+      if (first == 0 && !outcome.message.empty()) return outcome.message;
       return first == 0 ? fmt::format("{}s are wrong", launch)
                         : fmt::format("{0}s are wrong from {0} {1} on", launch, first);
     }

@@ -18,6 +18,7 @@ enum class AllocationRole : std::uint8_t {
   Splits,        // rows an expert, and offsets made of them
   Counter,       // flags, semaphores, counters: must have a known value when a step starts
   Check,         // of the program itself: checksums, statistics, marker board
+  Tickets,       // counters that every kernel which uses them leaves as it found them
 };
 
 enum class MemorySpace : std::uint8_t { Unknown, Device, PinnedHost, PageableHost, Managed };

@@ -118,7 +118,7 @@ Status CudaQuantizer::allocate(cudaStream_t stream) {
     ENGINE_TRY(clear(made.scales, stream));
     ENGINE_TRY(clear(made.amax, stream));
   }
-  ENGINE_TRY(take(tickets_, 2 * sizeof(std::uint32_t), "tickets", AllocationRole::Counter));
+  ENGINE_TRY(take(tickets_, 2 * sizeof(std::uint32_t), "tickets", AllocationRole::Tickets));
   ENGINE_TRY(clear(tickets_, stream));
   if (per_tensor()) {
     ENGINE_TRY(take(amax_, kFloat * groups, "amax"));

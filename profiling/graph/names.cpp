@@ -59,9 +59,9 @@ std::string_view name_of(CaptureEvent::Kind kind) {
 }
 
 std::string_view name_of(engine::AllocationRole role) {
-  static constexpr std::array<std::string_view, 9> kNames = {
+  static constexpr std::array<std::string_view, 10> kNames = {
       "unknown",       "input",  "output",  "quantized", "workspace",
-      "pointer array", "splits", "counter", "check"};
+      "pointer array", "splits", "counter", "check",     "tickets"};
   return pick(kNames, role);
 }
 

@@ -1,0 +1,42 @@
+#include "profiling/graph/diagnosis.h"
+
+#include <algorithm>
+
+#include "profiling/graph/rules/rules.h"
+#include "profiling/graph/snapshot_check.h"
+
+namespace profiling {
+namespace {
+
+using Rule = void (*)(RuleContext&, std::vector<Finding>&);
+
+constexpr Rule kRules[] = {find_shared_workspaces,   find_freed_memory,   find_pool_aliases,
+                           find_host_sources,        find_baked_values,   find_unreset_counters,
+                           find_unfreed_allocations, find_unwaited_edges, find_unordered_accesses,
+                           find_capture_mistakes};
+
+bool comes_first(const Finding& a, const Finding& b) {
+  if (a.confidence != b.confidence) return a.confidence > b.confidence;
+  return a.nodes < b.nodes;
+}
+
+}  // namespace
+
+std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts) {
+  if (!check_snapshot(snapshot).ok()) return {};
+  RuleContext context(snapshot, facts);
+  std::vector<Finding> findings;
+  for (const Rule rule : kRules) rule(context, findings);
+  std::stable_sort(findings.begin(), findings.end(), comes_first);
+  return findings;
+}
+
+Confidence judge(const Proof& proof, Confidence before, const Outcome& shows,
+                 const Outcome& cures) {
+  if (shows.verdict == Verdict::NotRun) return before;
+  if (shows.verdict == Verdict::Right) return Confidence::Disproved;
+  if (!proof.needs_cure || cures.verdict == Verdict::Right) return Confidence::Proved;
+  return before;
+}
+
+}  // namespace profiling
