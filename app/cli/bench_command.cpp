@@ -1,5 +1,5 @@
-// `expertscope bench`: the table of kernels/README.md on this machine, row by row as it is
-// measured.
+// `expertscope bench`: the table of kernels/README.md, or the grouped linear step beside its peers,
+// on this machine, row by row as it is measured.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -14,6 +14,8 @@
 
 #include "app/cli/bench_rows.h"
 #include "app/cli/command.h"
+#include "app/cli/linear_bench_options.h"
+#include "app/cli/linear_rows.h"
 #include "app/cli/progress_bar.h"
 #include "app/cli/worker_session.h"
 
@@ -23,6 +25,7 @@ namespace {
 struct BenchOptions {
   engine::BenchOrder order;
   std::vector<std::string> shapes;
+  LinearBenchOptions linear;
   WorkerChoice worker;
   std::string suite = "quantize";
   std::string output;
@@ -39,6 +42,11 @@ void stop_on_interrupt() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
+engine::Error wrong_suite(const char* what, const char* instead) {
+  return {engine::ErrorCode::InvalidArgument,
+          fmt::format("{}; choose what to time with --{}", what, instead)};
+}
+
 engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
   engine::BenchOrder order = options.order;
   for (const std::string& text : options.shapes) {
@@ -46,47 +54,82 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
     if (!shape.ok()) return shape.error();
     order.shapes.push_back(shape.value());
   }
+  if (options.suite == "linear") {
+    if (!options.shapes.empty()) return wrong_suite("--shapes is of the quantize suite", "presets");
+    order.suite = engine::BenchSuite::Linear;
+    engine::Result<engine::LinearBenchOrder> linear = options.linear.order();
+    if (!linear.ok()) return linear.error();
+    order.linear = std::move(linear).value();
+    // Which presets are the default is known once the worker has told what it runs on.
+    if (order.linear.shapes.empty()) return order;
+  } else if (options.linear.given()) {
+    return wrong_suite("--presets, --routing and --torch are of the linear suite", "shapes");
+  }
   if (engine::Status limits = engine::validate(order); !limits.ok()) return limits.error();
   return order;
+}
+
+engine::Status add_default_presets(engine::BenchOrder& order, const WorkerHello& hello) {
+  bool gpu = false;
+  for (const BackendOffer& offer : hello.backends) {
+    gpu = gpu || (offer.available && engine::runs_on_cuda(offer.kind));
+  }
+  engine::Result<std::vector<engine::ShapeSpec>> shapes = default_linear_shapes(order.cpu || !gpu);
+  if (!shapes.ok()) return shapes.error();
+  order.linear.shapes = std::move(shapes).value();
+  return engine::validate(order);
 }
 
 /// Writes rows as they arrive.
 class RowWriter {
  public:
-  RowWriter(bool json, std::ofstream* file)
-      : json_(json),
+  RowWriter(engine::BenchSuite suite, bool json, std::ofstream* file)
+      : suite_(suite),
+        json_(json),
         file_(file),
         date_(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(
                                                        std::chrono::system_clock::now())))) {}
 
   void start(const BenchStart& start) {
     start_ = start;
+    // In every row of JSON too, but nobody who asked for a peer should have to look for it.
+    if (!start.peer_missing.empty() && json_) {
+      fmt::print(stderr, "no torch: {}\n", start.peer_missing);
+    }
     if (json_) return;
-    fmt::print("{:<8}{}\n{}", "date", date_, bench_header(start_));
+    const bool linear = suite_ == engine::BenchSuite::Linear;
+    fmt::print("{:<8}{}\n{}", "date", date_, linear ? linear_header(start_) : bench_header(start_));
     std::fflush(stdout);
   }
 
   void row(const BenchRowReport& report) {
-    const std::string json = bench_json(start_, date_, report);
+    write(bench_json(start_, date_, report), bench_shape_header(start_, report.row.shape),
+          bench_line(start_, report));
+  }
+  void row(const LinearRowReport& report) {
+    write(linear_json(start_, date_, report), linear_shape_header(start_, report.row),
+          linear_line(start_, report));
+  }
+
+ private:
+  void write(const std::string& json, const std::string& header, const std::string& line) {
     if (file_ != nullptr) *file_ << json << std::flush;
     if (json_) {
       fmt::print("{}", json);
     } else {
-      if (report.row.shape != shape_) {
-        fmt::print("{}", bench_shape_header(start_, report.row.shape));
-      }
-      fmt::print("{}", bench_line(start_, report));
+      if (header != header_) fmt::print("{}", header);
+      fmt::print("{}", line);
     }
-    shape_ = report.row.shape;
+    header_ = header;
     std::fflush(stdout);
   }
 
- private:
+  const engine::BenchSuite suite_;
   const bool json_;
   std::ofstream* file_;
   const std::string date_;
   BenchStart start_;
-  std::optional<engine::BenchShape> shape_;
+  std::string header_;  // of the shape whose rows were written last
 };
 
 engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
@@ -97,6 +140,7 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
       [&writer](const LinkEvent& event) {
         if (const auto* start = std::get_if<BenchStart>(&event)) writer.start(*start);
         if (const auto* row = std::get_if<BenchRowReport>(&event)) writer.row(*row);
+        if (const auto* row = std::get_if<LinearRowReport>(&event)) writer.row(*row);
         return std::holds_alternative<BenchDone>(event);
       },
       [&](const LinkStatus& status) {
@@ -110,7 +154,7 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
 }
 
 int bench(const BenchOptions& options) {
-  const engine::Result<engine::BenchOrder> order = order_of(options);
+  engine::Result<engine::BenchOrder> order = order_of(options);
   if (!order.ok()) return report(order.error());
   std::optional<std::ofstream> file;
   if (!options.output.empty()) {
@@ -124,8 +168,12 @@ int bench(const BenchOptions& options) {
       WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
+  if (order.value().suite == engine::BenchSuite::Linear && order.value().linear.shapes.empty()) {
+    const engine::Status added = add_default_presets(order.value(), session.hello());
+    if (!added.ok()) return report(added.error());
+  }
   stop_on_interrupt();
-  RowWriter writer(options.json, file ? &*file : nullptr);
+  RowWriter writer(order.value().suite, options.json, file ? &*file : nullptr);
   const engine::Status done = follow(session, order.value(), writer);
   if (!done.ok()) {
     const int code = report(done.error());
@@ -144,21 +192,25 @@ int bench(const BenchOptions& options) {
 
 void add_bench_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
-      "bench", "Time the quantize kernels beside a copy, with clock and power of the device");
+      "bench",
+      "Time the quantize kernels beside a copy, or the grouped linear step beside PyTorch, with "
+      "clock and power of the device");
   const auto options = std::make_shared<BenchOptions>();
-  command.add_option("--suite", options->suite, "What to time: quantize")
-      ->check(CLI::IsMember({"quantize"}))
+  command.add_option("--suite", options->suite, "What to time: quantize or linear")
+      ->check(CLI::IsMember({"quantize", "linear"}))
       ->capture_default_str();
   command
-      .add_option("--shapes", options->shapes,
-                  "EXPERTSxROWSxCOLUMNS, optionally with :one-hot or :half, separated by commas "
-                  "(default: those of kernels/README.md; on a CPU smaller ones)")
+      .add_option(
+          "--shapes", options->shapes,
+          "quantize: EXPERTSxROWSxCOLUMNS, optionally with :one-hot or :half, separated by commas "
+          "(default: those of kernels/README.md; on a CPU smaller ones)")
       ->option_text("SHAPES")
       ->delimiter(',');
   command
       .add_option("--seconds", options->order.seconds, "Time for each shape, five rounds at least")
       ->capture_default_str();
-  command.add_flag("--cpu", options->order.cpu, "Time the CPU twins even where there is a GPU");
+  command.add_flag("--cpu", options->order.cpu, "Time the CPU even where there is a GPU");
+  options->linear.add_to(command);
   command.add_flag("--json", options->json, "Print one JSON object a row");
   command.add_option("--out", options->output, "Write the JSON objects to this file too")
       ->option_text("FILE");

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/power_columns.h"
 #include "app/protocol/wire.h"
 
 namespace app::cli {
@@ -20,35 +21,6 @@ double elements_per_core(const BenchStart& start, const engine::BenchRow& row) {
 
 /// Bandwidth says nothing of what moves no bytes to speak of.
 bool has_rate(const engine::BenchRow& row) { return row.bytes > 0; }
-
-std::string power_columns(const BenchRowReport& report) {
-  const profiling::PowerSummary& power = report.power;
-  const auto cell = [](double value, int width) {
-    return value < 0 ? fmt::format("{:>{}}", "none", width)
-                     : fmt::format("{:>{}.0f}", value, width);
-  };
-  return fmt::format("{}{}{}{}  {}", cell(power.sm_clock_mhz, 8), report.power_of_shape ? "*" : " ",
-                     cell(power.power_w, 5), cell(power.temperature_max_c, 5),
-                     profiling::clock_reason_names(power.clock_reasons));
-}
-
-Json known(double value) { return value < 0 ? Json() : Json(value); }
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json power_json(const BenchStart& start, const BenchRowReport& report) {
-  const profiling::PowerSummary& power = report.power;
-  if (!start.power_missing.empty()) return {{"missing", start.power_missing}};
-  return {{"samples", power.samples},
-          {"of", report.power_of_shape ? "shape" : "row"},
-          {"method", start.power_method},
-          {"sm_clock_mhz", known(power.sm_clock_mhz)},
-          {"sm_clock_min_mhz", known(power.sm_clock_min_mhz)},
-          {"power_w", known(power.power_w)},
-          {"power_max_w", known(power.power_max_w)},
-          {"temperature_max_c", known(power.temperature_max_c)},
-          {"clock_limits", profiling::clock_reason_names(power.clock_reasons)}};
-}
 
 }  // namespace
 
@@ -76,7 +48,7 @@ std::string bench_shape_header(const BenchStart& start, const engine::BenchShape
                   "median us", "p5 .. p95", "GB/s", "of copy");
   if (start.threads > 0) return text + fmt::format("{:>16}\n", "Melem/s a core");
   if (!start.power_missing.empty()) return text + "\n";
-  return text + fmt::format("{:>8} {:>5}{:>5}  {}\n", "SM MHz", "W", "C", "clock limits");
+  return text + kPowerColumns + "\n";
 }
 
 std::string bench_line(const BenchStart& start, const BenchRowReport& report) {
@@ -91,7 +63,8 @@ std::string bench_line(const BenchStart& start, const BenchRowReport& report) {
   } else if (on_device) {
     text += fmt::format("{:>15}", "");
   }
-  if (on_device && start.power_missing.empty()) text += power_columns(report);
+  if (on_device && start.power_missing.empty())
+    text += power_columns(report.power, report.power_of_shape);
   return text + "\n";
 }
 
@@ -126,7 +99,7 @@ std::string bench_json(const BenchStart& start, const std::string& date,
   if (start.threads > 0 && has_rate(row)) {
     json["elements_per_s_per_core"] = elements_per_core(start, row);
   }
-  json["power"] = power_json(start, report);
+  json["power"] = power_json(start, report.power, report.power_of_shape);
   return json.dump() + "\n";
 }
 

@@ -34,6 +34,10 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
   }
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
+  // A request says the CPU unless told otherwise, and that has no graphs.
+  if (request.value().backend == engine::GemmBackend::CpuReference) {
+    request.value().backend = engine::GemmBackend::CublasLtGrouped;
+  }
   return DoctorSubject{.request = std::move(request).value(),
                        .gallery_case = options.gallery_case,
                        .healthy = options.healthy};
@@ -136,6 +140,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
   options->worker.add_to(command);
   options->request.add_to(command);
   add_matrix_command(command, chosen);
+  add_fetch_command(command, chosen);
   command.callback([options, &command, &chosen] {
     // Its own subcommand has chosen already.
     if (command.get_subcommands().empty()) chosen = [options] { return examine(*options); };

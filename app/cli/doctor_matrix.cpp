@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -93,15 +95,12 @@ engine::Result<RowFile> open_rows(const MatrixOptions& options) {
       return engine::Error{rows.error().code, options.resume + ", " + rows.error().message};
     }
     kept.rows = std::move(rows).value();
-    kept.file.open(options.resume, std::ios::app);
-    // Half a line of a sweep that was stopped while it wrote stays half a line: it must not take
-    // the next row with it.
-    if (!text.empty() && text.back() != '\n') {
-      return engine::Error{
-          engine::ErrorCode::InvalidArgument,
-          fmt::format("the last line of {} is not whole; remove it and start again",
-                      options.resume)};
+    // Half a line of a sweep that was stopped while it wrote must not take the next row with it.
+    if (const std::size_t whole = text.rfind('\n') + 1; whole < text.size()) {
+      std::error_code error;
+      std::filesystem::resize_file(options.resume, whole, error);
     }
+    kept.file.open(options.resume, std::ios::app);
   }
   const std::string& path = options.output.empty() ? options.resume : options.output;
   if (!path.empty() && !kept.file) {
@@ -112,10 +111,21 @@ engine::Result<RowFile> open_rows(const MatrixOptions& options) {
 }
 
 /// Asked for, or all that the worker finds. Starts a worker either way, so that one that cannot be
-/// started is said once and not in every row.
+/// started, or has no device, is said once and not in every row.
 engine::Result<std::vector<std::string>> libraries_of(const MatrixOptions& options) {
   const auto session = WorkerSession::start(options.worker);
   if (!session.ok()) return session.error();
+  std::string why = "it offers none";
+  bool device = false;
+  for (const BackendOffer& offer : session.value()->hello().backends) {
+    if (!engine::runs_on_cuda(offer.kind)) continue;
+    device = device || offer.available;
+    if (!offer.reason.empty()) why = offer.reason;
+  }
+  if (!device) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         "the matrix needs a worker with a CUDA device: " + why};
+  }
   if (!options.axes.libraries.empty()) return options.axes.libraries;
   if (!session.value()->hello().cublaslt_libraries.empty()) {
     return session.value()->hello().cublaslt_libraries;
@@ -128,6 +138,7 @@ int exit_code_of(const std::vector<MatrixRow>& rows, const std::vector<MatrixCel
   if (!missing_cells(cells, rows).empty()) return kCouldNotRun;
   int code = kHealthy;
   for (const MatrixRow& row : rows) {
+    if (std::ranges::find(cells, row.cell) == cells.end()) continue;  // of an earlier sweep
     if (row.verdict == profiling::Verdict::Hung) return kHang;
     const bool bad =
         row.verdict == profiling::Verdict::Wrong || row.verdict == profiling::Verdict::Crashed;
@@ -210,8 +221,7 @@ void add_axis(CLI::App& command, const char* name, std::vector<Value>& values,
   command.add_option(name, values, description)
       ->option_text("NAMES")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(names))
-      ->force_callback(false);
+      ->transform(CLI::CheckedTransformer(names));
 }
 
 }  // namespace

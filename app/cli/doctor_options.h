@@ -6,15 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/worker_session.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 
 namespace app::cli {
-
-/// For CI: what a script wants to know is in the exit code.
-enum DoctorExit { kHealthy = 0, kFindings = 1, kHang = 2, kCouldNotRun = 3 };
 
 struct DoctorOptions {
   RequestOptions request;
@@ -47,6 +45,7 @@ int finish_report(const DoctorOptions& options, const engine::RunRequest& reques
 /// The rules on every snapshot of a file, without a worker.
 int examine_file(const DoctorOptions& options);
 
-void add_matrix_command(CLI::App& doctor, std::function<int()>& chosen);
+void add_matrix_command(CLI::App& doctor, Action& chosen);
+void add_fetch_command(CLI::App& doctor, Action& chosen);
 
 }  // namespace app::cli

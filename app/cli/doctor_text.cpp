@@ -139,6 +139,7 @@ std::string stall_text(const DoctorReport& report, const profiling::Stall& stall
             node_title(report.snapshot, {.graph = stall.graph, .node = static_cast<int>(node)});
   }
   if (!stall.evidence.empty()) text += " (" + stall.evidence + ")";
+  if (!stall.core_dump.empty()) text += "; core dump: " + stall.core_dump;
   return wrapped(text, "      ");
 }
 

@@ -48,7 +48,7 @@ void add_export_command(CLI::App& program, Action& chosen) {
   targets
       ->add_option("--csv", options->csv,
                    "Folder for runs.csv, records.csv, experts.csv and, if there are any, "
-                   "comparisons.csv")
+                   "comparisons.csv, findings.csv, snapshot_nodes.csv")
       ->option_text("DIR");
   targets->require_option(1, 2);
   command.callback([options, &chosen] { chosen = [options] { return export_session(*options); }; });

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   app::cli::add_quantize_command(program, chosen);
   app::cli::add_compare_command(program, chosen);
   app::cli::add_bench_command(program, chosen);
+  app::cli::add_doctor_command(program, chosen);
   app::cli::add_list_command(program, chosen);
   app::cli::add_export_command(program, chosen);
 
@@ -62,7 +63,10 @@ int main(int argc, char** argv) {
   try {
     program.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? app::cli::kExitOk : app::cli::kExitUserError;
+    if (program.exit(error) == 0) return app::cli::kExitOk;
+    // The doctor's 1 says that it found something.
+    if (program.got_subcommand("doctor")) return app::cli::kCouldNotRun;
+    return app::cli::kExitUserError;
   }
   return chosen();
 }

@@ -54,6 +54,15 @@ std::string cure_of(const DoctorReport& report) {
                      node_title(report.snapshot, nodes.front()));
 }
 
+/// Replays of the graph as it is, in circumstances that should not matter.
+bool is_stress(Experiment experiment) {
+  if (experiment.recaptured) return false;
+  experiment.changed_inputs = false;
+  experiment.red_zones = false;
+  experiment.poisoned_workspaces = -1;
+  return is_plain(experiment);
+}
+
 /// First letter large: what was a part of a sentence starts one.
 std::string sentence(std::string text) {
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
@@ -125,6 +134,12 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
         "before them, {}",
         record.experiment.poisoned_workspaces, symptom_of(record.experiment, record.outcome)));
   }
+  const ExperimentRecord* zones =
+      find_record(report, [](const Experiment& experiment) { return experiment.red_zones; });
+  if (zones != nullptr && failed(zones->outcome)) {
+    return sentence("replays are right, and yet with red zones around every buffer " +
+                    symptom_of(zones->experiment, zones->outcome));
+  }
   const ExperimentRecord* changed = find_record(report, [](const Experiment& experiment) {
     return experiment.changed_inputs && !experiment.recaptured;
   });
@@ -161,8 +176,7 @@ Health health_of(const DoctorReport& report) {
     return eager->outcome.verdict == Verdict::Wrong ? Health::Findings : Health::NotRun;
   }
   for (const ExperimentRecord& record : report.experiments) {
-    const bool stress = record.finding < 0 && record.experiment.moved.empty();
-    wrong = wrong || (stress && failed(record.outcome));
+    wrong = wrong || (is_stress(record.experiment) && failed(record.outcome));
   }
   if (wrong) return Health::Findings;
   const bool not_replayed = plain != nullptr && plain->outcome.verdict == Verdict::NotRun;
@@ -180,6 +194,7 @@ std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
       return fmt::format("all {}s are right", launch);
     case Verdict::Wrong: {
       const int first = profiling::first_wrong_replay(outcome);
+      if (first == 0 && !outcome.message.empty()) return outcome.message;
       return first == 0 ? fmt::format("{}s are wrong", launch)
                         : fmt::format("{0}s are wrong from {0} {1} on", launch, first);
     }

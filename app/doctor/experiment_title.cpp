@@ -87,6 +87,7 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
         fmt::format("{} waits for {}", node_title(snapshot, second), node_title(snapshot, first)));
   }
   if (experiment.free_on_launch) parts.emplace_back("unfreed memory freed by the next launch");
+  if (experiment.red_zones) parts.emplace_back("red zones around every buffer");
   if (experiment.eager_loading) parts.emplace_back("all kernels loaded before the capture");
   return parts.empty() ? "replayed" : fmt::format("{}", fmt::join(parts, "; "));
 }

@@ -112,7 +112,9 @@ Set candidates_of(const profiling::Finding& finding) {
   std::vector<std::string> owners;
   for (const MovedMemory& moved : all) owners.push_back(moved.owner);
   for (const profiling::Access& access : finding.accesses) {
-    if (std::ranges::find(owners, access.owner) != owners.end()) {
+    // A memset that prepares a product's workspace moves with the product, not by itself.
+    const bool named = std::ranges::find(finding.nodes, access.node) != finding.nodes.end();
+    if (named && std::ranges::find(owners, access.owner) != owners.end()) {
       all.push_back({access.node, access.owner});
     }
   }

@@ -15,8 +15,8 @@ namespace app {
 /// A finding that says that memory is in the wrong place: its cure moves some.
 bool concerns_memory(const profiling::Finding& finding);
 
-/// What the finding says is shared or gone: its cure's moves, and each of its accesses to an owner
-/// that the cure moves. Ascending, no duplicates.
+/// What the finding says is shared or gone: its cure's moves, and each access of its nodes to an
+/// owner that the cure moves. Ascending, no duplicates.
 std::vector<profiling::MovedMemory> candidates_of(const profiling::Finding& finding);
 
 /// Every kernel node with the address of a workspace among its arguments, variants of a graph left

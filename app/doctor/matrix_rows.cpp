@@ -69,14 +69,17 @@ std::string block_of(const std::vector<const MatrixRow*>& rows,
     }
     cells[{line, row->cell.workspace}] = text;  // a later row of the same cell replaces it
   }
-  std::string text = fmt::format("{:<14} {:<9} {:<18}", "cuBLASLt", "products", "experts, m, n, k");
+  std::size_t width = std::string_view("cuBLASLt").size();
+  for (const LineKey& line : lines) width = std::max(width, std::get<0>(line).size());
+  std::string text =
+      fmt::format("{:<{}}  {:<9} {:<18}", "cuBLASLt", width, "products", "experts, m, n, k");
   for (const engine::WorkspaceStrategy column : columns) {
     text += fmt::format(" {:<14}", profiling::workspace_name(column));
   }
   text += '\n';
   for (const LineKey& line : lines) {
-    text += fmt::format("{:<14} {:<9} {:<18}", std::get<0>(line), sequence_name(std::get<1>(line)),
-                        std::get<2>(line));
+    text += fmt::format("{:<{}}  {:<9} {:<18}", std::get<0>(line), width,
+                        sequence_name(std::get<1>(line)), std::get<2>(line));
     for (const engine::WorkspaceStrategy column : columns) {
       const auto cell = cells.find({line, column});
       text += fmt::format(" {:<14}", cell == cells.end() ? "" : cell->second);

@@ -209,7 +209,8 @@ engine::Status Visit::judge_finding(std::size_t index) {
   return {};
 }
 
-/// Is anything read that was not written, or kept that should be read again?
+/// Is anything read that was not written, written where nothing should be, or kept that should be
+/// read again?
 engine::Status Visit::stress(const Outcome& plain) {
   if (plain.verdict != Verdict::Right && plain.verdict != Verdict::Wrong) return {};
   for (const int poison : {0x00, 0xFF}) {
@@ -217,6 +218,9 @@ engine::Status Visit::stress(const Outcome& plain) {
     poisoned.poisoned_workspaces = poison;
     if (const auto made = outcome_of(poisoned, -1); !made.ok()) return made.error();
   }
+  Experiment zones;
+  zones.red_zones = true;
+  if (const auto made = outcome_of(zones, -1); !made.ok()) return made.error();
   if (plain.verdict != Verdict::Right) return {};
   Experiment changed;
   changed.changed_inputs = true;
@@ -308,8 +312,8 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
 }
 
 engine::Status Visit::prove() {
-  // A first count, so that the bar does not start full: eager, plain, three to stress it.
-  state_.experiments = state_.experiment + 5;
+  // A first count, so that the bar does not start full: eager, plain, four to stress it.
+  state_.experiments = state_.experiment + 6;
   for (const Finding& finding : report().findings) {
     if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;
   }

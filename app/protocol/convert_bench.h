@@ -17,4 +17,7 @@ BenchStart from_wire(const wire::BenchStarted& message);
 wire::BenchRow to_wire(const BenchRowReport& report);
 engine::Result<BenchRowReport> from_wire(const wire::BenchRow& message);
 
+wire::LinearBenchRow to_wire(const LinearRowReport& report);
+engine::Result<LinearRowReport> from_wire(const wire::LinearBenchRow& message);
+
 }  // namespace app

@@ -81,6 +81,11 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
       if (!row.ok()) return row.error();
       return Arrival{.pulse = {}, .event = std::move(row).value()};
     }
+    case wire::Frame::kLinearBenchRow: {
+      engine::Result<LinearRowReport> row = from_wire(frame.linear_bench_row());
+      if (!row.ok()) return row.error();
+      return Arrival{.pulse = {}, .event = std::move(row).value()};
+    }
     case wire::Frame::kBenchFinished: {
       const std::uint64_t id = frame.bench_finished().id();
       return Arrival{.pulse = {}, .event = BenchDone{.id = id}, .answered = id};

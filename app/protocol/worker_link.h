@@ -86,7 +86,8 @@ struct LogReport {
 };
 
 using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone,
-                               ComparisonDone, BenchStart, BenchRowReport, BenchDone, DoctorDone>;
+                               ComparisonDone, BenchStart, BenchRowReport, LinearRowReport,
+                               BenchDone, DoctorDone>;
 
 struct LinkStatus {
   LinkState state = LinkState::Starting;
@@ -129,8 +130,8 @@ class WorkerLink {
   virtual std::uint64_t quantize(const QuantizeOrder& order) = 0;
   /// Answered by ComparisonDone or RunError of the returned id; a later order supersedes it.
   virtual std::uint64_t compare(const engine::ComparisonRequest& request) = 0;
-  /// Answered by BenchStart, BenchRowReports, then BenchDone or RunError, all of the returned id; a
-  /// later order supersedes it.
+  /// Answered by BenchStart, BenchRowReports or LinearRowReports, then BenchDone or RunError, all
+  /// of the returned id; a later order supersedes it.
   virtual std::uint64_t bench(const engine::BenchOrder& order) = 0;
   /// Answered by DoctorDone or RunError of the returned id; a later order supersedes it. The worker
   /// should end after it: what an experiment leaves on the device is anyone's guess.

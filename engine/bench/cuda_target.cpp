@@ -1,15 +1,14 @@
 #include "engine/bench/cuda_target.h"
 
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
-#include <array>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/device/buffer.h"
 #include "engine/device/check.h"
+#include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
 
 namespace engine {
@@ -86,20 +85,8 @@ class CudaTarget final : public BenchTarget {
   std::string time_method() const override {
     return "CUDA events around 4 launches, after one that is not timed";
   }
-  std::string pci_bus_id() const override {
-    int device = 0;
-    std::array<char, 32> id{};
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), device) != cudaSuccess) {
-      return {};
-    }
-    return id.data();
-  }
-  std::string runtime() const override {
-    int version = 0;
-    if (cudaRuntimeGetVersion(&version) != cudaSuccess) return {};
-    return fmt::format("CUDA runtime {}.{}", version / 1000, version % 1000 / 10);
-  }
+  std::string pci_bus_id() const override { return device_bus_id(); }
+  std::string runtime() const override { return cuda_runtime_text(); }
   int threads() const override { return 0; }
 
  private:

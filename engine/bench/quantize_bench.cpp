@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
+#include "engine/bench/quantiles.h"
 #include "engine/bench/quantize_cases.h"
 
 namespace engine {
@@ -14,16 +14,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmRounds = 1;
 constexpr int kFewestRounds = 5;
 constexpr int kMostRounds = 1000;
-
-std::int64_t now_ns() { return Clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
-
-/// Of sorted values, with linear interpolation.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], at - std::floor(at));
-}
 
 struct Turn {
   std::vector<double> times_us;
@@ -44,12 +34,12 @@ Status measure(BenchTarget& target, const std::vector<BenchCase>& cases, double 
     progress.fraction = first_fraction + share * std::clamp(used, 0.0, 1.0);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (progress.cancel) return cancelled();
-      const std::int64_t begin = now_ns();
+      const std::int64_t begin = span_now_ns();
       const Result<double> time = target.time_us(cases[i].launch, target.launches_per_time());
       if (!time.ok()) return time.error();
       if (round < 0) continue;
       turns[i].times_us.push_back(time.value());
-      turns[i].spans.push_back({begin, now_ns()});
+      turns[i].spans.push_back({begin, span_now_ns()});
     }
   }
   return {};

@@ -2,21 +2,15 @@
 // neighbour does to one it does to all, and to the copy they are told as a share of.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/bench/bench_target.h"
+#include "engine/bench/measured_span.h"
 #include "engine/model/bench_suite.h"
 
 namespace engine {
-
-/// When a row's launches ran: std::chrono::steady_clock nanoseconds.
-struct MeasuredSpan {
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-};
 
 struct MeasuredRow {
   BenchRow row;

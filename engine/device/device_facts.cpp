@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <fstream>
 
 #include "engine/device/check.h"
@@ -70,6 +71,22 @@ Result<std::int64_t> free_device_memory() {
   std::size_t total_bytes = 0;
   ENGINE_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), "Asking for free device memory");
   return static_cast<std::int64_t>(free_bytes);
+}
+
+std::string device_bus_id() {
+  int device = 0;
+  std::array<char, 32> id{};
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), device) != cudaSuccess) {
+    return {};
+  }
+  return id.data();
+}
+
+std::string cuda_runtime_text() {
+  int version = 0;
+  if (cudaRuntimeGetVersion(&version) != cudaSuccess) return {};
+  return fmt::format("CUDA runtime {}.{}", version / 1000, version % 1000 / 10);
 }
 
 }  // namespace engine

@@ -19,4 +19,9 @@ Result<FoundDevice> find_device();
 /// Free device memory right now, in bytes.
 Result<std::int64_t> free_device_memory();
 
+/// Of the current device, as NVML wants it; empty without one.
+std::string device_bus_id();
+/// "CUDA runtime 13.0".
+std::string cuda_runtime_text();
+
 }  // namespace engine

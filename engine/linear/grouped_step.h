@@ -59,6 +59,13 @@ class GroupedStep {
   /// The delayed part of a step, linear.delayed_wgrad; launch() has it at its end.
   Status backward_dw(cudaStream_t stream, StepObserver& observer) const;
 
+  /// What a launch consists of, alone: the launches at its head, and one product of every layer on
+  /// what an earlier launch has left.
+  Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(stream); }
+  Status launch_product(Product product, cudaStream_t stream, StepObserver& observer) const {
+    return run_all(product, stream, observer);
+  }
+
   /// Times the products' candidates, after a launch. Synchronises; outputs are overwritten.
   Result<std::vector<AlgorithmTrial>> try_candidates(cudaStream_t stream);
 

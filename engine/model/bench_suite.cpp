@@ -90,7 +90,7 @@ Status validate(const BenchOrder& order) {
   for (const BenchShape& shape : order.shapes) {
     if (Status limits = validate(shape); !limits.ok()) return limits;
   }
-  return {};
+  return order.suite == BenchSuite::Linear ? validate(order.linear) : Status{};
 }
 
 }  // namespace engine

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/model/linear_bench.h"
 
 namespace engine {
 
@@ -25,13 +26,20 @@ struct BenchShape {
   bool operator==(const BenchShape&) const = default;
 };
 
+enum class BenchSuite {
+  Quantize,  // kernels, each alone
+  Linear,    // the grouped step and its products
+};
+
 inline constexpr std::size_t kMaxBenchShapes = 64;
 inline constexpr double kMaxBenchSeconds = 600;
 
 struct BenchOrder {
+  BenchSuite suite = BenchSuite::Quantize;
   bool cpu = false;                     // the CPU twins, even where there is a device
   std::vector<BenchShape> shapes = {};  // empty = default_bench_shapes() of what it runs on
-  double seconds = 2;  // for each shape; at least a few rounds are made in any case
+  double seconds = 2;            // for each shape; at least a few rounds are made in any case
+  LinearBenchOrder linear = {};  // of BenchSuite::Linear, which has its own shapes
 };
 
 /// One kernel on one shape; times are of single launches, in microseconds.
@@ -55,7 +63,7 @@ Result<BenchShape> parse_bench_shape(std::string_view text);
 std::vector<BenchShape> default_bench_shapes(bool cpu);
 
 /// Experts 1..1024, rows and columns at least 1, columns a multiple of 16, at most 2^31 elements; 0
-/// < seconds <= kMaxBenchSeconds.
+/// < seconds <= kMaxBenchSeconds; the linear suite's order is within its own limits.
 Status validate(const BenchOrder& order);
 
 }  // namespace engine

@@ -11,7 +11,8 @@ namespace profiling {
 /// Writes `path` (replaced atomically). Times in microseconds as the format wants, nanoseconds kept
 /// as decimals.
 engine::Status export_chrome_trace(const Session& session, const std::string& path);
-/// One CSV a table: runs.csv, records.csv, experts.csv in `folder` (made if missing).
+/// One CSV a table: runs.csv, records.csv, experts.csv in `folder` (made if missing); where there
+/// are any, comparisons.csv, findings.csv, snapshot_nodes.csv.
 engine::Status export_csv(const Session& session, const std::string& folder);
 
 }  // namespace profiling

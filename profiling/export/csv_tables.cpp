@@ -1,17 +1,16 @@
-// Three CSV tables joined by the column `run`: settings and totals, records, experts; and
-// comparisons, where the session has any. Quoted as
-// RFC 4180 says, numbers in full precision, empty where a value does not exist.
+// Three CSV tables joined by the column `run`: settings and totals, records, experts; and, where
+// the session has any, comparisons, findings of the graph doctor and nodes of captured graphs.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "profiling/export/chrome_trace.h"
-#include "profiling/export/replaced_file.h"
+#include "profiling/export/csv_table.h"
+#include "profiling/export/doctor_csv.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/trace/statistics.h"
 
@@ -19,63 +18,7 @@ namespace profiling {
 
 namespace {
 
-constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
-
-/// One table in the making: cells, then end_row().
-class Table {
- public:
-  Table(ReplacedFile& file, std::string_view header) : file_(file), text_(header) {
-    text_ += "\r\n";
-  }
-
-  Table& cell(std::string_view value) {
-    separate();
-    if (value.find_first_of("\",\r\n") == std::string_view::npos) {
-      text_ += value;
-      return *this;
-    }
-    text_ += '"';
-    for (const char c : value) {
-      if (c == '"') text_ += '"';
-      text_ += c;
-    }
-    text_ += '"';
-    return *this;
-  }
-  template <class Number>
-    requires std::is_arithmetic_v<Number>
-  Table& cell(Number value) {
-    separate();
-    // Shortest text that reads back to the same number; nan and inf as pandas reads them.
-    fmt::format_to(std::back_inserter(text_), "{}", value);
-    return *this;
-  }
-  Table& empty() {
-    separate();
-    return *this;
-  }
-  void end_row() {
-    text_ += "\r\n";
-    first_in_row_ = true;
-    if (text_.size() >= kFlushBytes) flush();
-  }
-  void flush() {
-    file_.write(text_);
-    text_.clear();
-  }
-
- private:
-  void separate() {
-    if (!first_in_row_) text_ += ',';
-    first_in_row_ = false;
-  }
-
-  ReplacedFile& file_;
-  std::string text_;
-  bool first_in_row_ = true;
-};
-
-void write_runs(const Session& session, Table& table) {
+void write_runs(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const RecordedRun& run = session.runs[i];
     const engine::RunResult& result = run.result;
@@ -117,7 +60,7 @@ void write_runs(const Session& session, Table& table) {
   }
 }
 
-void write_records(const Session& session, Table& table) {
+void write_records(const Session& session, CsvTable& table) {
   constexpr std::string_view kKinds[] = {"host-span", "kernel", "memcpy", "memset"};
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const Activity& activity = session.runs[i].activity;
@@ -138,7 +81,7 @@ void write_records(const Session& session, Table& table) {
   }
 }
 
-void write_experts(const Session& session, Table& table) {
+void write_experts(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const std::vector<engine::ExpertResult>& experts = session.runs[i].result.experts;
     for (std::size_t e = 0; e < experts.size(); ++e) {
@@ -151,7 +94,7 @@ void write_experts(const Session& session, Table& table) {
   }
 }
 
-void write_comparisons(const Session& session, Table& table) {
+void write_comparisons(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
     const engine::RecipeComparison& comparison = session.comparisons[i].comparison;
     const auto median = [](const std::vector<std::int64_t>& times) {
@@ -180,17 +123,6 @@ void write_comparisons(const Session& session, Table& table) {
   }
 }
 
-template <class Write>
-engine::Status write_table(const std::filesystem::path& path, std::string_view header,
-                           const Session& session, Write write) {
-  engine::Result<ReplacedFile> file = ReplacedFile::create(path.string());
-  if (!file.ok()) return file.error();
-  Table table(file.value(), header);
-  write(session, table);
-  table.flush();
-  return file.value().commit();
-}
-
 }  // namespace
 
 engine::Status export_csv(const Session& session, const std::string& folder) {
@@ -202,7 +134,7 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
         .message = fmt::format("cannot make the folder {}: {}", folder, failed.message())};
   }
   const std::filesystem::path base(folder);
-  const engine::Status runs = write_table(
+  const engine::Status runs = write_csv(
       base / "runs.csv",
       "run,request_id,wall_clock_ms,preset,num_experts,tokens,n,k,layers,routing,activations,"
       "weights,seed,scaling,activation_format,pow2_scales,amax_epsilon,backend,workspace,launch,"
@@ -213,21 +145,23 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
       session, write_runs);
   if (!runs.ok()) return runs;
   const engine::Status records =
-      write_table(base / "records.csv",
-                  "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id",
-                  session, write_records);
+      write_csv(base / "records.csv",
+                "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id", session,
+                write_records);
   if (!records.ok()) return records;
   const engine::Status experts =
-      write_table(base / "experts.csv",
-                  "run,expert,rows,snr_db,max_abs_error,reference_rms,x_snr_db,saturated,"
-                  "underflowed",
-                  session, write_experts);
-  if (!experts.ok() || session.comparisons.empty()) return experts;
-  return write_table(base / "comparisons.csv",
-                     "comparison,wall_clock_ms,operand,device,recipe,scaling,direction,refused,"
-                     "elements,snr_db,max_relative_error,max_ulp,saturated,underflowed,code_bytes,"
-                     "scale_bytes,moved_bytes,median_ns,copy_median_ns,copy_bytes",
-                     session, write_comparisons);
+      write_csv(base / "experts.csv",
+                "run,expert,rows,snr_db,max_abs_error,reference_rms,x_snr_db,saturated,"
+                "underflowed",
+                session, write_experts);
+  if (!experts.ok()) return experts;
+  const engine::Status graphs = export_doctor_csv(session, base);
+  if (!graphs.ok() || session.comparisons.empty()) return graphs;
+  return write_csv(base / "comparisons.csv",
+                   "comparison,wall_clock_ms,operand,device,recipe,scaling,direction,refused,"
+                   "elements,snr_db,max_relative_error,max_ulp,saturated,underflowed,code_bytes,"
+                   "scale_bytes,moved_bytes,median_ns,copy_median_ns,copy_bytes",
+                   session, write_comparisons);
 }
 
 }  // namespace profiling

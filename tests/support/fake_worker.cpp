@@ -34,7 +34,7 @@ void send(const app::wire::Frame& frame) {
   if (bytes.ok()) send_bytes(bytes.value());
 }
 
-void greet(std::uint32_t version) {
+void greet(std::uint32_t version, bool cuda) {
   app::wire::Frame frame;
   app::wire::HelloReply& reply = *frame.mutable_hello_reply();
   reply.set_protocol_version(version);
@@ -42,6 +42,13 @@ void greet(std::uint32_t version) {
   app::wire::BackendOffer& offer = *reply.add_backends();
   offer.set_kind(app::wire::CPU_REFERENCE);
   offer.set_available(true);
+  if (cuda) {
+    app::wire::BackendOffer& device = *reply.add_backends();
+    device.set_kind(app::wire::CUBLASLT_GROUPED);
+    device.set_available(true);
+    reply.add_cublaslt_libraries("/lib/good");
+    reply.add_cublaslt_libraries("/lib/bad");
+  }
   send(frame);
 }
 
@@ -109,8 +116,9 @@ void misbehave_after_hello(const std::string& mode) {
   }
 }
 
-/// One experiment, answered as the mode says; without one it is right.
-void examine(const std::string& mode, const app::wire::DoctorCommand& command) {
+/// One experiment, answered as the mode says; without one it is right. A library called "bad" is
+/// wrong from replay 2 on.
+void examine(const std::string& mode, bool bad_library, const app::wire::DoctorCommand& command) {
   replaying = mode == "hang-in-replay" || mode == "die-in-replay" || mode == "silent-in-replay";
   if (mode == "silent-in-replay") {
     std::this_thread::sleep_for(200ms);  // the board is seen once
@@ -137,7 +145,14 @@ void examine(const std::string& mode, const app::wire::DoctorCommand& command) {
     reply.mutable_snapshot()->set_subject(command.gallery_case());
     const char* loading = std::getenv("CUDA_MODULE_LOADING");
     reply.mutable_snapshot()->set_device(loading == nullptr ? "" : loading);
-    reply.mutable_outcome()->set_verdict(0);
+    reply.mutable_outcome()->set_verdict(bad_library ? 1 : 0);
+    if (bad_library) {
+      app::wire::OutputCheck& check = *reply.mutable_outcome()->add_checks();
+      check.set_replay(2);
+      check.set_output("Y");
+      check.set_parts(1);
+      check.add_wrong_parts(0);
+    }
   }
   send(frame);
 }
@@ -152,17 +167,19 @@ int main(int argc, char** argv) {
   }
   if (mode == "mute") std::this_thread::sleep_for(1h);  // reads nothing, says nothing
 
+  const bool bad_library = argc > 3 && std::string(argv[3]).ends_with("bad");
   app::FrameDecoder decoder;
   while (true) {
     const auto frame = app::read_frame(STDIN_FILENO, decoder);
     if (!frame.ok() || !frame.value()) return 0;
     if (frame.value()->has_hello()) {
-      greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion);
+      greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
+            mode == "libraries");
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
     }
-    if (frame.value()->has_doctor()) examine(mode, frame.value()->doctor());
+    if (frame.value()->has_doctor()) examine(mode, bad_library, frame.value()->doctor());
     if (frame.value()->has_run()) {
       const std::uint64_t id = frame.value()->run().id();
       running_id = id;

@@ -93,10 +93,14 @@ Status GroupedProgram::set_up(cudaStream_t stream) {
   constexpr int kMostOutputs = 4;
   ENGINE_TRY(allocate(x_, kActivationBytes, AllocationRole::Input, "X"));
   ENGINE_TRY(allocate(y_, kActivationBytes, AllocationRole::Output, "Y"));
-  ENGINE_TRY(allocate(weights_, kGroups * kColumns * 2, AllocationRole::Input, "weights"));
-  ENGINE_TRY(allocate(row_offsets_, (kGroups + 1) * 8, AllocationRole::Splits, "row offsets"));
-  ENGINE_TRY(allocate(whole_offsets_, 2 * 8, AllocationRole::Check, "offsets of checks"));
-  ENGINE_TRY(allocate(sums_, kMostOutputs * kGroups * 8, AllocationRole::Check, "checksums"));
+  ENGINE_TRY(
+      allocate(weights_, std::int64_t{kGroups} * kColumns * 2, AllocationRole::Input, "weights"));
+  ENGINE_TRY(
+      allocate(row_offsets_, std::int64_t{kGroups + 1} * 8, AllocationRole::Splits, "row offsets"));
+  ENGINE_TRY(
+      allocate(whole_offsets_, std::int64_t{2} * 8, AllocationRole::Check, "offsets of checks"));
+  ENGINE_TRY(allocate(sums_, std::int64_t{kMostOutputs} * kGroups * 8, AllocationRole::Check,
+                      "checksums"));
   check("Y", y());
   ENGINE_TRY(write_values(stream));
   return write_splits(splits(false), stream);
@@ -104,7 +108,7 @@ Status GroupedProgram::set_up(cudaStream_t stream) {
 
 Status GroupedProgram::write_values(cudaStream_t stream) {
   const std::vector<std::uint16_t> x = some_values(kRows * kColumns, 1);
-  const std::vector<std::uint16_t> weights = some_values(kGroups * kColumns, 2);
+  const std::vector<std::uint16_t> weights = some_values(std::size_t{kGroups} * kColumns, 2);
   const std::array<std::int64_t, 2> whole = {0, kRows};
   ENGINE_TRY(engine::copy_to_device(x_.data(), std::span<const std::uint16_t>(x), stream));
   ENGINE_TRY(

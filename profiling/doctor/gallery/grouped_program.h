@@ -32,7 +32,7 @@ class GroupedProgram : public Subject {
   static constexpr int kGroups = 8;
   static constexpr std::int64_t kRows = 1024;
   static constexpr int kColumns = 128;
-  static constexpr std::int64_t kActivationBytes = kRows * kColumns * 2;
+  static constexpr std::int64_t kActivationBytes = kRows * kColumns * std::int64_t{2};
   static constexpr int kTiles = kRows / kernels::kHazardRowsPerTile;
   using Splits = std::array<std::int64_t, kGroups>;
 

@@ -33,7 +33,8 @@ class PoolAlias final : public GroupedProgram {
     dw_ = std::move(dw).value();
     check("dW", dw_.data());
     Result<DeviceBuffer> array = DeviceBuffer::allocate(
-        kGroups * 8, {AllocationRole::PointerArray, "addresses of the activation's rows"});
+        std::int64_t{kGroups} * 8,
+        {AllocationRole::PointerArray, "addresses of the activation's rows"});
     if (!array.ok()) return array.error();
     activation_rows_ = std::move(array).value();
     Result<BlockPool> pool = BlockPool::create(kPoolBytes, engine::MemorySpace::Device);

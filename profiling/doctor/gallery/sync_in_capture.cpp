@@ -38,7 +38,7 @@ class SyncInCapture final : public GroupedProgram {
   }
 
  private:
-  static constexpr std::int64_t kOffsetBytes = (kGroups + 1) * 8;
+  static constexpr std::int64_t kOffsetBytes = std::int64_t{kGroups + 1} * 8;
 
   int tiles_of_largest() const {
     const auto* offsets = host_offsets_.as<const std::int64_t>();

@@ -27,7 +27,9 @@ class GalleryRun : public ::testing::Test {
   Verdict verdict(const std::string& id, bool healthy, const Experiment& experiment);
   /// Snapshot of the plain program.
   Snapshot snapshot(const std::string& id, bool healthy);
+  cudaStream_t stream() const { return stream_.get(); }
 
+ private:
   engine::FoundDevice device_;
   engine::Stream stream_;
   engine::RunProgress progress_;

@@ -46,8 +46,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, GalleryTest, testing::ValuesIn(programs()),
                          });
 
 TEST_F(GalleryRun, AnUnknownProgramIsRefused) {
-  EXPECT_FALSE(make_gallery_subject("no-such-case", false, stream_.get()).ok());
-  EXPECT_FALSE(make_gallery_subject("shared-workspace", false, stream_.get()).ok());
+  EXPECT_FALSE(make_gallery_subject("no-such-case", false, stream()).ok());
+  EXPECT_FALSE(make_gallery_subject("shared-workspace", false, stream()).ok());
 }
 
 }  // namespace

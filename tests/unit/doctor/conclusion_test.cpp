@@ -60,6 +60,12 @@ TEST(Health, WrongUnderStressIsAFindingAndAFailedCureIsNot) {
   DoctorReport report = made(Verdict::Right, Verdict::Right);
   add(report, poisoned, Verdict::Hung);
   EXPECT_EQ(health_of(report), Health::Findings);
+  Experiment changed;
+  changed.changed_inputs = true;
+  report = made(Verdict::Right, Verdict::Right);
+  add(report, changed, Verdict::Wrong);
+  report.experiments.back().finding = 0;  // made for a finding that it did not settle
+  EXPECT_EQ(health_of(report), Health::Findings);
   Experiment delayed;
   delayed.delayed = {{0, 0}};
   report = made(Verdict::Right, Verdict::Right);

@@ -101,7 +101,9 @@ TEST(Isolate, NothingCanBeLeftOutOfWhatIsFound) {
 TEST(Candidates, AreTheCureAndWhoTouchesTheSameMemory) {
   profiling::Finding finding;
   finding.proof.cures.moved = {{{0, 5}, "workspace"}};
-  for (const auto& [node, owner] : {std::pair{2, "workspace"}, {5, "workspace"}, {3, "other"}}) {
+  finding.nodes = {{0, 2}, {0, 3}, {0, 5}};  // 1 is the memset in front of 2
+  for (const auto& [node, owner] :
+       {std::pair{1, "workspace"}, {2, "workspace"}, {5, "workspace"}, {3, "other"}}) {
     profiling::Access access;
     access.node = {0, node};
     access.owner = owner;

@@ -103,7 +103,7 @@ TEST(Matrix, TheTableHasAColumnAStrategyAndFootnotes) {
   rows.push_back(row_of(cell, Verdict::Refused));
   const std::string table = matrix_table(rows);
   EXPECT_THAT(table, HasSubstr("fp8-block\n"));
-  EXPECT_THAT(table, HasSubstr("13.5.1         forward   4x512x256x256"));
+  EXPECT_THAT(table, HasSubstr("13.5.1    forward   4x512x256x256"));
   EXPECT_THAT(table, HasSubstr("wrong from 2   ok"));
   EXPECT_THAT(table, HasSubstr("refused [1]"));
   EXPECT_THAT(table, HasSubstr("[1] no algorithm"));

@@ -92,7 +92,7 @@ TEST(Visit, AHealthyStepIsRight) {
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().conclusion,
             "6 replays equal the eager launches bit for bit, with other inputs too.");
-  EXPECT_EQ(report.value().experiments.size(), 5U);  // eager, plain, two poisons, other inputs
+  EXPECT_EQ(report.value().experiments.size(), 6U);  // eager, plain, two poisons, zones, inputs
 }
 
 TEST(Visit, EagerThatFailsEndsIt) {
@@ -183,6 +183,7 @@ TEST(Visit, OfThreeThatShareTheTwoThatCollideAreProved) {
 TEST(Visit, OneFindingOfAllThatShareIsProvedByTheSmallestCure) {
   Finding all = shared_by(0, 1);
   for (const int node : {2, 3}) {
+    all.nodes.push_back({0, node});
     profiling::Access access;
     access.node = {0, node};
     access.owner = "workspace";
@@ -251,6 +252,16 @@ TEST(Visit, WorkspacesThatMatterAndInputsThatAreBakedAreSaid) {
                                                                         : Verdict::Right;
                         }));
   EXPECT_THAT(made(poison, options_with({})).value().conclusion, HasSubstr("filled with 0xff"));
+  ScriptedRunner zones(shared_workspace_step(2),
+                       [](const Experiment& experiment) -> engine::Result<Outcome> {
+                         Outcome made = outcome(Verdict::Right);
+                         if (!experiment.red_zones) return made;
+                         made.verdict = Verdict::Wrong;
+                         made.message = "memory right behind \"Y\" was written";
+                         return made;
+                       });
+  const auto report = made(zones, options_with({}));
+  EXPECT_THAT(report.value().conclusion, HasSubstr("memory right behind \"Y\" was written"));
   ScriptedRunner baked(shared_workspace_step(2), replays([](const Experiment& experiment) {
                          return experiment.changed_inputs ? Verdict::Wrong : Verdict::Right;
                        }));

@@ -249,6 +249,54 @@ TEST_F(Export, CsvTablesHaveOneRowARunRecordAndExpert) {
   EXPECT_EQ(at(experts, 2, "x_snr_db"), "inf");
 }
 
+TEST_F(Export, CsvTablesOfTheGraphDoctorWhereThereIsOne) {
+  using namespace profiling;
+  ASSERT_TRUE(export_csv(two_runs(), folder_.string()).ok());
+  EXPECT_FALSE(fs::exists(folder_ / "findings.csv"));
+  EXPECT_FALSE(fs::exists(folder_ / "snapshot_nodes.csv"));
+
+  Session session = two_runs();
+  session.visits.resize(1);
+  DoctorReport& report = session.visits[0].report;
+  report.snapshot.graphs.resize(1);
+  GraphSnapshot& graph = report.snapshot.graphs[0];
+  graph.name = "step";
+  graph.nodes.resize(3);
+  graph.nodes[0] = {.type = NodeType::Kernel,
+                    .name = "f<a, b>",
+                    .parameters = KernelNode{.function = "_Z1f", .grid = {2, 3, 1}}};
+  graph.nodes[1] = {.type = NodeType::Memset,
+                    .name = "memset",
+                    .parameters = MemsetNode{.address = 0x7f00, .element_bytes = 4, .width = 8}};
+  graph.nodes[2] = {.type = NodeType::Empty, .name = "empty", .parent = 1};
+  graph.edges = {{.from = 0, .to = 1, .kind = EdgeKind::Programmatic}};
+  report.findings.resize(1);
+  report.findings[0] = {.rule = "shared-workspace",
+                        .hazard = 1,
+                        .confidence = Confidence::Proved,
+                        .nodes = {{.graph = 0, .node = 0}, {.graph = 0, .node = 1}},
+                        .evidence = {"a", "b"}};
+  ASSERT_TRUE(export_csv(session, folder_.string()).ok());
+  const auto findings = read_csv(folder_ / "findings.csv");
+  const auto nodes = read_csv(folder_ / "snapshot_nodes.csv");
+  ASSERT_EQ(findings.size(), 2U);
+  ASSERT_EQ(nodes.size(), 4U);
+  for (const auto* table : {&findings, &nodes}) {
+    for (const auto& row : *table) EXPECT_EQ(row.size(), table->front().size());
+  }
+  EXPECT_EQ(at(findings, 1, "rule"), "shared-workspace");
+  EXPECT_EQ(at(findings, 1, "confidence"), "proved");
+  EXPECT_EQ(at(findings, 1, "nodes"), "0:0 0:1");
+  EXPECT_EQ(at(findings, 1, "evidence"), "a\nb");
+  EXPECT_EQ(at(nodes, 1, "owner"), "visit");
+  EXPECT_EQ(at(nodes, 1, "name"), "f<a, b>");
+  EXPECT_EQ(at(nodes, 1, "grid"), "2x3x1");
+  EXPECT_EQ(at(nodes, 2, "waits_for"), "0 (programmatic)");
+  EXPECT_EQ(at(nodes, 2, "target"), "0x7f00");
+  EXPECT_EQ(at(nodes, 2, "bytes"), "32");
+  EXPECT_EQ(at(nodes, 3, "parent"), "1");
+}
+
 TEST_F(Export, CsvFolderThatCannotBeMadeIsAnError) {
   std::ofstream(folder_ / "file") << "x";
   const engine::Status status =

@@ -168,6 +168,21 @@ TEST(Convert, BenchmarkKeepsEveryField) {
     EXPECT_FALSE(from_wire(row).ok());
     row.mutable_shape()->set_routing(static_cast<wire::BenchRouting>(9));
     EXPECT_FALSE(from_wire(row).ok());
+
+    wire::LinearBenchRow linear;
+    random.fill(linear);
+    linear.set_median_us(1.5);
+    const engine::Result<LinearRowReport> linear_report = from_wire(linear);
+    ASSERT_TRUE(linear_report.ok()) << linear_report.error().message;
+    EXPECT_TRUE(MessageDifferencer::Equals(linear, to_wire(linear_report.value())));
+    linear.set_median_us(0);
+    linear.set_skipped("refused");
+    EXPECT_TRUE(from_wire(linear).ok());
+    linear.clear_skipped();
+    EXPECT_FALSE(from_wire(linear).ok());
+    linear.set_skipped("refused");
+    linear.set_part(static_cast<wire::LinearPart>(6));
+    EXPECT_FALSE(from_wire(linear).ok());
   }
 }
 

@@ -1,0 +1,43 @@
+// `expertscope doctor fetch`: another cuBLASLt to compare with.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <memory>
+
+#include "app/cli/command.h"
+#include "app/cli/doctor_options.h"
+#include "app/doctor/library_fetch.h"
+
+namespace app::cli {
+namespace {
+
+int list_libraries() {
+  for (const FetchableLibrary& one : fetchable_libraries()) {
+    fmt::print("{:<12} {}\n", one.version, one.purpose);
+  }
+  return 0;
+}
+
+int fetch(const std::string& version) {
+  const engine::Result<std::string> library = fetch_library(
+      version, [](const std::string& line) { fmt::print(stderr, "{}\n", line); },
+      cancel_on_interrupt());
+  if (!library.ok()) return could_not_run(library.error());
+  fmt::print("{}\n", library.value());
+  return 0;
+}
+
+}  // namespace
+
+void add_fetch_command(CLI::App& doctor, Action& chosen) {
+  auto version = std::make_shared<std::string>();
+  CLI::App& command = *doctor.add_subcommand(
+      "fetch", "Fetch a version of cuBLASLt (400 MB from PyPI) and print its path");
+  command.add_option("version", *version,
+                     "Such as 13.5.1.27; without it, list what can be fetched");
+  command.callback([version, &chosen] {
+    chosen = [version] { return version->empty() ? list_libraries() : fetch(*version); };
+  });
+}
+
+}  // namespace app::cli

@@ -1,0 +1,31 @@
+// What `expertscope bench --suite linear` takes beside the options of every suite.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/model/linear_bench.h"
+
+namespace app::cli {
+
+class LinearBenchOptions {
+ public:
+  void add_to(CLI::App& command);
+  /// Without --presets there are no shapes yet. Errors name the preset, the routing or the file.
+  engine::Result<engine::LinearBenchOrder> order() const;
+  /// Whether any of them was given.
+  bool given() const { return !presets_.empty() || !routings_.empty() || !torch_.empty(); }
+
+ private:
+  std::vector<std::string> presets_;
+  std::vector<std::string> routings_;
+  std::string torch_;
+};
+
+/// Every preset that is made for what it runs on: those of real layers for a GPU, those called
+/// laptop for a CPU.
+engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu);
+
+}  // namespace app::cli

@@ -1,0 +1,21 @@
+// The worker's recorder of kernels as the linear benchmark wants it: sums over each replay.
+#pragma once
+
+#include <vector>
+
+#include "engine/bench/replay_tracer.h"
+#include "profiling/trace/host_spans.h"
+
+namespace app {
+
+class KernelTracer final : public engine::ReplayTracer {
+ public:
+  explicit KernelTracer(profiling::ActivityCollector& collector) : collector_(collector) {}
+  engine::StepObserver& observer() override { return collector_; }
+  std::vector<engine::TracedReplay> take() override;
+
+ private:
+  profiling::ActivityCollector& collector_;
+};
+
+}  // namespace app

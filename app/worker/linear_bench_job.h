@@ -1,0 +1,20 @@
+// An order to benchmark the grouped linear step: the device's steps or the CPU reference's, taking
+// turns with the peer that the order names.
+#pragma once
+
+#include <cstdint>
+
+#include "app/worker/backends.h"
+#include "app/worker/frame_sender.h"
+#include "engine/backend/backend.h"
+#include "engine/model/bench_suite.h"
+#include "engine/model/error.h"
+
+namespace app {
+
+/// Sends BenchStarted and the rows; BenchFinished is the caller's. The order has passed validate().
+engine::Status run_linear_bench(Backends& backends, std::uint64_t id,
+                                const engine::BenchOrder& order, engine::RunProgress& progress,
+                                FrameSender& sender);
+
+}  // namespace app

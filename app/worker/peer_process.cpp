@@ -1,0 +1,177 @@
+#include "app/worker/peer_process.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "app/worker/line_exchange.h"
+
+namespace app {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kStartLimit = 180s;  // torch from a cold disk
+constexpr std::chrono::seconds kOpenLimit = 120s;
+constexpr std::chrono::seconds kTimeLimit = 60s;
+constexpr std::size_t kMostCases = 64;
+
+engine::Error misread(const std::string& line) {
+  return {engine::ErrorCode::Protocol, fmt::format("the peer answered '{:.80}'", line)};
+}
+
+/// An object without "error".
+engine::Result<Json> read_answer(const engine::Result<std::string>& line) {
+  if (!line.ok()) return line.error();
+  Json answer = Json::parse(line.value(), nullptr, false);
+  if (!answer.is_object()) return misread(line.value());
+  if (const auto error = answer.find("error"); error != answer.end()) {
+    return engine::Error{engine::ErrorCode::Unsupported,
+                         error->is_string() ? error->get<std::string>() : error->dump()};
+  }
+  return answer;
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// Asks one question after another.
+class Asker {
+ public:
+  Asker(LineExchange exchange, engine::RunProgress& progress)
+      : exchange_(std::move(exchange)), progress_(progress) {}
+  engine::Result<Json> ask(const Json& question, std::chrono::seconds limit) {
+    return read_answer(exchange_.ask(question.dump(), limit, progress_));
+  }
+
+ private:
+  LineExchange exchange_;
+  engine::RunProgress& progress_;
+};
+
+/// A shape that the peer holds operands of, until its last subject is gone.
+class OpenShape {
+ public:
+  explicit OpenShape(Asker& asker) : asker_(asker) {}
+  OpenShape(const OpenShape&) = delete;
+  OpenShape& operator=(const OpenShape&) = delete;
+  ~OpenShape() { (void)asker_.ask({{"close", true}}, kTimeLimit).ok(); }
+  Asker& asker() { return asker_; }
+
+ private:
+  Asker& asker_;
+};
+
+class PeerSubject final : public engine::LinearSubject {
+ public:
+  PeerSubject(std::shared_ptr<OpenShape> shape, std::string name,
+              std::vector<engine::LinearPart> parts)
+      : shape_(std::move(shape)), name_(std::move(name)), parts_(std::move(parts)) {}
+
+  std::string name() const override { return name_; }
+
+  engine::Result<std::vector<engine::PartTime>> turn() override {
+    std::vector<engine::PartTime> times;
+    for (const engine::LinearPart part : parts_) {
+      const std::int64_t begin = engine::span_now_ns();
+      const engine::Result<Json> answer = shape_->asker().ask(
+          {{"time", name_}, {"part", engine::linear_part_name(part)}}, kTimeLimit);
+      if (!answer.ok()) return answer.error();
+      const auto us = answer.value().find("us");
+      if (us == answer.value().end() || !us->is_number() || !(us->get<double>() > 0)) {
+        return misread(answer.value().dump());
+      }
+      times.push_back(
+          {.part = part, .us = us->get<double>(), .span = {begin, engine::span_now_ns()}});
+    }
+    return times;
+  }
+
+ private:
+  const std::shared_ptr<OpenShape> shape_;
+  const std::string name_;
+  const std::vector<engine::LinearPart> parts_;
+};
+
+/// Products that this version knows; a peer may offer more.
+std::vector<engine::LinearPart> parts_of(const Json& offered) {
+  std::vector<engine::LinearPart> parts;
+  const auto names = offered.find("parts");
+  if (names == offered.end()) return parts;
+  using enum engine::LinearPart;
+  for (const engine::LinearPart part : {Fprop, Dgrad, Wgrad}) {
+    for (const Json& name : *names) {
+      if (name == engine::linear_part_name(part)) parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+class Peer final : public PeerProcess, public engine::LinearTarget {
+ public:
+  Peer(std::string name, LineExchange exchange, engine::RunProgress& progress)
+      : name_(std::move(name)), asker_(std::move(exchange), progress) {}
+
+  const std::string& name() const override { return name_; }
+  engine::LinearTarget& target() override { return *this; }
+  bool essential() const override { return false; }
+
+  engine::Result<std::vector<engine::OfferedSubject>> offer(const engine::LinearCase& shape,
+                                                            engine::RunProgress&) override {
+    const Json question = {
+        {"open", {{"n", shape.shape.n}, {"k", shape.shape.k}, {"splits", shape.splits}}}};
+    const engine::Result<Json> answer = asker_.ask(question, kOpenLimit);
+    std::vector<engine::OfferedSubject> offered;
+    if (!answer.ok()) {
+      if (answer.error().code == engine::ErrorCode::Cancelled) return answer.error();
+      offered.push_back({.name = name_, .subject = nullptr, .missing = answer.error().message});
+      return offered;
+    }
+    const auto open = std::make_shared<OpenShape>(asker_);
+    const auto cases = answer.value().find("cases");
+    if (cases == answer.value().end() || !cases->is_array() || cases->size() > kMostCases) {
+      offered.push_back(
+          {.name = name_, .subject = nullptr, .missing = misread(answer.value().dump()).message});
+      return offered;
+    }
+    for (const Json& one : *cases) {
+      std::string name = text_of(one, "name");
+      if (name.empty()) continue;
+      const std::string missing = text_of(one, "missing");
+      std::vector<engine::LinearPart> parts = parts_of(one);
+      if (!missing.empty() || parts.empty()) {
+        offered.push_back({.name = std::move(name),
+                           .subject = nullptr,
+                           .missing = missing.empty() ? "it offers no products" : missing});
+        continue;
+      }
+      auto subject = std::make_unique<PeerSubject>(open, name, std::move(parts));
+      offered.push_back({.name = std::move(name), .subject = std::move(subject)});
+    }
+    return offered;
+  }
+
+ private:
+  const std::string name_;
+  Asker asker_;
+};
+
+}  // namespace
+
+engine::Result<std::unique_ptr<PeerProcess>> start_peer(const std::vector<std::string>& argv,
+                                                        engine::RunProgress& progress) {
+  engine::Result<LineExchange> exchange = LineExchange::start(argv);
+  if (!exchange.ok()) return exchange.error();
+  const engine::Result<Json> greeting = read_answer(exchange.value().listen(kStartLimit, progress));
+  if (!greeting.ok()) return greeting.error();
+  std::string name = text_of(greeting.value(), "name");
+  if (name.empty()) return misread(greeting.value().dump());
+  return std::unique_ptr<PeerProcess>(
+      std::make_unique<Peer>(std::move(name), std::move(exchange).value(), progress));
+}
+
+}  // namespace app

@@ -1,0 +1,30 @@
+// A program whose products take turns with ours in the benchmark of the linear step. It is asked by
+// one JSON object a line on its stdin and answers each with one; assets/bench/torch_products.py
+// documents and speaks the language. It ends when its stdin does.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/bench/linear_subject.h"
+#include "engine/model/error.h"
+
+namespace app {
+
+class PeerProcess {
+ public:
+  virtual ~PeerProcess() = default;
+  /// What it calls itself: "torch 2.9.0, CUDA 13.0, on NVIDIA H200".
+  virtual const std::string& name() const = 0;
+  /// Its products as subjects. Not essential: what goes wrong here ends only the peer's part.
+  virtual engine::LinearTarget& target() = 0;
+};
+
+/// Starts it and waits for its name, a minute or two where a large library is loaded. The error is
+/// a sentence that says why there is no peer; Cancelled when progress.cancel was seen.
+engine::Result<std::unique_ptr<PeerProcess>> start_peer(const std::vector<std::string>& argv,
+                                                        engine::RunProgress& progress);
+
+}  // namespace app

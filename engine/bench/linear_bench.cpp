@@ -1,0 +1,190 @@
+#include "engine/bench/linear_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "engine/bench/quantiles.h"
+#include "engine/input/routing.h"
+
+namespace engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmRounds = 1;
+constexpr int kFewestRounds = 5;
+constexpr int kMostRounds = 1000;
+
+Status cancelled() { return Error{ErrorCode::Cancelled, "cancelled"}; }
+
+/// A subject with what its turns have shown.
+struct Contender {
+  OfferedSubject offered;
+  bool essential = true;
+  std::vector<LinearPart> order = {};  // of its parts
+  struct Part {
+    std::vector<double> times_us, kernels_us, replays_us;
+    std::vector<MeasuredSpan> spans;
+  };
+  std::map<LinearPart, Part> parts = {};
+
+  bool runs() const { return offered.subject != nullptr; }
+  void drop(std::string why) {
+    offered.subject.reset();
+    offered.missing = std::move(why);
+    order.clear();
+  }
+};
+
+class CaseBench {
+ public:
+  CaseBench(const LinearCase& measured, double seconds, RunProgress& progress,
+            std::vector<Contender> contenders)
+      : case_(measured),
+        seconds_(seconds),
+        progress_(progress),
+        contenders_(std::move(contenders)) {}
+
+  Status measure(double first_fraction, double share) {
+    const auto limit = std::chrono::duration<double>(seconds_);
+    Clock::time_point start = Clock::now();
+    for (int round = -kWarmRounds; round < kMostRounds; ++round) {
+      if (round == 0) start = Clock::now();
+      const double used = (Clock::now() - start) / limit;
+      if (round >= kFewestRounds && used >= 1) break;
+      progress_.fraction = first_fraction + share * std::clamp(used, 0.0, 1.0);
+      for (Contender& contender : contenders_) {
+        if (progress_.cancel) return cancelled();
+        if (!contender.runs()) continue;
+        if (Status done = take_turn(contender, round < 0); !done.ok()) return done;
+      }
+    }
+    for (Contender& contender : contenders_) {
+      if (progress_.cancel) return cancelled();
+      if (!contender.runs()) continue;
+      if (Status done = trace(contender); !done.ok()) return done;
+    }
+    return {};
+  }
+
+  std::vector<MeasuredLinearRow> rows() {
+    std::vector<MeasuredLinearRow> rows;
+    for (Contender& contender : contenders_) {
+      LinearBenchRow row;
+      row.shape = case_.shape;
+      row.routing = case_.routing;
+      row.subject = contender.offered.name;
+      row.skipped = contender.offered.missing;
+      if (!contender.runs()) rows.push_back({.row = row});
+      for (const LinearPart part : contender.order) {
+        rows.push_back(row_of(row, part, contender.parts[part]));
+      }
+    }
+    return rows;
+  }
+
+ private:
+  /// Ends the benchmark, or only this subject's part in it.
+  static Status failed(Contender& contender, const Error& error) {
+    if (contender.essential || error.code == ErrorCode::Cancelled) return error;
+    contender.drop(error.message);
+    return {};
+  }
+
+  static Status take_turn(Contender& contender, bool warm) {
+    const Result<std::vector<PartTime>> times = contender.offered.subject->turn();
+    if (!times.ok()) return failed(contender, times.error());
+    if (warm) return {};
+    const bool first = contender.order.empty();
+    for (const PartTime& time : times.value()) {
+      if (first) contender.order.push_back(time.part);
+      Contender::Part& part = contender.parts[time.part];
+      part.times_us.push_back(time.us);
+      part.spans.push_back(time.span);
+      add_trace(part, time.kernels_us, time.replay_us);
+    }
+    return {};
+  }
+
+  static void add_trace(Contender::Part& part, double kernels_us, double replay_us) {
+    if (!(kernels_us > 0)) return;
+    part.kernels_us.push_back(kernels_us);
+    part.replays_us.push_back(replay_us);
+  }
+
+  static Status trace(Contender& contender) {
+    const Result<std::vector<PartTrace>> traces = contender.offered.subject->trace();
+    if (!traces.ok()) return failed(contender, traces.error());
+    for (const PartTrace& trace : traces.value()) {
+      add_trace(contender.parts[trace.part], trace.kernels_us, trace.replay_us);
+    }
+    return {};
+  }
+
+  MeasuredLinearRow row_of(LinearBenchRow row, LinearPart which, Contender::Part& part) const {
+    const auto sorted = [](std::vector<double>& values) -> const std::vector<double>& {
+      std::sort(values.begin(), values.end());
+      return values;
+    };
+    const std::vector<double>& times = sorted(part.times_us);
+    row.part = which;
+    row.flop = linear_part_flop(which, case_.shape);
+    row.median_us = quantile(times, 0.5);
+    row.p5_us = quantile(times, 0.05);
+    row.p95_us = quantile(times, 0.95);
+    row.samples = static_cast<int>(times.size());
+    if (!part.kernels_us.empty()) {
+      row.kernels_us = quantile(sorted(part.kernels_us), 0.5);
+      row.replay_us = quantile(sorted(part.replays_us), 0.5);
+    }
+    return {.row = std::move(row), .spans = std::move(part.spans)};
+  }
+
+  const LinearCase& case_;
+  const double seconds_;
+  RunProgress& progress_;
+  std::vector<Contender> contenders_;
+};
+
+Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& measured,
+                  double seconds, RunProgress& progress, double first_fraction, double share,
+                  const TellLinearRows& tell) {
+  std::vector<Contender> contenders;
+  for (LinearTarget* target : targets) {
+    Result<std::vector<OfferedSubject>> offered = target->offer(measured, progress);
+    if (!offered.ok()) return offered.error();
+    for (OfferedSubject& subject : offered.value()) {
+      contenders.push_back({.offered = std::move(subject), .essential = target->essential()});
+    }
+  }
+  CaseBench bench(measured, seconds, progress, std::move(contenders));
+  if (Status done = bench.measure(first_fraction, share); !done.ok()) return done;
+  return tell(bench.rows());
+}
+
+}  // namespace
+
+Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearBenchOrder& order,
+                        double seconds, RunProgress& progress, const TellLinearRows& tell) {
+  const double share = 1.0 / static_cast<double>(order.shapes.size() * order.routings.size());
+  double fraction = 0;
+  progress.stage = static_cast<int>(Stage::Other);
+  for (const ShapeSpec& shape : order.shapes) {
+    for (const RoutingDistribution routing : order.routings) {
+      if (progress.cancel) return cancelled();
+      Result<GroupedShape> routed =
+          resolve_shape(linear_bench_request(shape, routing, LinearBenchRecipe::Bf16));
+      if (!routed.ok()) return routed.error();
+      const LinearCase measured{
+          .shape = shape, .routing = routing, .splits = std::move(routed.value().splits)};
+      const Status done = bench_case(targets, measured, seconds, progress, fraction, share, tell);
+      if (!done.ok()) return done;
+      fraction += share;
+    }
+  }
+  return {};
+}
+
+}  // namespace engine

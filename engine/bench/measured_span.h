@@ -1,0 +1,19 @@
+// When a row's launches ran, so that readings of clock and power can be told to belong to it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace engine {
+
+/// std::chrono::steady_clock nanoseconds.
+struct MeasuredSpan {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+inline std::int64_t span_now_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+}  // namespace engine

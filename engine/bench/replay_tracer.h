@@ -1,0 +1,26 @@
+// What a recorder of kernels tells the benchmark of the linear step: implemented above the engine,
+// where records are.
+#pragma once
+
+#include <vector>
+
+#include "engine/backend/backend.h"
+
+namespace engine {
+
+struct TracedReplay {
+  int iteration = 0;
+  double kernels_us = 0;  // sum of the times of its kernels, copies and memsets
+  double replay_us = 0;   // from the start of the first to the end of the last
+};
+
+class ReplayTracer {
+ public:
+  virtual ~ReplayTracer() = default;
+  /// Told about a run, as a backend tells its observer.
+  virtual StepObserver& observer() = 0;
+  /// Of the run that ended last, by iteration; empty if nothing was recorded.
+  virtual std::vector<TracedReplay> take() = 0;
+};
+
+}  // namespace engine

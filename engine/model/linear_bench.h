@@ -1,0 +1,76 @@
+// What the benchmark of the grouped linear step is asked for, and its rows. Plain values, no CUDA.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+#include "engine/model/shape.h"
+
+namespace engine {
+
+inline constexpr std::size_t kMaxLinearBenchShapes = 64;
+
+/// Every shape is measured with every routing.
+struct LinearBenchOrder {
+  std::vector<ShapeSpec> shapes = {};
+  std::vector<RoutingDistribution> routings = {RoutingDistribution::Uniform,
+                                               RoutingDistribution::Zipf};
+  /// Command line, on the worker's machine, of a program whose products take turns with ours
+  /// (app/worker/peer_process.h tells how they talk); empty = none.
+  std::vector<std::string> peer = {};
+  bool operator==(const LinearBenchOrder&) const = default;
+};
+
+/// Our recipes; what each is exactly is in linear_bench_request().
+enum class LinearBenchRecipe { Bf16, PerTensor, PerTensorFast, Block };
+inline constexpr LinearBenchRecipe kLinearBenchRecipes[] = {
+    LinearBenchRecipe::Bf16, LinearBenchRecipe::PerTensor, LinearBenchRecipe::PerTensorFast,
+    LinearBenchRecipe::Block};
+/// "bf16", "fp8-per-tensor", "fp8-per-tensor-fast", "fp8-block".
+std::string_view linear_bench_recipe_name(LinearBenchRecipe recipe);
+
+/// The step that is timed: both passes, operands of a normal distribution, splits in multiples of
+/// 16 as FP8 products want them. Per-tensor scales are of the current tensors, gradients E5M2.
+RunRequest linear_bench_request(const ShapeSpec& shape, RoutingDistribution routing,
+                                LinearBenchRecipe recipe);
+
+enum class LinearPart {
+  Fprop,  // a product alone, of operands that are quantized already
+  Dgrad,
+  Wgrad,
+  ForwardStep,  // quantization and fprop
+  Step,         // both passes
+  Setup,        // offsets and pointer arrays at the head of a step with both passes
+};
+inline constexpr int kLinearParts = 6;
+/// "fprop", ..., "forward step", "step", "setup".
+std::string_view linear_part_name(LinearPart part);
+/// Useful FLOP of one launch, padding not counted; 0 for Setup.
+double linear_part_flop(LinearPart part, const ShapeSpec& shape);
+
+struct LinearBenchRow {
+  ShapeSpec shape;
+  RoutingDistribution routing = RoutingDistribution::Uniform;
+  std::string subject;  // a recipe's name, or what a peer calls itself: "torch _grouped_mm"
+  LinearPart part = LinearPart::Fprop;
+  double flop = 0;
+  double median_us = 0, p5_us = 0, p95_us = 0;
+  int samples = 0;
+  /// Of steps whose kernels were recorded, medians over recorded replays; 0 = not recorded. A
+  /// replay is from its first kernel's start to its last one's end.
+  double kernels_us = 0;  // the sum of its kernels' own times
+  double replay_us = 0;
+  std::string skipped = {};  // not empty: why there are no times
+};
+
+/// "uniform", "mild", "zipf", ...
+std::string_view routing_name(RoutingDistribution routing);
+
+/// At least one shape and one routing, at most kMaxLinearBenchShapes of shapes times routings, each
+/// within the limits of a request; no routing from a file.
+Status validate(const LinearBenchOrder& order);
+
+}  // namespace engine

@@ -1,0 +1,86 @@
+// One CSV table in the making. Quoted as RFC 4180 says, numbers in full precision, empty where a
+// value does not exist.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "profiling/export/replaced_file.h"
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+
+/// Cells from left to right, then end_row().
+class CsvTable {
+ public:
+  CsvTable(ReplacedFile& file, std::string_view header) : file_(file), text_(header) {
+    text_ += "\r\n";
+  }
+
+  CsvTable& cell(std::string_view value) {
+    separate();
+    if (value.find_first_of("\",\r\n") == std::string_view::npos) {
+      text_ += value;
+      return *this;
+    }
+    text_ += '"';
+    for (const char c : value) {
+      if (c == '"') text_ += '"';
+      text_ += c;
+    }
+    text_ += '"';
+    return *this;
+  }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  CsvTable& cell(Number value) {
+    separate();
+    // Shortest text that reads back to the same number; nan and inf as pandas reads them.
+    fmt::format_to(std::back_inserter(text_), "{}", value);
+    return *this;
+  }
+  CsvTable& empty() {
+    separate();
+    return *this;
+  }
+  void end_row() {
+    text_ += "\r\n";
+    first_in_row_ = true;
+    if (text_.size() >= kFlushBytes) flush();
+  }
+  void flush() {
+    file_.write(text_);
+    text_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+
+  void separate() {
+    if (!first_in_row_) text_ += ',';
+    first_in_row_ = false;
+  }
+
+  ReplacedFile& file_;
+  std::string text_;
+  bool first_in_row_ = true;
+};
+
+/// The whole file, or none of it.
+template <class Write>
+engine::Status write_csv(const std::filesystem::path& path, std::string_view header,
+                         const Session& session, Write write) {
+  engine::Result<ReplacedFile> file = ReplacedFile::create(path.string());
+  if (!file.ok()) return file.error();
+  CsvTable table(file.value(), header);
+  write(session, table);
+  table.flush();
+  return file.value().commit();
+}
+
+}  // namespace profiling

@@ -1,0 +1,146 @@
+"""`expertscope doctor` as a person and a CI job call it, on machines without a GPU and with fake workers.
+
+Usage: doctor_command_test.py EXPERTSCOPE FAKE_WORKER   (the worker lies beside the first)
+"""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+FAKE_WORKER = sys.argv.pop(2)
+PROGRAM = sys.argv.pop(1)
+HEALTHY, FINDINGS, HANG, COULD_NOT_RUN = range(4)
+
+
+class Doctor(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self._folder.name, name)
+
+    def worker(self, mode):
+        """A program that is a fake worker of this mode; its process ids are in the file `mode`.pids."""
+        path = self.path(mode)
+        with open(path, "w", encoding="utf-8") as script:
+            script.write(f'#!/bin/sh\necho $$ >> "{path}.pids"\nexec "{FAKE_WORKER}" {mode} "$@"\n')
+        os.chmod(path, stat.S_IRWXU)
+        return ["--worker", path]
+
+    def no_worker_is_left(self, mode):
+        with open(self.path(mode) + ".pids", encoding="utf-8") as pids:
+            for pid in pids:
+                self.assertFalse(os.path.exists(f"/proc/{pid.strip()}"))
+
+    def call(self, code, *arguments):
+        done = subprocess.run([PROGRAM, "doctor", *map(str, arguments)], capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def refused(self, *arguments):
+        done = self.call(COULD_NOT_RUN, *arguments)
+        self.assertNotEqual(done.stderr, "")
+        return done.stderr
+
+
+class Visits(Doctor):
+    def test_without_a_device_it_says_so(self):
+        for prove in ([], ["--prove"]):
+            message = self.refused("--worker-backend", "cpu", *prove)
+            self.assertIn("CUDA device", message)
+
+    def test_the_gallery_is_listed(self):
+        lines = self.call(HEALTHY, "--list").stdout.splitlines()
+        self.assertGreaterEqual(len(lines), 13)
+        self.assertTrue(any(line.startswith("flag-not-reset") for line in lines))
+
+    def test_wrong_arguments_are_not_findings(self):
+        for arguments in (["--bogus"], ["--case", "nope"], ["--healthy"], ["--tokens", "-1"],
+                          ["--request", self.path("absent.json")], ["--deadline", "-1"],
+                          ["--snapshot", self.path("absent.session")], ["matrix", "--bogus"],
+                          ["--record", self.path("no/such/folder.session")],
+                          ["--worker", "/no/such/program"]):
+            with self.subTest(arguments):
+                self.refused(*arguments)
+
+    def test_launches_that_hang_without_a_graph_are_a_hang(self):
+        report = self.path("report.md")
+        done = self.call(HANG, "--case", "flag-not-reset", "--prove", "--deadline", 0.3, "--report", report,
+                         *self.worker("hang-in-replay"))
+        self.assertIn("no graph bug", done.stdout)
+        self.assertTrue(os.path.getsize(report) > 0)
+        self.no_worker_is_left("hang-in-replay")
+
+    def test_a_worker_that_dies_could_not_run(self):
+        self.assertIn("killed by signal 11", self.refused(*self.worker("die-in-replay")))
+        self.no_worker_is_left("die-in-replay")
+
+    def test_a_cancel_leaves_no_worker(self):
+        visit = subprocess.Popen([PROGRAM, "doctor", *self.worker("hang-in-setup")],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        pids = self.path("hang-in-setup.pids")
+        deadline = time.monotonic() + 20
+        while not os.path.exists(pids) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        visit.send_signal(signal.SIGINT)
+        _, errors = visit.communicate(timeout=20)
+        self.assertEqual(visit.returncode, COULD_NOT_RUN)
+        self.assertIn(b"cancelled", errors)
+        self.no_worker_is_left("hang-in-setup")
+
+
+class Matrix(Doctor):
+    AXES = ["--recipes", "fp8-block,bf16", "--strategies", "shared", "--sequences", "both",
+            "--geometries", "4x512x256x256"]
+
+    def test_needs_a_device(self):
+        self.assertIn("CUDA device", self.refused("matrix", "--worker-backend", "cpu"))
+
+    def test_every_cell_is_a_row(self):
+        rows = self.path("rows.jsonl")
+        done = self.call(FINDINGS, "matrix", *self.worker("libraries"), *self.AXES, "--output", rows)
+        self.assertIn("wrong from 2", done.stdout)
+        with open(rows, encoding="utf-8") as lines:
+            read = [json.loads(line) for line in lines]
+        self.assertEqual({(row["library"], row["recipe"], row["verdict"], row["replay"]) for row in read},
+                         {("/lib/good", "fp8-block", "right", 0), ("/lib/good", "bf16", "right", 0),
+                          ("/lib/bad", "fp8-block", "wrong", 2), ("/lib/bad", "bf16", "wrong", 2)})
+
+    def test_goes_on_where_it_stopped(self):
+        rows = self.path("rows.jsonl")
+        good = ["matrix", *self.worker("libraries"), *self.AXES, "--cublaslt", "/lib/good", "--resume", rows]
+        self.call(HEALTHY, *good)
+        with open(rows, encoding="utf-8") as lines:
+            first = lines.read()
+        self.assertEqual(first.count("\n"), 2)
+        self.call(HEALTHY, *good)
+        with open(rows, "a", encoding="utf-8") as lines:
+            lines.write('{"library": "/lib/b')  # stopped while it wrote
+        self.call(FINDINGS, *good, "--cublaslt", "/lib/bad")
+        with open(rows, encoding="utf-8") as lines:
+            second = lines.read()
+        self.assertTrue(second.startswith(first))
+        self.assertEqual([json.loads(line)["library"] for line in second.splitlines()],
+                         ["/lib/good"] * 2 + ["/lib/bad"] * 2)
+
+    def test_a_foreign_file_is_refused(self):
+        rows = self.path("rows.jsonl")
+        with open(rows, "w", encoding="utf-8") as lines:
+            lines.write("a shopping list\n")
+        self.assertIn("line 1", self.refused("matrix", *self.worker("libraries"), "--resume", rows))
+        for axes in (["--recipes", "fp7"], ["--strategies", "nope"], ["--sequences", "nope"],
+                     ["--geometries", "4x512"], ["--replays", "1"]):
+            self.refused("matrix", *self.worker("libraries"), *axes)
+
+
+if __name__ == "__main__":
+    unittest.main()
