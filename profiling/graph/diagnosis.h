@@ -13,12 +13,12 @@ namespace profiling {
 
 /// A dated statement about a library version, from assets/facts/cublaslt.json.
 struct LibraryFact {
-  std::string id;         // "stale-descriptors"
-  std::string first;      // first version it holds for, "13.0.0"; empty = from the beginning
-  std::string last;       // last version it holds for; empty = still
-  std::string statement;  // a sentence
-  std::string source;     // a public thread or our own measurement with device and driver
-  std::string date;       // when it was checked, "2026-11-21"
+  std::string id = {};         // "stale-descriptors"
+  std::string first = {};      // first version it holds for, "13.0.0"; empty = from the beginning
+  std::string last = {};       // last version it holds for; empty = still
+  std::string statement = {};  // a sentence
+  std::string source = {};     // a public thread or our own measurement with device and driver
+  std::string date = {};       // when it was checked, "2026-11-21"
 };
 
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path);

@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "profiling/graph/library_facts.h"
+
+namespace profiling {
+namespace {
+
+using testing::HasSubstr;
+
+std::string file_with(const std::string& text) {
+  const std::string path = testing::TempDir() + "/facts.json";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string refusal(const std::string& text) {
+  const auto facts = load_library_facts(file_with(text));
+  return facts.ok() ? "" : facts.error().message;
+}
+
+TEST(LibraryFacts, VersionsAreComparedNumberByNumber) {
+  EXPECT_LT(compare_versions("13.6.2", "13.10.0"), 0);
+  EXPECT_GT(compare_versions("13.10", "13.9.9"), 0);
+  EXPECT_EQ(compare_versions("13.6.0.2", "13.6"), 0);
+  EXPECT_TRUE(is_version("13.6.0.2"));
+  for (const char* odd :
+       {"", ".", "13.", "13.x", "v13", "13..6", "-1", "99999999999999999999999"}) {
+    EXPECT_FALSE(is_version(odd)) << odd;
+  }
+}
+
+TEST(LibraryFacts, HoldFromFirstToLast) {
+  const LibraryFact fact{.first = "13.4.1", .last = "13.6.0"};
+  EXPECT_TRUE(holds_for(fact, "13.4.1"));
+  EXPECT_TRUE(holds_for(fact, "13.6.0.2"));
+  EXPECT_FALSE(holds_for(fact, "13.6.1"));
+  EXPECT_FALSE(holds_for(fact, "13.3.9"));
+  EXPECT_FALSE(holds_for(fact, ""));
+  EXPECT_TRUE(holds_for(LibraryFact{}, "12.0"));
+}
+
+TEST(LibraryFacts, TheShippedFileIsWhatWasMeasured) {
+  const auto facts = load_library_facts(EXPERTSCOPE_ASSETS "/facts/cublaslt.json");
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  const auto holds = [&](const std::string& id, const char* version) {
+    for (const LibraryFact& fact : facts.value()) {
+      if (fact.id == id && holds_for(fact, version)) return true;
+    }
+    return false;
+  };
+  for (const char* version : {"13.4.1", "13.5.1", "13.6.0"}) {
+    EXPECT_TRUE(holds("shared-workspace-corrupt", version)) << version;
+    EXPECT_FALSE(holds("shared-workspace-right", version)) << version;
+  }
+  for (const char* version : {"13.6.2", "13.7.0", "13.10.0"}) {
+    EXPECT_FALSE(holds("shared-workspace-corrupt", version)) << version;
+    EXPECT_TRUE(holds("shared-workspace-right", version)) << version;
+  }
+  EXPECT_TRUE(holds("stale-descriptors", "13.6.1"));
+}
+
+TEST(LibraryFacts, RefusesWhatIsMalformedAndSaysWhere) {
+  EXPECT_FALSE(load_library_facts("/nowhere/facts.json").ok());
+  EXPECT_THAT(refusal("{\n\"facts\": [\n}"), HasSubstr("line 3"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("'facts'"));
+  EXPECT_THAT(refusal(R"({"facts": [7]})"), HasSubstr("fact 1 is no object"));
+  EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": 3}]})"), HasSubstr("'first'"));
+  const std::string rest = R"("statement": "s", "source": "x", "date": "d"}]})";
+  EXPECT_THAT(refusal(R"({"facts": [{"id": "", "first": "", "last": "", )" + rest),
+              HasSubstr("empty 'id'"));
+  EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "x", "last": "", )" + rest),
+              HasSubstr("no version"));
+  EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "2", "last": "1", )" + rest),
+              HasSubstr("begins with 2"));
+}
+
+}  // namespace
+}  // namespace profiling
