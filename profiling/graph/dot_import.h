@@ -9,9 +9,11 @@
 
 namespace profiling {
 
-/// One graph, degraded: topology, kernel names and launch sizes, memset and memcpy operands as far
-/// as the file's flags had them. InvalidArgument with line number and reason for what is no such
-/// file, has an edge to an unknown node, or a cycle.
+/// One graph (one for each top-level cluster), degraded: topology, kernel names and launch sizes,
+/// memset and memcpy operands as far as the file's flags had them. The file does not tell the kinds
+/// of edges: programmatic ones come out as Full. InvalidArgument with line number and reason for
+/// what is no such file, has an edge to an unknown node, a cycle, more than 64 MiB, or, copies of
+/// child graphs counted, more than a million nodes or four million edges.
 engine::Result<Snapshot> import_dot(std::string_view text, std::string_view file_name);
 
 }  // namespace profiling

@@ -32,10 +32,14 @@ void cut_parameters(std::string& text) {
 
 std::string readable_kernel_name(const char* symbol) {
   if (symbol == nullptr) return "unnamed kernel";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> demangled(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
-  std::string name = status == 0 && demangled ? demangled.get() : symbol;
+  std::string name = symbol;
+  // Without this prefix the demangler takes the names of C kernels for types: "f" would be "float".
+  if (name.starts_with("_Z")) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> demangled(
+        abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+    if (status == 0 && demangled) name = demangled.get();
+  }
   erase_all(name, "(anonymous namespace)::");
   cut_parameters(name);
   if (name.starts_with("void ")) name.erase(0, 5);

@@ -1,9 +1,14 @@
-// Table definitions. Every table is STRICT, and rows of a run carry (run_id, position) as their
-// key, so that one pass in key order reads them and a gap or a repeat is seen at once.
+// Table definitions up to version 3; doctor_schema.h has the later ones. Every table is STRICT, and
+// rows of a run carry (run_id, position) as their key, so that one pass in key order reads them and
+// a gap or a repeat is seen at once.
 #include "profiling/session/schema.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <iterator>
+
+#include "profiling/session/doctor_schema.h"
 
 namespace profiling {
 namespace {
@@ -361,6 +366,12 @@ constexpr TableDefinition kTables[] = {
 ) STRICT, WITHOUT ROWID)"},
 };
 
+constexpr auto kAllTables = [] {
+  std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables)> all{};
+  std::ranges::copy(kDoctorTables, std::ranges::copy(kTables, all.begin()).out);
+  return all;
+}();
+
 /// Where the tables of the next version begin.
 constexpr std::size_t kVersion1Tables = 19;
 constexpr std::size_t kVersion2Tables = std::size(kTables) - 5;
@@ -370,9 +381,10 @@ static_assert(std::string_view(kTables[kVersion2Tables].name) == "product_errors
 }  // namespace
 
 std::span<const TableDefinition> session_tables(std::int32_t version) {
-  const std::span<const TableDefinition> all = kTables;
+  const std::span<const TableDefinition> all = kAllTables;
   if (version < kComparisonsVersion) return all.first(kVersion1Tables);
-  return version < kLinearStepVersion ? all.first(kVersion2Tables) : all;
+  if (version < kLinearStepVersion) return all.first(kVersion2Tables);
+  return version < kDoctorVersion ? all.first(std::size(kTables)) : all;
 }
 
 double histogram_lower_edge(int bin) {

@@ -56,15 +56,16 @@ class SessionWriter {
   virtual ~SessionWriter() = default;
   /// One transaction: the run is in the file when this returns, or not at all.
   virtual engine::Status append(const RecordedRun& run) = 0;
-  /// As for runs; the two are counted apart.
+  /// As for runs; the three are counted apart.
   virtual engine::Status append(const RecordedComparison& comparison) = 0;
+  virtual engine::Status append(const RecordedVisit& visit) = 0;
   virtual engine::Status set_note(const std::string& key,
                                   const std::string& value) = 0;  // title, comment, ...
 };
 
 struct SessionLimits {
   std::int64_t max_file_bytes = std::int64_t{8} << 30;
-  std::int64_t max_runs = 10000;  // and as many comparisons
+  std::int64_t max_runs = 10000;  // and as many comparisons, and visits
   std::int64_t max_records = 20'000'000;
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  // of everything read, decompressed
 };
@@ -75,6 +76,7 @@ struct Session {
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<RecordedRun> runs;
   std::vector<RecordedComparison> comparisons;
+  std::vector<RecordedVisit> visits;
 };
 
 /// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, schema
