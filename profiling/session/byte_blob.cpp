@@ -1,5 +1,5 @@
-// The declared content size is compared with the expected one before anything is decompressed: a few
-// bytes of zstd can claim to hold terabytes.
+// The declared content size is compared with the expected one before anything is decompressed: a
+// few bytes of zstd can claim to hold terabytes.
 #include "profiling/session/byte_blob.h"
 
 #include <fmt/format.h>

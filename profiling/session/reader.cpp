@@ -14,12 +14,15 @@
 
 #include "profiling/session/comparison_rules.h"
 #include "profiling/session/comparison_tables.h"
+#include "profiling/session/doctor_rules.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/run_tables.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
+#include "profiling/session/snapshot_tables.h"
 #include "profiling/session/sqlite_handle.h"
 #include "profiling/session/step_tables.h"
+#include "profiling/session/visit_tables.h"
 
 namespace profiling {
 namespace {
@@ -228,6 +231,10 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
   if (status.ok() && version.value() >= kLinearStepVersion) {
     status = read_step_tables(source, session);
   }
+  if (status.ok() && version.value() >= kDoctorVersion) {
+    status = read_visits(source, session);
+    if (status.ok()) status = read_snapshots(source, session);
+  }
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (engine::Status rules = check_run(session.runs[i]); !rules.ok()) {
@@ -237,6 +244,11 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
   for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
     if (engine::Status rules = check_comparison(session.comparisons[i]); !rules.ok()) {
       return refuse(path, fmt::format("comparison {}: {}", i + 1, rules.error().message));
+    }
+  }
+  for (std::size_t i = 0; i < session.visits.size(); ++i) {
+    if (engine::Status rules = check_visit(session.visits[i]); !rules.ok()) {
+      return refuse(path, fmt::format("visit {}: {}", i + 1, rules.error().message));
     }
   }
   return session;

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "profiling/session/doctor_rules.h"
 #include "profiling/session/rules.h"
 #include "profiling/session/schema.h"
 
@@ -191,6 +192,7 @@ engine::Status check_run(const RecordedRun& run) {
   if (rules.ok()) check_result(run.result, rules);
   if (rules.ok()) check_nodes(run.activity, run.result, rules);
   if (rules.ok()) check_records(run.activity, run.result, rules);
+  if (rules.ok()) check_kept_snapshot(run.snapshot, rules);
   return rules.take();
 }
 

@@ -17,6 +17,9 @@ struct SnapshotOwner {
 engine::Status write_snapshot(const Target& to, std::int64_t snapshot_id, SnapshotOwner owner,
                               const Snapshot& snapshot);
 
+/// What the numbers in the doctor's tables mean, for people who query the file.
+engine::Status write_doctor_words(const Target& to);
+
 /// After the runs and visits themselves: fills their snapshots. Single cells are checked; what must
 /// hold between them is doctor_rules.h.
 engine::Status read_snapshots(const TableSource& source, Session& session);

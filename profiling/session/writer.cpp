@@ -13,13 +13,16 @@
 
 #include "profiling/session/comparison_rules.h"
 #include "profiling/session/comparison_tables.h"
+#include "profiling/session/doctor_rules.h"
 #include "profiling/session/float_blob.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
+#include "profiling/session/snapshot_tables.h"
 #include "profiling/session/sqlite_handle.h"
 #include "profiling/session/step_tables.h"
 #include "profiling/session/table_writer.h"
+#include "profiling/session/visit_tables.h"
 
 namespace profiling {
 namespace {
@@ -190,9 +193,20 @@ class SqliteSessionWriter final : public SessionWriter {
       return engine::Error{status.error().code, fmt::format("{}: the run is not recorded: {}",
                                                             path_, status.error().message)};
     }
-    engine::Status status = in_transaction([&] { return write_run(run); });
-    if (status.ok()) ++runs_;
-    return status;
+    return counted(runs_, run.snapshot, [&] { return write_run(run); });
+  }
+
+  engine::Status append(const RecordedVisit& visit) override {
+    if (engine::Status status = check_visit(visit); !status.ok()) {
+      return engine::Error{status.error().code, fmt::format("{}: the visit is not recorded: {}",
+                                                            path_, status.error().message)};
+    }
+    const Target to{.database = database_.get(), .path = path_};
+    return counted(visits_, visit.report.snapshot, [&] {
+      const std::int64_t id = visits_ + 1;
+      engine::Status status = write_visit(to, id, visit, codec_);
+      return status.ok() ? keep(visit.report.snapshot, {.visit = true, .id = id}) : status;
+    });
   }
 
   engine::Status append(const RecordedComparison& comparison) override {
@@ -236,6 +250,22 @@ class SqliteSessionWriter final : public SessionWriter {
     return status;
   }
 
+  /// The counters move on only if all of it is in the file.
+  template <class Work>
+  engine::Status counted(std::int64_t& counter, const Snapshot& snapshot, Work work) {
+    engine::Status status = in_transaction(work);
+    if (!status.ok()) return status;
+    ++counter;
+    if (is_kept(snapshot)) ++snapshots_;
+    return status;
+  }
+  static bool is_kept(const Snapshot& snapshot) { return !(snapshot == Snapshot{}); }
+  engine::Status keep(const Snapshot& snapshot, SnapshotOwner owner) {
+    if (!is_kept(snapshot)) return {};
+    const Target to{.database = database_.get(), .path = path_};
+    return write_snapshot(to, snapshots_ + 1, owner, snapshot);
+  }
+
   engine::Status write_run(const RecordedRun& run) {
     const Target to{.database = database_.get(), .path = path_};
     const std::int64_t run_id = runs_ + 1;
@@ -246,6 +276,7 @@ class SqliteSessionWriter final : public SessionWriter {
       if (!status.ok()) break;
       status = write(to, run_id, run);
     }
+    if (status.ok()) status = keep(run.snapshot, {.visit = false, .id = run_id});
     return status;
   }
 
@@ -254,6 +285,8 @@ class SqliteSessionWriter final : public SessionWriter {
   const RequestCodec& codec_;
   std::int64_t runs_ = 0;
   std::int64_t comparisons_ = 0;
+  std::int64_t visits_ = 0;
+  std::int64_t snapshots_ = 0;
 };
 
 engine::Status create_tables(const Target& to) {
@@ -273,6 +306,7 @@ engine::Status create_tables(const Target& to) {
   for (const std::string_view name : kActivityKindNames) kinds.row(kind++, name);
   status = stages.take();
   if (status.ok()) status = kinds.take();
+  if (status.ok()) status = write_doctor_words(to);
   // The checkpoint puts the file's identity and tables into the main file, so that a reader can
   // tell what it is before it trusts a log beside it.
   return status.ok() ? run("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)") : status;

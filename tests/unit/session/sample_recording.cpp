@@ -12,6 +12,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/session/sample_visit.h"
+
 namespace profiling {
 namespace {
 
@@ -98,6 +100,7 @@ RecordedRun sample_run(int salt) {
   run.request.shape.num_experts = 5;
   run.request.cublaslt_library = "/opt/größe/libcublasLt.so";
   run.wall_clock_ms = 1'700'000'000'000 + salt;
+  run.snapshot = sample_snapshot(salt);
 
   engine::RunResult& result = run.result;
   result.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
@@ -334,7 +337,8 @@ std::string record(const std::string& path, int runs) {
     if (!status.ok()) return status.error().message;
   }
   if (runs > 0) {
-    const engine::Status kept = writer.value()->append(sample_comparison(0));
+    engine::Status kept = writer.value()->append(sample_comparison(0));
+    if (kept.ok()) kept = writer.value()->append(sample_visit(0));
     if (!kept.ok()) return kept.error().message;
   }
   const engine::Status status = writer.value()->set_note("title", "sample");

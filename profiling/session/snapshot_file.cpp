@@ -1,0 +1,98 @@
+#include "profiling/session/snapshot_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "profiling/graph/dot_import.h"
+#include "profiling/graph/dot_label.h"
+#include "profiling/session/run_rules.h"
+
+namespace profiling {
+namespace {
+
+/// One byte more than import_dot() takes, which then names its limit.
+constexpr std::size_t kMaxTextBytes = (std::size_t{64} << 20) + 1;
+
+engine::Error refuse(const std::string& path, std::string_view why) {
+  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+}
+
+engine::Result<std::vector<OpenedSnapshot>> from_session(const std::string& path,
+                                                         const RequestCodec& codec) {
+  engine::Result<Session> opened = open_session(path, codec);
+  if (!opened.ok()) return opened.error();
+  Session& session = opened.value();
+  std::vector<OpenedSnapshot> snapshots;
+  const auto add = [&](std::string_view kind, std::size_t index, Snapshot& snapshot) {
+    if (snapshot.graphs.empty()) return;
+    const bool is_run = kind == "run";
+    const int number = static_cast<int>(index);
+    std::string title = fmt::format("{} {}", kind, index + 1);
+    if (!snapshot.subject.empty()) title += ": " + snapshot.subject;
+    snapshots.push_back({.title = std::move(title),
+                         .snapshot = std::move(snapshot),
+                         .run = is_run ? number : -1,
+                         .visit = is_run ? -1 : number});
+  };
+  for (std::size_t i = 0; i < session.runs.size(); ++i) add("run", i, session.runs[i].snapshot);
+  for (std::size_t i = 0; i < session.visits.size(); ++i) {
+    add("visit", i, session.visits[i].report.snapshot);
+  }
+  if (snapshots.empty()) return refuse(path, "this recording holds no captured graph");
+  return snapshots;
+}
+
+bool begins_like_dot(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
+    text.remove_prefix(1);
+  }
+  return text.starts_with("digraph") || text.starts_with("strict digraph") ||
+         text.starts_with("//");
+}
+
+}  // namespace
+
+engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path,
+                                                          const RequestCodec& codec) {
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(kind)) {
+    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
+  }
+  if (!std::filesystem::is_regular_file(kind)) return refuse(path, "is not a regular file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return refuse(path, "cannot be read");
+  std::string text(4096, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.starts_with("SQLite format 3")) return from_session(path, codec);
+  if (!begins_like_dot(text)) {
+    return refuse(path,
+                  "is neither a recording nor a dot file of a CUDA graph (which begins with "
+                  "'digraph')");
+  }
+  // Not by the size that the folder tells: the file may grow while it is read.
+  while (file && text.size() < kMaxTextBytes) {
+    const std::size_t have = text.size();
+    text.resize(std::min(kMaxTextBytes, 2 * have));
+    file.read(text.data() + have, static_cast<std::streamsize>(text.size() - have));
+    text.resize(have + static_cast<std::size_t>(file.gcount()));
+  }
+  engine::Result<Snapshot> snapshot = import_dot(text, path);
+  if (!snapshot.ok()) return snapshot.error();
+  std::vector<OpenedSnapshot> snapshots(1);
+  std::string name = std::filesystem::path(path).filename().string();
+  snapshots[0].title = is_clean_text(name) ? std::move(name) : printable(name);
+  snapshots[0].snapshot = std::move(snapshot).value();
+  snapshots[0].snapshot.subject = snapshots[0].title;
+  return snapshots;
+}
+
+}  // namespace profiling
