@@ -26,7 +26,8 @@ std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before
     if ((before ? edge.to : edge.from) != node) continue;
     if (++count > 12) continue;
     text += (text.empty() ? "" : ", ") + std::to_string(before ? edge.from : edge.to);
-    if (edge.kind != profiling::EdgeKind::Full) text += fmt::format(" ({})", profiling::name_of(edge.kind));
+    if (edge.kind != profiling::EdgeKind::Full)
+      text += fmt::format(" ({})", profiling::name_of(edge.kind));
   }
   if (count > 12) text += fmt::format(" and {} more", count - 12);
   return text.empty() ? "none" : text;
@@ -59,9 +60,9 @@ void NodeDetails::follow(const GraphScene& scene) {
   for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node_)) {
     const bool known = touch.allocation >= 0;
     const std::string role =
-        known
-            ? std::string(profiling::name_of(snapshot.ledger[static_cast<std::size_t>(touch.allocation)].role))
-            : "";
+        known ? std::string(profiling::name_of(
+                    snapshot.ledger[static_cast<std::size_t>(touch.allocation)].role))
+              : "";
     const std::string target = target_text(snapshot, touch);
     rows_.push_back({.cells = {{.text = profiling::place_text(touch)},
                                {.text = target},
@@ -97,8 +98,8 @@ void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene
     const auto* kernel = std::get_if<profiling::KernelNode>(&node.parameters);
     const double us = scene.node_us(scene.node());
     line(context, "kind",
-         fmt::format("{}, {}, layer {}, id {}", profiling::name_of(node.type), engine::stage_name(node.stage),
-                     node.layer, node.id));
+         fmt::format("{}, {}, layer {}, id {}", profiling::name_of(node.type),
+                     engine::stage_name(node.stage), node.layer, node.id));
     line(context, "launch", launch_text(node));
     line(context, "work", work_text(node));
     if (!std::isnan(us)) line(context, "median", plot::duration_text(1e3 * us));

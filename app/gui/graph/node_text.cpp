@@ -14,8 +14,8 @@ std::string node_title(const profiling::GraphSnapshot& graph, int node) {
     return fmt::format("node {}", node);
   }
   const profiling::SnapshotNode& one = graph.nodes[static_cast<std::size_t>(node)];
-  const std::string name =
-      one.name.empty() ? std::string(profiling::name_of(one.type)) : plot::short_kernel_name(one.name);
+  const std::string name = one.name.empty() ? std::string(profiling::name_of(one.type))
+                                            : plot::short_kernel_name(one.name);
   return fmt::format("{}  {}", node, name);
 }
 
@@ -44,7 +44,8 @@ std::string work_text(const profiling::SnapshotNode& node) {
   }
   if (const auto* copy = std::get_if<profiling::MemcpyNode>(&node.parameters)) {
     return fmt::format("copies {} from {} to {}", bytes_text(copy->bytes),
-                       profiling::name_of(copy->source_space), profiling::name_of(copy->target_space));
+                       profiling::name_of(copy->source_space),
+                       profiling::name_of(copy->target_space));
   }
   if (const auto* alloc = std::get_if<profiling::MemAllocNode>(&node.parameters)) {
     return fmt::format("allocates {} at {:#x}", bytes_text(alloc->bytes), alloc->address);

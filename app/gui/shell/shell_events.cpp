@@ -43,7 +43,8 @@ bool Shell::tick() {
   // Each of them is asked, whatever the others say.
   const bool loaded = take_recording();
   const bool written = take_recorders();
-  changed = changed || loaded || written;
+  const bool examined = take_doctor();
+  changed = changed || loaded || written || examined;
   if (tour_) {
     tick_tour();
     // While it waits, only news are drawn.
