@@ -73,7 +73,7 @@ struct CommandSlots {
   bool cancel = false;
   std::optional<engine::ComparisonRequest> compare;  // newest wins; follows a run on its way
   std::optional<std::string> open_recording;  // path; the shell opens it on a thread of its own
-  std::optional<VisitOrder> examine;         // a visit to the graph doctor
+  std::optional<VisitOrder> examine;          // a visit to the graph doctor
   bool cancel_visit = false;
   bool open_graph = false;             // asks for a dot file or a recording with captured graphs
   DoctorNews::Report export_report{};  // asks where to
@@ -106,6 +106,8 @@ class WorkspacePanel {
   virtual ~WorkspacePanel() = default;
   /// Draws into the current ImGui window, using the whole of `size`.
   virtual void draw(const PanelContext& context, ImVec2 size) = 0;
+  /// Between frames, a few times a second: true when something worked out elsewhere is to be drawn.
+  virtual bool tick() { return false; }
 };
 
 std::unique_ptr<WorkspacePanel> make_performance_panel();

@@ -35,6 +35,7 @@ void GraphScene::show(const Report& report, const Run& run) {
                     report->snapshot.graphs.size() == report_->snapshot.graphs.size();
   report_ = report;
   run_ = run;
+  ++report_generation_;
   if (!same) {
     graph_ = 0;
     node_ = -1;
@@ -96,8 +97,10 @@ void GraphScene::restart() {
   });
 }
 
-void GraphScene::tick() {
-  if (auto facts = task_.take()) facts_ = std::move(*facts);
+bool GraphScene::tick() {
+  auto facts = task_.take();
+  if (facts) facts_ = std::move(*facts);
+  return facts.has_value();
 }
 
 void GraphScene::choose_node(int node) {

@@ -32,16 +32,19 @@ class GraphScene {
   /// `run` gives the durations of the nodes; null = not known.
   void show(const Report& report, const Run& run);
   void show_graph(int graph);
-  /// Takes in what was worked out; starts it for a graph just shown.
-  void tick();
+  /// Takes in what was worked out for the graph shown; true when there was something.
+  bool tick();
 
   const profiling::DoctorReport* report() const { return report_.get(); }
+  const Report& shared_report() const { return report_; }
   /// Null when there is none: no report, or a refused capture without graphs.
   const profiling::GraphSnapshot* graph() const;
   int graph_index() const { return graph_; }
   const GraphFacts* facts() const { return facts_.get(); }
-  bool working() const { return task_.running(); }
+  /// Changes with the report and with the graph.
   std::uint64_t generation() const { return generation_; }
+  /// Changes with the report.
+  std::uint64_t report_generation() const { return report_generation_; }
 
   int node() const { return node_; }
   void choose_node(int node);
@@ -64,6 +67,7 @@ class GraphScene {
   int node_ = -1;
   int finding_ = -1;
   std::uint64_t generation_ = 0;
+  std::uint64_t report_generation_ = 0;
   std::shared_ptr<const GraphFacts> facts_;
   std::vector<double> node_us_;
   double longest_us_ = 0.0;

@@ -32,4 +32,9 @@ void Shell::carry_out_doctor(const CommandSlots& commands) {
   }
 }
 
+void Shell::export_report(const std::string& path) {
+  if (report_to_export_ == nullptr) return;
+  notices_.add(Severity::Warn, "Not written: reports have no form of their own yet: " + path);
+}
+
 }  // namespace app

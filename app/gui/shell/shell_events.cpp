@@ -45,6 +45,7 @@ bool Shell::tick() {
   const bool written = take_recorders();
   const bool examined = take_doctor();
   changed = changed || loaded || written || examined;
+  for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();
     // While it waits, only news are drawn.
