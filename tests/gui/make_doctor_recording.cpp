@@ -102,7 +102,7 @@ RecordedVisit proved_visit() {
   RecordedVisit visit;
   visit.wall_clock_ms = 1'790'000'000'000;
   DoctorReport& report = visit.report;
-  report.snapshot = snapshot_of("shared-workspace", 24, 2);
+  report.snapshot = snapshot_of("shared-workspace", 24, 3);
   Finding finding{.rule = "shared-workspace", .hazard = 1, .confidence = Confidence::Proved};
   finding.title = "Nodes 2 and 4 share the workspace of fprop";
   finding.explanation = "A grouped product keeps state in its workspace between kernels.";

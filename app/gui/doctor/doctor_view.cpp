@@ -209,7 +209,7 @@ void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
   } else {
     plot::draw_table(context, "##doctor.experiments", kColumns, rows_, shown_, room, table_);
   }
-  controls::record(context, "doctor.experiments", "experiments made", "text",
+  controls::record(context, "doctor.experiments_made", "experiments made", "text",
                    fmt::format("n={};selected={}", rows_.size(), table_.selected), at,
                    ImVec2(at.x + room.x, at.y + room.y));
 }
@@ -258,25 +258,49 @@ void DoctorView::draw_proof_grids(const PanelContext& context, const Area& area,
   }
 }
 
-void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+void DoctorView::draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene,
+                            bool narrow) {
   const float gap = context.theme.px(kGap);
-  const float used = bar_.draw(context, area.at, area.size.x, scene);
-  const Area cards{ImVec2(area.at.x, area.at.y + used + context.theme.px(kGapSmall)),
-                   ImVec2(area.size.x, area.size.y - used - context.theme.px(kGapSmall))};
-  const std::vector<Area> rows = rows_of(cards, gap, {0.6F, 0.4F});
-  const std::vector<Area> upper = columns_of(rows[0], gap, {0.42F, 0.58F});
-  const std::vector<Area> left = rows_of(upper[0], gap, {0.36F, 0.64F});
-  const std::vector<Area> lower = columns_of(rows[1], gap, {0.62F, 0.38F});
-  draw_state(context, left[0], scene);
-  findings_.draw_list(context, left[1], scene);
+  std::vector<Area> places;  // state, findings, chosen, experiments, before and after
+  if (narrow) {
+    places = rows_of(cards, gap, {0.13F, 0.2F, 0.3F, 0.18F, 0.19F});
+  } else {
+    const std::vector<Area> rows = rows_of(cards, gap, {0.62F, 0.38F});
+    const std::vector<Area> upper = columns_of(rows[0], gap, {0.42F, 0.58F});
+    places = rows_of(upper[0], gap, {0.4F, 0.6F});
+    places.push_back(upper[1]);
+    for (const Area& area : columns_of(rows[1], gap, {0.62F, 0.38F})) places.push_back(area);
+  }
+  draw_state(context, places[0], scene);
+  findings_.draw_list(context, places[1], scene);
   const profiling::HazardCase* one = bar_.gallery_case();
   if (one != nullptr && scene.finding() < 0) {
-    findings_.draw_case(context, upper[1], *one, bar_.healthy());
+    findings_.draw_case(context, places[2], *one, bar_.healthy());
   } else {
-    findings_.draw_chosen(context, upper[1], scene, bar_);
+    findings_.draw_chosen(context, places[2], scene, bar_);
   }
-  draw_experiments(context, lower[0], scene);
-  draw_proof_grids(context, lower[1], scene);
+  draw_experiments(context, places[3], scene);
+  draw_proof_grids(context, places[4], scene);
+}
+
+void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+  const Theme& theme = context.theme;
+  const bool narrow = area.size.x < theme.px(620);
+  const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
+  const Area cards{ImVec2(area.at.x, area.at.y + used), ImVec2(area.size.x, area.size.y - used)};
+  const float wanted = theme.px(narrow ? 900 : 460);
+  if (cards.size.y >= wanted) {
+    draw_cards(context, cards, scene, narrow);
+    return;
+  }
+  // Too low for five cards: they keep a readable height and scroll.
+  ImGui::SetCursorScreenPos(cards.at);
+  ImGui::BeginChild("##doctor.cards", cards.size, false);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_cards(context, {at, ImVec2(ImGui::GetContentRegionAvail().x, wanted)}, scene, narrow);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(ImVec2(1.0F, wanted));
+  ImGui::EndChild();
 }
 
 }  // namespace app

@@ -20,6 +20,7 @@ class DoctorView {
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
 
  private:
+  void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
   void draw_state(const PanelContext& context, const Area& area, GraphScene& scene);
   void draw_under_way(const PanelContext& context, ImVec2 room, GraphScene& scene);
   void draw_experiments(const PanelContext& context, const Area& area, GraphScene& scene);

@@ -56,15 +56,20 @@ VisitOrder ExamineBar::order(const PanelContext& context, bool prove,
   return order;
 }
 
-void ExamineBar::draw_subject(const PanelContext& context) {
+void ExamineBar::draw_subject(const PanelContext& context, float row, bool narrow) {
   const Theme& theme = context.theme;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
   controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
   if (kind_ != 1) return;
   std::vector<std::string> titles;
   for (const profiling::HazardCase& one : profiling::hazard_cases()) titles.push_back(one.title);
-  ImGui::SameLine(0, theme.px(kGap));
-  const float kept = theme.px(150);
+  if (narrow) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + row));
+  } else {
+    ImGui::SameLine(0, theme.px(kGap));
+  }
+  const float kept = theme.px(130);
   controls::combo(
       context, "doctor.case", "##case", case_, titles,
       {.tooltip = "Small programs with one known mistake each",
@@ -97,18 +102,23 @@ void ExamineBar::draw_deadline(const PanelContext& context) {
   }
 }
 
-float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width,
-                       const GraphScene& scene) {
+float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
+                       bool narrow) {
   const Theme& theme = context.theme;
   const float row = theme.px(kRowHeight + kGapSmall);
+  const float rows = narrow ? 4.0F : 2.0F;
   const std::string why = obstacle(context);
   ImGui::SetCursorScreenPos(at);
-  ImGui::BeginChild("##doctor.bar", ImVec2(width, 2.0F * row), false,
+  ImGui::BeginChild("##doctor.bar", ImVec2(width, rows * row), false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_subject(context);
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + row));
+  draw_subject(context, row, narrow);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (narrow ? 2.0F : 1.0F) * row));
   draw_deadline(context);
-  ImGui::SameLine(0, theme.px(kGapSection));
+  if (narrow) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + 3.0F * row));
+  } else {
+    ImGui::SameLine(0, theme.px(kGapSection));
+  }
   const auto next = [&] { ImGui::SameLine(0, theme.px(kGap)); };
   const auto starter = [&](const char* id, const char* label, const char* tooltip, bool prove) {
     if (controls::button(context, id, label,
@@ -141,7 +151,7 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width,
     context.commands.export_report = scene.shared_report();
   }
   ImGui::EndChild();
-  return 2.0F * row;
+  return rows * row;
 }
 
 }  // namespace app

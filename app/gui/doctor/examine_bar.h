@@ -13,8 +13,9 @@ namespace app {
 
 class ExamineBar {
  public:
-  /// Two rows of controls; returns the height used.
-  float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene);
+  /// Two rows of controls, four in a narrow window; returns the height used.
+  float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
+             bool narrow);
   /// The subject as it is chosen now, with experiments for findings of these rules (empty = all).
   VisitOrder order(const PanelContext& context, bool prove, std::vector<std::string> rules) const;
   /// Why no experiment can be made now; empty = it can.
@@ -23,7 +24,7 @@ class ExamineBar {
   bool healthy() const { return healthy_; }
 
  private:
-  void draw_subject(const PanelContext& context);
+  void draw_subject(const PanelContext& context, float row, bool narrow);
   void draw_deadline(const PanelContext& context);
   double p99_seconds(const PanelContext& context) const;
 

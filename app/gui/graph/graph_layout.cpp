@@ -134,8 +134,13 @@ Reach reach_of(const Lists& by_layer, const std::vector<float>& rows, std::size_
 std::size_t layers_a_band(const Lists& by_layer, const std::vector<float>& rows) {
   const std::size_t layers = by_layer.size();
   if (layers < static_cast<std::size_t>(kFewestLayersToWrap)) return layers;
-  const Reach all = reach_of(by_layer, rows, 0, layers);
-  const float band = (all.high - all.low + 2.0F) * GraphLayout::kRowStep;
+  // By the widest layer: over thousands of layers the rows of a stream drift.
+  float widest = 0.0F;
+  for (std::size_t i = 0; i < layers; ++i) {
+    const Reach reach = reach_of(by_layer, rows, i, i + 1);
+    widest = std::max(widest, reach.high - reach.low);
+  }
+  const float band = (widest + 2.0F) * GraphLayout::kRowStep;
   const float length = static_cast<float>(layers) * GraphLayout::kColumnStep;
   const float bands = std::max(1.0F, std::round(std::sqrt(length / (kAspect * band))));
   return static_cast<std::size_t>(std::ceil(static_cast<float>(layers) / bands));

@@ -52,13 +52,13 @@ float MemoryView::x_of(double node, const Columns& columns) const {
          static_cast<float>((node - first_) / (last_ - first_)) * (columns.end - columns.cells);
 }
 
-void MemoryView::draw_header(const PanelContext& context, const GraphScene& scene) {
+void MemoryView::draw_header(const PanelContext& context, const GraphScene& scene, float width) {
   std::vector<std::string> roles = {"all roles"};
   for (int i = 0; i < kRoles; ++i) {
     roles.emplace_back(profiling::name_of(static_cast<engine::AllocationRole>(i)));
   }
   controls::combo(context, "memory.role", "##role", role_, roles,
-                  {.tooltip = "Which memory to show", .width = context.theme.px(130)});
+                  {.tooltip = "Which memory to show", .width = width - context.theme.px(140)});
   ImGui::SameLine(0, context.theme.px(kGap));
   const int clashes = scene.facts()->memory.clashes;
   controls::checkbox(context, "memory.only_red", "only unordered", only_red_,
@@ -74,7 +74,8 @@ void MemoryView::draw_titles(const PanelContext& context, const Columns& columns
   const ImU32 color = theme.colors.dim_text;
   plot::draw_text(draw, font, ImVec2(columns.label, y), color, "memory (role)");
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, y), color, "size");
-  plot::draw_text(draw, font, ImVec2(columns.life, y), color, "lifetime");
+  plot::draw_text(draw, font, ImVec2(columns.life, y), color,
+                  plot::fitted(font, "lifetime", columns.cells - columns.life));
   plot::draw_text(draw, font, ImVec2(columns.cells, y), color,
                   fmt::format("node {:.0f}", std::max(0.0, std::ceil(first_))));
   plot::draw_text_right(draw, font, ImVec2(columns.end, y), color,
@@ -221,6 +222,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
   const Theme& theme = context.theme;
   ImGui::SetCursorScreenPos(area.at);
   const bool complete = scene.graph() != nullptr && scene.facts() != nullptr;
+  const float widgets = std::min(theme.px(290), area.size.x - theme.px(130));
   const int clashes = complete ? scene.facts()->memory.clashes : 0;
   Card card(
       context,
@@ -236,7 +238,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
            "edges between the two. Argument bytes do not say who reads or writes.",
        .text = [&] { return list(scene, '\t'); },
        .csv = [&] { return list(scene, ','); },
-       .header_widgets = theme.px(290)},
+       .header_widgets = widgets},
       area.size);
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -250,7 +252,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
     return;
   }
   card.begin_header_widgets();
-  draw_header(context, scene);
+  draw_header(context, scene, widgets);
   card.end_header_widgets();
   const float label_room = std::min(theme.px(330), 0.34F * room.x);
   Columns columns;

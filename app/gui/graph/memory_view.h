@@ -26,7 +26,7 @@ class MemoryView {
   };
 
   void follow(const GraphScene& scene);
-  void draw_header(const PanelContext& context, const GraphScene& scene);
+  void draw_header(const PanelContext& context, const GraphScene& scene, float width);
   void draw_titles(const PanelContext& context, const Columns& columns, float y) const;
   void draw_row(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
                 const Columns& columns, float y, float height) const;

@@ -14,10 +14,9 @@ namespace app {
 namespace {
 
 const std::vector<plot::Column> kColumns = {
-    {"place", 118, false, "Where in the node's parameters the address stands"},
+    {"place", 104, false, "Where in the node's parameters the address stands"},
     {"memory", 0, false, "Allocation that holds it and how far in, by the ledger"},
-    {"role", 70, false, "What the allocation is for"},
-    {"address", 108, false, "The address itself"}};
+    {"role", 58, false, "What the allocation is for"}};
 
 std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before) {
   std::string text;
@@ -64,12 +63,10 @@ void NodeDetails::follow(const GraphScene& scene) {
                     snapshot.ledger[static_cast<std::size_t>(touch.allocation)].role))
               : "";
     const std::string target = target_text(snapshot, touch);
-    rows_.push_back({.cells = {{.text = profiling::place_text(touch)},
-                               {.text = target},
-                               {.text = role},
-                               {.text = fmt::format("{:#x}", touch.word)}},
-                     .chip = 0,
-                     .tooltip = target});
+    rows_.push_back(
+        {.cells = {{.text = profiling::place_text(touch)}, {.text = target}, {.text = role}},
+         .chip = 0,
+         .tooltip = fmt::format("{} ({:#x})", target, touch.word)});
   }
 }
 

@@ -121,14 +121,14 @@ void TopologyView::take_input(const PanelContext& context, GraphScene& scene,
   if (under >= 0 && !ImGui::IsItemActive()) draw_read_out(context, scene, under);
 }
 
-void TopologyView::draw_header(const PanelContext& context, GraphScene& scene) {
+void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, float width) {
   const Theme& theme = context.theme;
   controls::segmented(context, "topology.colors", colors_, {"stage", "finding", "time"},
-                      {.tooltip = "What the colours of the boxes mean", .width = theme.px(180)});
+                      {.tooltip = "What the colours of the boxes mean", .width = 0.42F * width});
   ImGui::SameLine(0, theme.px(kGap));
-  controls::input_text(
-      context, "topology.search", "##search", search_,
-      {.tooltip = "Name, number or id of a node. Enter goes to the next.", .width = theme.px(150)});
+  controls::input_text(context, "topology.search", "##search", search_,
+                       {.tooltip = "Name, number or id of a node. Enter goes to the next.",
+                        .width = 0.58F * width - theme.px(66)});
   if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter))) {
     find_next(scene);
   }
@@ -143,6 +143,7 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
                         const std::vector<profiling::NodeState>& board) {
   ImGui::SetCursorScreenPos(area.at);
   const profiling::GraphSnapshot* graph = scene.graph();
+  const float widgets = std::min(context.theme.px(400), area.size.x - context.theme.px(120));
   const std::string note =
       graph == nullptr ? ""
                        : fmt::format("{} nodes, {} edges{}", graph->nodes.size(),
@@ -155,7 +156,7 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
              .note = note,
              .measured = "Nodes, edges and parameters as the driver gives them for the captured "
                          "graph, before it was instantiated.",
-             .header_widgets = context.theme.px(400)},
+             .header_widgets = widgets},
             area.size);
   const ImVec2 room = card.room();
   const Canvas canvas{ImGui::GetCursorScreenPos(), ImVec2(ImGui::GetCursorScreenPos().x + room.x,
@@ -167,7 +168,7 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
     return;
   }
   card.begin_header_widgets();
-  draw_header(context, scene);
+  draw_header(context, scene, widgets - context.theme.px(kGap));
   card.end_header_widgets();
   if (fitted_for_ != scene.generation() || scale_ <= 0.0F) {
     fitted_for_ = scene.generation();

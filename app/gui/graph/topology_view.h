@@ -28,7 +28,7 @@ class TopologyView {
     }
   };
 
-  void draw_header(const PanelContext& context, GraphScene& scene);
+  void draw_header(const PanelContext& context, GraphScene& scene, float width);
   void take_input(const PanelContext& context, GraphScene& scene, const Canvas& canvas);
   void fit(const GraphScene& scene, const Canvas& canvas);
   void centre_on(const GraphScene& scene, const Canvas& canvas, int node);
