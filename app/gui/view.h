@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/doctor/visit.h"
 #include "app/gui/controls/control_map.h"
 #include "app/gui/theme/theme.h"
 #include "app/protocol/worker_link.h"
@@ -17,6 +18,28 @@
 namespace app {
 
 enum class Workspace { Performance, Numerics, Graphs, Compare };
+
+/// What to examine, and how.
+struct VisitOrder {
+  DoctorSubject subject;
+  VisitOptions options;
+};
+
+/// What the graph doctor is doing and what the rules found without a visit. Reports are immutable
+/// once published.
+struct DoctorNews {
+  using Report = std::shared_ptr<const profiling::DoctorReport>;
+  bool busy = false;       // a visit is under way
+  bool proving = false;    // with experiments
+  std::string subject;     // of the newest visit
+  std::string error;       // why it came to nothing
+  VisitProgress progress;  // of the visit under way; its so_far is below
+  Report so_far;           // null = nothing yet
+  Report run_report;       // of the run on screen: rules only; null = no snapshot, or on its way
+  Report file_report;      // of the newest opened file
+  int files_opened = 0;
+  std::string file_error;
+};
 
 /// Read-only picture of the window's state for one frame.
 struct SessionView {
@@ -36,6 +59,9 @@ struct SessionView {
   bool recipes = false;          // Numerics shows all recipes side by side, not the run
   bool comparing = false;        // one is on its way, or waits for the run before it
   std::string comparison_error;  // of the newest order; empty after a success
+  std::vector<std::shared_ptr<const profiling::RecordedVisit>>
+      visits;  // to the graph doctor, live or of the recording, oldest first
+  DoctorNews doctor{};
   LinkStatus link;
   std::optional<WorkerHello> hello;
 };
@@ -47,7 +73,11 @@ struct CommandSlots {
   bool cancel = false;
   std::optional<engine::ComparisonRequest> compare;  // newest wins; follows a run on its way
   std::optional<std::string> open_recording;  // path; the shell opens it on a thread of its own
-  bool open_sample = false;                   // the recording that ships in assets
+  std::optional<VisitOrder> examine;          // a visit to the graph doctor
+  bool cancel_visit = false;
+  bool open_graph = false;             // asks for a dot file or a recording with captured graphs
+  DoctorNews::Report export_report{};  // asks where to
+  bool open_sample = false;            // the recording that ships in assets
   std::optional<std::size_t> select_run;
   std::optional<Workspace> show_workspace;
   std::optional<bool> show_recipes;  // of Numerics
@@ -76,6 +106,8 @@ class WorkspacePanel {
   virtual ~WorkspacePanel() = default;
   /// Draws into the current ImGui window, using the whole of `size`.
   virtual void draw(const PanelContext& context, ImVec2 size) = 0;
+  /// Between frames, a few times a second: true when something worked out elsewhere is to be drawn.
+  virtual bool tick() { return false; }
 };
 
 std::unique_ptr<WorkspacePanel> make_performance_panel();

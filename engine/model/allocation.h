@@ -21,6 +21,8 @@ enum class AllocationRole : std::uint8_t {
   Tickets,       // counters that every kernel which uses them leaves as it found them
 };
 
+inline constexpr AllocationRole kLastAllocationRole = AllocationRole::Tickets;
+
 enum class MemorySpace : std::uint8_t { Unknown, Device, PinnedHost, PageableHost, Managed };
 
 /// Times are positions on the ledger's clock, which counts allocations and releases from 1.

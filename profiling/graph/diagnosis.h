@@ -24,7 +24,8 @@ struct LibraryFact {
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path);
 
 /// Findings, most certain first, then by first node. Never Proved or Disproved. A snapshot that
-/// check_snapshot() refuses has none.
+/// check_snapshot() refuses has none. Graphs of more than 32,768 nodes are not searched for
+/// accesses and programmatic edges without order.
 std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts);
 
 /// What two experiments say about a finding (finding.h, Proof).

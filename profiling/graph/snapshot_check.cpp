@@ -83,7 +83,7 @@ engine::Status check_snapshot(const Snapshot& snapshot) {
     if (allocation.id <= last) return refuse("its allocations are not in ascending order");
     last = allocation.id;
     if (allocation.bytes > std::numeric_limits<std::uint64_t>::max() - allocation.address ||
-        allocation.role > engine::AllocationRole::Tickets || !known(allocation.space)) {
+        allocation.role > engine::kLastAllocationRole || !known(allocation.space)) {
       return refuse(fmt::format("allocation {} is out of range", allocation.id));
     }
   }

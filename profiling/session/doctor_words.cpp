@@ -21,7 +21,7 @@ engine::Status write_doctor_words(const Target& to) {
   write_words(words, "edge kind", EdgeKind::LaunchOrder);
   write_words(words, "event kind", CaptureEvent::Kind::HostSync);
   write_words(words, "memory space", engine::MemorySpace::Managed);
-  write_words(words, "allocation role", engine::AllocationRole::Tickets);
+  write_words(words, "allocation role", engine::kLastAllocationRole);
   write_words(words, "confidence", Confidence::Disproved);
   write_words(words, "verdict", Verdict::NotRun);
   write_words(words, "node state", NodeState::Unmarked);

@@ -132,7 +132,7 @@ engine::Status Reading::read_allocations() {
                 allocation.address = word(rows, "address");
                 allocation.bytes = word(rows, "bytes");
                 allocation.space = number_of(rows, "space", engine::MemorySpace::Managed);
-                allocation.role = number_of(rows, "role", engine::AllocationRole::Tickets);
+                allocation.role = number_of(rows, "role", engine::kLastAllocationRole);
                 allocation.owner = rows.text("owner");
                 allocation.allocated_at = word(rows, "allocated_at");
                 allocation.freed_at = word(rows, "freed_at");

@@ -1,18 +1,17 @@
-// Graphs: replay against replay, node by node, and whether every replay equals the eager run.
+// Graphs: replay against replay, the captured graph itself, the memory its nodes hold, and the
+// graph doctor.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/doctor/doctor_view.h"
+#include "app/gui/graph/memory_view.h"
+#include "app/gui/graph/node_details.h"
+#include "app/gui/graph/report_sources.h"
+#include "app/gui/graph/topology_view.h"
 #include "app/gui/panels/card.h"
-#include "app/gui/panels/card_layout.h"
-#include "app/gui/panels/graphs_model.h"
-#include "app/gui/panels/numerics_model.h"
-#include "app/gui/panels/replay_checks.h"
-#include "app/gui/plot/heatmap_plot.h"
-#include "app/gui/plot/plot_text.h"
-#include "app/gui/plot/series_plot.h"
+#include "app/gui/panels/replays_view.h"
 
 namespace app {
 namespace {
@@ -20,371 +19,116 @@ namespace {
 class GraphsPanel : public WorkspacePanel {
  public:
   void draw(const PanelContext& context, ImVec2 size) override;
+  bool tick() override { return scene_.tick(); }
 
  private:
-  void follow_run(const PanelContext& context);
-  void draw_figures(const PanelContext& context, float width);
-  void draw_no_graph(const PanelContext& context, ImVec2 size);
-  void draw_matrix(const PanelContext& context, const Area& area);
-  void draw_matrix_read_out(const PanelContext& context, const plot::HeatmapHover& hover) const;
-  void draw_nodes(const PanelContext& context, const Area& area);
-  void draw_series(const PanelContext& context, const Area& area);
-  void draw_checks(const PanelContext& context, const Area& area);
-  std::string matrix_list(char separator) const;
-  /// Replays count from 1, as the checks do; eager iterations from 0, as the records do.
-  int first_number() const { return model_.has_graph() ? 1 : 0; }
-  const char* iteration_noun() const { return model_.has_graph() ? "replay" : "iteration"; }
+  void draw_tabs(const PanelContext& context, float width);
+  void draw_scene(const PanelContext& context, const Area& area);
+  void draw_no_scene(const PanelContext& context, ImVec2 size);
 
-  GraphsModel model_;
-  bool has_run_ = false;
-  ThemeKind theme_kind_ = ThemeKind::Dark;
-  CheckSummary checks_;
-  int scale_ = 0;
-  plot::HeatmapState matrix_state_;
-  plot::PlotView series_view_;
-  plot::PlotView check_view_;
-  plot::TableState table_;
-  StaleVeil veil_;
+  int view_ = 0;  // replays, topology, memory, doctor
+  ReportSources sources_;
+  GraphScene scene_;
+  ReplaysView replays_;
+  TopologyView topology_;
+  NodeDetails details_;
+  MemoryView memory_;
+  DoctorView doctor_;
 };
 
-void GraphsPanel::follow_run(const PanelContext& context) {
-  const SessionView& view = context.view;
-  if (!view.run) {
-    has_run_ = false;
+void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
+  const Theme& theme = context.theme;
+  const float start = ImGui::GetCursorPosX();
+  controls::segmented(context, "graphs.view", view_, {"Replays", "Topology", "Memory", "Doctor"},
+                      {.width = std::min(theme.px(340), 0.5F * width)},
+                      {{.tooltip = "Durations of the nodes, replay against replay"},
+                       {.tooltip = "What waits for what"},
+                       {.tooltip = "Which node holds addresses of which memory"},
+                       {.tooltip = "What may make replays wrong or hang, and the proof"}});
+  if (view_ == 0 || sources_.all().empty()) return;
+  std::vector<std::string> labels;
+  for (const ReportSource& source : sources_.all()) labels.push_back(source.label);
+  int index = sources_.index();
+  const std::vector<profiling::GraphSnapshot>& graphs = sources_.chosen()->report->snapshot.graphs;
+  const float graph_room = graphs.size() > 1 ? theme.px(150) : 0.0F;
+  ImGui::SameLine(0, theme.px(kGapSection));
+  const float room = width - (ImGui::GetCursorPosX() - start) - graph_room - theme.px(kGap);
+  if (controls::combo(context, "graphs.source", "##source", index, labels,
+                      {.tooltip = "Which captured graph is shown",
+                       .width = std::clamp(room, theme.px(80), theme.px(420))})) {
+    sources_.choose(index);
+  }
+  if (graphs.size() < 2) return;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    names.push_back(graphs[i].variant_of < 0
+                        ? fmt::format("{}  {}", i, graphs[i].name)
+                        : fmt::format("{}  {}, other {}", i, graphs[i].name, graphs[i].changed));
+  }
+  int graph = scene_.graph_index();
+  ImGui::SameLine(0, theme.px(kGap));
+  if (controls::combo(
+          context, "graphs.graph", "##graph", graph, names,
+          {.tooltip = "One of the graphs that were captured", .width = theme.px(140)})) {
+    scene_.show_graph(graph);
+  }
+}
+
+void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
+  std::string sentence =
+      "A run with graph replay on a GPU leaves one, and so does a visit to the doctor. A file of "
+      "cudaGraphDebugDotPrint() or a recording can be opened without a GPU.";
+  if (context.view.run != nullptr && !context.view.run->activity.nodes.empty()) {
+    sentence = "This recording was made before snapshots were kept. " + sentence;
+  }
+  if (draw_empty(context, size, "No captured graph", sentence, "graphs.open_graph", "Open graph")) {
+    context.commands.open_graph = true;
+  }
+}
+
+void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
+  const float gap = context.theme.px(kGap);
+  if (view_ == 3) {
+    doctor_.draw(context, area, scene_);
     return;
   }
-  if (has_run_ && model_.generation() == view.run_generation && theme_kind_ == context.theme.kind) {
+  ImGui::SetCursorScreenPos(area.at);
+  if (scene_.report() == nullptr) {
+    draw_no_scene(context, area.size);
     return;
   }
-  theme_kind_ = context.theme.kind;
-  has_run_ = true;
-  model_.set_run(view.run, view.run_generation, context.theme);
-  checks_ = summarize_checks(view.run->result.replay_checks);
-}
-
-void GraphsPanel::draw_figures(const PanelContext& context, float width) {
-  const Theme& theme = context.theme;
-  const engine::RunResult& result = model_.run().result;
-  const profiling::Distribution& step = model_.iterations();
-  const bool graph = model_.has_graph();
-  std::vector<Figure> figures;
-  figures.push_back({.id = "graphs.nodes",
-                     .label = graph ? "graph nodes" : "pieces of work",
-                     .value = {plot::count_text(graph ? model_.run().activity.nodes.size()
-                                                      : model_.matrix().rows.size()),
-                               ""},
-                     .note = "",
-                     .tooltip = "Rows of the heatmap"});
-  figures.push_back(
-      {.id = "graphs.slowest",
-       .label = "slowest against median",
-       .value = {fmt::format("{:+.1f}", 100.0 * (step.maximum / step.median - 1.0)), "%"},
-       .note = "",
-       .tooltip = "Longest of the timed iterations"});
-  if (checks_.checks > 0) {
-    figures.push_back({.id = "graphs.checked",
-                       .label = "replay = eager",
-                       .value = {checks_.wrong == 0 ? std::string("all equal")
-                                                    : fmt::format("{} of {} differ", checks_.wrong,
-                                                                  checks_.checks),
-                                 ""},
-                       .note = checks_.wrong == 0 ? fmt::format("n {}", checks_.checks) : "",
-                       .tooltip = checks_.sentence,
-                       .color = checks_.wrong == 0 ? theme.colors.good : theme.colors.bad});
-  }
-  const bool shared = result.effective.workspace == engine::WorkspaceStrategy::Shared;
-  if (graph) {
-    figures.push_back({.id = "graphs.workspace",
-                       .label = "workspace",
-                       .value = {shared ? "shared" : "one a matmul", ""},
-                       .note = "",
-                       .tooltip = "Workspace strategy of the run on screen"});
-  }
-  draw_headline(context, figures, width);
-}
-
-void GraphsPanel::draw_no_graph(const PanelContext& context, ImVec2 size) {
-  const Theme& theme = context.theme;
-  const bool cpu = model_.run().result.effective.backend == engine::GemmBackend::CpuReference;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), theme.colors.raised,
-                      theme.px(kRounding));
-  draw->AddRectFilled(at, ImVec2(at.x + theme.px(3), at.y + size.y), theme.colors.accent,
-                      theme.px(kRounding));
-  const char* label = "Open the recording made on an H200";
-  const float button_width = plot::text_size(theme.fonts.body, label).x + theme.px(32);
-  const std::string title = cpu ? "CUDA graphs need a GPU; this run was made on the CPU"
-                                : "This run was launched eagerly, without a graph";
-  const std::string sentence =
-      cpu ? "Below: the same heatmap for the eager iterations of this run, per expert."
-          : "Choose graph replay in the rail to capture the step. Below: its eager iterations.";
-  const float x = at.x + theme.px(kGapSection);
-  const float text_room = size.x - button_width - theme.px(3 * kGapSection);
-  const float top = at.y + 0.5F * (size.y - theme.fonts.title->FontSize -
-                                   theme.fonts.body->FontSize - theme.px(kGapSmall));
-  plot::draw_text(draw, theme.fonts.title, ImVec2(x, top), theme.colors.text,
-                  plot::fitted(theme.fonts.title, title, text_room));
-  plot::draw_text(draw, theme.fonts.body,
-                  ImVec2(x, top + theme.fonts.title->FontSize + theme.px(kGapSmall)),
-                  theme.colors.dim_text, plot::fitted(theme.fonts.body, sentence, text_room));
-  ImGui::SetCursorScreenPos(ImVec2(at.x + size.x - button_width - theme.px(kGapLarge),
-                                   at.y + 0.5F * (size.y - theme.px(kRowHeight))));
-  ImGui::PushStyleColor(ImGuiCol_Button, theme.colors.accent);
-  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, plot::faded(theme.colors.accent, 0.85F));
-  ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.window);
-  if (controls::button(context, "graphs.open_sample", label,
-                       {.tooltip = "A recording that ships with the program: graph replays with "
-                                   "their nodes, no GPU needed to look at it",
-                        .width = button_width})) {
-    context.commands.open_sample = true;
-  }
-  ImGui::PopStyleColor(3);
-}
-
-std::string GraphsPanel::matrix_list(char separator) const {
-  const profiling::NodeMatrix& matrix = model_.matrix();
-  std::string text = "node";
-  for (int i = 0; i < matrix.iterations; ++i)
-    text += fmt::format("{}{}", separator, i + first_number());
-  text += '\n';
-  for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
-    text += model_.row_labels()[row];
-    for (int i = 0; i < matrix.iterations; ++i) {
-      const float value = model_.duration_ns(static_cast<int>(row), i);
-      text += std::isnan(value) ? std::string(1, separator)
-                                : fmt::format("{}{:.0f}", separator, static_cast<double>(value));
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-void GraphsPanel::draw_matrix_read_out(const PanelContext& context,
-                                       const plot::HeatmapHover& hover) const {
-  const profiling::NodeMatrix::Row& row = model_.matrix().rows[static_cast<std::size_t>(hover.row)];
-  const float value = model_.duration_ns(hover.row, hover.column);
-  std::vector<plot::ReadOutLine> lines = {
-      {iteration_noun(), std::to_string(hover.column + first_number()), 0},
-      {"stage", std::string(engine::stage_name(row.stage)), context.theme.stage(row.stage)},
-      {"duration",
-       std::isnan(value) ? "no record" : plot::duration_text(static_cast<double>(value)), 0}};
-  if (!std::isnan(value)) {
-    lines.push_back(
-        {"against the row's median",
-         fmt::format("{:+.1f} %", 100.0 * (static_cast<double>(value) / row.time.median - 1.0)),
-         0});
-  }
-  lines.push_back({"row median", plot::duration_text(row.time.median), 0});
-  lines.push_back(
-      {"row p5 \u2013 p95",
-       plot::duration_text(row.time.p5) + " \u2013 " + plot::duration_text(row.time.p95), 0});
-  lines.push_back({"row n", plot::count_text(row.time.n), 0});
-  if (row.expert >= 0) lines.push_back({"expert", std::to_string(row.expert), 0});
-  plot::read_out(context, row.label.size() > 160 ? plot::short_kernel_name(row.label) : row.label,
-                 lines);
-}
-
-void GraphsPanel::draw_matrix(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
-  const bool graph = model_.has_graph();
-  const float widgets = theme.px(200);
-  Card card(
-      context,
-      {.id = "graphs.matrix_card",
-       .title = graph ? "Replay x node" : "Eager iteration x work",
-       .question =
-           "Which node is slow, and in which replay? Columns are replays, rows are nodes in "
-           "topological order.",
-       .note = model_.run().result.activity_method,
-       .measured = "Duration of each node in each replay, joined by node id, never by order of "
-                   "records. Without a graph: spans of one stage, layer and expert. Method: " +
-                   model_.run().result.activity_method +
-                   ". Colours span the 2nd to the 95th percentile when they compare with the "
-                   "row's median.",
-       .text = [this] { return matrix_list('\t'); },
-       .csv = [this] { return matrix_list(','); },
-       .header_widgets = widgets},
-      area.size);
-  ;
-  card.begin_header_widgets();
-  if (controls::segmented(
-          context, "graphs.cell_scale", scale_, {"vs row median", "duration"},
-          {.tooltip = "What the colours mean", .width = widgets - theme.px(kGap)})) {
-    model_.set_scale(static_cast<CellScale>(scale_));
-  }
-  card.end_header_widgets();
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const profiling::NodeMatrix& matrix = model_.matrix();
-  if (matrix.rows.empty() || matrix.iterations == 0) {
-    draw_empty(context, room, "No records to compare",
-               "This run left no activity in its timed iterations. Method: " +
-                   model_.run().result.activity_method + ".",
-               "", nullptr);
+  // Large text leaves no room for two cards side by side.
+  const bool narrow = area.size.x < context.theme.px(620);
+  const std::vector<Area> parts =
+      narrow ? rows_of(area, gap, {0.6F, 0.4F}) : columns_of(area, gap, {0.68F, 0.32F});
+  if (view_ == 1) {
+    const ReportSource* source = sources_.chosen();
+    const bool live = source != nullptr && source->key == "now";
+    topology_.draw(context, parts[0], scene_,
+                   live ? context.view.doctor.progress.board : std::vector<profiling::NodeState>());
   } else {
-    const plot::Range colors = model_.colors();
-    const bool relative = scale_ == 0;
-    const plot::HeatmapHover hover = plot::draw_heatmap(
-        context,
-        {.id = "##graphs.matrix",
-         .size = room,
-         .x_label = iteration_noun(),
-         .x_offset = static_cast<double>(first_number()),
-         .row_labels = model_.row_labels(),
-         .row_colors = model_.row_colors(),
-         .row_margin = model_.row_margin(),
-         .margin_title = "median, p95",
-         .colors = colors,
-         .legend = relative ? "of the row's median" : "duration",
-         .legend_ends =
-             relative
-                 ? std::vector<std::string>{fmt::format("{:.0f} %", 100.0 * colors.min),
-                                            fmt::format("{:.0f} % and more", 100.0 * colors.max)}
-                 : std::vector<std::string>{plot::duration_text(std::pow(10.0, colors.min)),
-                                            plot::duration_text(std::pow(10.0, colors.max))}},
-        model_.grid(), model_.grid_generation(), matrix_state_);
-    if (hover.inside) draw_matrix_read_out(context, hover);
+    memory_.draw(context, parts[0], scene_);
   }
-  controls::record(
-      context, "graphs.matrix", "node durations by replay", "plot",
-      fmt::format("nodes={};iterations={};graph={}", matrix.rows.size(), matrix.iterations, graph),
-      at, ImVec2(at.x + room.x, at.y + room.y));
-}
-
-void GraphsPanel::draw_nodes(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const bool graph = model_.has_graph();
-  Card card(
-      context,
-      {.id = "graphs.nodes_card",
-       .title = graph ? "Nodes" : "Work",
-       .question = graph ? "What is in the captured graph, and what waits for what?"
-                         : "What does one iteration consist of?",
-       .note = graph ? "topological order" : "order of first start",
-       .measured = graph ? "Nodes and edges as the driver lists them after capture; durations from "
-                           "activity records with the same node id."
-                         : "Spans of the eager iterations, by stage, layer, expert and name.",
-       .text = [this] { return plot::table_text(model_.node_columns(), model_.node_rows()); },
-       .csv = [this] { return plot::table_csv(model_.node_columns(), model_.node_rows()); }},
-      area.size);
-  ;
-  // Two tables with their own columns: ImGui remembers sorting and widths by id.
-  plot::draw_table(context, graph ? "##graphs.nodes" : "##graphs.work", model_.node_columns(),
-                   model_.node_rows(), model_.generation(), card.room(), table_);
-}
-
-void GraphsPanel::draw_series(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const engine::RunResult& result = model_.run().result;
-  const auto listed = [this](char separator) {
-    std::string text = fmt::format("{}{}duration_ns\n", iteration_noun(), separator);
-    for (std::size_t i = 0; i < model_.iteration_ns().size(); ++i) {
-      text += fmt::format("{}{}{:.0f}\n", i + static_cast<std::size_t>(first_number()), separator,
-                          model_.iteration_ns()[i]);
-    }
-    return text;
-  };
-  Card card(context,
-            {.id = "graphs.series_card",
-             .title = model_.has_graph() ? "Replay durations" : "Iteration durations",
-             .question = "Does replay follow replay at one pace?",
-             .note = fmt::format("{}, n {}", result.iteration_method, model_.iterations().n),
-             .measured = "Method: " + result.iteration_method + ". The axis starts near the data.",
-             .text = [listed] { return listed('\t'); },
-             .csv = [listed] { return listed(','); }},
-            area.size);
-  ;
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const int hovered = plot::draw_duration_series(context,
-                                                 {.id = "##graphs.series",
-                                                  .size = room,
-                                                  .x_label = iteration_noun(),
-                                                  .x_offset = static_cast<double>(first_number()),
-                                                  .median = model_.iterations().median,
-                                                  .color = context.theme.colors.accent},
-                                                 model_.iteration_ns(), series_view_);
-  if (hovered >= 0) {
-    const double value = model_.iteration_ns()[static_cast<std::size_t>(hovered)];
-    plot::read_out(
-        context, fmt::format("{} {}", iteration_noun(), hovered + first_number()),
-        {{"duration", plot::duration_text(value), 0},
-         {"against the median",
-          fmt::format("{:+.1f} %", 100.0 * (value / model_.iterations().median - 1.0)), 0}});
-  }
-  controls::record(
-      context, "graphs.series", "duration of each replay", "plot",
-      fmt::format("n={};median_ns={:.0f}", model_.iterations().n, model_.iterations().median), at,
-      ImVec2(at.x + room.x, at.y + room.y));
-}
-
-void GraphsPanel::draw_checks(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const std::vector<engine::ReplayCheck>& checks = model_.run().result.replay_checks;
-  const auto listed = [&checks](char separator) {
-    std::string text = fmt::format("replay{0}layer{0}product{0}wrong_experts\n", separator);
-    for (const engine::ReplayCheck& check : checks) {
-      text += fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, check.replay, check.layer,
-                          product_name(check.product), fmt::join(check.wrong_experts, " "));
-    }
-    return text;
-  };
-  Card card(context,
-            {.id = "graphs.checks_card",
-             .title = "Replay = eager",
-             .question = "Did every replay compute what the eager run computed?",
-             .note = checks_.sentence,
-             .measured = "Order-independent checksums of each expert's output bits after a replay, "
-                         "against those of an eager run of the same request.",
-             .text = [listed] { return listed('\t'); },
-             .csv = [listed] { return listed(','); }},
-            area.size);
-  ;
-  const ImVec2 room = card.room();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (checks.empty()) {
-    draw_empty(context, room, "Nothing to compare",
-               model_.has_graph() ? "No replay of this run was compared with an eager run."
-                                  : "An eager run is its own reference. Replays of a graph are "
-                                    "compared here, expert by expert.",
-               "", nullptr);
-  } else {
-    draw_replay_checks(context, room, checks, check_view_);
-  }
-  controls::record(context, "graphs.checks", "replay equals eager", "plot",
-                   fmt::format("checks={};wrong={}", checks_.checks, checks_.wrong), at,
-                   ImVec2(at.x + room.x, at.y + room.y));
+  details_.draw(context, parts[1], scene_);
 }
 
 void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
-  follow_run(context);
-  if (!has_run_) {
-    draw_no_run(context, size, "graphs");
-    return;
-  }
+  sources_.follow(context.view);
+  const ReportSource* source = sources_.chosen();
+  scene_.show(source == nullptr ? nullptr : source->report,
+              source == nullptr ? nullptr : source->run);
+  scene_.tick();
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  draw_figures(context, size.x);
-  const float top = origin.y + headline_height(theme) + gap;
-  Area cards{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
-  if (!model_.has_graph()) {
-    const float banner = theme.px(56);
-    const std::vector<Area> parts = rows_of(cards, gap, {banner, cards.size.y - gap - banner});
-    ImGui::SetCursorScreenPos(parts[0].at);
-    draw_no_graph(context, parts[0].size);
-    cards = parts[1];
+  draw_tabs(context, size.x);
+  const float top = origin.y + theme.px(kRowHeight + kGap);
+  const Area area{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
+  if (view_ == 0) {
+    ImGui::SetCursorScreenPos(area.at);
+    replays_.draw(context, area.size);
+  } else {
+    draw_scene(context, area);
   }
-  const std::vector<Area> rows = rows_of(cards, gap, {0.66F, 0.34F});
-  const std::vector<Area> upper = columns_of(rows[0], gap, {0.6F, 0.4F});
-  const std::vector<Area> lower = columns_of(rows[1], gap, {0.6F, 0.4F});
-  draw_matrix(context, upper[0]);
-  draw_nodes(context, upper[1]);
-  draw_series(context, lower[0]);
-  draw_checks(context, lower[1]);
-  veil_.draw(context, origin, ImVec2(origin.x + size.x, origin.y + size.y));
 }
 
 }  // namespace

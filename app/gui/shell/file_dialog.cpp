@@ -30,6 +30,10 @@ PurposeText purpose_text(FilePurpose purpose) {
       return {"Open a recording", "Open", {".session"}};
     case FilePurpose::SaveSession:
       return {"Save the session as", "Save", {".session"}};
+    case FilePurpose::OpenGraph:
+      return {"Open a captured graph", "Open", {".dot", ".gv", ".session"}};
+    case FilePurpose::ExportReport:
+      return {"Save the report as .md or .json", "Save", {".md", ".json"}};
     case FilePurpose::Activations:
       return {"Activations from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Weights:

@@ -26,7 +26,16 @@ struct FolderListing {
 FolderListing list_folder(const std::string& folder, const std::vector<std::string>& suffixes);
 
 /// Who asked, so that the shell can hand the path on.
-enum class FilePurpose { OpenRecording, SaveSession, Activations, Weights, Gradients, Routing };
+enum class FilePurpose {
+  OpenRecording,
+  SaveSession,
+  OpenGraph,
+  ExportReport,
+  Activations,
+  Weights,
+  Gradients,
+  Routing
+};
 
 class FileDialog {
  public:

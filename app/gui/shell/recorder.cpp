@@ -17,6 +17,7 @@ Recorder::~Recorder() {
 
 void Recorder::append(Run run) { put(std::move(run)); }
 void Recorder::append(Comparison comparison) { put(std::move(comparison)); }
+void Recorder::append(Visit visit) { put(std::move(visit)); }
 
 void Recorder::put(Entry entry) {
   const std::lock_guard lock(mutex_);
@@ -68,7 +69,9 @@ void Recorder::write_all() {
       progress.error = status.error().message;
       break;
     }
-    ++(std::holds_alternative<Run>(entry) ? progress.written : progress.comparisons);
+    ++(std::holds_alternative<Run>(entry)          ? progress.written
+       : std::holds_alternative<Comparison>(entry) ? progress.comparisons
+                                                   : progress.visits);
     publish(progress);
   }
   writer.reset();

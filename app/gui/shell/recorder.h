@@ -1,5 +1,5 @@
-// Writes runs and comparisons into a session file on a thread of its own: a slow disk must not hold
-// up a frame.
+// Writes runs, comparisons and visits into a session file on a thread of its own: a slow disk must
+// not hold up a frame.
 #pragma once
 
 #include <condition_variable>
@@ -20,10 +20,12 @@ class Recorder {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
+  using Visit = std::shared_ptr<const profiling::RecordedVisit>;
 
   struct Progress {
     std::size_t written = 0;      // runs
     std::size_t comparisons = 0;  // and comparisons
+    std::size_t visits = 0;       // and visits to the graph doctor
     bool finished = false;        // closed, everything written
     std::string error;            // the file could not be created or a run not be written
   };
@@ -36,13 +38,14 @@ class Recorder {
 
   void append(Run run);
   void append(Comparison comparison);
+  void append(Visit visit);
   /// No more follows: the file is closed as soon as the last is written.
   void finish();
   Progress progress() const;
   const std::string& path() const { return path_; }
 
  private:
-  using Entry = std::variant<Run, Comparison>;
+  using Entry = std::variant<Run, Comparison, Visit>;
 
   void put(Entry entry);
   void write_all();

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kMaxLiveRuns = 64;
 // Each may hold a dozen scale maps of a megabyte.
 constexpr std::size_t kMaxLiveComparisons = 16;
+constexpr std::size_t kMaxLiveVisits = 32;
 constexpr std::size_t kMaxLiveRecords = 4'000'000;
 
 std::size_t record_count(const std::vector<SessionState::Run>& runs) {
@@ -38,6 +39,11 @@ void SessionState::add_live_comparison(profiling::RecordedComparison comparison)
   }
 }
 
+void SessionState::add_live_visit(profiling::RecordedVisit visit) {
+  live_visits_.push_back(std::make_shared<const profiling::RecordedVisit>(std::move(visit)));
+  if (live_visits_.size() > kMaxLiveVisits) live_visits_.erase(live_visits_.begin());
+}
+
 void SessionState::open_recording(profiling::Session session) {
   session_path_ = session.path;
   file_runs_.clear();
@@ -49,6 +55,10 @@ void SessionState::open_recording(profiling::Session session) {
     file_comparisons_.push_back(
         std::make_shared<const profiling::RecordedComparison>(std::move(comparison)));
   }
+  file_visits_.clear();
+  for (profiling::RecordedVisit& visit : session.visits) {
+    file_visits_.push_back(std::make_shared<const profiling::RecordedVisit>(std::move(visit)));
+  }
   index_ = 0;
   show(file_runs_.empty() ? nullptr : file_runs_.front());
 }
@@ -58,6 +68,7 @@ void SessionState::back_to_live() {
   session_path_.clear();
   file_runs_.clear();
   file_comparisons_.clear();
+  file_visits_.clear();
   index_ = live_runs_.empty() ? 0 : live_runs_.size() - 1;
   show(live_runs_.empty() ? nullptr : live_runs_.back());
 }
@@ -69,7 +80,7 @@ void SessionState::select_run(std::size_t index) {
 }
 
 SessionView SessionState::view(const LinkStatus& link, const std::optional<WorkerHello>& hello,
-                               bool comparing) const {
+                               bool comparing, const DoctorNews& doctor) const {
   return {.requested = requested,
           .run = shown_,
           .run_generation = generation_,
@@ -82,6 +93,8 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
           .recipes = recipes,
           .comparing = comparing,
           .comparison_error = comparison_error,
+          .visits = visits(),
+          .doctor = doctor,
           .link = link,
           .hello = hello};
 }

@@ -16,6 +16,7 @@ class SessionState {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
+  using Visit = std::shared_ptr<const profiling::RecordedVisit>;
 
   engine::RunRequest requested;
   bool live = false;
@@ -27,6 +28,7 @@ class SessionState {
   /// The newest live run; shown unless a recording is open.
   void add_live_run(profiling::RecordedRun run);
   void add_live_comparison(profiling::RecordedComparison comparison);
+  void add_live_visit(profiling::RecordedVisit visit);
   void open_recording(profiling::Session session);
   void back_to_live();
   void select_run(std::size_t index);
@@ -39,13 +41,15 @@ class SessionState {
   const std::vector<Comparison>& comparisons() const {
     return from_file() ? file_comparisons_ : live_comparisons_;
   }
+  const std::vector<Visit>& live_visits() const { return live_visits_; }
+  const std::vector<Visit>& visits() const { return from_file() ? file_visits_ : live_visits_; }
   std::size_t run_index() const { return index_; }
   Run shown() const { return shown_; }
   /// The rail asks for something that the shown run does not answer.
   bool stale() const { return !from_file() && shown_ != nullptr && shown_->request != requested; }
 
-  SessionView view(const LinkStatus& link, const std::optional<WorkerHello>& hello,
-                   bool comparing) const;
+  SessionView view(const LinkStatus& link, const std::optional<WorkerHello>& hello, bool comparing,
+                   const DoctorNews& doctor) const;
 
  private:
   void show(Run run);
@@ -55,6 +59,8 @@ class SessionState {
   std::vector<Run> file_runs_;
   std::vector<Comparison> live_comparisons_;
   std::vector<Comparison> file_comparisons_;
+  std::vector<Visit> live_visits_;
+  std::vector<Visit> file_visits_;
   std::string session_path_;
   std::size_t index_ = 0;
   Run shown_;

@@ -44,7 +44,8 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       link_(worker_argv(options), wake_),
       rail_(presets_or_none(notices_)),
       files_(wake_),
-      loader_(wake_) {
+      loader_(wake_),
+      doctor_(wake_) {
   if (!settings.problem.empty()) notices_.add(Severity::Warn, settings.problem);
   panels_[0] = make_performance_panel();
   panels_[1] = make_numerics_panel();
@@ -113,7 +114,7 @@ void Shell::cancel() {
 
 SessionView Shell::view() const {
   return state_.view(link_.status(), link_.hello(),
-                     link_.comparing() || next_comparison_.has_value());
+                     link_.comparing() || next_comparison_.has_value(), doctor_.news());
 }
 
 void Shell::start_worker(const std::string& cublaslt) {
@@ -158,6 +159,7 @@ void Shell::save_session(const std::string& path) {
   saver_ = std::make_unique<Recorder>(path, wake_);
   for (const SessionState::Run& run : state_.live_runs()) saver_->append(run);
   for (const SessionState::Comparison& one : state_.live_comparisons()) saver_->append(one);
+  for (const SessionState::Visit& one : state_.live_visits()) saver_->append(one);
   saver_->finish();
 }
 
@@ -169,6 +171,12 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
       return;
     case FilePurpose::SaveSession:
       save_session(choice.path.ends_with(".session") ? choice.path : choice.path + ".session");
+      return;
+    case FilePurpose::OpenGraph:
+      doctor_.open(choice.path);
+      return;
+    case FilePurpose::ExportReport:
+      export_report(choice.path);
       return;
     case FilePurpose::Activations:
     case FilePurpose::Weights:
@@ -232,6 +240,7 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (commands.compare) compare(*commands.compare);
   if (commands.open_recording) open_recording(*commands.open_recording);
   if (commands.open_sample) open_sample();
+  carry_out_doctor(commands);
   if (commands.select_run) state_.select_run(*commands.select_run);
   if (commands.show_workspace) state_.workspace = *commands.show_workspace;
   if (commands.show_recipes) state_.recipes = *commands.show_recipes;

@@ -12,6 +12,7 @@
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/control_map_file.h"
 #include "app/gui/shell/control_rail.h"
+#include "app/gui/shell/doctor_desk.h"
 #include "app/gui/shell/file_dialog.h"
 #include "app/gui/shell/link_supervisor.h"
 #include "app/gui/shell/notices.h"
@@ -47,6 +48,7 @@ class Shell {
   void take_run(const RunDone& done);
   void take_comparison(const ComparisonDone& done);
   bool take_recording();
+  bool take_doctor();
   bool take_recorders();
   bool status_changed();
   // shell.cpp
@@ -56,6 +58,8 @@ class Shell {
   void cancel();
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
+  void carry_out_doctor(const CommandSlots& commands);
+  void export_report(const std::string& path);
   void open_recording(const std::string& path);
   void open_sample();
   void toggle_recording();
@@ -89,6 +93,8 @@ class Shell {
   ControlRail rail_;
   FileDialog files_;
   BackgroundTask<engine::Result<profiling::Session>> loader_;
+  DoctorDesk doctor_;
+  DoctorNews::Report report_to_export_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
   std::optional<Tour> tour_;

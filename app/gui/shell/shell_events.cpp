@@ -43,7 +43,9 @@ bool Shell::tick() {
   // Each of them is asked, whatever the others say.
   const bool loaded = take_recording();
   const bool written = take_recorders();
-  changed = changed || loaded || written;
+  const bool examined = take_doctor();
+  changed = changed || loaded || written || examined;
+  for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();
     // While it waits, only news are drawn.

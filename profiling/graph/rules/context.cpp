@@ -10,6 +10,7 @@
 namespace profiling {
 namespace {
 
+constexpr std::size_t kMaxOrderBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxNamed = 3;
 constexpr std::size_t kMaxNameLength = 80;  // template names run to kilobytes
 
@@ -28,14 +29,19 @@ RuleContext::RuleContext(const Snapshot& from, const std::vector<LibraryFact>& k
 }
 
 const Reachability& RuleContext::order(int graph, OrderedBy by) {
-  if (graph != ordered_graph_) {
-    for (std::unique_ptr<Reachability>& made : orders_) made.reset();
-    ordered_graph_ = graph;
+  std::unique_ptr<Reachability>& known = orders_[{graph, by}];
+  if (known) return *known;
+  auto made = std::make_unique<Reachability>(this->graph(graph), by);
+  const std::size_t nodes = this->graph(graph).nodes.size();
+  const std::size_t bytes = nodes * nodes / 8;
+  if (order_bytes_ + bytes > kMaxOrderBytes) {
+    orders_.clear();
+    order_bytes_ = 0;
   }
-  std::unique_ptr<Reachability>& made = orders_[static_cast<std::size_t>(by)];
-  if (!made)
-    made = std::make_unique<Reachability>(snapshot.graphs[static_cast<std::size_t>(graph)], by);
-  return *made;
+  order_bytes_ += bytes;
+  std::unique_ptr<Reachability>& kept = orders_[{graph, by}];
+  kept = std::move(made);
+  return *kept;
 }
 
 const Reachability& RuleContext::memory_order(int graph) { return order(graph, OrderedBy::Memory); }

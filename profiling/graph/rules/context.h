@@ -2,8 +2,10 @@
 // words for them. Made once for a diagnosis.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiling/graph/accesses.h"
@@ -35,9 +37,14 @@ class RuleContext {
   const engine::Allocation* allocation(int index) const {
     return index < 0 ? nullptr : &snapshot.ledger[static_cast<std::size_t>(index)];
   }
-  /// Valid until the order of another graph is asked for: large graphs have large ones.
+  /// Valid until the order of another graph is asked for: large graphs have large ones, and only
+  /// so many of them are kept.
   const Reachability& memory_order(int graph);
   const Reachability& any_order(int graph);
+  /// Too large for questions about order to be answered in time: rules about it leave it out.
+  bool too_large_to_order(int index) const {
+    return graph(index).nodes.size() > static_cast<std::size_t>(Reachability::kMaxClosure);
+  }
 
   /// "node 7 (k_grouped, fprop of layer 0)"; the graph's name too where there are several.
   std::string text(NodeRef ref) const;
@@ -49,8 +56,8 @@ class RuleContext {
   const Reachability& order(int graph, OrderedBy by);
 
   std::vector<std::vector<Touch>> touches_;
-  int ordered_graph_ = -1;
-  std::unique_ptr<Reachability> orders_[2];
+  std::map<std::pair<int, OrderedBy>, std::unique_ptr<Reachability>> orders_;
+  std::size_t order_bytes_ = 0;
 };
 
 /// At most these many nodes and accesses are listed in one finding.

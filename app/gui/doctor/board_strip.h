@@ -1,0 +1,21 @@
+// The marker board of a replay: one cell a node, by its state.
+#pragma once
+
+#include <vector>
+
+#include "app/gui/view.h"
+#include "profiling/graph/experiment.h"
+#include "profiling/graph/snapshot.h"
+
+namespace app {
+
+/// Returns the node under a click, -1 = none. `graph` names the nodes; null = not known yet.
+int draw_board(const PanelContext& context, const char* id, ImVec2 size,
+               const std::vector<profiling::NodeState>& board,
+               const profiling::GraphSnapshot* graph);
+
+/// Replays across, outputs and their parts down: green equal to the eager launches, red not.
+void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
+                      const profiling::Outcome& outcome);
+
+}  // namespace app

@@ -1,0 +1,306 @@
+#include "app/gui/doctor/doctor_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/doctor/board_strip.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/plot/plot_text.h"
+#include "profiling/graph/names.h"
+
+namespace app {
+namespace {
+
+constexpr double kStandsStill = 1.0;  // seconds without a node finishing that are worth a word
+
+const std::vector<plot::Column> kColumns = {
+    {"#", 24, true, "In the order they were made"},
+    {"experiment", 0, false, "What was changed about the captured graph"},
+    {"finding", 54, true, "Number of the finding it was made for; none = of the visit as a whole"},
+    {"outcome", 150, false, "Against the outputs of eager launches, bit for bit"},
+    {"replays", 54, true, "How often it was to be replayed"},
+    {"median", 66, true, "Median duration of a replay, by CUDA events"},
+    {"took", 58, true, "Wall time of its process, start included"}};
+
+ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
+  switch (verdict) {
+    case profiling::Verdict::Right:
+      return theme.colors.good;
+    case profiling::Verdict::NotRun:
+      return theme.colors.dim_text;
+    default:
+      return theme.colors.bad;
+  }
+}
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0.0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void wrapped(const std::string& text, ImU32 color) {
+  ImGui::PushStyleColor(ImGuiCol_Text, color);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+  ImGui::PopStyleColor();
+}
+
+}  // namespace
+
+void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
+  if (shown_ == scene.report_generation()) return;
+  shown_ = scene.report_generation();
+  rows_.clear();
+  table_.selected = -1;
+  if (scene.report() == nullptr) return;
+  for (std::size_t i = 0; i < scene.report()->experiments.size(); ++i) {
+    const profiling::ExperimentRecord& record = scene.report()->experiments[i];
+    const double median = median_of(record.outcome.replay_us);
+    const std::string outcome = verdict_text(record.outcome);
+    rows_.push_back(
+        {.cells = {{.text = std::to_string(i + 1), .key = static_cast<double>(i)},
+                   {.text = record.title},
+                   {.text = record.finding < 0 ? "" : std::to_string(record.finding + 1),
+                    .key = static_cast<double>(record.finding)},
+                   {.text = outcome, .color = verdict_color(context.theme, record.outcome.verdict)},
+                   {.text = std::to_string(record.experiment.replays),
+                    .key = static_cast<double>(record.experiment.replays)},
+                   {.text = median > 0.0 ? plot::duration_text(1e3 * median) : "", .key = median},
+                   {.text = fmt::format("{:.1f} s", record.outcome.seconds),
+                    .key = record.outcome.seconds}},
+         .chip = verdict_color(context.theme, record.outcome.verdict),
+         .tooltip = record.outcome.message.empty() ? record.title
+                                                   : record.title + ": " + record.outcome.message});
+  }
+}
+
+void DoctorView::draw_under_way(const PanelContext& context, ImVec2 room, GraphScene& scene) {
+  const Theme& theme = context.theme;
+  const DoctorNews& news = context.view.doctor;
+  const VisitProgress& progress = news.progress;
+  const BoardCount count = count_board(progress.board);
+  if (count.done != done_ || progress.replay != replay_) {
+    done_ = count.done;
+    replay_ = progress.replay;
+    moved_at_ = ImGui::GetTime();
+  }
+  const float part = progress.experiments == 0 ? 0.0F
+                                               : static_cast<float>(progress.experiment - 1) /
+                                                     static_cast<float>(progress.experiments);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float bar = theme.px(4);
+  draw->AddRectFilled(at, ImVec2(at.x + room.x, at.y + bar), theme.colors.raised);
+  draw->AddRectFilled(at, ImVec2(at.x + room.x * std::max(0.0F, part), at.y + bar),
+                      theme.colors.accent);
+  ImGui::Dummy(ImVec2(room.x, bar));
+  const std::string line =
+      progress.doing.empty()
+          ? fmt::format("{}: starting", news.subject)
+          : fmt::format("{}: {} ({} of {})", news.subject, progress.doing, progress.experiment,
+                        std::max(progress.experiment, progress.experiments));
+  ImGui::TextUnformatted(plot::fitted(theme.fonts.body, line, room.x).c_str());
+  controls::record(context, "doctor.progress", "visit under way", "text", line, at,
+                   ImGui::GetItemRectMax());
+  const bool fits =
+      scene.graph() != nullptr && scene.graph()->nodes.size() == progress.board.size();
+  const profiling::GraphSnapshot* graph = fits ? scene.graph() : nullptr;
+  std::string state = board_text(graph, progress.replay, progress.board);
+  const double still = ImGui::GetTime() - moved_at_;
+  const bool stands = !progress.board.empty() && count.running > 0 && still > kStandsStill;
+  if (stands) state += fmt::format("; nothing has finished for {:.0f} s", still);
+  wrapped(state, stands ? theme.colors.warn : theme.colors.dim_text);
+  if (progress.board.empty()) return;
+  const int clicked =
+      draw_board(context, "##doctor.board", ImGui::GetContentRegionAvail(), progress.board, graph);
+  if (clicked >= 0 && graph != nullptr) scene.choose_node(clicked);
+}
+
+void DoctorView::draw_state(const PanelContext& context, const Area& area, GraphScene& scene) {
+  const Theme& theme = context.theme;
+  ImGui::SetCursorScreenPos(area.at);
+  const DoctorNews& news = context.view.doctor;
+  const profiling::DoctorReport* report = scene.report();
+  const std::string note = report == nullptr ? "" : report->snapshot.subject;
+  Card card(context,
+            {.id = "doctor.state_card",
+             .title = news.busy ? "Under way" : "Conclusion",
+             .question = "What came of it, or where does it stand?",
+             .note = news.busy ? "" : note,
+             .measured = "Every experiment runs in a process of its own, which is ended with it; a "
+                         "marker behind every node tells how far a replay came."},
+            area.size);
+  if (news.busy) {
+    draw_under_way(context, card.room(), scene);
+    return;
+  }
+  ImGui::BeginChild("##doctor.state", card.room(), false);
+  if (!news.error.empty()) wrapped(news.error, theme.colors.bad);
+  if (!news.file_error.empty()) wrapped("Not opened: " + news.file_error, theme.colors.bad);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  std::string conclusion;
+  if (report != nullptr) {
+    conclusion = report->conclusion.empty()
+                     ? fmt::format("By the rules alone: {} finding(s).", report->findings.size())
+                     : report->conclusion;
+    wrapped(conclusion, theme.colors.text);
+    if (const int node =
+            report->snapshot.graphs.empty() ? 0 : report->snapshot.graphs.front().failure.code;
+        node != 0) {
+      const profiling::CaptureFailure& failure = report->snapshot.graphs.front().failure;
+      wrapped(fmt::format("The capture was refused: {} ({}) {}", failure.name, failure.code,
+                          failure.call),
+              theme.colors.warn);
+    }
+    for (const profiling::ExperimentRecord& record : report->experiments) {
+      if (record.outcome.stall.empty()) continue;
+      const std::string text = stall_text(report->snapshot, record.outcome.stall.front());
+      wrapped(record.title + ": " + text, theme.colors.warn);
+      controls::record(context, "doctor.stall", "why it stands still", "text", text,
+                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+      draw_board(context, "##doctor.stalled",
+                 ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
+                 record.outcome.stall.front().nodes, scene.graph());
+      break;
+    }
+    if (!report->smallest_cure.empty()) {
+      std::string cure = "Smallest cure, memory that must move:";
+      for (const profiling::MovedMemory& moved : report->smallest_cure) {
+        cure += fmt::format(" {} of node {};", moved.owner, moved.node.node);
+      }
+      cure.back() = '.';
+      wrapped(cure, theme.colors.text);
+    }
+  } else {
+    const std::string why = ExamineBar::obstacle(context);
+    wrapped(why.empty() ? "Nothing examined yet." : why, theme.colors.dim_text);
+    conclusion = why;
+  }
+  controls::record(context, "doctor.conclusion", "conclusion", "text", conclusion, at,
+                   ImGui::GetItemRectMax());
+  ImGui::EndChild();
+}
+
+void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
+                                  GraphScene& scene) {
+  follow(context, scene);
+  ImGui::SetCursorScreenPos(area.at);
+  Card card(context,
+            {.id = "doctor.experiments_card",
+             .title = "Experiments",
+             .question = "What was tried, and what came of it?",
+             .note = rows_.empty() ? "" : fmt::format("n {}", rows_.size()),
+             .measured = "Outputs of every replay against three eager launches, as checksums of "
+                         "their bits, output by output and expert by expert.",
+             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .csv = [this] { return plot::table_csv(kColumns, rows_); }},
+            area.size);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = card.room();
+  if (rows_.empty()) {
+    draw_empty(context, room, "Rules only",
+               "Prove makes the experiments that show a fault and take it away again.", "",
+               nullptr);
+  } else {
+    plot::draw_table(context, "##doctor.experiments", kColumns, rows_, shown_, room, table_);
+  }
+  controls::record(context, "doctor.experiments_made", "experiments made", "text",
+                   fmt::format("n={};selected={}", rows_.size(), table_.selected), at,
+                   ImVec2(at.x + room.x, at.y + room.y));
+}
+
+void DoctorView::draw_proof_grids(const PanelContext& context, const Area& area,
+                                  GraphScene& scene) {
+  ImGui::SetCursorScreenPos(area.at);
+  const profiling::DoctorReport* report = scene.report();
+  Card card(context,
+            {.id = "doctor.proof_card",
+             .title = "Before and after",
+             .question = "Which replays and experts are wrong, and does the cure set them right?",
+             .note = "",
+             .measured = "Green: equal to the eager launches bit for bit. Red: not."},
+            area.size);
+  ProofRecords shown;
+  if (report != nullptr) {
+    shown = records_of(*report, scene.finding());
+    if (table_.selected >= 0) shown = {.shows = table_.selected, .cures = -1};
+  }
+  std::vector<std::pair<std::string, int>> parts;
+  if (shown.shows >= 0) parts.emplace_back(shown.cures >= 0 ? "before: " : "", shown.shows);
+  if (shown.cures >= 0) parts.emplace_back("after: ", shown.cures);
+  const ImVec2 room = card.room();
+  if (parts.empty()) {
+    draw_empty(context, room, "Nothing to compare",
+               "Choose a finding with experiments, or an experiment.", "", nullptr);
+    return;
+  }
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float each = room.y / static_cast<float>(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto record = static_cast<std::size_t>(parts[i].second);
+    if (record >= report->experiments.size()) continue;
+    const profiling::ExperimentRecord& made = report->experiments[record];
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + each * static_cast<float>(i)));
+    const std::string text = parts[i].first + made.title + ": " + verdict_text(made.outcome);
+    const ImFont* font = context.theme.fonts.label;
+    plot::draw_text(ImGui::GetWindowDrawList(), font, ImGui::GetCursorScreenPos(),
+                    verdict_color(context.theme, made.outcome.verdict),
+                    plot::fitted(font, text, room.x));
+    const float line = font->FontSize + context.theme.px(kGapSmall);
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + each * static_cast<float>(i) + line));
+    draw_checks_grid(context, fmt::format("##doctor.grid{}", i).c_str(),
+                     ImVec2(room.x, each - line - context.theme.px(kGapSmall)), made.outcome);
+  }
+}
+
+void DoctorView::draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene,
+                            bool narrow) {
+  const float gap = context.theme.px(kGap);
+  std::vector<Area> places;  // state, findings, chosen, experiments, before and after
+  if (narrow) {
+    places = rows_of(cards, gap, {0.13F, 0.2F, 0.3F, 0.18F, 0.19F});
+  } else {
+    const std::vector<Area> rows = rows_of(cards, gap, {0.62F, 0.38F});
+    const std::vector<Area> upper = columns_of(rows[0], gap, {0.42F, 0.58F});
+    places = rows_of(upper[0], gap, {0.4F, 0.6F});
+    places.push_back(upper[1]);
+    for (const Area& area : columns_of(rows[1], gap, {0.62F, 0.38F})) places.push_back(area);
+  }
+  draw_state(context, places[0], scene);
+  findings_.draw_list(context, places[1], scene);
+  const profiling::HazardCase* one = bar_.gallery_case();
+  if (one != nullptr && scene.finding() < 0) {
+    findings_.draw_case(context, places[2], *one, bar_.healthy());
+  } else {
+    findings_.draw_chosen(context, places[2], scene, bar_);
+  }
+  draw_experiments(context, places[3], scene);
+  draw_proof_grids(context, places[4], scene);
+}
+
+void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+  const Theme& theme = context.theme;
+  const bool narrow = area.size.x < theme.px(620);
+  const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
+  const Area cards{ImVec2(area.at.x, area.at.y + used), ImVec2(area.size.x, area.size.y - used)};
+  const float wanted = theme.px(narrow ? 900 : 460);
+  if (cards.size.y >= wanted) {
+    draw_cards(context, cards, scene, narrow);
+    return;
+  }
+  // Too low for five cards: they keep a readable height and scroll.
+  ImGui::SetCursorScreenPos(cards.at);
+  ImGui::BeginChild("##doctor.cards", cards.size, false);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_cards(context, {at, ImVec2(ImGui::GetContentRegionAvail().x, wanted)}, scene, narrow);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(ImVec2(1.0F, wanted));
+  ImGui::EndChild();
+}
+
+}  // namespace app

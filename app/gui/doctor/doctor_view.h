@@ -1,0 +1,41 @@
+// The graph doctor's workplace: what to examine, what is under way, findings, experiments and the
+// conclusion.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/doctor/examine_bar.h"
+#include "app/gui/doctor/finding_view.h"
+#include "app/gui/graph/graph_scene.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/plot/sorted_table.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class DoctorView {
+ public:
+  /// A gallery case chosen in the bar is explained until a finding is chosen.
+  void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+
+ private:
+  void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
+  void draw_state(const PanelContext& context, const Area& area, GraphScene& scene);
+  void draw_under_way(const PanelContext& context, ImVec2 room, GraphScene& scene);
+  void draw_experiments(const PanelContext& context, const Area& area, GraphScene& scene);
+  void draw_proof_grids(const PanelContext& context, const Area& area, GraphScene& scene);
+  void follow(const PanelContext& context, const GraphScene& scene);
+
+  ExamineBar bar_;
+  FindingView findings_;
+  plot::TableState table_;
+  std::vector<plot::TableRow> rows_;
+  std::uint64_t shown_ = 0;
+  // When a node last finished: how long a replay has stood still.
+  int done_ = -1;
+  int replay_ = -1;
+  double moved_at_ = 0.0;
+};
+
+}  // namespace app

@@ -1,0 +1,157 @@
+#include "app/gui/doctor/examine_bar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/gui/controls/widgets.h"
+#include "profiling/graph/gallery.h"
+
+namespace app {
+
+std::string ExamineBar::obstacle(const PanelContext& context) {
+  if (context.view.doctor.busy) return "A visit is under way";
+  if (!context.view.hello) return "No worker has greeted yet: " + context.view.link.reason;
+  std::string why = "The worker offers no CUDA backend";
+  for (const BackendOffer& offer : context.view.hello->backends) {
+    if (!engine::runs_on_cuda(offer.kind)) continue;
+    if (offer.available) return "";
+    if (!offer.reason.empty()) why = offer.reason;
+  }
+  return "Graphs are captured and replayed on a GPU. " + why +
+         ". Recorded visits, recordings and .dot files can be examined without one.";
+}
+
+const profiling::HazardCase* ExamineBar::gallery_case() const {
+  const std::vector<profiling::HazardCase>& cases = profiling::hazard_cases();
+  const auto index = static_cast<std::size_t>(case_);
+  return kind_ == 1 && index < cases.size() ? &cases[index] : nullptr;
+}
+
+double ExamineBar::p99_seconds(const PanelContext& context) const {
+  if (context.view.run == nullptr) return 0.0;
+  std::vector<double> times;
+  for (const engine::Iteration& iteration : context.view.run->result.iterations) {
+    times.push_back(static_cast<double>(iteration.duration_ns));
+  }
+  if (times.empty()) return 0.0;
+  const auto at = static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(times.size() - 1));
+  std::nth_element(times.begin(), times.begin() + at, times.end());
+  return times[static_cast<std::size_t>(at)] / 1e9;
+}
+
+VisitOrder ExamineBar::order(const PanelContext& context, bool prove,
+                             std::vector<std::string> rules) const {
+  VisitOrder order;
+  order.subject.request = context.view.requested;
+  if (const profiling::HazardCase* one = gallery_case()) {
+    order.subject.gallery_case = one->id;
+    order.subject.healthy = healthy_;
+  }
+  order.options.prove = prove;
+  order.options.rules = std::move(rules);
+  order.options.deadline_seconds =
+      deadline_of(static_cast<DeadlineMode>(deadline_), static_cast<double>(factor_),
+                  static_cast<double>(seconds_), p99_seconds(context));
+  return order;
+}
+
+void ExamineBar::draw_subject(const PanelContext& context, float row, bool narrow) {
+  const Theme& theme = context.theme;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
+                      {.tooltip = "What is captured and examined", .width = theme.px(230)});
+  if (kind_ != 1) return;
+  std::vector<std::string> titles;
+  for (const profiling::HazardCase& one : profiling::hazard_cases()) titles.push_back(one.title);
+  if (narrow) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + row));
+  } else {
+    ImGui::SameLine(0, theme.px(kGap));
+  }
+  const float kept = theme.px(130);
+  controls::combo(
+      context, "doctor.case", "##case", case_, titles,
+      {.tooltip = "Small programs with one known mistake each",
+       .width = std::clamp(ImGui::GetContentRegionAvail().x - kept, theme.px(120), theme.px(380))});
+  ImGui::SameLine(0, theme.px(kGap));
+  controls::checkbox(context, "doctor.healthy", "healthy twin", healthy_,
+                     {.tooltip = "The same program without the mistake"});
+}
+
+void ExamineBar::draw_deadline(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  const double p99 = p99_seconds(context);
+  controls::segmented(
+      context, "doctor.deadline", deadline_, {"automatic", "k x p99", "seconds"},
+      {.tooltip = "How long one replay may take before it counts as hung", .width = theme.px(230)},
+      {{.tooltip = "From the times of the eager launches"},
+       {.enabled = p99 > 0.0, .reason = "No run with timed iterations to take the p99 of"},
+       {}});
+  if (deadline_ == 0) return;
+  ImGui::SameLine(0, theme.px(kGap));
+  if (deadline_ == 1) {
+    controls::drag_float(context, "doctor.deadline_factor", "##k", factor_, 1.0F, 10000.0F, 20.0F,
+                         {.tooltip = fmt::format("Times the 99th percentile of the run on screen: "
+                                                 "{:.3g} s",
+                                                 static_cast<double>(factor_) * p99),
+                          .width = theme.px(90)});
+  } else {
+    controls::drag_float(context, "doctor.deadline_seconds", "##s", seconds_, 0.01F, 3600.0F, 5.0F,
+                         {.tooltip = "Seconds for one replay", .width = theme.px(90)});
+  }
+}
+
+float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
+                       bool narrow) {
+  const Theme& theme = context.theme;
+  const float row = theme.px(kRowHeight + kGapSmall);
+  const float rows = narrow ? 4.0F : 2.0F;
+  const std::string why = obstacle(context);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::BeginChild("##doctor.bar", ImVec2(width, rows * row), false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  draw_subject(context, row, narrow);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (narrow ? 2.0F : 1.0F) * row));
+  draw_deadline(context);
+  if (narrow) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + 3.0F * row));
+  } else {
+    ImGui::SameLine(0, theme.px(kGapSection));
+  }
+  const auto next = [&] { ImGui::SameLine(0, theme.px(kGap)); };
+  const auto starter = [&](const char* id, const char* label, const char* tooltip, bool prove) {
+    if (controls::button(context, id, label,
+                         {.enabled = why.empty(), .reason = why, .tooltip = tooltip})) {
+      context.commands.examine = order(context, prove, {});
+    }
+  };
+  if (context.view.doctor.busy) {
+    if (controls::button(context, "doctor.cancel", "Cancel",
+                         {.tooltip = "Ends the visit and the process of its experiment"})) {
+      context.commands.cancel_visit = true;
+    }
+  } else {
+    starter("doctor.examine", "Examine", "Captures it and applies the rules; seconds", false);
+    next();
+    starter("doctor.prove", "Prove", "Examines it, then makes the experiments that settle findings",
+            true);
+  }
+  next();
+  if (controls::button(context, "doctor.open", "Open graph",
+                       {.tooltip = "A file of cudaGraphDebugDotPrint(), of PyTorch's debug_dump(), "
+                                   "or a recording; the rules run on it"})) {
+    context.commands.open_graph = true;
+  }
+  next();
+  if (controls::button(context, "doctor.export", "Export report",
+                       {.enabled = scene.report() != nullptr,
+                        .reason = "There is no report yet",
+                        .tooltip = "As Markdown or JSON, by the name of the file"})) {
+    context.commands.export_report = scene.shared_report();
+  }
+  ImGui::EndChild();
+  return rows * row;
+}
+
+}  // namespace app

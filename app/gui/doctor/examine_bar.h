@@ -1,0 +1,39 @@
+// What is to be examined and how: subject, deadline, and the buttons that start and end a visit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/doctor/doctor_words.h"
+#include "app/gui/graph/graph_scene.h"
+#include "app/gui/view.h"
+#include "profiling/graph/gallery.h"
+
+namespace app {
+
+class ExamineBar {
+ public:
+  /// Two rows of controls, four in a narrow window; returns the height used.
+  float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
+             bool narrow);
+  /// The subject as it is chosen now, with experiments for findings of these rules (empty = all).
+  VisitOrder order(const PanelContext& context, bool prove, std::vector<std::string> rules) const;
+  /// Why no experiment can be made now; empty = it can.
+  static std::string obstacle(const PanelContext& context);
+  const profiling::HazardCase* gallery_case() const;
+  bool healthy() const { return healthy_; }
+
+ private:
+  void draw_subject(const PanelContext& context, float row, bool narrow);
+  void draw_deadline(const PanelContext& context);
+  double p99_seconds(const PanelContext& context) const;
+
+  int kind_ = 0;  // 0 the request in the rail, 1 a case of the gallery
+  int case_ = 0;
+  bool healthy_ = false;
+  int deadline_ = 0;
+  float factor_ = 20.0F;
+  float seconds_ = 5.0F;
+};
+
+}  // namespace app

@@ -1,0 +1,266 @@
+#include "app/gui/doctor/finding_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/graph/node_text.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/plot/plot_text.h"
+#include "profiling/graph/names.h"
+
+namespace app {
+namespace {
+
+constexpr std::size_t kNodesShown = 12;
+
+ImU32 chip_color(const Theme& theme, profiling::Confidence confidence) {
+  switch (confidence) {
+    case profiling::Confidence::Proved:
+    case profiling::Confidence::Likely:
+      return theme.colors.bad;
+    case profiling::Confidence::Possible:
+      return theme.colors.warn;
+    case profiling::Confidence::Disproved:
+      return theme.colors.good;
+  }
+  return theme.colors.dim_text;
+}
+
+void heading(const PanelContext& context, const char* text) {
+  ImGui::Dummy(ImVec2(0, context.theme.px(2)));
+  ImGui::PushFont(context.theme.fonts.label);
+  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
+  ImGui::TextUnformatted(text);
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+}
+
+void paragraph(const std::string& text) {
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+}  // namespace
+
+void confidence_chip(const PanelContext& context, profiling::Confidence confidence) {
+  const Theme& theme = context.theme;
+  const std::string word(profiling::name_of(confidence));
+  const ImVec2 text = plot::text_size(theme.fonts.label, word);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 size(text.x + theme.px(12), text.y + theme.px(4));
+  const ImU32 color = chip_color(theme, confidence);
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  // Proved is filled, the others outlined: certainty is told without hue, too.
+  if (confidence == profiling::Confidence::Proved) {
+    draw->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), color, theme.px(kRounding));
+  }
+  draw->AddRect(at, ImVec2(at.x + size.x, at.y + size.y), color, theme.px(kRounding));
+  plot::draw_text(draw, theme.fonts.label, ImVec2(at.x + theme.px(6), at.y + theme.px(2)),
+                  confidence == profiling::Confidence::Proved ? theme.colors.panel : color, word);
+  ImGui::Dummy(size);
+}
+
+void FindingView::draw_list(const PanelContext& context, const Area& area, GraphScene& scene) {
+  const Theme& theme = context.theme;
+  ImGui::SetCursorScreenPos(area.at);
+  const profiling::DoctorReport* report = scene.report();
+  const std::size_t count = report == nullptr ? 0 : report->findings.size();
+  Card card(context,
+            {.id = "doctor.findings_card",
+             .title = "Findings",
+             .question = "What may make replays of this graph wrong or hang?",
+             .note = report == nullptr ? "" : fmt::format("{}, most certain first", count),
+             .measured = "Possible and likely come from rules over the snapshot; proved and "
+                         "disproved only from experiments that show the fault and take it away."},
+            area.size);
+  if (count == 0) {
+    draw_empty(context, card.room(), report == nullptr ? "Not examined" : "No finding",
+               report == nullptr
+                   ? "Examine captures the subject and applies the rules to its graph."
+                   : "No rule sees anything in this graph that could break its replays.",
+               "", nullptr);
+    return;
+  }
+  ImGui::BeginChild("##doctor.findings", card.room(), false);
+  const float width = ImGui::GetContentRegionAvail().x;
+  for (std::size_t i = 0; i < count; ++i) {
+    const profiling::Finding& finding = report->findings[i];
+    const bool chosen = scene.finding() == static_cast<int>(i);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ImFont* body = theme.fonts.body;
+    const float wrap = width - theme.px(16);
+    const ImVec2 title = body->CalcTextSizeA(body->FontSize, wrap, wrap, finding.title.c_str());
+    const float chip = theme.fonts.label->FontSize + theme.px(8);
+    const ImVec2 size(width, chip + title.y + theme.px(12));
+    ImGui::PushID(static_cast<int>(i));
+    if (ImGui::InvisibleButton("##finding", size)) {
+      scene.choose_finding(chosen ? -1 : static_cast<int>(i));
+    }
+    const bool hovered = ImGui::IsItemHovered();
+    ImGui::PopID();
+    const ImVec2 after = ImGui::GetCursorScreenPos();
+    ImDrawList* draw = ImGui::GetWindowDrawList();
+    if (chosen || hovered) {
+      draw->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), theme.colors.raised,
+                          theme.px(kRounding));
+    }
+    if (chosen) {
+      draw->AddRectFilled(at, ImVec2(at.x + theme.px(3), at.y + size.y), theme.colors.accent);
+    }
+    ImGui::SetCursorScreenPos(ImVec2(at.x + theme.px(8), at.y + theme.px(4)));
+    confidence_chip(context, finding.confidence);
+    const float chip_end = ImGui::GetItemRectMax().x;
+    plot::draw_text_right(
+        draw, theme.fonts.label, ImVec2(at.x + width - theme.px(4), at.y + theme.px(6)),
+        theme.colors.dim_text,
+        plot::fitted(theme.fonts.label, finding.rule, at.x + width - chip_end - theme.px(12)));
+    draw->AddText(body, body->FontSize, ImVec2(at.x + theme.px(8), at.y + chip + theme.px(4)),
+                  theme.colors.text, finding.title.c_str(), nullptr, wrap);
+    controls::record(context, fmt::format("doctor.finding.{}", i).c_str(), finding.title.c_str(),
+                     "option",
+                     std::string(profiling::name_of(finding.confidence)) + " " + finding.rule, at,
+                     ImVec2(at.x + size.x, at.y + size.y));
+    ImGui::SetCursorScreenPos(after);
+  }
+  ImGui::EndChild();
+}
+
+void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
+                             const profiling::Finding& finding) {
+  heading(context, "Nodes (a click shows them in Topology and Memory)");
+  const profiling::Snapshot& snapshot = scene.report()->snapshot;
+  float x = 0.0F;
+  const float room = ImGui::GetContentRegionAvail().x;
+  for (std::size_t i = 0; i < std::min(finding.nodes.size(), kNodesShown); ++i) {
+    const profiling::NodeRef node = finding.nodes[i];
+    const auto index = static_cast<std::size_t>(node.graph);
+    const std::string label = node.graph >= 0 && index < snapshot.graphs.size()
+                                  ? node_title(snapshot.graphs[index], node.node)
+                                  : fmt::format("node {}", node.node);
+    const std::string cut =
+        plot::fitted(context.theme.fonts.body, label, room - context.theme.px(20));
+    const float width = plot::text_size(context.theme.fonts.body, cut).x + context.theme.px(16);
+    if (i > 0 && x + width < room) ImGui::SameLine(0, context.theme.px(kGapSmall));
+    x = i > 0 && x + width < room ? x + width + context.theme.px(kGapSmall) : width;
+    if (controls::button(context, fmt::format("doctor.node.{}", i).c_str(), cut.c_str())) {
+      scene.show_graph(node.graph);
+      scene.choose_node(node.node);
+    }
+  }
+  if (finding.nodes.size() > kNodesShown) {
+    paragraph(fmt::format("and {} more", finding.nodes.size() - kNodesShown));
+  }
+}
+
+void FindingView::draw_fix(const PanelContext& context, const profiling::Finding& finding) {
+  heading(context, "Way out");
+  if (!finding.fix.words.empty()) paragraph(finding.fix.words);
+  controls::segmented(context, "doctor.library", library_,
+                      {"cuBLASLt", "PyTorch", "Transformer Engine"},
+                      {.width = std::min(context.theme.px(330), ImGui::GetContentRegionAvail().x)});
+  const std::string& code = library_ == 0   ? finding.fix.cublaslt
+                            : library_ == 1 ? finding.fix.pytorch
+                                            : finding.fix.transformer_engine;
+  if (code.empty()) {
+    paragraph("Nothing of its own for this library.");
+    return;
+  }
+  ImGui::SameLine(0, context.theme.px(kGap));
+  if (controls::button(context, "doctor.copy_fix", "Copy")) ImGui::SetClipboardText(code.c_str());
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float pad = context.theme.px(6);
+  const ImFont* mono = context.theme.fonts.mono;
+  const float wrap = ImGui::GetContentRegionAvail().x - 2.0F * pad;
+  const ImVec2 size = mono->CalcTextSizeA(mono->FontSize, wrap, wrap, code.c_str());
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImVec2 end(at.x + wrap + 2.0F * pad, at.y + size.y + 2.0F * pad);
+  draw->AddRectFilled(at, end, context.theme.colors.raised, context.theme.px(kRounding));
+  draw->AddText(mono, mono->FontSize, ImVec2(at.x + pad, at.y + pad), context.theme.colors.text,
+                code.c_str(), nullptr, wrap);
+  ImGui::Dummy(ImVec2(end.x - at.x, end.y - at.y));
+}
+
+void FindingView::draw_chosen(const PanelContext& context, const Area& area, GraphScene& scene,
+                              const ExamineBar& bar) {
+  ImGui::SetCursorScreenPos(area.at);
+  const profiling::DoctorReport* report = scene.report();
+  const auto index = static_cast<std::size_t>(scene.finding());
+  const bool chosen = report != nullptr && scene.finding() >= 0 && index < report->findings.size();
+  const std::string title = chosen ? report->findings[index].rule : std::string("Finding");
+  Card card(
+      context,
+      {.id = "doctor.finding_card",
+       .title = title.c_str(),
+       .question = "Why is it thought, what would prove it, and what is the way out?",
+       .note = chosen ? fmt::format("hazard {}", report->findings[index].hazard) : "",
+       .measured = "The rule that made it and the facts it leans on; facts carry their source "
+                   "and date."},
+      area.size);
+  if (!chosen) {
+    draw_empty(context, card.room(), "No finding chosen", "Click one on the left.", "", nullptr);
+    return;
+  }
+  const profiling::Finding& finding = report->findings[index];
+  ImGui::BeginChild("##doctor.finding", card.room(), false);
+  confidence_chip(context, finding.confidence);
+  paragraph(finding.title);
+  heading(context, "Why that breaks replays");
+  paragraph(finding.explanation);
+  if (!finding.missing_order.empty()) paragraph(finding.missing_order);
+  if (!finding.nodes.empty()) draw_nodes(context, scene, finding);
+  if (!finding.accesses.empty()) {
+    heading(context, "Memory");
+    for (std::size_t i = 0; i < std::min(finding.accesses.size(), kNodesShown); ++i) {
+      const profiling::Access& access = finding.accesses[i];
+      paragraph(fmt::format("node {}, {}: {} + {:#x}", access.node.node, access.place,
+                            access.owner.empty() ? "unknown memory" : access.owner, access.offset));
+    }
+  }
+  if (!finding.evidence.empty()) {
+    heading(context, "Evidence");
+    for (const std::string& line : finding.evidence) paragraph("- " + line);
+  }
+  heading(context, "Proof");
+  if (!finding.proof.words.empty()) paragraph(finding.proof.words);
+  const std::string why = ExamineBar::obstacle(context);
+  if (controls::button(context, "doctor.prove_this", "Prove this",
+                       {.enabled = why.empty(),
+                        .reason = why,
+                        .tooltip = "Examines the subject chosen above and makes the experiments "
+                                   "for findings of this rule only"})) {
+    context.commands.examine = bar.order(context, true, {finding.rule});
+  }
+  draw_fix(context, finding);
+  ImGui::EndChild();
+}
+
+void FindingView::draw_case(const PanelContext& context, const Area& area,
+                            const profiling::HazardCase& one, bool healthy) {
+  ImGui::SetCursorScreenPos(area.at);
+  Card card(context,
+            {.id = "doctor.case_card",
+             .title = one.title.c_str(),
+             .question = "What does this case of the gallery show?",
+             .note = fmt::format("hazard {}", one.hazard),
+             .measured = "The gallery's own words; Prove runs the program."},
+            area.size);
+  ImGui::BeginChild("##doctor.case", card.room(), false);
+  heading(context, healthy ? "The mistake that the twin does not make" : "The mistake");
+  paragraph(one.mistake);
+  heading(context, "What its user sees");
+  paragraph(one.symptom);
+  heading(context, "What the healthy twin does instead");
+  paragraph(one.cure);
+  heading(context, "Expected");
+  paragraph(fmt::format("Plain replays: {}. Found by: {}.{}", profiling::name_of(one.plain),
+                        one.rule,
+                        one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
+  ImGui::EndChild();
+  controls::record(context, "doctor.case_text", one.title.c_str(), "text", one.id, area.at,
+                   area.end());
+}
+
+}  // namespace app

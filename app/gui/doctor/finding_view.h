@@ -1,0 +1,36 @@
+// The findings of a report and the chosen one in full: why, where, what speaks for it, how to be
+// rid of it in each library.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/gui/doctor/examine_bar.h"
+#include "app/gui/graph/graph_scene.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class FindingView {
+ public:
+  /// Cards of their own.
+  void draw_list(const PanelContext& context, const Area& area, GraphScene& scene);
+  void draw_chosen(const PanelContext& context, const Area& area, GraphScene& scene,
+                   const ExamineBar& bar);
+  /// The gallery's own words on a case, where no report is shown yet.
+  void draw_case(const PanelContext& context, const Area& area, const profiling::HazardCase& one,
+                 bool healthy);
+
+ private:
+  void draw_fix(const PanelContext& context, const profiling::Finding& finding);
+  void draw_nodes(const PanelContext& context, GraphScene& scene,
+                  const profiling::Finding& finding);
+
+  int library_ = 0;
+};
+
+/// A filled word: "proved", "likely", ... Advances the cursor on the same line.
+void confidence_chip(const PanelContext& context, profiling::Confidence confidence);
+
+}  // namespace app

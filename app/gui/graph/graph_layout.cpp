@@ -1,0 +1,182 @@
+#include "app/gui/graph/graph_layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+namespace app {
+namespace {
+
+constexpr int kSweeps = 4;
+constexpr float kAspect = 2.0F;  // width over height that wrapping aims at
+constexpr int kFewestLayersToWrap = 6;
+
+using Lists = std::vector<std::vector<int>>;
+
+struct Flow {
+  Lists after;   // of nodes, then of the end of each node's children
+  Lists before;  // of nodes only: what pulls a node towards its place
+};
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// What follows a child graph waits for all its children: an end of its own stands for them.
+Flow flow_of(const profiling::GraphSnapshot& graph) {
+  const int n = static_cast<int>(graph.nodes.size());
+  std::vector<bool> holds(at(n), false);
+  const auto parent_of = [&](int node) {
+    const int parent = graph.nodes[at(node)].parent;
+    return parent >= 0 && parent < node ? parent : -1;
+  };
+  for (int i = 0; i < n; ++i) {
+    if (parent_of(i) >= 0) holds[at(parent_of(i))] = true;
+  }
+  const auto end_of = [&](int node) { return holds[at(node)] ? n + node : node; };
+  Flow flow{Lists(at(2 * n)), Lists(at(n))};
+  for (int i = 0; i < n; ++i) {
+    if (holds[at(i)]) flow.after[at(i)].push_back(n + i);
+    if (const int parent = parent_of(i); parent >= 0) {
+      flow.after[at(parent)].push_back(i);
+      flow.after[at(end_of(i))].push_back(n + parent);
+      flow.before[at(i)].push_back(parent);
+    }
+  }
+  for (const profiling::SnapshotEdge& edge : graph.edges) {
+    if (edge.from < 0 || edge.to >= n || edge.from >= edge.to) continue;
+    flow.after[at(end_of(edge.from))].push_back(edge.to);
+    flow.before[at(edge.to)].push_back(edge.from);
+  }
+  return flow;
+}
+
+/// Longest path from the beginning. An end stands in the layer of the last of its children.
+std::vector<int> layers_of(const Flow& flow, int n) {
+  std::vector<int> waits(flow.after.size(), 0);
+  std::vector<int> layer(flow.after.size(), 0);
+  for (const std::vector<int>& list : flow.after) {
+    for (const int next : list) ++waits[at(next)];
+  }
+  std::vector<int> ready;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    if (waits[i] == 0) ready.push_back(static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < ready.size(); ++i) {
+    const int one = ready[i];
+    for (const int next : flow.after[at(one)]) {
+      layer[at(next)] = std::max(layer[at(next)], layer[at(one)] + (next < n ? 1 : 0));
+      if (--waits[at(next)] == 0) ready.push_back(next);
+    }
+  }
+  layer.resize(at(n));
+  return layer;
+}
+
+/// Rows of one layer as near to where they are wanted as a distance of one allows.
+void settle(std::vector<int>& order, const std::vector<float>& wanted, std::vector<float>& rows) {
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return wanted[at(a)] < wanted[at(b)]; });
+  float below = -1e9F;
+  float pushed = 0.0F;
+  for (const int node : order) {
+    rows[at(node)] = std::max(wanted[at(node)], below + 1.0F);
+    below = rows[at(node)];
+    pushed += rows[at(node)] - wanted[at(node)];
+  }
+  for (const int node : order) rows[at(node)] -= pushed / static_cast<float>(order.size());
+}
+
+float mean_row(const std::vector<int>& of, const std::vector<float>& rows, float otherwise) {
+  if (of.empty()) return otherwise;
+  float sum = 0.0F;
+  for (const int node : of) sum += rows[at(node)];
+  return sum / static_cast<float>(of.size());
+}
+
+std::vector<float> rows_of_nodes(const Flow& flow, Lists& by_layer, int n) {
+  Lists after(at(n));
+  for (int i = 0; i < n; ++i) {
+    for (const int one : flow.before[at(i)]) after[at(one)].push_back(i);
+  }
+  std::vector<float> rows(at(n), 0.0F);
+  std::vector<float> wanted(at(n), 0.0F);
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    const bool down = sweep % 2 == 0;
+    for (std::size_t i = 0; i < by_layer.size(); ++i) {
+      std::vector<int>& layer = by_layer[down ? i : by_layer.size() - 1 - i];
+      for (const int node : layer) {
+        wanted[at(node)] = mean_row((down ? flow.before : after)[at(node)], rows, rows[at(node)]);
+      }
+      settle(layer, wanted, rows);
+    }
+  }
+  return rows;
+}
+
+struct Reach {
+  float low = 0.0F;
+  float high = 0.0F;
+};
+
+/// Of the rows of layers [first, last).
+Reach reach_of(const Lists& by_layer, const std::vector<float>& rows, std::size_t first,
+               std::size_t last) {
+  Reach reach{1e9F, -1e9F};
+  for (std::size_t i = first; i < std::min(last, by_layer.size()); ++i) {
+    for (const int node : by_layer[i]) {
+      reach.low = std::min(reach.low, rows[at(node)]);
+      reach.high = std::max(reach.high, rows[at(node)]);
+    }
+  }
+  return reach;
+}
+
+std::size_t layers_a_band(const Lists& by_layer, const std::vector<float>& rows) {
+  const std::size_t layers = by_layer.size();
+  if (layers < static_cast<std::size_t>(kFewestLayersToWrap)) return layers;
+  // By the widest layer: over thousands of layers the rows of a stream drift.
+  float widest = 0.0F;
+  for (std::size_t i = 0; i < layers; ++i) {
+    const Reach reach = reach_of(by_layer, rows, i, i + 1);
+    widest = std::max(widest, reach.high - reach.low);
+  }
+  const float band = (widest + 2.0F) * GraphLayout::kRowStep;
+  const float length = static_cast<float>(layers) * GraphLayout::kColumnStep;
+  const float bands = std::max(1.0F, std::round(std::sqrt(length / (kAspect * band))));
+  return static_cast<std::size_t>(std::ceil(static_cast<float>(layers) / bands));
+}
+
+}  // namespace
+
+GraphLayout lay_out(const profiling::GraphSnapshot& graph) {
+  GraphLayout layout;
+  const int n = static_cast<int>(graph.nodes.size());
+  if (n == 0) return layout;
+  const Flow flow = flow_of(graph);
+  const std::vector<int> layer = layers_of(flow, n);
+  layout.layers = 1 + *std::max_element(layer.begin(), layer.end());
+  Lists by_layer(at(layout.layers));
+  for (int i = 0; i < n; ++i) by_layer[at(layer[at(i)])].push_back(i);
+  const std::vector<float> rows = rows_of_nodes(flow, by_layer, n);
+
+  layout.places.resize(at(n));
+  const std::size_t each = layers_a_band(by_layer, rows);
+  float top = 0.0F;
+  for (std::size_t first = 0; first < by_layer.size(); first += each, ++layout.bands) {
+    const Reach reach = reach_of(by_layer, rows, first, first + each);
+    for (std::size_t i = first; i < std::min(first + each, by_layer.size()); ++i) {
+      const float x =
+          static_cast<float>(i - first) * GraphLayout::kColumnStep + 0.5F * GraphLayout::kBoxWidth;
+      for (const int node : by_layer[i]) {
+        const float y = top + (rows[at(node)] - reach.low) * GraphLayout::kRowStep + 0.5F;
+        layout.places[at(node)] = {x, y, static_cast<int>(i), layout.bands};
+        layout.width = std::max(layout.width, x + 0.5F * GraphLayout::kBoxWidth);
+        layout.height = std::max(layout.height, y + 0.5F);
+      }
+    }
+    top += (reach.high - reach.low + 2.0F) * GraphLayout::kRowStep;
+  }
+  return layout;
+}
+
+}  // namespace app

@@ -1,0 +1,142 @@
+#include "app/gui/graph/graph_scene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "profiling/trace/statistics.h"
+
+namespace app {
+namespace {
+
+/// As certain as it looks: a fault that was ruled out worries less than one that is possible.
+int worry(profiling::Confidence confidence) {
+  switch (confidence) {
+    case profiling::Confidence::Disproved:
+      return 0;
+    case profiling::Confidence::Possible:
+      return 1;
+    case profiling::Confidence::Likely:
+      return 2;
+    case profiling::Confidence::Proved:
+      return 3;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void GraphScene::show(const Report& report, const Run& run) {
+  if (report == report_ && run == run_) return;
+  // A report that grew keeps what a person chose in it.
+  const bool same = report != nullptr && report_ != nullptr &&
+                    report->snapshot.subject == report_->snapshot.subject &&
+                    report->snapshot.graphs.size() == report_->snapshot.graphs.size();
+  report_ = report;
+  run_ = run;
+  ++report_generation_;
+  if (!same) {
+    graph_ = 0;
+    node_ = -1;
+    finding_ = -1;
+  }
+  restart();
+}
+
+void GraphScene::show_graph(int graph) {
+  if (graph == graph_) return;
+  graph_ = graph;
+  node_ = -1;
+  restart();
+}
+
+const profiling::GraphSnapshot* GraphScene::graph() const {
+  if (report_ == nullptr || graph_ < 0) return nullptr;
+  const auto& graphs = report_->snapshot.graphs;
+  return static_cast<std::size_t>(graph_) < graphs.size()
+             ? &graphs[static_cast<std::size_t>(graph_)]
+             : nullptr;
+}
+
+void GraphScene::restart() {
+  ++generation_;
+  facts_.reset();
+  suspicion_.clear();
+  node_us_.clear();
+  longest_us_ = 0.0;
+  const profiling::GraphSnapshot* shown = graph();
+  if (shown == nullptr) return;
+  suspicion_.assign(shown->nodes.size(), -1);
+  for (const profiling::Finding& finding : report_->findings) {
+    for (const profiling::NodeRef& node : finding.nodes) {
+      if (node.graph != graph_ || node.node < 0) continue;
+      if (static_cast<std::size_t>(node.node) >= suspicion_.size()) continue;
+      int& now = suspicion_[static_cast<std::size_t>(node.node)];
+      if (now < 0 || worry(finding.confidence) > worry(static_cast<profiling::Confidence>(now))) {
+        now = static_cast<int>(finding.confidence);
+      }
+    }
+  }
+  if (run_ != nullptr) {
+    std::unordered_map<std::uint64_t, double> medians;
+    for (const profiling::NodeMatrix::Row& row : profiling::node_matrix(run_->activity).rows) {
+      if (row.node_id != 0) medians[row.node_id] = row.time.median / 1e3;
+    }
+    for (const profiling::SnapshotNode& node : shown->nodes) {
+      const auto found = medians.find(node.id);
+      const bool known = node.id != 0 && found != medians.end();
+      node_us_.push_back(known ? found->second : std::numeric_limits<double>::quiet_NaN());
+      if (known) longest_us_ = std::max(longest_us_, found->second);
+    }
+  }
+  task_.start([report = report_, index = static_cast<std::size_t>(graph_)] {
+    const profiling::GraphSnapshot& graph = report->snapshot.graphs[index];
+    return std::make_shared<const GraphFacts>(
+        GraphFacts{lay_out(graph), map_memory(report->snapshot, graph)});
+  });
+}
+
+bool GraphScene::tick() {
+  auto facts = task_.take();
+  if (facts) facts_ = std::move(*facts);
+  return facts.has_value();
+}
+
+void GraphScene::choose_node(int node) {
+  const profiling::GraphSnapshot* shown = graph();
+  const bool known =
+      shown != nullptr && node >= 0 && static_cast<std::size_t>(node) < shown->nodes.size();
+  node_ = known ? node : -1;
+}
+
+void GraphScene::choose_finding(int finding) {
+  finding_ = finding;
+  if (report_ == nullptr || finding < 0) return;
+  if (static_cast<std::size_t>(finding) >= report_->findings.size()) return;
+  const auto& nodes = report_->findings[static_cast<std::size_t>(finding)].nodes;
+  if (nodes.empty()) return;
+  show_graph(nodes.front().graph);
+  choose_node(nodes.front().node);
+}
+
+bool GraphScene::of_chosen_finding(int node) const {
+  if (report_ == nullptr || finding_ < 0) return false;
+  if (static_cast<std::size_t>(finding_) >= report_->findings.size()) return false;
+  const auto& nodes = report_->findings[static_cast<std::size_t>(finding_)].nodes;
+  return std::find(nodes.begin(), nodes.end(), profiling::NodeRef{graph_, node}) != nodes.end();
+}
+
+std::optional<profiling::Confidence> GraphScene::suspicion(int node) const {
+  const auto index = static_cast<std::size_t>(node);
+  if (node < 0 || index >= suspicion_.size() || suspicion_[index] < 0) return std::nullopt;
+  return static_cast<profiling::Confidence>(suspicion_[index]);
+}
+
+double GraphScene::node_us(int node) const {
+  const auto index = static_cast<std::size_t>(node);
+  return node >= 0 && index < node_us_.size() ? node_us_[index]
+                                              : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace app

@@ -1,0 +1,78 @@
+// What the views of captured graphs look at together: a report with its snapshot, one of its
+// graphs, the node and the finding that are chosen. Layout and memory map are worked out once a
+// graph, off the window's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/graph/graph_layout.h"
+#include "app/gui/graph/memory_map.h"
+#include "app/gui/shell/background_task.h"
+#include "profiling/graph/doctor_report.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+/// Worked out for one graph of a report.
+struct GraphFacts {
+  GraphLayout layout;
+  MemoryMap memory;
+};
+
+class GraphScene {
+ public:
+  using Report = std::shared_ptr<const profiling::DoctorReport>;
+  using Run = std::shared_ptr<const profiling::RecordedRun>;
+
+  /// Of another report the choice of node and finding is dropped; of the same nothing changes.
+  /// `run` gives the durations of the nodes; null = not known.
+  void show(const Report& report, const Run& run);
+  void show_graph(int graph);
+  /// Takes in what was worked out for the graph shown; true when there was something.
+  bool tick();
+
+  const profiling::DoctorReport* report() const { return report_.get(); }
+  const Report& shared_report() const { return report_; }
+  /// Null when there is none: no report, or a refused capture without graphs.
+  const profiling::GraphSnapshot* graph() const;
+  int graph_index() const { return graph_; }
+  const GraphFacts* facts() const { return facts_.get(); }
+  /// Changes with the report and with the graph.
+  std::uint64_t generation() const { return generation_; }
+  /// Changes with the report.
+  std::uint64_t report_generation() const { return report_generation_; }
+
+  int node() const { return node_; }
+  void choose_node(int node);
+  int finding() const { return finding_; }
+  /// Shows the graph that holds the first of its nodes.
+  void choose_finding(int finding);
+  bool of_chosen_finding(int node) const;
+  /// Confidence of the most certain finding that names the node.
+  std::optional<profiling::Confidence> suspicion(int node) const;
+  /// Median duration in microseconds; NaN = not known.
+  double node_us(int node) const;
+  double longest_us() const { return longest_us_; }
+
+ private:
+  void restart();
+
+  Report report_;
+  Run run_;
+  int graph_ = 0;
+  int node_ = -1;
+  int finding_ = -1;
+  std::uint64_t generation_ = 0;
+  std::uint64_t report_generation_ = 0;
+  std::shared_ptr<const GraphFacts> facts_;
+  std::vector<double> node_us_;
+  double longest_us_ = 0.0;
+  std::vector<int> suspicion_;  // of each node, -1 = none
+  BackgroundTask<std::shared_ptr<const GraphFacts>> task_{[] {}};
+};
+
+}  // namespace app

@@ -1,0 +1,35 @@
+// The workspace map: which node of a captured graph holds addresses of which allocation, and where
+// two of them may touch the same memory at the same time. No ImGui.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/graph/accesses.h"
+#include "profiling/graph/snapshot.h"
+
+namespace app {
+
+struct MemoryCell {
+  int node = 0;
+  bool writes = false;      // for certain: memset or copy
+  int unordered_with = -1;  // a node that may touch the same memory at the same time; -1 = none
+};
+
+struct MemoryRow {
+  int allocation = -1;                 // index into Snapshot::ledger
+  std::vector<MemoryCell> cells = {};  // ascending by node, one a node
+  bool red = false;                    // some cell is unordered
+};
+
+struct MemoryMap {
+  std::vector<profiling::Touch> touches = {};  // ascending by node
+  std::vector<MemoryRow> rows = {};            // by role, then by first node; untouched ones last
+  int clashes = 0;                             // rows with an unordered cell
+};
+
+/// Scratch and counters clash as a whole. Of other memory, whose parts belong to different experts,
+/// two touches clash when one certainly writes and their ranges overlap.
+MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::GraphSnapshot& graph);
+
+}  // namespace app

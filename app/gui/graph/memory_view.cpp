@@ -1,0 +1,320 @@
+#include "app/gui/graph/memory_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/graph/node_text.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/plot/plot_frame.h"
+#include "app/gui/plot/plot_text.h"
+#include "profiling/graph/names.h"
+
+namespace app {
+namespace {
+
+constexpr int kRoles = static_cast<int>(engine::AllocationRole::Check) + 1;
+constexpr float kReach = 4.0F;  // pixels a mark may be off the mouse
+constexpr std::size_t kPlacesInReadOut = 6;
+
+const engine::Allocation& memory_of(const GraphScene& scene, const MemoryRow& row) {
+  return scene.report()->snapshot.ledger[static_cast<std::size_t>(row.allocation)];
+}
+
+std::string owner_of(const engine::Allocation& memory) {
+  return memory.owner.empty() ? fmt::format("allocation {}", memory.id) : memory.owner;
+}
+
+}  // namespace
+
+void MemoryView::follow(const GraphScene& scene) {
+  const bool complete = scene.facts() != nullptr;
+  if (shown_ != scene.generation() || complete_ != complete) {
+    shown_ = scene.generation();
+    complete_ = complete;
+    first_ = -0.5;
+    last_ = scene.graph() == nullptr ? 0.5 : static_cast<double>(scene.graph()->nodes.size()) - 0.5;
+  }
+  rows_.clear();
+  if (!complete) return;
+  const std::vector<MemoryRow>& all = scene.facts()->memory.rows;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (only_red_ && !all[i].red) continue;
+    if (role_ > 0 && static_cast<int>(memory_of(scene, all[i]).role) != role_ - 1) continue;
+    rows_.push_back(static_cast<int>(i));
+  }
+}
+
+float MemoryView::x_of(double node, const Columns& columns) const {
+  return columns.cells +
+         static_cast<float>((node - first_) / (last_ - first_)) * (columns.end - columns.cells);
+}
+
+void MemoryView::draw_header(const PanelContext& context, const GraphScene& scene, float width) {
+  std::vector<std::string> roles = {"all roles"};
+  for (int i = 0; i < kRoles; ++i) {
+    roles.emplace_back(profiling::name_of(static_cast<engine::AllocationRole>(i)));
+  }
+  controls::combo(context, "memory.role", "##role", role_, roles,
+                  {.tooltip = "Which memory to show", .width = width - context.theme.px(140)});
+  ImGui::SameLine(0, context.theme.px(kGap));
+  const int clashes = scene.facts()->memory.clashes;
+  controls::checkbox(context, "memory.only_red", "only unordered", only_red_,
+                     {.enabled = clashes > 0 || only_red_,
+                      .reason = "Every two nodes that may touch the same memory are ordered",
+                      .tooltip = "Only memory that two nodes may touch at the same time"});
+}
+
+void MemoryView::draw_titles(const PanelContext& context, const Columns& columns, float y) const {
+  const Theme& theme = context.theme;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImFont* font = theme.fonts.label;
+  const ImU32 color = theme.colors.dim_text;
+  plot::draw_text(draw, font, ImVec2(columns.label, y), color, "memory (role)");
+  plot::draw_text_right(draw, font, ImVec2(columns.bytes, y), color, "size");
+  plot::draw_text(draw, font, ImVec2(columns.life, y), color,
+                  plot::fitted(font, "lifetime", columns.cells - columns.life));
+  plot::draw_text(draw, font, ImVec2(columns.cells, y), color,
+                  fmt::format("node {:.0f}", std::max(0.0, std::ceil(first_))));
+  plot::draw_text_right(draw, font, ImVec2(columns.end, y), color,
+                        fmt::format("{:.0f}", std::floor(last_)));
+}
+
+void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
+                          const MemoryRow& row, const Columns& columns, float y,
+                          float height) const {
+  const Theme& theme = context.theme;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImFont* font = theme.fonts.label;
+  const engine::Allocation& memory = memory_of(scene, row);
+  const float text_y = y + 0.5F * (height - font->FontSize);
+  const float size_room = theme.px(58);
+  plot::draw_text(
+      draw, font, ImVec2(columns.label, text_y), row.red ? theme.colors.bad : theme.colors.text,
+      plot::fitted(font, fmt::format("{} ({})", owner_of(memory), profiling::name_of(memory.role)),
+                   columns.bytes - size_room - columns.label));
+  plot::draw_text_right(draw, font, ImVec2(columns.bytes, text_y), theme.colors.dim_text,
+                        bytes_text(memory.bytes));
+
+  const profiling::Snapshot& snapshot = scene.report()->snapshot;
+  const float life_end = columns.cells - theme.px(kGapLarge);
+  const auto clock = static_cast<float>(std::max<std::uint64_t>(snapshot.ledger_clock, 1));
+  const auto at = [&](std::uint64_t time) {
+    return columns.life +
+           (life_end - columns.life) * std::min(1.0F, static_cast<float>(time) / clock);
+  };
+  const profiling::GraphSnapshot& graph = *scene.graph();
+  if (graph.capture_ended != 0) {
+    draw->AddRectFilled(
+        ImVec2(at(graph.capture_began), y),
+        ImVec2(std::max(at(graph.capture_ended), at(graph.capture_began) + 1.0F), y + height),
+        theme.colors.line);
+  }
+  const float inset = 0.35F * height;
+  draw->AddRectFilled(
+      ImVec2(at(memory.allocated_at), y + inset),
+      ImVec2(
+          memory.live() ? life_end : std::max(at(memory.freed_at), at(memory.allocated_at) + 1.5F),
+          y + height - inset),
+      memory.live() ? theme.colors.dim_text : theme.colors.warn);
+
+  draw->AddRectFilled(ImVec2(columns.cells, y), ImVec2(columns.end, y + height - 1.0F),
+                      theme.colors.raised);
+  const auto width = static_cast<float>(1.0 / (last_ - first_)) * (columns.end - columns.cells);
+  float drawn_to = -1.0F;
+  for (const bool red : {false, true}) {
+    for (const MemoryCell& cell : row.cells) {
+      if ((cell.unordered_with >= 0) != red) continue;
+      const float x = x_of(cell.node - 0.5, columns);
+      const float end = x + std::max(width - 1.0F, 2.0F);
+      // Many nodes a pixel: one mark for all of them, but never instead of a red one.
+      if (end < columns.cells || x > columns.end || (!red && end <= drawn_to)) continue;
+      if (!red) drawn_to = end;
+      draw->AddRectFilled(ImVec2(std::max(x, columns.cells), y + 1.0F),
+                          ImVec2(std::min(end, columns.end), y + height - 2.0F),
+                          red           ? theme.colors.bad
+                          : cell.writes ? theme.colors.accent
+                                        : plot::faded(theme.colors.accent, 0.55F));
+    }
+  }
+}
+
+void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& scene,
+                               const MemoryRow& row, int node) const {
+  const engine::Allocation& memory = memory_of(scene, row);
+  std::vector<plot::ReadOutLine> lines = {
+      {"role",
+       fmt::format("{}, {}", profiling::name_of(memory.role), profiling::name_of(memory.space)), 0},
+      {"address", fmt::format("{:#x}, {}", memory.address, bytes_text(memory.bytes)), 0},
+      {"lifetime",
+       memory.live() ? fmt::format("since step {} of the ledger", memory.allocated_at)
+                     : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
+       memory.live() ? 0 : context.theme.colors.warn},
+      {"nodes", std::to_string(row.cells.size()), 0}};
+  const auto cell = std::find_if(row.cells.begin(), row.cells.end(),
+                                 [node](const MemoryCell& one) { return one.node == node; });
+  if (cell != row.cells.end()) {
+    lines.push_back({"node", node_title(*scene.graph(), node), 0});
+    std::size_t places = 0;
+    for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node)) {
+      if (touch.allocation != row.allocation || ++places > kPlacesInReadOut) continue;
+      lines.push_back({profiling::place_text(touch),
+                       fmt::format("offset {:#x}", touch.word - memory.address), 0});
+    }
+    if (cell->unordered_with >= 0) {
+      lines.push_back({"no order with", node_title(*scene.graph(), cell->unordered_with),
+                       context.theme.colors.bad});
+    }
+  }
+  plot::read_out(context, owner_of(memory), lines);
+}
+
+void MemoryView::take_input(const PanelContext& context, const Columns& columns, int nodes) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const double low = -0.5;
+  const double high = static_cast<double>(nodes) - 0.5;
+  const double span = last_ - first_;
+  const auto width = static_cast<double>(columns.end - columns.cells);
+  const double at = first_ + span * static_cast<double>(io.MousePos.x - columns.cells) / width;
+  double next_first = first_;
+  double next_span = span;
+  const double steps = static_cast<double>(io.KeyShift ? 0.0F : io.MouseWheel) + context.keys.zoom;
+  if (steps != 0.0) {
+    next_span = std::clamp(span * std::pow(1.25, -steps), std::min(8.0, high - low), high - low);
+    next_first = at - (at - first_) * next_span / span;
+  }
+  next_first +=
+      0.15 * span * (context.keys.pan - static_cast<double>(io.KeyShift ? io.MouseWheel : 0.0F));
+  if (ImGui::IsMouseDown(ImGuiMouseButton_Right)) {
+    next_first -= span * static_cast<double>(io.MouseDelta.x) / width;
+  }
+  if (context.keys.fit_all || ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+    next_first = low;
+    next_span = high - low;
+  }
+  first_ = std::clamp(next_first, low, std::max(low, high - next_span));
+  last_ = first_ + next_span;
+}
+
+std::string MemoryView::list(const GraphScene& scene, char separator) const {
+  std::string text = fmt::format("owner{0}role{0}bytes{0}allocated{0}freed{0}nodes\n", separator);
+  if (scene.facts() == nullptr) return text;
+  for (const int index : rows_) {
+    const MemoryRow& row = scene.facts()->memory.rows[static_cast<std::size_t>(index)];
+    const engine::Allocation& memory = memory_of(scene, row);
+    const char* quote = separator == ',' ? "\"" : "";
+    text += fmt::format("{1}{2}{1}{0}{3}{0}{4}{0}{5}{0}{6}{0}", separator, quote, owner_of(memory),
+                        profiling::name_of(memory.role), memory.bytes, memory.allocated_at,
+                        memory.freed_at);
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      text += fmt::format("{}{}{}", i == 0 ? "" : " ", row.cells[i].node,
+                          row.cells[i].unordered_with >= 0 ? "!" : "");
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+  follow(scene);
+  const Theme& theme = context.theme;
+  ImGui::SetCursorScreenPos(area.at);
+  const bool complete = scene.graph() != nullptr && scene.facts() != nullptr;
+  const float widgets = std::min(theme.px(290), area.size.x - theme.px(130));
+  const int clashes = complete ? scene.facts()->memory.clashes : 0;
+  Card card(
+      context,
+      {.id = "memory.card",
+       .title = "Workspace map",
+       .question = "Which node holds addresses of which memory, and may two of them touch the "
+                   "same memory at the same time?",
+       .note = complete ? fmt::format("{} allocations, {} unordered", rows_.size(), clashes) : "",
+       .measured =
+           "Words of the nodes' argument bytes that lie in an allocation of the worker's "
+           "ledger. Solid: written for certain (memset, copy). Red: scratch or counters of "
+           "two nodes, or overlapping ranges one of which is written, without a path of full "
+           "edges between the two. Argument bytes do not say who reads or writes.",
+       .text = [&] { return list(scene, '\t'); },
+       .csv = [&] { return list(scene, ','); },
+       .header_widgets = widgets},
+      area.size);
+  const ImVec2 room = card.room();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (!complete || scene.report()->snapshot.ledger.empty()) {
+    draw_empty(context, room, "No memory known",
+               complete
+                   ? "The snapshot has no ledger: it comes from a file, or from a capture that "
+                     "was made without one."
+                   : "There is no graph to look at.",
+               "", nullptr);
+    return;
+  }
+  card.begin_header_widgets();
+  draw_header(context, scene, widgets);
+  card.end_header_widgets();
+  const float label_room = std::min(theme.px(330), 0.34F * room.x);
+  Columns columns;
+  columns.label = at.x;
+  columns.bytes = at.x + label_room;
+  columns.life = columns.bytes + theme.px(kGapLarge);
+  columns.cells = columns.life + std::min(theme.px(80), 0.08F * room.x) + theme.px(kGapLarge);
+  columns.end = at.x + room.x - theme.px(14);
+  const float title = theme.fonts.label->FontSize + theme.px(kGapSmall);
+  draw_titles(context, columns, at.y);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + title));
+  const float height = std::floor(theme.fonts.label->FontSize + theme.px(5));
+  const bool over_cells = ImGui::IsMouseHoveringRect(ImVec2(columns.cells, at.y + title),
+                                                     ImVec2(columns.end, at.y + room.y));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+  ImGui::BeginChild("##memory.rows", ImVec2(room.x, room.y - title), false,
+                    over_cells ? ImGuiWindowFlags_NoScrollWithMouse : ImGuiWindowFlags_None);
+  const bool hovered = ImGui::IsWindowHovered();
+  const float mouse_y = ImGui::GetIO().MousePos.y;
+  if (hovered && over_cells) {
+    take_input(context, columns, static_cast<int>(scene.graph()->nodes.size()));
+  }
+  const double under = first_ + (last_ - first_) *
+                                    static_cast<double>(ImGui::GetIO().MousePos.x - columns.cells) /
+                                    static_cast<double>(columns.end - columns.cells);
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(rows_.size()), height);
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const MemoryRow& row =
+          scene.facts()->memory.rows[static_cast<std::size_t>(rows_[static_cast<std::size_t>(i)])];
+      const float y = ImGui::GetCursorScreenPos().y;
+      draw_row(context, scene, row, columns, y, height);
+      ImGui::Dummy(ImVec2(room.x - theme.px(14), height));
+      if (!hovered || mouse_y < y || mouse_y >= y + height) continue;
+      int nearest = -1;
+      double distance = 1e18;
+      for (const MemoryCell& cell : row.cells) {
+        if (std::abs(cell.node - under) >= distance) continue;
+        distance = std::abs(cell.node - under);
+        nearest = cell.node;
+      }
+      const double pixel = (last_ - first_) / static_cast<double>(columns.end - columns.cells);
+      if (!over_cells || distance > std::max(0.5, static_cast<double>(kReach) * pixel))
+        nearest = -1;
+      if (nearest >= 0 && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) scene.choose_node(nearest);
+      draw_read_out(context, scene, row, nearest);
+    }
+  }
+  if (scene.node() >= 0) {
+    const float x = x_of(scene.node(), columns);
+    if (x >= columns.cells && x <= columns.end) {
+      ImGui::GetWindowDrawList()->AddLine(ImVec2(x, at.y + title), ImVec2(x, at.y + room.y),
+                                          theme.colors.text, 1.0F);
+    }
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+  controls::record(context, "graphs.memory", "allocations by node", "plot",
+                   fmt::format("rows={};unordered={};first={:.1f};last={:.1f};selected={}",
+                               rows_.size(), clashes, first_, last_, scene.node()),
+                   at, ImVec2(at.x + room.x, at.y + room.y));
+}
+
+}  // namespace app

@@ -1,0 +1,48 @@
+// The workspace map on screen: a row an allocation, a column a node, a mark where the node holds an
+// address of it, red where nothing orders two nodes that may touch the same memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/graph/graph_scene.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class MemoryView {
+ public:
+  /// A card of its own.
+  void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+
+ private:
+  struct Columns {
+    float label = 0.0F;  // left ends, pixels
+    float bytes = 0.0F;  // right end
+    float life = 0.0F;
+    float cells = 0.0F;
+    float end = 0.0F;
+  };
+
+  void follow(const GraphScene& scene);
+  void draw_header(const PanelContext& context, const GraphScene& scene, float width);
+  void draw_titles(const PanelContext& context, const Columns& columns, float y) const;
+  void draw_row(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
+                const Columns& columns, float y, float height) const;
+  void draw_read_out(const PanelContext& context, const GraphScene& scene, const MemoryRow& row,
+                     int node) const;
+  void take_input(const PanelContext& context, const Columns& columns, int nodes);
+  std::string list(const GraphScene& scene, char separator) const;
+  float x_of(double node, const Columns& columns) const;
+
+  std::uint64_t shown_ = 0;
+  bool complete_ = false;
+  int role_ = 0;  // 0 = all, then AllocationRole + 1
+  bool only_red_ = false;
+  std::vector<int> rows_;  // indices into MemoryMap::rows that pass the filter
+  double first_ = 0.0;     // node at the left end
+  double last_ = 0.0;
+};
+
+}  // namespace app

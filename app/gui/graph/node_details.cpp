@@ -1,0 +1,125 @@
+#include "app/gui/graph/node_details.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/graph/node_text.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/plot/format.h"
+#include "profiling/graph/names.h"
+
+namespace app {
+namespace {
+
+const std::vector<plot::Column> kColumns = {
+    {"place", 104, false, "Where in the node's parameters the address stands"},
+    {"memory", 0, false, "Allocation that holds it and how far in, by the ledger"},
+    {"role", 58, false, "What the allocation is for"}};
+
+std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before) {
+  std::string text;
+  int count = 0;
+  for (const profiling::SnapshotEdge& edge : graph.edges) {
+    if ((before ? edge.to : edge.from) != node) continue;
+    if (++count > 12) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(before ? edge.from : edge.to);
+    if (edge.kind != profiling::EdgeKind::Full)
+      text += fmt::format(" ({})", profiling::name_of(edge.kind));
+  }
+  if (count > 12) text += fmt::format(" and {} more", count - 12);
+  return text.empty() ? "none" : text;
+}
+
+void line(const PanelContext& context, const char* label, const std::string& value) {
+  if (value.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
+  ImGui::TextUnformatted(label);
+  ImGui::PopStyleColor();
+  ImGui::SameLine(context.theme.px(92));
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(value.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+}  // namespace
+
+void NodeDetails::follow(const GraphScene& scene) {
+  const bool complete = scene.facts() != nullptr;
+  if (shown_ == scene.generation() && node_ == scene.node() && complete_ == complete) return;
+  shown_ = scene.generation();
+  node_ = scene.node();
+  complete_ = complete;
+  ++generation_;
+  rows_.clear();
+  table_.selected = -1;
+  if (!complete || node_ < 0) return;
+  const profiling::Snapshot& snapshot = scene.report()->snapshot;
+  for (const profiling::Touch& touch : touches_of(scene.facts()->memory, node_)) {
+    const bool known = touch.allocation >= 0;
+    const std::string role =
+        known ? std::string(profiling::name_of(
+                    snapshot.ledger[static_cast<std::size_t>(touch.allocation)].role))
+              : "";
+    const std::string target = target_text(snapshot, touch);
+    rows_.push_back(
+        {.cells = {{.text = profiling::place_text(touch)}, {.text = target}, {.text = role}},
+         .chip = 0,
+         .tooltip = fmt::format("{} ({:#x})", target, touch.word)});
+  }
+}
+
+void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
+  follow(scene);
+  ImGui::SetCursorScreenPos(area.at);
+  const profiling::GraphSnapshot* graph = scene.graph();
+  const bool chosen = graph != nullptr && scene.node() >= 0;
+  const std::string title = chosen ? node_title(*graph, scene.node()) : "Node";
+  Card card(context,
+            {.id = "node.card",
+             .title = title.c_str(),
+             .question = "What does the chosen node do, and which memory does it hold?",
+             .note = "",
+             .measured = "Argument bytes of the captured node, matched word by word with the "
+                         "allocations that the worker's ledger knew when it captured.",
+             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .csv = [this] { return plot::table_csv(kColumns, rows_); }},
+            area.size);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (!chosen) {
+    draw_empty(context, card.room(), "No node chosen",
+               "Click a box, or type a name, number or id into the search field.", "", nullptr);
+  } else {
+    const profiling::SnapshotNode& node = graph->nodes[static_cast<std::size_t>(scene.node())];
+    const auto* kernel = std::get_if<profiling::KernelNode>(&node.parameters);
+    const double us = scene.node_us(scene.node());
+    line(context, "kind",
+         fmt::format("{}, {}, layer {}, id {}", profiling::name_of(node.type),
+                     engine::stage_name(node.stage), node.layer, node.id));
+    line(context, "launch", launch_text(node));
+    line(context, "work", work_text(node));
+    if (!std::isnan(us)) line(context, "median", plot::duration_text(1e3 * us));
+    line(context, "waits for", list_of(*graph, scene.node(), true));
+    line(context, "followed by", list_of(*graph, scene.node(), false));
+    if (kernel != nullptr) {
+      line(context, "arguments",
+           kernel->parameters.empty()
+               ? std::string("not known")
+               : fmt::format("{} bytes, {} parameters", kernel->parameters.size(),
+                             kernel->slots.size()));
+    }
+    if (rows_.empty()) {
+      line(context, "memory", "no address of known memory");
+    } else {
+      plot::draw_table(context, "##node.touches", kColumns, rows_, generation_, card.room(),
+                       table_);
+    }
+  }
+  const ImVec2 end(area.at.x + area.size.x, area.at.y + area.size.y);
+  controls::record(
+      context, "graphs.node", "chosen node", "text",
+      chosen ? fmt::format("node={};addresses={}", scene.node(), rows_.size()) : "none", at, end);
+}
+
+}  // namespace app

@@ -1,0 +1,27 @@
+// The chosen node in full: launch, what it waits for, and every address it holds with its owner.
+#pragma once
+
+#include "app/gui/graph/graph_scene.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/plot/sorted_table.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class NodeDetails {
+ public:
+  /// A card of its own.
+  void draw(const PanelContext& context, const Area& area, GraphScene& scene);
+
+ private:
+  void follow(const GraphScene& scene);
+
+  std::uint64_t shown_ = 0;
+  int node_ = -2;
+  bool complete_ = false;
+  std::uint64_t generation_ = 0;
+  std::vector<plot::TableRow> rows_;
+  plot::TableState table_;
+};
+
+}  // namespace app

@@ -1,0 +1,26 @@
+// Nodes, launches and addresses of a snapshot in words: read-outs, details and tables share them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/graph/memory_map.h"
+#include "profiling/graph/snapshot.h"
+
+namespace app {
+
+/// "12  quantize_rows": its index and short name.
+std::string node_title(const profiling::GraphSnapshot& graph, int node);
+/// "grid 132 x 1 x 1, block 384"; empty for what is not a kernel or not known.
+std::string launch_text(const profiling::SnapshotNode& node);
+/// What it does besides: "memset 4 096 B to 0", "copy 64 B from pageable host to device".
+std::string work_text(const profiling::SnapshotNode& node);
+/// "workspace of fprop, layer 0 + 0x400".
+std::string target_text(const profiling::Snapshot& snapshot, const profiling::Touch& touch);
+/// The touches of one node; they are ascending by node.
+std::vector<profiling::Touch> touches_of(const MemoryMap& memory, int node);
+
+/// "4.0 KiB".
+std::string bytes_text(std::uint64_t bytes);
+
+}  // namespace app

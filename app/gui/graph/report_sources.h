@@ -1,0 +1,38 @@
+// Which captured graph the views show: the run's, an opened file's, or a visit's. What has just
+// come in is shown at once; after that the choice is a person's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/graph/graph_scene.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+struct ReportSource {
+  std::string key;    // "run", "file", "now", "visit 3": stays the same while the source does
+  std::string label;  // as a person reads it
+  GraphScene::Report report;
+  GraphScene::Run run;  // its durations belong to the nodes; null = not known
+};
+
+class ReportSources {
+ public:
+  void follow(const SessionView& view);
+  const std::vector<ReportSource>& all() const { return all_; }
+  /// Null when there is none.
+  const ReportSource* chosen() const;
+  int index() const;
+  void choose(int index);
+
+ private:
+  std::vector<ReportSource> all_;
+  std::string key_;
+  std::size_t visits_ = 0;
+  std::string session_path_;
+  int files_opened_ = 0;
+  bool busy_ = false;
+};
+
+}  // namespace app

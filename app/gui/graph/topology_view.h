@@ -1,0 +1,53 @@
+// The captured graph as boxes and edges. Wheel zooms at the cursor, a drag pans, a click chooses,
+// F shows the chosen node or everything.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/graph/graph_scene.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+enum class NodeColors { Stage, Finding, Time };
+
+class TopologyView {
+ public:
+  /// A card of its own. `board`: node states of a replay under way; empty = none.
+  void draw(const PanelContext& context, const Area& area, GraphScene& scene,
+            const std::vector<profiling::NodeState>& board);
+
+ private:
+  struct Canvas {
+    ImVec2 min;
+    ImVec2 max;
+    ImVec2 to_pixel(float x, float y, const TopologyView& view) const {
+      return ImVec2(min.x + (x - view.left_) * view.scale_, min.y + (y - view.top_) * view.scale_);
+    }
+  };
+
+  void draw_header(const PanelContext& context, GraphScene& scene, float width);
+  void take_input(const PanelContext& context, GraphScene& scene, const Canvas& canvas);
+  void fit(const GraphScene& scene, const Canvas& canvas);
+  void centre_on(const GraphScene& scene, const Canvas& canvas, int node);
+  void find_next(GraphScene& scene);
+  int node_at(const GraphScene& scene, const Canvas& canvas, ImVec2 pixel) const;
+  void draw_edges(const PanelContext& context, const GraphScene& scene, const Canvas& canvas) const;
+  void draw_nodes(const PanelContext& context, const GraphScene& scene, const Canvas& canvas,
+                  const std::vector<profiling::NodeState>& board);
+  void draw_read_out(const PanelContext& context, const GraphScene& scene, int node) const;
+  ImU32 color_of(const PanelContext& context, const GraphScene& scene, int node) const;
+
+  float left_ = 0.0F;  // layout units
+  float top_ = 0.0F;
+  float scale_ = 0.0F;  // pixels a unit; 0 = to be fitted
+  std::uint64_t fitted_for_ = 0;
+  int followed_node_ = -1;
+  int colors_ = 0;
+  std::string search_;
+  int drawn_ = 0;
+};
+
+}  // namespace app

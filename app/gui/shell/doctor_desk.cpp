@@ -1,0 +1,157 @@
+#include "app/gui/shell/doctor_desk.h"
+
+#include <chrono>
+#include <utility>
+
+#include "app/doctor/worker_runner.h"
+#include "app/protocol/paths.h"
+#include "app/protocol/request_json.h"
+#include "profiling/session/snapshot_file.h"
+
+namespace app {
+namespace {
+
+using Facts = engine::Result<std::vector<profiling::LibraryFact>>;
+
+Facts shipped_facts() {
+  return profiling::load_library_facts(assets_folder() + "/facts/cublaslt.json");
+}
+
+std::string subject_text(const VisitOrder& order) {
+  if (order.subject.gallery_case.empty()) return "the step in the rail";
+  return order.subject.gallery_case + (order.subject.healthy ? ", healthy twin" : "");
+}
+
+engine::Result<DoctorNews::Report> by_the_rules(profiling::Snapshot snapshot) {
+  const Facts facts = shipped_facts();
+  if (!facts.ok()) return facts.error();
+  profiling::DoctorReport report;
+  report.snapshot = std::move(snapshot);
+  report.findings = profiling::diagnose(report.snapshot, facts.value());
+  return std::make_shared<const profiling::DoctorReport>(std::move(report));
+}
+
+/// What a copy is worth making for: pulses only move the marker board.
+bool grew(const profiling::DoctorReport& now, const DoctorNews::Report& before) {
+  if (before == nullptr || now.experiments.size() != before->experiments.size() ||
+      now.findings.size() != before->findings.size() ||
+      now.snapshot.graphs.size() != before->snapshot.graphs.size()) {
+    return true;
+  }
+  for (std::size_t i = 0; i < now.findings.size(); ++i) {
+    if (now.findings[i].confidence != before->findings[i].confidence) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+DoctorDesk::DoctorDesk(std::function<void()> wake)
+    : wake_(std::move(wake)), visit_task_(wake_), run_task_(wake_), file_task_(wake_) {}
+
+DoctorDesk::~DoctorDesk() { *cancel_ = true; }
+
+void DoctorDesk::visit(const VisitOrder& order, const std::vector<std::string>& worker_argv) {
+  if (visit_task_.running()) return;
+  cancel_ = std::make_shared<std::atomic<bool>>(false);
+  shared_ = std::make_shared<Shared>();
+  news_.busy = true;
+  news_.proving = order.options.prove;
+  news_.error.clear();
+  news_.progress = {};
+  news_.so_far.reset();
+  news_.subject = subject_text(order);
+  visit_task_.start([order, worker_argv, shared = shared_, cancel = cancel_,
+                     wake = wake_]() -> VisitResult {
+    const Facts facts = shipped_facts();
+    if (!facts.ok()) return facts.error();
+    WorkerRunner runner({.argv = worker_argv, .eager_loading_argv = {}});
+    const auto tell = [&](const VisitProgress& progress) {
+      {
+        const std::lock_guard lock(shared->mutex);
+        shared->changed = true;
+        shared->progress.doing = progress.doing;
+        shared->progress.experiment = progress.experiment;
+        shared->progress.experiments = progress.experiments;
+        shared->progress.replay = progress.replay;
+        shared->progress.board = progress.board;
+        if (grew(progress.so_far, shared->so_far)) {
+          shared->so_far = std::make_shared<const profiling::DoctorReport>(progress.so_far);
+        }
+      }
+      wake();
+    };
+    auto report = app::visit(order.subject, order.options, facts.value(), runner, tell, *cancel);
+    if (!report.ok()) return report.error();
+    profiling::RecordedVisit kept;
+    if (order.subject.gallery_case.empty()) kept.request = order.subject.request;
+    kept.report = std::move(report).value();
+    kept.wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                             std::chrono::system_clock::now().time_since_epoch())
+                             .count();
+    return kept;
+  });
+}
+
+void DoctorDesk::cancel() { *cancel_ = true; }
+
+void DoctorDesk::examine(const std::shared_ptr<const profiling::RecordedRun>& run) {
+  if (run == examined_run_) return;
+  examined_run_ = run;
+  news_.run_report.reset();
+  if (run == nullptr || run->snapshot.graphs.empty()) return;
+  run_task_.start([run] { return by_the_rules(run->snapshot); });
+}
+
+void DoctorDesk::open(const std::string& path) {
+  news_.file_error.clear();
+  file_task_.start([path]() -> Examined {
+    auto opened = profiling::open_snapshot(path, request_codec());
+    if (!opened.ok()) return opened.error();
+    return by_the_rules(std::move(opened.value().front().snapshot));
+  });
+}
+
+bool DoctorDesk::tick() {
+  bool changed = false;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (std::exchange(shared_->changed, false)) {
+      news_.progress = shared_->progress;
+      news_.so_far = shared_->so_far;
+      changed = true;
+    }
+  }
+  if (auto result = visit_task_.take()) {
+    changed = true;
+    news_.busy = false;
+    if (result->ok()) {
+      finished_ = std::move(*result).value();
+    } else {
+      news_.error = result->error().code == engine::ErrorCode::Cancelled
+                        ? "The visit was cancelled."
+                        : result->error().message;
+    }
+  }
+  if (auto report = run_task_.take()) {
+    changed = true;
+    if (report->ok() && examined_run_ != nullptr) news_.run_report = std::move(*report).value();
+    if (!report->ok()) news_.error = report->error().message;
+  }
+  if (auto report = file_task_.take()) {
+    changed = true;
+    if (report->ok()) {
+      news_.file_report = std::move(*report).value();
+      ++news_.files_opened;
+    } else {
+      news_.file_error = report->error().message;
+    }
+  }
+  return changed;
+}
+
+std::optional<profiling::RecordedVisit> DoctorDesk::take_visit() {
+  return std::exchange(finished_, std::nullopt);
+}
+
+}  // namespace app

@@ -1,0 +1,61 @@
+// The graph doctor's work off the window's thread: visits, each experiment of which runs in a
+// process of its own; the rules alone on snapshots that were recorded; files that are opened.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/shell/background_task.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class DoctorDesk {
+ public:
+  explicit DoctorDesk(std::function<void()> wake);
+  /// Cancels what is under way; its worker is gone when this returns.
+  ~DoctorDesk();
+  DoctorDesk(const DoctorDesk&) = delete;
+  DoctorDesk& operator=(const DoctorDesk&) = delete;
+
+  /// Refused while another visit is under way.
+  void visit(const VisitOrder& order, const std::vector<std::string>& worker_argv);
+  void cancel();
+  /// The rules on the snapshot of the run on screen; the newest asked for wins.
+  void examine(const std::shared_ptr<const profiling::RecordedRun>& run);
+  /// The rules on the first snapshot of a recording or a dot file.
+  void open(const std::string& path);
+
+  /// Takes in what has ended; true when there is something to draw.
+  bool tick();
+  /// A visit that has just ended, once.
+  std::optional<profiling::RecordedVisit> take_visit();
+  const DoctorNews& news() const { return news_; }
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    bool changed = false;
+    VisitProgress progress;  // without so_far
+    DoctorNews::Report so_far;
+  };
+  using VisitResult = engine::Result<profiling::RecordedVisit>;
+  using Examined = engine::Result<DoctorNews::Report>;
+
+  std::function<void()> wake_;
+  DoctorNews news_;
+  std::shared_ptr<const profiling::RecordedRun> examined_run_;
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
+  std::optional<profiling::RecordedVisit> finished_;
+  BackgroundTask<VisitResult> visit_task_;
+  BackgroundTask<Examined> run_task_;
+  BackgroundTask<Examined> file_task_;
+};
+
+}  // namespace app

@@ -1,0 +1,40 @@
+// The graph doctor in the window: its visits, the files it is shown, the reports it hands out.
+#include <utility>
+
+#include "app/gui/shell/shell.h"
+#include "app/protocol/paths.h"
+
+namespace app {
+
+bool Shell::take_doctor() {
+  doctor_.examine(state_.shown());
+  const bool changed = doctor_.tick();
+  if (auto visit = doctor_.take_visit()) {
+    state_.add_live_visit(std::move(*visit));
+    if (recorder_ != nullptr) recorder_->append(state_.live_visits().back());
+  }
+  return changed;
+}
+
+void Shell::carry_out_doctor(const CommandSlots& commands) {
+  if (commands.cancel_visit) doctor_.cancel();
+  if (commands.open_graph) files_.open(FilePurpose::OpenGraph, settings_.folder, "");
+  if (commands.examine) {
+    // A visit is kept beside the live runs: a recording on screen would hide it.
+    state_.back_to_live();
+    const bool given = !options_.worker_argv.empty();
+    doctor_.visit(*commands.examine,
+                  given ? options_.worker_argv : std::vector<std::string>{worker_program()});
+  }
+  if (commands.export_report != nullptr) {
+    report_to_export_ = commands.export_report;
+    files_.open(FilePurpose::ExportReport, settings_.folder, "graph-doctor.md");
+  }
+}
+
+void Shell::export_report(const std::string& path) {
+  if (report_to_export_ == nullptr) return;
+  notices_.add(Severity::Warn, "Not written: reports have no form of their own yet: " + path);
+}
+
+}  // namespace app

@@ -1,0 +1,97 @@
+#include "app/gui/graph/graph_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace app {
+namespace {
+
+profiling::GraphSnapshot graph_of(int nodes, const std::vector<std::pair<int, int>>& edges) {
+  profiling::GraphSnapshot graph;
+  graph.nodes.resize(static_cast<std::size_t>(nodes));
+  for (const auto& [from, to] : edges) graph.edges.push_back({.from = from, .to = to});
+  return graph;
+}
+
+void expect_apart(const GraphLayout& layout) {
+  for (std::size_t a = 0; a < layout.places.size(); ++a) {
+    for (std::size_t b = a + 1; b < layout.places.size(); ++b) {
+      const GraphLayout::Place& one = layout.places[a];
+      const GraphLayout::Place& other = layout.places[b];
+      if (one.x != other.x) continue;
+      EXPECT_GE(std::abs(one.y - other.y), 1.0F) << a << " and " << b;
+    }
+  }
+}
+
+TEST(GraphLayout, DiamondHasThreeLayersAndNoOverlap) {
+  const GraphLayout layout = lay_out(graph_of(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}));
+  ASSERT_EQ(layout.layers, 3);
+  EXPECT_EQ(layout.places[1].layer, 1);
+  EXPECT_EQ(layout.places[2].layer, 1);
+  EXPECT_EQ(layout.places[3].layer, 2);
+  expect_apart(layout);
+}
+
+TEST(GraphLayout, LongestPathDecidesTheLayer) {
+  const GraphLayout layout = lay_out(graph_of(4, {{0, 3}, {0, 1}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(layout.places[3].layer, 3);
+}
+
+TEST(GraphLayout, BranchesStayOnTheirRows) {
+  // Two streams of three nodes each between a fork and a join.
+  const GraphLayout layout = lay_out(graph_of(5, {{0, 1}, {0, 2}, {1, 3}, {2, 4}}));
+  EXPECT_LT(layout.places[1].y, layout.places[2].y);
+  EXPECT_FLOAT_EQ(layout.places[1].y, layout.places[3].y);
+  EXPECT_FLOAT_EQ(layout.places[2].y, layout.places[4].y);
+}
+
+TEST(GraphLayout, ChildrenStandBeforeWhatFollowsTheirParent) {
+  profiling::GraphSnapshot graph = graph_of(5, {{0, 4}, {1, 2}, {2, 3}});
+  for (std::size_t i = 1; i <= 3; ++i) graph.nodes[i].parent = 0;
+  const GraphLayout layout = lay_out(graph);
+  EXPECT_EQ(layout.places[1].layer, 1);
+  EXPECT_EQ(layout.places[3].layer, 3);
+  EXPECT_EQ(layout.places[4].layer, 4);
+}
+
+TEST(GraphLayout, BrokenEdgesAreLeftOut) {
+  const GraphLayout layout = lay_out(graph_of(2, {{0, 7}, {-1, 1}, {1, 0}, {1, 1}}));
+  EXPECT_EQ(layout.layers, 1);
+  expect_apart(layout);
+}
+
+TEST(GraphLayout, LongChainIsWrappedIntoBands) {
+  std::vector<std::pair<int, int>> edges;
+  for (int i = 0; i + 1 < 300; ++i) edges.emplace_back(i, i + 1);
+  const GraphLayout layout = lay_out(graph_of(300, edges));
+  EXPECT_GT(layout.bands, 5);
+  EXPECT_GT(layout.width, layout.height);
+  EXPECT_LT(layout.width, 4.0F * layout.height);
+  expect_apart(layout);
+}
+
+TEST(GraphLayout, TenThousandNodesWithinASecond) {
+  std::vector<std::pair<int, int>> edges;
+  for (int i = 1; i < 10000; ++i) {
+    edges.emplace_back(std::max(0, i - 8), i);
+    if (i % 64 == 0) {
+      for (int k = 1; k < 8; ++k) edges.emplace_back(i - k, i);
+    }
+  }
+  const profiling::GraphSnapshot graph = graph_of(10000, edges);
+  const auto began = std::chrono::steady_clock::now();
+  const GraphLayout layout = lay_out(graph);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(took.count(), 1.0);
+  const GraphLayout again = lay_out(graph);
+  for (std::size_t i = 0; i < layout.places.size(); ++i) {
+    EXPECT_EQ(layout.places[i].y, again.places[i].y);
+  }
+}
+
+TEST(GraphLayout, NoNodesNoPlaces) { EXPECT_TRUE(lay_out({}).places.empty()); }
+
+}  // namespace
+}  // namespace app

@@ -1,0 +1,116 @@
+"""The graph views: a recording with visits to the doctor, looked at without a GPU."""
+import os
+import subprocess
+import time
+
+import pytest
+
+
+@pytest.fixture
+def recording(tmp_path):
+    maker = os.environ.get("DOCTOR_RECORDING_MAKER")
+    if not maker:
+        pytest.skip("DOCTOR_RECORDING_MAKER does not name the built program")
+
+    def make(nodes=None):
+        path = tmp_path / f"visits{nodes or ''}.session"
+        subprocess.run([maker, path] + ([str(nodes)] if nodes else []), check=True, timeout=60)
+        return path
+
+    return make
+
+
+def fields(control):
+    return dict(part.split("=") for part in control["value"].split(";"))
+
+
+def show(window, view):
+    window.key("ctrl+3")
+    window.click(f"graphs.view.{view}")
+
+
+def wait_fields(window, name, condition, seconds=15):
+    window.wait(f"{name} as wanted", lambda m: any(
+        c["id"] == name and condition(fields(c)) for c in m["controls"]), seconds)
+    return fields(window.control(name))
+
+
+def test_findings_of_a_recorded_visit(open_window, recording):
+    window = open_window(str(recording()))
+    show(window, 3)
+    window.wait("the finding", lambda m: any(
+        c["id"] == "doctor.finding.0" for c in m["controls"]))
+    assert window.control("doctor.finding.0")["value"] == "proved shared-workspace"
+    assert window.control("doctor.conclusion")["value"].startswith("Proved")
+    assert fields(window.control("doctor.experiments_made"))["n"] == "2"
+    prove = window.control("doctor.prove")
+    assert not prove["enabled"] and "GPU" in prove["reason"]
+    window.click("doctor.finding.0")
+    window.click("doctor.node.1")
+    window.click("graphs.view.1")
+    assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "4")["nodes"] == "24"
+    assert window.control("graphs.node")["value"].startswith("node=4;addresses=2")
+
+
+def test_topology_zooms_pans_and_finds(open_window, recording):
+    window = open_window(str(recording()))
+    show(window, 1)
+    start = wait_fields(window, "graphs.topology", lambda f: f["drawn"] == "24")
+    x, y = window.centre("graphs.topology")
+    window.xdotool("mousemove", x, y, "click", 4, "click", 4, "click", 4)
+    wait_fields(window, "graphs.topology", lambda f: float(f["scale"]) > 1.3 * float(start["scale"]))
+    window.xdotool("key", "Home")
+    wait_fields(window, "graphs.topology", lambda f: f["scale"] == start["scale"])
+    window.click("topology.search")
+    window.xdotool("type", "--delay", 30, "quantize")
+    window.click("topology.next")
+    assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "1")
+    window.click("topology.next")
+    assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "3")
+
+
+def test_memory_shows_what_no_path_orders(open_window, recording):
+    window = open_window(str(recording()))
+    show(window, 2)
+    assert wait_fields(window, "graphs.memory", lambda f: f["rows"] == "4")
+    window.click("memory.only_red")
+    wait_fields(window, "graphs.memory", lambda f: f["rows"] == "1" and f["unordered"] == "1")
+
+
+def test_a_stalled_visit_says_where(open_window, recording):
+    window = open_window(str(recording()))
+    show(window, 3)
+    window.click("graphs.source")
+    window.wait("the list of visits", lambda m: any(
+        c["id"] == "graphs.source.1" for c in m["controls"]))
+    window.click("graphs.source.1")
+    window.wait("why it stands still", lambda m: any(
+        c["id"] == "doctor.stall" for c in m["controls"]))
+    text = window.control("doctor.stall")["value"]
+    assert "a kernel spins" in text and "2  grouped_gemm_kernel" in text
+
+
+def test_gallery_explains_its_cases_without_a_gpu(open_window):
+    window = open_window("--no-worker")
+    show(window, 3)
+    window.click("doctor.subject.1")
+    window.wait("the case", lambda m: any(c["id"] == "doctor.case_text" for c in m["controls"]))
+    assert window.control("doctor.case_text")["value"] == "shared-workspace"
+    assert not window.control("doctor.examine")["enabled"]
+
+
+def test_ten_thousand_nodes(open_window, recording):
+    window = open_window(str(recording(10000)))
+    show(window, 1)
+    window.click("graphs.source")
+    window.wait("the list of visits", lambda m: any(
+        c["id"] == "graphs.source.2" for c in m["controls"]))
+    window.click("graphs.source.2")
+    wait_fields(window, "graphs.topology", lambda f: f["drawn"] == "10000")
+    frame, began = window.map()["frame"], time.monotonic()
+    x, y = window.centre("graphs.topology")
+    for step in range(20):
+        window.xdotool("mousemove", x + step, y)
+        time.sleep(0.02)
+    frames = window.map()["frame"] - frame
+    assert frames / (time.monotonic() - began) > 4

@@ -1,0 +1,76 @@
+#include "profiling/graph/report.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/graph/hand_made_snapshot.h"
+#include "tests/unit/graph/rule_checks.h"
+
+namespace profiling {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+DoctorReport sample() {
+  HandMade made;
+  const std::uint64_t counter =
+      made.allocate("arrived | blocks", engine::AllocationRole::Counter, 4);
+  made.kernel("barrier", {counter});
+  DoctorReport report;
+  report.snapshot = made.snapshot;
+  report.findings = diagnose(made.snapshot, {});
+  Outcome wrong{.verdict = Verdict::Wrong};
+  wrong.checks = {{.replay = 1, .output = "Y", .parts = 4, .wrong_parts = {}},
+                  {.replay = 2, .output = "Y", .parts = 4, .wrong_parts = {1, 3}}};
+  Outcome hung{.verdict = Verdict::Hung};
+  hung.stall = {Stall{.replay = 2, .kind = StallKind::KernelSpins, .evidence = "a probe"}};
+  report.experiments = {{.title = "replayed", .outcome = wrong},
+                        {.title = "again", .finding = 0, .outcome = hung}};
+  report.smallest_cure = {{{0, 0}, "workspace"}};
+  report.conclusion = "Replays are wrong.";
+  return report;
+}
+
+TEST(Report, MarkdownHasEverythingAReaderNeeds) {
+  const std::string text = to_markdown(sample());
+  EXPECT_THAT(text, HasSubstr("Replays are wrong."));
+  EXPECT_THAT(text, HasSubstr("`unreset-counter`, hazard 10"));
+  EXPECT_THAT(text, HasSubstr("| replayed | wrong | right | wrong: Y |"));
+  EXPECT_THAT(text, HasSubstr("| again | hung | - | hung |"));
+  EXPECT_THAT(text, HasSubstr("| replayed | 2 | Y | 2 of 4: 1, 3 |"));
+  EXPECT_THAT(text, HasSubstr("node 0, in place of \"workspace\""));
+  EXPECT_THAT(text, HasSubstr("cudaMemsetAsync"));
+  EXPECT_THAT(text, HasSubstr("| arrived / blocks | 0 |"));  // no column of its own
+}
+
+TEST(Report, JsonKeepsItsKeys) {
+  const DoctorReport report = sample();
+  const auto json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["schema"], "expertscope.doctor.1");
+  EXPECT_EQ(json["snapshot"]["graphs"][0]["nodes"], 1);
+  EXPECT_EQ(json["snapshot"]["cublaslt_version"], "13.10.0");
+  EXPECT_EQ(json["findings"][0]["confidence"], "likely");
+  EXPECT_EQ(json["findings"][0]["nodes"][0], nlohmann::json::array({0, 0}));
+  EXPECT_EQ(json["findings"][0]["accesses"][0]["word"], "0x7f0000000000");
+  EXPECT_EQ(json["experiments"][0]["first_wrong_replay"], 2);
+  EXPECT_TRUE(json["experiments"][0]["stall"].is_null());
+  EXPECT_EQ(json["experiments"][1]["stall"]["kind"], "a kernel spins");
+  EXPECT_EQ(json["smallest_cure"][0]["owner"], "workspace");
+  EXPECT_EQ(to_json(report), to_json(report));
+}
+
+TEST(Report, NothingAndOddNamesAreFine) {
+  EXPECT_THAT(to_markdown({}), HasSubstr("None."));
+  EXPECT_THAT(to_markdown({}), Not(HasSubstr("Experiments")));
+  DoctorReport odd;
+  odd.conclusion = "\xff\xfe";
+  odd.smallest_cure = {{{7, -3}, "x"}};
+  odd.findings = {Finding{.accesses = {{.node = {-1, 5}}}}};
+  EXPECT_TRUE(nlohmann::json::accept(to_json(odd)));
+  EXPECT_FALSE(to_markdown(odd).empty());
+}
+
+}  // namespace
+}  // namespace profiling
