@@ -411,7 +411,7 @@ engine::Result<profiling::Snapshot> from_wire(const wire::Snapshot& message) {
     added.bytes = allocation.bytes();
     number(check, added.space, allocation.space(), engine::MemorySpace::Managed,
            "allocation.space");
-    number(check, added.role, allocation.role(), engine::AllocationRole::Check, "allocation.role");
+    number(check, added.role, allocation.role(), engine::kLastAllocationRole, "allocation.role");
     added.owner = allocation.owner();
     added.allocated_at = allocation.allocated_at();
     added.freed_at = allocation.freed_at();
