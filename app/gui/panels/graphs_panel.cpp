@@ -42,7 +42,7 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const float start = ImGui::GetCursorPosX();
   controls::segmented(context, "graphs.view", view_, {"Replays", "Topology", "Memory", "Doctor"},
-                      {.width = std::min(theme.px(340), 0.5F * width)},
+                      {.width = std::min(theme.px(340), 0.6F * width)},
                       {{.tooltip = "Durations of the nodes, replay against replay"},
                        {.tooltip = "What waits for what"},
                        {.tooltip = "Which node holds addresses of which memory"},
