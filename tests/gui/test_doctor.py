@@ -1,5 +1,6 @@
 """The graph views: a recording with visits to the doctor, looked at without a GPU."""
 import os
+import pathlib
 import subprocess
 import time
 
@@ -97,6 +98,36 @@ def test_gallery_explains_its_cases_without_a_gpu(open_window):
     window.wait("the case", lambda m: any(c["id"] == "doctor.case_text" for c in m["controls"]))
     assert window.control("doctor.case_text")["value"] == "shared-workspace"
     assert not window.control("doctor.examine")["enabled"]
+
+
+def test_a_dot_file_is_examined_without_a_gpu(open_window):
+    plain = pathlib.Path(__file__).parent.parent / "unit/graph/dot/plain.dot"
+    window = open_window(str(plain), "--no-worker")
+    window.wait("its conclusion", lambda m: any(
+        c["id"] == "doctor.conclusion" and "By the rules alone" in c["value"]
+        for c in m["controls"]))
+    assert "plain" in window.control("graphs.source")["value"]
+
+
+def test_a_broken_dot_file_is_refused_with_the_reason(open_window, tmp_path):
+    path = tmp_path / "broken.dot"
+    path.write_text("no graph")
+    window = open_window(str(path), "--no-worker")
+    window.wait("why it was not opened", lambda m: any(
+        c["value"].startswith("Not opened") for c in m["controls"]))
+
+
+def test_a_report_is_exported(open_window, recording):
+    window = open_window(str(recording()))
+    show(window, 3)
+    window.click("doctor.export")
+    window.wait("the file dialog", lambda m: any(
+        c["id"] == "file.accept" and c["enabled"] for c in m["controls"]))
+    window.click("file.accept")
+    window.wait("the report", lambda m: any(
+        c["value"].startswith("Report written") for c in m["controls"]))
+    written = list(window.folder.parent.rglob("graph-doctor.md"))
+    assert written and "shared-workspace" in written[0].read_text()
 
 
 def test_ten_thousand_nodes(open_window, recording):

@@ -106,16 +106,17 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
                        bool narrow) {
   const Theme& theme = context.theme;
   const float row = theme.px(kRowHeight + kGapSmall);
-  const float rows = narrow ? 4.0F : 2.0F;
+  const float gallery = kind_ == 1 ? 1.0F : 0.0F;
+  const float rows = narrow ? 3.0F + gallery : 2.0F;
   const std::string why = obstacle(context);
   ImGui::SetCursorScreenPos(at);
   ImGui::BeginChild("##doctor.bar", ImVec2(width, rows * row), false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   draw_subject(context, row, narrow);
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (narrow ? 2.0F : 1.0F) * row));
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (narrow ? 1.0F + gallery : 1.0F) * row));
   draw_deadline(context);
   if (narrow) {
-    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + 3.0F * row));
+    ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (2.0F + gallery) * row));
   } else {
     ImGui::SameLine(0, theme.px(kGapSection));
   }

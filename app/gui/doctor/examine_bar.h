@@ -13,7 +13,7 @@ namespace app {
 
 class ExamineBar {
  public:
-  /// Two rows of controls, four in a narrow window; returns the height used.
+  /// Two rows of controls, three or four in a narrow window; returns the height used.
   float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
              bool narrow);
   /// The subject as it is chosen now, with experiments for findings of these rules (empty = all).

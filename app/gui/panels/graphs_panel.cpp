@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/doctor_view.h"
@@ -27,6 +28,7 @@ class GraphsPanel : public WorkspacePanel {
   void draw_no_scene(const PanelContext& context, ImVec2 size);
 
   int view_ = 0;  // replays, topology, memory, doctor
+  int files_opened_ = 0;
   ReportSources sources_;
   GraphScene scene_;
   ReplaysView replays_;
@@ -40,7 +42,7 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const float start = ImGui::GetCursorPosX();
   controls::segmented(context, "graphs.view", view_, {"Replays", "Topology", "Memory", "Doctor"},
-                      {.width = std::min(theme.px(340), 0.5F * width)},
+                      {.width = std::min(theme.px(340), 0.6F * width)},
                       {{.tooltip = "Durations of the nodes, replay against replay"},
                        {.tooltip = "What waits for what"},
                        {.tooltip = "Which node holds addresses of which memory"},
@@ -114,6 +116,11 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
 
 void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   sources_.follow(context.view);
+  if (std::exchange(files_opened_, context.view.doctor.files_opened) !=
+          context.view.doctor.files_opened &&
+      view_ == 0) {
+    view_ = 3;
+  }
   const ReportSource* source = sources_.chosen();
   scene_.show(source == nullptr ? nullptr : source->report,
               source == nullptr ? nullptr : source->run);

@@ -6,6 +6,8 @@
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
+#include "profiling/export/replaced_file.h"
+#include "profiling/graph/report.h"
 #include "profiling/session/snapshot_file.h"
 
 namespace app {
@@ -47,7 +49,11 @@ bool grew(const profiling::DoctorReport& now, const DoctorNews::Report& before) 
 }  // namespace
 
 DoctorDesk::DoctorDesk(std::function<void()> wake)
-    : wake_(std::move(wake)), visit_task_(wake_), run_task_(wake_), file_task_(wake_) {}
+    : wake_(std::move(wake)),
+      visit_task_(wake_),
+      run_task_(wake_),
+      file_task_(wake_),
+      write_task_(wake_) {}
 
 DoctorDesk::~DoctorDesk() { *cancel_ = true; }
 
@@ -109,6 +115,18 @@ void DoctorDesk::open(const std::string& path) {
     auto opened = profiling::open_snapshot(path, request_codec());
     if (!opened.ok()) return opened.error();
     return by_the_rules(std::move(opened.value().front().snapshot));
+  });
+}
+
+void DoctorDesk::write(const DoctorNews::Report& report, const std::string& path) {
+  write_task_.start([report, path]() -> engine::Result<std::string> {
+    auto file = profiling::ReplacedFile::create(path);
+    if (!file.ok()) return file.error();
+    file.value().write(path.ends_with(".json") ? profiling::to_json(*report)
+                                               : profiling::to_markdown(*report));
+    const engine::Status status = file.value().commit();
+    if (!status.ok()) return status.error();
+    return path;
   });
 }
 

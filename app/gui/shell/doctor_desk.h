@@ -31,10 +31,15 @@ class DoctorDesk {
   /// The rules on the first snapshot of a recording or a dot file.
   void open(const std::string& path);
 
+  /// As JSON where the path ends with .json, else as Markdown.
+  void write(const DoctorNews::Report& report, const std::string& path);
+
   /// Takes in what has ended; true when there is something to draw.
   bool tick();
   /// A visit that has just ended, once.
   std::optional<profiling::RecordedVisit> take_visit();
+  /// The path of a report just written, or why it was not; once.
+  std::optional<engine::Result<std::string>> take_written() { return write_task_.take(); }
   const DoctorNews& news() const { return news_; }
 
  private:
@@ -56,6 +61,7 @@ class DoctorDesk {
   BackgroundTask<VisitResult> visit_task_;
   BackgroundTask<Examined> run_task_;
   BackgroundTask<Examined> file_task_;
+  BackgroundTask<engine::Result<std::string>> write_task_;
 };
 
 }  // namespace app

@@ -74,6 +74,8 @@ void Shell::begin() {
   if (options_.open_file.empty()) return;
   if (is_tensor_file(options_.open_file)) {
     rail_.path_chosen(FilePurpose::Activations, options_.open_file, state_.requested);
+  } else if (options_.open_file.ends_with(".dot") || options_.open_file.ends_with(".gv")) {
+    open_graph(options_.open_file);
   } else {
     open_recording(options_.open_file);
   }
@@ -173,7 +175,7 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
       save_session(choice.path.ends_with(".session") ? choice.path : choice.path + ".session");
       return;
     case FilePurpose::OpenGraph:
-      doctor_.open(choice.path);
+      open_graph(choice.path);
       return;
     case FilePurpose::ExportReport:
       export_report(choice.path);

@@ -33,6 +33,8 @@ class Shell {
   /// Takes in news; true when something on screen has changed.
   bool tick();
   void act(Action action);
+  /// A recording is opened; anything else is taken for a captured graph.
+  void file_dropped(const std::string& path);
   void draw(const Theme& theme, const PlotKeys& keys);
   /// The frame stands in the framebuffer, before it is swapped.
   void after_render(const Theme& theme, int width, int height);
@@ -60,6 +62,7 @@ class Shell {
   void start_worker(const std::string& cublaslt);
   void carry_out_doctor(const CommandSlots& commands);
   void export_report(const std::string& path);
+  void open_graph(const std::string& path);
   void open_recording(const std::string& path);
   void open_sample();
   void toggle_recording();

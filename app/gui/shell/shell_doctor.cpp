@@ -8,12 +8,35 @@ namespace app {
 
 bool Shell::take_doctor() {
   doctor_.examine(state_.shown());
-  const bool changed = doctor_.tick();
+  const std::string error = doctor_.news().file_error;
+  bool changed = doctor_.tick();
+  if (const std::string& now = doctor_.news().file_error; !now.empty() && now != error) {
+    notices_.add(Severity::Bad, "Not opened: " + now);
+  }
+  if (const auto written = doctor_.take_written()) {
+    notices_.add(written->ok() ? Severity::Good : Severity::Bad,
+                 written->ok() ? "Report written: " + written->value()
+                               : "Not written: " + written->error().message);
+    changed = true;
+  }
   if (auto visit = doctor_.take_visit()) {
     state_.add_live_visit(std::move(*visit));
     if (recorder_ != nullptr) recorder_->append(state_.live_visits().back());
   }
   return changed;
+}
+
+void Shell::open_graph(const std::string& path) {
+  doctor_.open(path);
+  state_.workspace = Workspace::Graphs;
+}
+
+void Shell::file_dropped(const std::string& path) {
+  if (path.ends_with(".session")) {
+    open_recording(path);
+  } else {
+    open_graph(path);
+  }
 }
 
 void Shell::carry_out_doctor(const CommandSlots& commands) {
@@ -34,7 +57,9 @@ void Shell::carry_out_doctor(const CommandSlots& commands) {
 
 void Shell::export_report(const std::string& path) {
   if (report_to_export_ == nullptr) return;
-  notices_.add(Severity::Warn, "Not written: reports have no form of their own yet: " + path);
+  const bool named = path.ends_with(".md") || path.ends_with(".json");
+  doctor_.write(report_to_export_, named ? path : path + ".md");
+  report_to_export_.reset();
 }
 
 }  // namespace app

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Input {
   bool any = false;
   std::vector<Action> actions;
   PlotKeys plot_keys;
+  std::vector<std::string> dropped_files;
 };
 
 Input& input_of(GLFWwindow* window) {
@@ -64,6 +66,10 @@ void install_callbacks(GLFWwindow* window) {
   glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { input_of(w).any = true; });
   glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { input_of(w).any = true; });
   glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { input_of(w).any = true; });
+  glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
+    input_of(w).any = true;
+    for (int i = 0; i < count; ++i) input_of(w).dropped_files.emplace_back(paths[i]);
+  });
   glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
   glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
   glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { input_of(w).any = true; });
@@ -179,6 +185,8 @@ int loop(GLFWwindow* window, Shell& shell, Input& input) {
     input.any = false;
     for (const Action action : input.actions) shell.act(action);
     input.actions.clear();
+    for (const std::string& path : input.dropped_files) shell.file_dropped(path);
+    input.dropped_files.clear();
     // A text caret blinks; nothing else moves by itself.
     const double now = glfwGetTime();
     if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
