@@ -123,6 +123,9 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   } else if (experiment.eager_loading) {
     argv.insert(argv.begin(), {"/usr/bin/env", "CUDA_MODULE_LOADING=EAGER"});
   }
+  // A tracer in the process changes what is examined: with CUPTI subscribed, though idle, the
+  // shared workspace of cuBLASLt 13.5.1 replays right.
+  argv.emplace_back("--no-tracing");
   Attempt attempt(std::move(argv));
   const auto with_time = [&](Reply reply) {
     reply.outcome.seconds = seconds_since(started);

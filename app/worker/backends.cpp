@@ -51,10 +51,14 @@ std::string host_name() {
 }  // namespace
 
 Backends::Backends(const BackendOptions& options)
-    : choice_(options.choice), cublaslt_path_(options.cublaslt_path), host_spans_(profiling::make_host_span_collector()) {
+    : choice_(options.choice),
+      cublaslt_path_(options.cublaslt_path),
+      host_spans_(profiling::make_host_span_collector()) {
 #ifdef EXPERTSCOPE_WITH_CUDA
   // Before the first CUDA call, so that no context is made behind CUPTI's back.
-  if (options.choice != BackendChoice::Cpu) {
+  if (!options.tracing) {
+    no_device_records_ = "this worker was started without tracing";
+  } else if (options.choice != BackendChoice::Cpu) {
     engine::Result<std::unique_ptr<profiling::ActivityCollector>> cupti =
         profiling::make_cupti_collector();
     if (cupti.ok()) {

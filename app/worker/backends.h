@@ -17,6 +17,7 @@ enum class BackendChoice { Auto, Cpu, Cuda };
 struct BackendOptions {
   BackendChoice choice = BackendChoice::Auto;
   std::string cublaslt_path;  // empty = the search order
+  bool tracing = true;        // false: CUPTI is not even loaded
 };
 
 class Backends {

@@ -62,8 +62,8 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
     } else if (const auto* bench = std::get_if<engine::BenchOrder>(&job.order)) {
       status = run_bench(backends, job.id, *bench, progress_, sender_);
     } else if (const auto* doctor = std::get_if<DoctorOrder>(&job.order)) {
-      status = run_doctor(backends, job.id, *doctor, {.progress = progress_, .board = board_},
-                          sender_);
+      status =
+          run_doctor(backends, job.id, *doctor, {.progress = progress_, .board = board_}, sender_);
     } else {
       status = dump(job.id, std::get<QuantizeOrder>(job.order));
     }

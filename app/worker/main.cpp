@@ -96,6 +96,10 @@ int main(int argc, char** argv) {
   program.add_option("--backend", options.choice, "Backends to offer: auto, cpu or cuda")
       ->transform(CLI::CheckedTransformer(choices))
       ->default_str("auto");
+  program.add_flag(
+      "!--no-tracing", options.tracing,
+      "Leave CUPTI out of the process: runs have no activity records, and graphs replay as in a "
+      "program without a tracer");
   program.set_version_flag("--version", std::string("expertscope-worker ") + app::kProgramVersion);
   try {
     program.parse(argc, argv);
