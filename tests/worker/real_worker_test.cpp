@@ -309,7 +309,9 @@ TEST_F(BareWorker, RefusesAnotherVersionInASentence) {
     ASSERT_TRUE(frame.ok() && frame.value());
     refused = frame.value()->hello_reply().refused();
   }
-  EXPECT_THAT(refused, AllOf(HasSubstr("version 3"), HasSubstr("9.9"), HasSubstr("version 4")));
+  EXPECT_THAT(refused,
+              AllOf(HasSubstr("version " + std::to_string(kProtocolVersion)), HasSubstr("9.9"),
+                    HasSubstr("version " + std::to_string(kProtocolVersion + 1))));
 }
 
 TEST_F(BareWorker, RefusesGarbage) {
