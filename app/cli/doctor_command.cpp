@@ -72,6 +72,7 @@ int examine(const DoctorOptions& options) {
   engine::Result<WorkerRunner::Options> worker = runner_options(options.worker);
   if (!worker.ok()) return could_not_run(worker.error());
 
+  worker.value().core_dump_folder = options.core_dump_folder;
   WorkerRunner runner(std::move(worker).value());
   profiling::DoctorReport so_far;
   const engine::Result<profiling::DoctorReport> report = [&] {
@@ -130,6 +131,12 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
                   "Seconds that one replay may take (default: from the times of eager launches)")
       ->option_text("SECONDS")
       ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--core-dump", options->core_dump_folder,
+                  "Folder for core dumps of a hanging device: where the kernel stands, read with "
+                  "cuda-gdb if that is installed; workers on this machine only")
+      ->option_text("FOLDER")
+      ->check(CLI::ExistingDirectory);
   command.add_flag("--json", options->json, "Print the report as JSON");
   command.add_option("--report", options->report, "Write the report as Markdown too")
       ->option_text("FILE");

@@ -19,6 +19,7 @@ struct DoctorOptions {
   WorkerChoice worker;
   VisitOptions visit;
   std::string gallery_case;
+  std::string core_dump_folder;
   bool healthy = false;
   std::string snapshot;
   bool list = false;

@@ -16,6 +16,8 @@ class WorkerRunner final : public ExperimentRunner {
     /// The same with all kernels loaded at its start; empty = `env` with the CUDA variable before
     /// argv, which is wrong only for a worker on another machine.
     std::vector<std::string> eager_loading_argv;
+    /// Not empty: a hanging device leaves its core dump there. Workers on this machine only.
+    std::string core_dump_folder = {};
     double start_seconds = 30;   // until the worker greets
     double setup_seconds = 120;  // may pass without any movement before the first replay and after
                                  // the last: inputs, eager launches, capture
@@ -31,6 +33,7 @@ class WorkerRunner final : public ExperimentRunner {
 
  private:
   Options options_;
+  int core_dumps_ = 0;  // asked for so far: names must differ
 };
 
 }  // namespace app
