@@ -258,6 +258,18 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
   paragraph(fmt::format("Plain replays: {}. Found by: {}.{}", profiling::name_of(one.plain),
                         one.rule,
                         one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
+  if (!one.library.empty()) {
+    // The versions come as "13.5.1.27 or 13.6.0.2": any of them will do.
+    const std::string command =
+        "expertscope doctor fetch " + one.library.substr(0, one.library.find(' '));
+    heading(context, "Where it comes from");
+    paragraph(command +
+              " (400 MB from PyPI, on the worker's machine); then choose it in the rail, "
+              "Engine, cuBLASLt.");
+    if (controls::button(context, "doctor.copy_fetch", "Copy command")) {
+      ImGui::SetClipboardText(command.c_str());
+    }
+  }
   ImGui::EndChild();
   controls::record(context, "doctor.case_text", one.title.c_str(), "text", one.id, area.at,
                    area.end());
