@@ -57,6 +57,18 @@ class Visits(Doctor):
             message = self.refused("--worker-backend", "cpu", *prove)
             self.assertIn("CUDA device", message)
 
+    def test_rules_on_graphs_captured_on_an_h200(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        shipped = os.path.join(here, "../../assets/sessions/workspace_bug.session")
+        for session, code, rules in [(shipped, FINDINGS, ["shared-workspace"]),
+                                     (os.path.join(here, "sessions/flag_not_reset.session"), FINDINGS,
+                                      ["unreset-counter"]),
+                                     (os.path.join(here, "sessions/healthy_step.session"), HEALTHY, [])]:
+            report = json.loads(self.call(code, "--snapshot", session, "--json").stdout)
+            reports = report if isinstance(report, list) else [report]
+            found = [(finding["rule"], finding["confidence"]) for one in reports for finding in one["findings"]]
+            self.assertEqual(found, [(rule, "likely") for rule in rules], session)
+
     def test_the_gallery_is_listed(self):
         lines = self.call(HEALTHY, "--list").stdout.splitlines()
         self.assertGreaterEqual(len(lines), 13)
