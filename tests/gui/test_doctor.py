@@ -25,6 +25,12 @@ def fields(control):
     return dict(part.split("=") for part in control["value"].split(";"))
 
 
+def opened(window):
+    """A recording of visits alone goes to the doctor by itself once it is read: not before that, not later."""
+    window.wait("the recording", lambda m: m["state"]["session_path"] != "")
+    return window
+
+
 def show(window, view):
     window.key("ctrl+3")
     window.click(f"graphs.view.{view}")
@@ -37,7 +43,8 @@ def wait_fields(window, name, condition, seconds=15):
 
 
 def test_findings_of_a_recorded_visit(open_window, recording):
-    window = open_window(str(recording()))
+    window = opened(open_window(str(recording())))
+    window.wait("the doctor's view", lambda m: any(c["id"] == "doctor.conclusion" for c in m["controls"]))
     show(window, 3)
     window.wait("the finding", lambda m: any(
         c["id"] == "doctor.finding.0" for c in m["controls"]))
@@ -54,7 +61,7 @@ def test_findings_of_a_recorded_visit(open_window, recording):
 
 
 def test_topology_zooms_pans_and_finds(open_window, recording):
-    window = open_window(str(recording()))
+    window = opened(open_window(str(recording())))
     show(window, 1)
     start = wait_fields(window, "graphs.topology", lambda f: f["drawn"] == "24")
     x, y = window.centre("graphs.topology")
@@ -71,7 +78,7 @@ def test_topology_zooms_pans_and_finds(open_window, recording):
 
 
 def test_memory_shows_what_no_path_orders(open_window, recording):
-    window = open_window(str(recording()))
+    window = opened(open_window(str(recording())))
     show(window, 2)
     assert wait_fields(window, "graphs.memory", lambda f: f["rows"] == "4")
     window.click("memory.only_red")
@@ -79,7 +86,7 @@ def test_memory_shows_what_no_path_orders(open_window, recording):
 
 
 def test_a_stalled_visit_says_where(open_window, recording):
-    window = open_window(str(recording()))
+    window = opened(open_window(str(recording())))
     show(window, 3)
     window.click("graphs.source")
     window.wait("the list of visits", lambda m: any(
@@ -118,7 +125,7 @@ def test_a_broken_dot_file_is_refused_with_the_reason(open_window, tmp_path):
 
 
 def test_a_report_is_exported(open_window, recording):
-    window = open_window(str(recording()))
+    window = opened(open_window(str(recording())))
     show(window, 3)
     window.click("doctor.export")
     window.wait("the file dialog", lambda m: any(
@@ -131,7 +138,7 @@ def test_a_report_is_exported(open_window, recording):
 
 
 def test_ten_thousand_nodes(open_window, recording):
-    window = open_window(str(recording(10000)))
+    window = opened(open_window(str(recording(10000))))
     show(window, 1)
     window.click("graphs.source")
     window.wait("the list of visits", lambda m: any(

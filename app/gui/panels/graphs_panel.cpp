@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "app/gui/controls/widgets.h"
@@ -28,6 +29,7 @@ class GraphsPanel : public WorkspacePanel {
   void draw_no_scene(const PanelContext& context, ImVec2 size);
 
   int view_ = 0;  // replays, topology, memory, doctor
+  std::string session_path_;
   int files_opened_ = 0;
   ReportSources sources_;
   GraphScene scene_;
@@ -119,6 +121,11 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   if (std::exchange(files_opened_, context.view.doctor.files_opened) !=
           context.view.doctor.files_opened &&
       view_ == 0) {
+    view_ = 3;
+  }
+  // A recording of visits alone has nothing else to show.
+  if (std::exchange(session_path_, context.view.session_path) != context.view.session_path &&
+      context.view.run == nullptr && !context.view.visits.empty()) {
     view_ = 3;
   }
   const ReportSource* source = sources_.chosen();

@@ -61,6 +61,7 @@ void SessionState::open_recording(profiling::Session session) {
   }
   index_ = 0;
   show(file_runs_.empty() ? nullptr : file_runs_.front());
+  if (file_runs_.empty() && !file_visits_.empty()) workspace = Workspace::Graphs;
 }
 
 void SessionState::back_to_live() {

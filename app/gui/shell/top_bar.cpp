@@ -71,7 +71,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   ImGui::SameLine(0, theme.px(kGapSection));
   const float room = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge);
   const float start = ImGui::GetCursorPosX();
-  const bool picker = view.runs.size() > 1 || view.from_file;
+  const bool picker = view.runs.size() > 1 || (view.from_file && !view.runs.empty());
   if (picker && room > theme.px(80)) {
     ImGui::SetCursorPosY(row_y);
     draw_run_picker(context, std::min(room, theme.px(460)), wishes);
