@@ -2,26 +2,20 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <system_error>
 
-#include "app/protocol/child_process.h"
+#include "app/doctor/child_lines.h"
 #include "app/protocol/paths.h"
 
 namespace app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kPollMs = 100;
 
 std::string cache_folder() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
@@ -35,36 +29,6 @@ bool known(const std::string& version) {
   const auto& all = fetchable_libraries();
   return std::any_of(all.begin(), all.end(),
                      [&](const FetchableLibrary& one) { return one.version == version; });
-}
-
-/// Hands whole lines on; a progress bar's carriage returns end lines too.
-void split_lines(std::string& buffer, const std::function<void(const std::string&)>& line) {
-  for (auto end = buffer.find_first_of("\r\n"); end != std::string::npos;
-       end = buffer.find_first_of("\r\n")) {
-    if (end > 0) line(buffer.substr(0, end));
-    buffer.erase(0, end + 1);
-  }
-}
-
-/// How the child ended; empty = it was cancelled and killed.
-std::optional<std::string> wait_for_end(ChildProcess& child,
-                                        const std::function<void(const std::string&)>& line,
-                                        const std::atomic<bool>& cancel) {
-  std::string buffer;
-  std::array<char, 4096> bytes;
-  while (!cancel.load()) {
-    pollfd ready{child.errors.get(), POLLIN, 0};
-    if (::poll(&ready, 1, kPollMs) > 0) {
-      const ssize_t count = ::read(child.errors.get(), bytes.data(), bytes.size());
-      if (count > 0) buffer.append(bytes.data(), static_cast<std::size_t>(count));
-      split_lines(buffer, line);
-      if (count > 0) continue;
-      ::usleep(1000 * kPollMs);  // its end is closed; it is about to end
-    }
-    if (std::optional<std::string> end = child.try_reap()) return end;
-  }
-  child.kill_group();
-  return std::nullopt;
 }
 
 }  // namespace
@@ -105,16 +69,18 @@ engine::Result<std::string> fetch_library(const std::string& version,
   std::error_code error;
   if (fs::is_regular_file(library, error)) return library;
   const std::string folder = fs::path(library).parent_path().parent_path().string();
-  engine::Result<std::unique_ptr<ChildProcess>> child = ChildProcess::start(
-      {"/usr/bin/env", "python3", assets_folder() + "/fetch_cublaslt.py", version, folder});
-  if (!child.ok()) return child.error();
-  const std::optional<std::string> end = wait_for_end(*child.value(), line, cancel);
-  if (!end) return engine::Error{engine::ErrorCode::Cancelled, "fetching was cancelled"};
+  const engine::Result<std::optional<std::string>> end = run_for_lines(
+      {"/usr/bin/env", "python3", assets_folder() + "/fetch_cublaslt.py", version, folder},
+      ChildStream::Errors, line, [&] { return cancel.load(); });
+  if (!end.ok()) return end.error();
+  if (!end.value()) {
+    return engine::Error{engine::ErrorCode::Cancelled, "fetching was cancelled"};
+  }
   if (!fs::is_regular_file(library, error)) {
     return engine::Error{engine::ErrorCode::Io,
                          fmt::format("fetching cuBLASLt {} failed: the script {}; what it said is "
                                      "above",
-                                     version, *end)};
+                                     version, *end.value())};
   }
   return library;
 }

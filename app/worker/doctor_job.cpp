@@ -76,15 +76,9 @@ engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] 
   engine::Result<std::unique_ptr<profiling::Subject>> subject =
       make_subject(order, backends.cublaslt_path(), device.value(), stream.value().get(), facts);
   if (!subject.ok()) return subject.error();
-  profiling::ActivityCollector& collector =
-      backends.collector_for(engine::GemmBackend::CublasLtGrouped);
-  engine::Result<profiling::ExperimentReply> reply =
-      profiling::run_experiment(*subject.value(), order.experiment, facts,
-                                {.progress = watch.progress,
-                                 .board = watch.board,
-                                 .capture_begins = [&collector] { collector.watch_loads(); },
-                                 .capture_ended = [&collector] { return collector.loads_seen(); }},
-                                stream.value().get());
+  engine::Result<profiling::ExperimentReply> reply = profiling::run_experiment(
+      *subject.value(), order.experiment, facts, {.progress = watch.progress, .board = watch.board},
+      stream.value().get());
   if (!reply.ok()) return reply.error();
   wire::Frame frame;
   *frame.mutable_doctor_reply() = to_wire(DoctorDone{.id = id,

@@ -10,7 +10,8 @@ Error cuda_error(cudaError_t error, const char* doing) {
   (void)cudaGetLastError();
   return {.code = error == cudaErrorMemoryAllocation ? ErrorCode::OutOfMemory : ErrorCode::Device,
           .message = fmt::format("{} failed: {} ({})", doing, cudaGetErrorString(error),
-                                 cudaGetErrorName(error))};
+                                 cudaGetErrorName(error)),
+          .device_error = static_cast<int>(error)};
 }
 
 }  // namespace engine

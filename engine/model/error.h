@@ -25,6 +25,7 @@ enum class ErrorCode {
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
+  int device_error = 0;  // CUDA's runtime error number, where it is one of CUDA's
 };
 
 /// Either a value or an Error. Test with ok() before value(): asking for the other side is a bug,

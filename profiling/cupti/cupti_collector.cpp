@@ -175,22 +175,6 @@ class CuptiCollector final : public ActivityCollector {
     return attribute(std::exchange(raw_, {}), std::exchange(graphs_, {}), origin);
   }
 
-  void watch_loads() override {
-    {
-      const std::lock_guard lock(graph_mutex_);
-      loads_.clear();
-    }
-    (void)cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
-                                 CUPTI_CBID_RESOURCE_MODULE_LOADED);
-  }
-
-  std::vector<CaptureEvent> loads_seen() override {
-    (void)cupti_.enable_callback(0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
-                                 CUPTI_CBID_RESOURCE_MODULE_LOADED);
-    const std::lock_guard lock(graph_mutex_);
-    return std::exchange(loads_, {});
-  }
-
   Snapshot take_snapshot() override {
     const std::lock_guard lock(graph_mutex_);
     return std::exchange(snapshot_, {});
@@ -202,19 +186,8 @@ class CuptiCollector final : public ActivityCollector {
     if (domain != CUPTI_CB_DOMAIN_RESOURCE || raw == nullptr) return;
     const auto& resource = *static_cast<const CUpti_ResourceData*>(raw);
     if (resource.resourceDescriptor == nullptr) return;
-    if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
-      return static_cast<CuptiCollector*>(self)->on_module(
-          *static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor));
-    }
     static_cast<CuptiCollector*>(self)->on_node(
         id, *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
-  }
-
-  void on_module(const CUpti_ModuleResourceData& module) {
-    const std::lock_guard lock(graph_mutex_);
-    loads_.push_back(
-        {.kind = CaptureEvent::Kind::LazyLoad,
-         .what = fmt::format("module {} of {} bytes", module.moduleId, module.cubinSize)});
   }
 
   /// Runs inside the launch that is being captured, or inside the instantiation.
@@ -284,7 +257,6 @@ class CuptiCollector final : public ActivityCollector {
   std::optional<engine::WorkTag> current_work_;
   GraphKnowledge graphs_;
   Snapshot snapshot_;
-  std::vector<CaptureEvent> loads_;
 };
 
 }  // namespace

@@ -17,11 +17,11 @@
 #include "engine/device/driver_api.h"
 #include "engine/device/handles.h"
 #include "profiling/capture/graph_reader.h"
-#include "profiling/doctor/capture_watch.h"
 #include "profiling/doctor/core_dump.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_board.h"
 #include "profiling/doctor/replay_wait.h"
+#include "profiling/doctor/subject_capture.h"
 
 namespace profiling {
 namespace {
@@ -79,7 +79,7 @@ class Run {
       : subject_(subject),
         experiment_(experiment),
         facts_(facts),
-        watch_(std::move(watch)),
+        watch_(watch),
         stream_(stream),
         captures_(std::make_unique<Captures>()) {}
 
@@ -112,8 +112,8 @@ class Run {
 
   /// What a failed CUDA call means for the experiment.
   Status end_with(const Error& error) {
-    const cudaError_t last = cudaGetLastError();
-    return end(device_is_lost(last) ? Verdict::Crashed : Verdict::Refused, error.message);
+    const auto code = static_cast<cudaError_t>(error.device_error);
+    return end(device_is_lost(code) ? Verdict::Crashed : Verdict::Refused, error.message);
   }
 
   bool cancelled() const { return watch_.progress.cancel.load(); }
@@ -252,79 +252,26 @@ class Run {
       if (const cudaError_t synced = cudaStreamSynchronize(stream_); synced != cudaSuccess) {
         return end(Verdict::Crashed, engine::cuda_error(synced, "Before the capture").message);
       }
-      GraphSnapshot snapshot;
-      Result<CapturedGraph> graph = capture_one(static_cast<int>(g), snapshot);
+      Result<Capture> capture = capture_graph(driver_, subject_, static_cast<int>(g), stream_);
+      if (!capture.ok()) return capture.error();
+      GraphSnapshot snapshot = capture.value().read.snapshot;
       snapshot.name = names[g];
       if (variant_of >= 0) {
         snapshot.variant_of = variant_of + static_cast<int>(g);
         snapshot.changed = "inputs";
       }
       snapshots.push_back(std::move(snapshot));
-      if (!graph.ok()) {
+      if (capture.value().refused) {
         read_ledger();
-        return end(Verdict::Refused, graph.error().message);
+        return end(Verdict::Refused, capture.value().refused->message);
       }
-      captured.push_back(std::move(graph).value());
+      CapturedGraph& kept = captured.emplace_back();
+      kept.graph = std::move(capture.value().graph);
+      kept.read = std::move(capture.value().read);
       if (variant_of < 0) ENGINE_TRY(subject_.captured(static_cast<int>(g), stream_));
     }
     if (variant_of < 0) read_ledger();
     return {};
-  }
-
-  Result<CapturedGraph> capture_one(int graph, GraphSnapshot& snapshot) {
-    const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
-    snapshot.capture_began = ledger.clock();
-    CaptureWatch watch(stream_);
-    ENGINE_CUDA_TRY(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
-                    "Starting the capture");
-    watch_.capture_begins();
-    const Status enqueued = subject_.enqueue(graph, stream_, watch);
-    snapshot.events = watch_.capture_ended();
-    // The call that broke the capture keeps its own code; the end only says that it is broken.
-    const cudaError_t inside = enqueued.ok() ? cudaSuccess : cudaGetLastError();
-    cudaGraph_t raw = nullptr;
-    const cudaError_t ended = cudaStreamEndCapture(stream_, &raw);
-    (void)cudaGetLastError();
-    CapturedGraph captured;
-    captured.graph = engine::Graph(raw);
-    snapshot.capture_ended = ledger.clock();
-    note_memory_events(snapshot);
-    if (!enqueued.ok() || ended != cudaSuccess) {
-      const cudaError_t code = inside != cudaSuccess ? inside : ended;
-      snapshot.failure = {
-          .code = static_cast<int>(code),
-          .name = cudaGetErrorName(code),
-          .call = enqueued.ok() ? "cudaStreamEndCapture" : enqueued.error().message};
-      if (code == cudaErrorStreamCaptureUnsupported) {
-        snapshot.events.push_back({.kind = CaptureEvent::Kind::HostSync,
-                                   .what = enqueued.ok() ? "" : enqueued.error().message});
-      }
-      return enqueued.ok() ? engine::cuda_error(ended, "Ending the capture") : enqueued.error();
-    }
-    Result<ReadGraph> read = read_captured_graph(driver_, raw);
-    if (!read.ok()) return read.error();
-    watch.label(read.value().snapshot.nodes);
-    const GraphSnapshot around = std::exchange(snapshot, read.value().snapshot);
-    snapshot.capture_began = around.capture_began;
-    snapshot.capture_ended = around.capture_ended;
-    snapshot.events = around.events;
-    captured.read = std::move(read).value();
-    return captured;
-  }
-
-  static void note_memory_events(GraphSnapshot& snapshot) {
-    for (const engine::Allocation& allocation : engine::AllocationLedger::of_process().read()) {
-      const auto inside = [&](std::uint64_t when) {
-        return when > snapshot.capture_began && when <= snapshot.capture_ended;
-      };
-      if (inside(allocation.allocated_at)) {
-        snapshot.events.push_back(
-            {.kind = CaptureEvent::Kind::Allocation, .what = allocation.owner});
-      }
-      if (inside(allocation.freed_at)) {
-        snapshot.events.push_back({.kind = CaptureEvent::Kind::Release, .what = allocation.owner});
-      }
-    }
   }
 
   /// The newest allocation of that owner.
@@ -561,7 +508,7 @@ class Run {
 Result<ExperimentReply> run_experiment(Subject& subject, const Experiment& experiment,
                                        const ExperimentFacts& facts, ExperimentWatch watch,
                                        cudaStream_t stream) {
-  return Run(subject, experiment, facts, std::move(watch), stream).run();
+  return Run(subject, experiment, facts, watch, stream).run();
 }
 
 }  // namespace profiling

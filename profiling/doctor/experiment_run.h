@@ -5,9 +5,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <functional>
-#include <vector>
-
 #include "engine/backend/backend.h"
 #include "engine/model/error.h"
 #include "engine/model/run_result.h"
@@ -27,11 +24,6 @@ struct ExperimentFacts {
 struct ExperimentWatch {
   engine::RunProgress& progress;
   LiveBoard& board;
-  /// Called around every capture; the second gives what a capture should not have seen.
-  std::function<void()> capture_begins = [] {};
-  std::function<std::vector<CaptureEvent>()> capture_ended = [] {
-    return std::vector<CaptureEvent>();
-  };
 };
 
 struct ExperimentReply {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "engine/backend/backend.h"
 #include "profiling/graph/snapshot.h"
@@ -18,10 +17,6 @@ class ActivityCollector : public engine::StepObserver {
   /// The graph that the run captured, with the memory it knew of; no graphs = none was. Leaves the
   /// collector without it. Device and library are not filled in.
   virtual Snapshot take_snapshot() { return {}; }
-  /// From here on modules that the driver loads are noted, which inside a capture is a hazard.
-  virtual void watch_loads() {}
-  /// Ends the watch: one event a module.
-  virtual std::vector<CaptureEvent> loads_seen() { return {}; }
 };
 
 std::unique_ptr<ActivityCollector> make_host_span_collector();

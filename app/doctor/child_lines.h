@@ -1,0 +1,22 @@
+// The lines a child process prints, until it ends.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/error.h"
+
+namespace app {
+
+enum class ChildStream { Output, Errors };
+
+/// Starts the program, hands every line of that stream on, and returns how it ended ("exited with
+/// code 0"). A carriage return ends a line too: progress bars. Empty = `stop` said so, and it was
+/// killed.
+engine::Result<std::optional<std::string>> run_for_lines(
+    const std::vector<std::string>& argv, ChildStream stream,
+    const std::function<void(const std::string&)>& line, const std::function<bool()>& stop);
+
+}  // namespace app
