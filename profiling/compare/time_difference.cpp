@@ -121,7 +121,7 @@ TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b) {
   }
   difference.reason = doubt(difference, a, b);
   if (!difference.reason.empty()) return difference;
-  difference.verdict = difference.ratio < 1.0 ? Verdict::Faster : Verdict::Slower;
+  difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
   difference.reason = fmt::format(
       "B takes {:.1f} % {} time than A: {:.3f} to {:.3f} of A's median at {:.0f} %.",
       100.0 * std::abs(difference.ratio - 1.0), difference.ratio < 1.0 ? "less" : "more",
@@ -129,13 +129,13 @@ TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b) {
   return difference;
 }
 
-const char* verdict_name(Verdict verdict) {
+const char* time_verdict_name(TimeVerdict verdict) {
   switch (verdict) {
-    case Verdict::Faster:
+    case TimeVerdict::Faster:
       return "faster";
-    case Verdict::Slower:
+    case TimeVerdict::Slower:
       return "slower";
-    case Verdict::Ambiguous:
+    case TimeVerdict::Ambiguous:
       return "ambiguous";
   }
   return "ambiguous";

@@ -33,7 +33,7 @@ struct TimeSamples {
   std::uint64_t clock_reasons = 0;  // NVML's bits seen then that slow a clock down
 };
 
-enum class Verdict {
+enum class TimeVerdict {
   Faster,     // B takes less time than A
   Slower,     // B takes more
   Ambiguous,  // it may not be said: `reason`
@@ -50,13 +50,13 @@ struct TimeDifference {
   /// exceed.
   double control_ratio = 0.0;
   double block_p = 1.0;  // of the block medians; 1 without blocks
-  Verdict verdict = Verdict::Ambiguous;
+  TimeVerdict verdict = TimeVerdict::Ambiguous;
   std::string reason;  // a sentence; what made it ambiguous, or what the verdict rests on
 };
 
 TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b);
 
 /// "faster", "slower", "ambiguous".
-const char* verdict_name(Verdict verdict);
+const char* time_verdict_name(TimeVerdict verdict);
 
 }  // namespace profiling

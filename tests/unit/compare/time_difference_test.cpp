@@ -15,7 +15,7 @@ using profiling::rank_sum_p;
 using profiling::time_difference;
 using profiling::TimeDifference;
 using profiling::TimeSamples;
-using profiling::Verdict;
+using profiling::TimeVerdict;
 using testing::HasSubstr;
 
 std::vector<double> counted(std::size_t n, double first = 1.0) {
@@ -71,12 +71,12 @@ TEST(TimeDifference, SaysFasterAndSlower) {
   const TimeSamples a{.durations_ns = noise(50, 1000.0, 1)};
   const TimeSamples b{.durations_ns = noise(50, 900.0, 2)};
   const TimeDifference faster = time_difference(a, b);
-  EXPECT_EQ(faster.verdict, Verdict::Faster) << faster.reason;
+  EXPECT_EQ(faster.verdict, TimeVerdict::Faster) << faster.reason;
   EXPECT_NEAR(faster.ratio, 0.9, 0.01);
   EXPECT_LT(faster.interval.high, 1.0);
   EXPECT_THAT(faster.reason, HasSubstr("less time than A"));
   const TimeDifference slower = time_difference(b, a);
-  EXPECT_EQ(slower.verdict, Verdict::Slower) << slower.reason;
+  EXPECT_EQ(slower.verdict, TimeVerdict::Slower) << slower.reason;
   EXPECT_NEAR(slower.interval.low, 1.0 / faster.interval.high, 1e-12);
 }
 
@@ -89,11 +89,11 @@ TEST(TimeDifference, IsAmbiguousForAReason) {
   b = {.durations_ns = noise(50, 500.0, 2), .sm_clock_mhz = 1455.0};
   EXPECT_THAT(time_difference(a, b).reason, HasSubstr("1980 MHz for A and 1455 MHz for B"));
   b.sm_clock_mhz = 1965.0;
-  EXPECT_EQ(time_difference(a, b).verdict, Verdict::Faster);
+  EXPECT_EQ(time_difference(a, b).verdict, TimeVerdict::Faster);
   b.clock_reasons = 4;
   EXPECT_THAT(time_difference(a, b).reason, HasSubstr("slowed the clock down"));
   b.sm_clock_mhz = -1.0;  // not known: no reason to doubt
-  EXPECT_EQ(time_difference(a, b).verdict, Verdict::Faster);
+  EXPECT_EQ(time_difference(a, b).verdict, TimeVerdict::Faster);
   const TimeSamples zero{.durations_ns = std::vector<double>(20, 0.0)};
   EXPECT_THAT(time_difference(zero, b).reason, HasSubstr("no ratio"));
 }
@@ -112,11 +112,11 @@ TimeSamples blocks(const std::vector<double>& means, std::size_t size, unsigned 
 TEST(TimeDifference, BlocksMustSeparate) {
   const TimeSamples a = blocks({1000, 1010, 990, 1005}, 20, 10);
   const TimeDifference apart = time_difference(a, blocks({900, 910, 890, 905}, 20, 20));
-  EXPECT_EQ(apart.verdict, Verdict::Faster) << apart.reason;
+  EXPECT_EQ(apart.verdict, TimeVerdict::Faster) << apart.reason;
   EXPECT_DOUBLE_EQ(apart.block_p, 2.0 / 70.0);
   // One block of B lies among A's: drift, however many samples say otherwise.
   const TimeDifference mixed = time_difference(a, blocks({900, 1050, 890, 905}, 200, 20));
-  EXPECT_EQ(mixed.verdict, Verdict::Ambiguous);
+  EXPECT_EQ(mixed.verdict, TimeVerdict::Ambiguous);
   EXPECT_THAT(mixed.reason, HasSubstr("mix"));
   EXPECT_THAT(time_difference(blocks({1000, 1010}, 50, 10), blocks({900, 910}, 50, 20)).reason,
               HasSubstr("4 blocks are too few"));
@@ -126,7 +126,7 @@ TEST(TimeDifference, AControlAsLargeAsTheDifferenceForbidsAVerdict) {
   const TimeSamples a = blocks({1000, 800, 1000, 800}, 20, 10);
   const TimeDifference difference = time_difference(a, blocks({780, 780, 780, 780}, 200, 20));
   EXPECT_NEAR(difference.control_ratio, 0.8, 0.01);
-  EXPECT_EQ(difference.verdict, Verdict::Ambiguous);
+  EXPECT_EQ(difference.verdict, TimeVerdict::Ambiguous);
   EXPECT_THAT(difference.reason, HasSubstr("A against itself differs as much"));
 }
 
@@ -145,7 +145,7 @@ TEST(TimeDifference, EqualSettingsAreRarelyToldApart) {
     const unsigned seed = static_cast<unsigned>(trial) * 100U;
     const TimeDifference difference =
         time_difference(blocks(means_a, 20, seed), blocks(means_b, 20, seed + 50));
-    if (difference.verdict != Verdict::Ambiguous) ++told_apart;
+    if (difference.verdict != TimeVerdict::Ambiguous) ++told_apart;
   }
   EXPECT_LE(told_apart, 45);  // 2/70 of 1000 is 29; 3 standard deviations above
 }
