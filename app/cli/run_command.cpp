@@ -95,7 +95,8 @@ engine::Result<profiling::RecordedRun> run_one(WorkerSession& session,
                                 .result = std::move(finished.result),
                                 .activity = std::move(finished.activity),
                                 .wall_clock_ms = unix_time_ms(),
-                                .snapshot = std::move(finished.snapshot)};
+                                .snapshot = std::move(finished.snapshot),
+                                .power = std::move(finished.power)};
 }
 
 int run(const RunOptions& options) {

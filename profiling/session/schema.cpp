@@ -371,8 +371,9 @@ constexpr auto kAllTables = [] {
   std::array<TableDefinition,
              std::size(kTables) + std::size(kDoctorTables) + std::size(kMeasurementTables)>
       all{};
-  const auto doctor = std::ranges::copy(kTables, all.begin()).out;
-  std::ranges::copy(kMeasurementTables, std::ranges::copy(kDoctorTables, doctor).out);
+  auto end = std::ranges::copy(kTables, all.begin()).out;
+  end = std::ranges::copy(kDoctorTables, end).out;
+  std::ranges::copy(kMeasurementTables, end);
   return all;
 }();
 
@@ -389,8 +390,9 @@ std::span<const TableDefinition> session_tables(std::int32_t version) {
   if (version < kComparisonsVersion) return all.first(kVersion1Tables);
   if (version < kLinearStepVersion) return all.first(kVersion2Tables);
   if (version < kDoctorVersion) return all.first(std::size(kTables));
-  if (version < kMeasurementVersion)
+  if (version < kMeasurementVersion) {
     return all.first(std::size(kTables) + std::size(kDoctorTables));
+  }
   return all;
 }
 
