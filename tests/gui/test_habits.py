@@ -115,6 +115,9 @@ def test_recent_files(open_window, program):
     window.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
     window.settle()
     window.click(f"file.{path.name}")
+    window.wait("the name", lambda m: any(c["id"] == "file.path" and c["value"] == path.name
+                                          for c in m["controls"]))
+    window.settle()
     window.click("file.accept")
     window.wait("recording", lambda m: m["state"]["from_file"])
     window.close_politely()
