@@ -10,6 +10,7 @@
 
 #include "app/gui/shell/background_task.h"
 #include "app/gui/shell/bars.h"
+#include "app/gui/shell/batch_desk.h"
 #include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/control_map_file.h"
 #include "app/gui/shell/control_rail.h"
@@ -89,6 +90,11 @@ class Shell {
   /// As if set in the rail, all at once.
   void show_request(const engine::RunRequest& request);
   std::vector<PaletteEntry> palette_entries();
+  // shell_compare.cpp
+  void carry_out_compare(const CommandSlots& commands);
+  void open_second(const std::string& path);
+  bool take_second();
+  bool tick_batches();
   // shell_draw.cpp
   void draw_root(const PanelContext& context);
   void draw_rail(const PanelContext& context, float height);
@@ -113,20 +119,22 @@ class Shell {
   ControlRail rail_;
   FileDialog files_;
   BackgroundTask<engine::Result<profiling::Session>> loader_;
+  BackgroundTask<engine::Result<profiling::Session>> second_loader_;
+  BatchDesk batches_;
   DoctorDesk doctor_;
   RecentFiles recent_;
   DoctorNews::Report report_to_export_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
   std::optional<Tour> tour_;
-  std::unique_ptr<WorkspacePanel> panels_[3];
+  std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
 
   RequestHistory history_;
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
   CommandPalette palette_;
   std::function<void()> chosen_;  // in the palette, done after the frame
-  std::string says_;  // in the status bar: what a key just did, or why it could not
+  std::string says_;              // in the status bar: what a key just did, or why it could not
   bool help_ = false;
   bool screenshot_wanted_ = false;
   std::string screenshot_path_;
