@@ -75,7 +75,7 @@ class Commands(unittest.TestCase):
         return path
 
     def rows(self, session, query):
-        database = sqlite3.connect(session)
+        database = sqlite3.connect(f"file:{session}?mode=ro", uri=True)
         try:
             return database.execute(query).fetchall()
         finally:

@@ -78,11 +78,14 @@ void draw_bar(const plot::PlotFrame& frame, const Theme& theme, double center, c
 void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const std::vector<ExpertRow>& experts = model_.comparison()->experts;
-  double reach = snr_ ? 0.5 : 1.0;
+  double up = snr_ ? 0.2 : 0.5;
+  double down = -up;
   for (const ExpertRow& row : experts) {
     const Delta delta = delta_of(row, snr_);
     for (const double end : {delta.value, delta.low, delta.high}) {
-      if (std::isfinite(end)) reach = std::max(reach, std::abs(end));
+      if (!std::isfinite(end)) continue;
+      up = std::max(up, end);
+      down = std::min(down, end);
     }
   }
   plot::FrameSpec spec;
@@ -93,7 +96,7 @@ void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
             .limits = {-0.5, static_cast<double>(experts.size()) - 0.5}};
   spec.y = {.kind = plot::AxisKind::Number,
             .label = snr_ ? "dB" : "% time",
-            .limits = {-1.1 * reach, 1.1 * reach}};
+            .limits = plot::padded({down, up}, 0.08)};
   spec.selectable = false;
   spec.min_span = 4.0;
   plot::PlotFrame frame(context, spec, experts_view_);

@@ -26,17 +26,17 @@ const std::vector<plot::Column> kSettingsColumns = {
      .tooltip = "requested; effective = what it came to instead; device or library"}};
 const std::vector<plot::Column> kTimeColumns = {
     {.title = "what", .width = 0, .numeric = false},
-    {.title = "A", .width = 70, .tooltip = "median of A"},
-    {.title = "B", .width = 70, .tooltip = "median of B"},
-    {.title = "B / A", .width = 52, .tooltip = "ratio of the medians: below 1, B is faster"},
+    {.title = "A", .width = 60, .tooltip = "median of A"},
+    {.title = "B", .width = 60, .tooltip = "median of B"},
+    {.title = "B / A", .width = 42, .tooltip = "ratio of the medians: below 1, B is faster"},
     {.title = "interval",
-     .width = 98,
+     .width = 92,
      .tooltip = "holds the ratio with 95 %, from order statistics of both"},
     {.title = "B is",
-     .width = 72,
+     .width = 62,
      .numeric = false,
      .tooltip = "the reason is in the row's tooltip"},
-    {.title = "n A / B", .width = 74, .tooltip = "samples"}};
+    {.title = "n A / B", .width = 56, .tooltip = "samples"}};
 
 plot::TableRow time_row(const std::string& name, const TimeDifference& time, const Theme& theme) {
   const auto duration = [](double ns, std::size_t n) {
@@ -55,7 +55,7 @@ plot::TableRow time_row(const std::string& name, const TimeDifference& time, con
        .key = time.interval.low});
   row.cells.push_back(
       {.text = time_verdict_name(time.verdict), .color = verdict_color(time.verdict, theme)});
-  row.cells.push_back({.text = fmt::format("{} / {}", time.n_a, time.n_b),
+  row.cells.push_back({.text = fmt::format("{}/{}", time.n_a, time.n_b),
                        .key = static_cast<double>(time.n_a + time.n_b)});
   return row;
 }
