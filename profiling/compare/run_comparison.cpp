@@ -72,16 +72,38 @@ void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
   }
 }
 
+/// Clock and throttling of a side while its iterations ran.
+void add_clocks(const RunSide& side, TimeSamples& samples) {
+  // NVML's bits of a clock that is held down: power, thermal, brake, sync boost.
+  constexpr std::uint64_t kSlowedDown = 0xFC;
+  std::vector<double> clocks;
+  for (const RecordedRun* run : side) {
+    const std::vector<engine::Iteration>& iterations = run->result.iterations;
+    if (iterations.empty()) continue;
+    const TimeSpan timed{iterations.front().start_ns,
+                         iterations.back().start_ns + iterations.back().duration_ns};
+    const PowerSummary power = summarize_power(run->power.samples, std::span(&timed, 1));
+    if (power.sm_clock_mhz > 0.0) clocks.push_back(power.sm_clock_mhz);
+    samples.clock_reasons |= power.clock_reasons & kSlowedDown;
+  }
+  if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
+}
+
 SideSamples samples_of(const RunSide& runs) {
   SideSamples side;
   for (std::size_t i = 0; i < runs.size(); ++i) add_run(*runs[i], i, side);
-  const auto single = [&](auto& all) {
-    if (runs.size() > 1) return;
-    for (auto& [key, samples] : all) samples.blocks.clear();
+  TimeSamples clocks;
+  add_clocks(runs, clocks);
+  const auto finish = [&](auto& all) {
+    for (auto& [key, samples] : all) {
+      if (runs.size() == 1) samples.blocks.clear();
+      samples.sm_clock_mhz = clocks.sm_clock_mhz;
+      samples.clock_reasons = clocks.clock_reasons;
+    }
   };
-  single(side.stages);
-  single(side.kernels);
-  single(side.experts);
+  finish(side.stages);
+  finish(side.kernels);
+  finish(side.experts);
   return side;
 }
 
@@ -180,27 +202,6 @@ RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs,
   }
   return side;
 }
-
-namespace {
-
-/// Clock and throttling of a side while its iterations ran.
-void add_clocks(const RunSide& side, TimeSamples& samples) {
-  // NVML's bits of a clock that is held down: power, thermal, brake, sync boost.
-  constexpr std::uint64_t kSlowedDown = 0xFC;
-  std::vector<double> clocks;
-  for (const RecordedRun* run : side) {
-    const std::vector<engine::Iteration>& iterations = run->result.iterations;
-    if (iterations.empty()) continue;
-    const TimeSpan timed{iterations.front().start_ns,
-                         iterations.back().start_ns + iterations.back().duration_ns};
-    const PowerSummary power = summarize_power(run->power.samples, std::span(&timed, 1));
-    if (power.sm_clock_mhz > 0.0) clocks.push_back(power.sm_clock_mhz);
-    samples.clock_reasons |= power.clock_reasons & kSlowedDown;
-  }
-  if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
-}
-
-}  // namespace
 
 TimeSamples step_samples(const RunSide& side) {
   TimeSamples samples;

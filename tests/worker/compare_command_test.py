@@ -146,7 +146,12 @@ class Sweep(Commands):
 class AgainstEachOther(Commands):
     def test_identical_settings_are_ambiguous(self):
         a = self.request("a.json")
-        out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", a, "--iterations", 10, "--json"))
+        # By construction equal settings get a verdict in under 3 of 100 measurements; two in a row
+        # are no chance any more.
+        for _ in range(2):
+            out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", a, "--iterations", 10, "--json"))
+            if out["verdict"] == "ambiguous":
+                break
         self.assertEqual(out["verdict"], "ambiguous", out)
         self.assertEqual(out["settings"], [])
         self.assertEqual((out["n_a"], out["n_b"]), (40, 40))

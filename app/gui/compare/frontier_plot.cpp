@@ -33,7 +33,8 @@ const std::vector<plot::Column> kColumns = {
 
 /// Where the points lie. An exact product stands above all others.
 struct Extent {
-  plot::Range time;
+  plot::Range time;     // whiskers too
+  plot::Range medians;  // shown first: one long whisker must not squeeze all points together
   plot::Range snr;
   double exact = 0.0;  // height at which exact points stand
   bool any_exact = false;
@@ -46,11 +47,13 @@ bool is_drawn(const SweepPoint& point, SnrChoice choice) {
 Extent extent_of(const std::vector<SweepPoint>& points, SnrChoice choice) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   plot::Range time{kInfinity, -kInfinity};
+  plot::Range medians{kInfinity, -kInfinity};
   plot::Range snr{kInfinity, -kInfinity};
   Extent extent;
   for (const SweepPoint& point : points) {
     if (!is_drawn(point, choice)) continue;
     time = {std::min(time.min, point.time.p5), std::max(time.max, point.time.p95)};
+    medians = {std::min(medians.min, point.time.median), std::max(medians.max, point.time.median)};
     const double value = snr_of(point, choice);
     if (std::isinf(value)) {
       extent.any_exact = true;
@@ -62,6 +65,7 @@ Extent extent_of(const std::vector<SweepPoint>& points, SnrChoice choice) {
   if (!(time.max >= time.min)) time = {0.0, 1.0};
   extent.time = plot::padded(time, 0.08);
   extent.time.min = std::max(0.0, extent.time.min);
+  extent.medians = medians.max > medians.min ? plot::padded(medians, 0.2) : extent.time;
   extent.snr = plot::padded(snr, 0.12);
   if (extent.any_exact) {
     extent.exact = extent.snr.max + 0.06 * extent.snr.span();
@@ -117,7 +121,10 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   plot::FrameSpec spec;
   spec.id = "##frontier.scatter";
   spec.size = size;
-  spec.x = {.kind = plot::AxisKind::Nanoseconds, .label = "time of a step", .limits = extent.time};
+  spec.x = {.kind = plot::AxisKind::Nanoseconds,
+            .label = "time of a step",
+            .limits = extent.time,
+            .fit = extent.medians};
   spec.y = {.kind = plot::AxisKind::Decibel, .label = "dB", .limits = extent.snr};
   spec.selectable = false;
   spec.min_span = extent.time.span() * 1e-3;
@@ -180,7 +187,9 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   }
   if (nearest < 0) return;
   const SweepPoint& point = points_[static_cast<std::size_t>(nearest)];
-  if (frame.clicked()) {
+  // The plot has nothing to select: a press that did not become a drag is a click.
+  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
+      ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < theme.px(3) * theme.px(3)) {
     menu_point_ = nearest;
     open_menu_ = true;
     table_.selected = nearest;

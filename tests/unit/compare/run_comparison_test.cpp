@@ -110,6 +110,17 @@ TEST(CompareRuns, TimesExpertsByAMethodThatBothHave) {
   EXPECT_EQ(comparison.experts[1].time.verdict, TimeVerdict::Ambiguous);
 }
 
+TEST(CompareRuns, ClocksThatDifferForbidEveryVerdict) {
+  RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(2.0, true);
+  a.power.samples.push_back({.time_ns = 1'000'050, .sm_clock_mhz = 1980});
+  b.power.samples.push_back({.time_ns = 2'000'050, .sm_clock_mhz = 1200});
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_THAT(comparison.step.reason, HasSubstr("1980 MHz for A and 1200 MHz for B"));
+  EXPECT_EQ(comparison.kernels[0].time.verdict, TimeVerdict::Ambiguous);
+  EXPECT_EQ(comparison.experts[0].time.verdict, TimeVerdict::Ambiguous);
+}
+
 TEST(CompareRuns, AKernelOfOneSideIsAmbiguous) {
   RecordedRun a = run_of(1.0, true);
   RecordedRun b = run_of(1.0, true);
