@@ -91,6 +91,9 @@ struct PlotKeys {
   bool fit_selection = false;
   bool fit_all = false;
   bool clear = false;
+  int event = 0;      // records on (.) less records back (,)
+  int edge = 0;       // along the graph: to what waits (]) less to what was waited for ([)
+  bool find = false;  // open the search
 };
 
 struct PanelContext {

@@ -53,7 +53,7 @@ TEST(GridFold, CoarserLevelsNeverHideTheLargest) {
     for (const int most : {1, 13, 1000}) {
       const Grid small = folded(grid, span, 2, most);
       ASSERT_EQ(small.columns, std::min(most, span.last - span.first));
-      const double cell = double(span.last - span.first) / small.columns;
+      const double cell = static_cast<double>(span.last - span.first) / small.columns;
       const int at = static_cast<int>((77'777 - span.first) / cell);
       // Within a cell of where it belongs, and once.
       float near = 0.0F;
@@ -62,9 +62,9 @@ TEST(GridFold, CoarserLevelsNeverHideTheLargest) {
         near = std::max(near, small.at(0, column));
       }
       EXPECT_FLOAT_EQ(near, 9.0F);
-      EXPECT_FLOAT_EQ(
+      EXPECT_DOUBLE_EQ(
           value_range(std::span(small.values).subspan(static_cast<std::size_t>(small.columns))).max,
-          1.0F);
+          1.0);
     }
   }
 }
