@@ -26,6 +26,9 @@ const std::vector<KeyHelp> kPlotKeys = {
     {"Left drag", "select a range; sums follow the selection"},
     {"F  or  Z", "zoom to the selection"},
     {"Esc", "drop the selection"},
+    {"/  or  Ctrl+F", "Timeline: search; Enter next, Shift+Enter previous"},
+    {",   .", "Timeline: previous and next record of the row"},
+    {"[   ]", "Timeline: along the graph, to what it waited for and to what waits for it"},
     {"Double click, Home  or  0", "show everything"},
 };
 
@@ -72,8 +75,27 @@ std::optional<Action> action_of(int key, int modifiers, bool typing) {
 }
 
 void add_plot_key(int key, int modifiers, PlotKeys& keys) {
-  if ((modifiers & GLFW_MOD_CONTROL) != 0) return;
+  if ((modifiers & GLFW_MOD_CONTROL) != 0) {
+    if (key == GLFW_KEY_F) keys.find = true;
+    return;
+  }
   switch (key) {
+    case GLFW_KEY_SLASH:
+      // With Shift it is `?` on most layouts.
+      if ((modifiers & GLFW_MOD_SHIFT) == 0) keys.find = true;
+      return;
+    case GLFW_KEY_PERIOD:
+      ++keys.event;
+      return;
+    case GLFW_KEY_COMMA:
+      --keys.event;
+      return;
+    case GLFW_KEY_RIGHT_BRACKET:
+      ++keys.edge;
+      return;
+    case GLFW_KEY_LEFT_BRACKET:
+      --keys.edge;
+      return;
     case GLFW_KEY_W:
       ++keys.zoom;
       return;

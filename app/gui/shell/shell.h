@@ -40,6 +40,11 @@ class Shell {
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
+  const SessionState& state() const { return state_; }
+  /// Of the newest frame.
+  const ControlMap& controls() const { return controls_; }
+  void open_recording(const std::string& path);
+  void close(int exit_code) { exit_code_ = exit_code; }
   bool closing() const { return exit_code_.has_value(); }
   int exit_code() const { return exit_code_.value_or(0); }
 
@@ -63,7 +68,6 @@ class Shell {
   void carry_out_doctor(const CommandSlots& commands);
   void export_report(const std::string& path);
   void open_graph(const std::string& path);
-  void open_recording(const std::string& path);
   void open_sample();
   void toggle_recording();
   void save_session(const std::string& path);
