@@ -58,10 +58,18 @@ inline constexpr TableDefinition kMeasurementTables[] = {
   clock_reasons INTEGER NOT NULL,
   PRIMARY KEY(run_id, position)
 ) STRICT, WITHOUT ROWID)"},
+    {"run_groups", R"(CREATE TABLE run_groups(
+  run_id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  group_id INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  label TEXT NOT NULL
+) STRICT)"},
 };
 
 inline constexpr std::array<std::string_view, 3> kExpertMethodNames = {"trace", "stamps",
                                                                        "isolated"};
+inline constexpr std::array<std::string_view, 3> kGroupKinds = {"none", "sweep", "interleaved"};
 inline constexpr std::array<std::string_view, 3> kTraceLevelNames = {"nodes", "graphs", "off"};
 
 inline constexpr std::int64_t kMaxExpertTimings = 1 << 16;   // of one run

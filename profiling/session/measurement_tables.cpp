@@ -73,6 +73,15 @@ void read_times(RowReader& rows, Timing& timing) {
   timing.p95_ns = rows.real("p95_ns");
 }
 
+engine::Status write_group(const Target& to, std::int64_t run_id, const RecordedRun& run) {
+  TableWriter groups(to, "run_groups", 5);
+  const RunGroup& group = run.group;
+  if (group.kind == GroupKind::None) return groups.take();
+  groups.row(run_id, kGroupKinds[static_cast<std::size_t>(group.kind)], group.id, group.position,
+             group.label);
+  return groups.take();
+}
+
 engine::Status read_experts(const TableSource& source, Session& session) {
   RunTable timings(source, session, "expert_timings",
                    "SELECT * FROM expert_timings ORDER BY run_id, position",
@@ -142,10 +151,20 @@ engine::Status read_power(const TableSource& source, Session& session) {
   });
 }
 
+engine::Status read_groups(const TableSource& source, Session& session) {
+  RunTable groups(source, session, "run_groups", "SELECT * FROM run_groups ORDER BY run_id", 0);
+  return groups.each([](RecordedRun& run, RowReader& rows) {
+    run.group.kind = static_cast<GroupKind>(rows.choice("kind", kGroupKinds));
+    run.group.id = rows.count("group_id");
+    run.group.position = rows.integer<int>("position", 0, kMaxGroupRuns - 1);
+    run.group.label = rows.text("label");
+  });
+}
+
 }  // namespace
 
 engine::Status read_measurement_tables(const TableSource& source, Session& session) {
-  for (const auto read : {read_experts, read_observer, read_ceilings, read_power}) {
+  for (const auto read : {read_experts, read_observer, read_ceilings, read_power, read_groups}) {
     if (engine::Status status = read(source, session); !status.ok()) return status;
   }
   return {};
@@ -153,7 +172,7 @@ engine::Status read_measurement_tables(const TableSource& source, Session& sessi
 
 engine::Status write_measurement_tables(const Target& to, std::int64_t run_id,
                                         const RecordedRun& run) {
-  for (const auto write : {write_experts, write_observer, write_ceilings, write_power}) {
+  for (const auto write : {write_experts, write_observer, write_ceilings, write_power, write_group}) {
     if (engine::Status status = write(to, run_id, run); !status.ok()) return status;
   }
   return {};

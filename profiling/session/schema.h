@@ -51,6 +51,7 @@ inline constexpr std::int64_t kMaxGraphEdges = 1 << 22;      // of one run
 inline constexpr std::int64_t kMaxDeviations = 1000;         // of one run
 inline constexpr std::int64_t kMaxReplayChecks = 1'000'000;  // of one run
 inline constexpr std::int64_t kMaxNotes = 1000;
+inline constexpr int kMaxGroupRuns = 10'000;                 // of one sweep or A/B
 inline constexpr std::int64_t kMaxAlgorithms = 3;            // of one run: one a product
 inline constexpr std::int64_t kMaxComparisonReports = 1000;  // of one comparison
 

@@ -44,7 +44,8 @@ bool Shell::tick() {
   const bool loaded = take_recording();
   const bool written = take_recorders();
   const bool examined = take_doctor();
-  changed = changed || loaded || written || examined;
+  const bool checked = recent_.tick();
+  changed = changed || loaded || written || examined || checked;
   for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();
