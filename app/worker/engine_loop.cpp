@@ -31,6 +31,11 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
   return deviations;
 }
 
+/// Both CUDA backends live in one slot; the CPU's serves its own only.
+engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBackend requested) {
+  return engine::runs_on_cuda(slot.kind) == engine::runs_on_cuda(requested) ? requested : slot.kind;
+}
+
 /// What the collector does not know.
 void describe(profiling::Snapshot& snapshot, const engine::RunResult& result) {
   snapshot.subject = "the captured step of this run";
@@ -99,7 +104,7 @@ engine::Status EngineLoop::compare(Backends& backends, std::uint64_t id,
   if (slot == nullptr) {
     return engine::Error{engine::ErrorCode::Unsupported, backends.why_not(request.request.backend)};
   }
-  request.request.backend = slot->kind;
+  request.request.backend = served_by(*slot, request.request.backend);
   profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
   engine::Result<engine::RecipeComparison> comparison =
       slot->backend->compare(request, {.progress = progress_, .observer = collector});
@@ -120,7 +125,7 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   }
   std::vector<engine::Deviation> deviations =
       deviations_of(request, *slot, backends.why_not(request.backend));
-  request.backend = slot->kind;
+  request.backend = served_by(*slot, request.backend);
 
   profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
   RunPower& power = backends.power_for(slot->kind);

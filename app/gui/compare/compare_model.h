@@ -2,9 +2,11 @@
 // a pair; tables and bars are made from it once, never in a frame without a change.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/compare/side_choice.h"
@@ -27,7 +29,8 @@ struct OverlaidBins {
 
 class CompareModel {
  public:
-  CompareModel() : task_([] {}) {}
+  /// `wake` may be called from any thread when tick() would find something.
+  explicit CompareModel(std::function<void()> wake) : task_(std::move(wake)) {}
 
   /// Starts working when the pair or the product is another one.
   void follow(const CompareSide& a, const CompareSide& b, engine::Product product);

@@ -259,6 +259,8 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
                       ImVec2(area.size.x, area.size.y - 2.0F * below)});
 }
 
-std::unique_ptr<WorkspacePanel> make_compare_panel() { return std::make_unique<ComparePanel>(); }
+std::unique_ptr<WorkspacePanel> make_compare_panel(const std::function<void()>& wake) {
+  return std::make_unique<ComparePanel>(wake);
+}
 
 }  // namespace app

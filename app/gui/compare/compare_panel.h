@@ -11,6 +11,7 @@ namespace app {
 
 class ComparePanel : public WorkspacePanel {
  public:
+  explicit ComparePanel(const std::function<void()>& wake) : model_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return model_.tick(); }
 
