@@ -50,8 +50,7 @@ void draw_recent(const PanelContext& context, const std::vector<RecentFile>& fil
       if (ImGui::MenuItem(file.path.c_str(), nullptr, false, there)) wishes.open_recent = file.path;
       ImGui::PopID();
       controls::record(context, ("recent." + std::to_string(i)).c_str(), file.path.c_str(), "menu",
-                       there ? "" : file.missing, ImGui::GetItemRectMin(),
-                       ImGui::GetItemRectMax());
+                       there ? "" : file.missing, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
       if (!there && ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
         controls::tooltip(context, file.missing);
       }
@@ -77,13 +76,16 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const float small_width = theme.px(30);
   const float theme_width = theme.px(48);
   const float live_width = view.from_file ? theme.px(96) + gap : 0;
-  const float right =
-      open_width + recent_width + 1 + save_width + record_width + 4 * small_width + theme_width + 7 * gap + live_width;
+  const float right = open_width + recent_width + 1 + save_width + record_width + 4 * small_width +
+                      theme_width + 7 * gap + live_width;
   // At large text the name gives way first, then the tabs narrow.
   const float name = theme.px(100 + kGapSection);
   const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
-  const bool named = all >= name + theme.px(240);
-  const float tabs = std::clamp(all - (named ? name : 0.0F), theme.px(210), theme.px(300));
+  const bool named = all >= name + theme.px(300);
+  // Four names need as much; where there is less, the workspaces fold into a list.
+  const bool listed = all < theme.px(290);
+  const float tabs = listed ? std::max(all, theme.px(60))
+                            : std::clamp(all - (named ? name : 0.0F), theme.px(290), theme.px(320));
   if (named) {
     {
       const FontScope font(theme.fonts.title);
@@ -94,8 +96,10 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   ImGui::SetCursorPosY(row_y);
   int tab = static_cast<int>(state.workspace);
-  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs", "Compare"},
-                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs})) {
+  const std::vector<std::string> workspaces = {"Performance", "Numerics", "Graphs", "Compare"};
+  const controls::Options tab_options{.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs};
+  if (listed ? controls::combo(context, "tab", "##tab", tab, workspaces, tab_options)
+             : controls::segmented(context, "tab", tab, workspaces, tab_options)) {
     wishes.action = tab == 0   ? Action::ShowPerformance
                     : tab == 1 ? Action::ShowNumerics
                     : tab == 2 ? Action::ShowGraphs
@@ -169,8 +173,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   next();
   if (controls::button(context, "top.palette", ">_",
-                       {.tooltip = "Every action, by name (Ctrl+Shift+P)",
-                        .width = small_width})) {
+                       {.tooltip = "Every action, by name (Ctrl+Shift+P)", .width = small_width})) {
     wishes.action = Action::Palette;
   }
   next();
