@@ -79,8 +79,9 @@ void ComparePanel::draw_times(const PanelContext& context, const Area& area) {
            [this] { return plot::table_text(CompareModel::time_columns(), model_.time_rows()); },
        .csv = [this] { return model_.csv(); }},
       area.size);
-  if (plot::draw_table(context, "##compare.times", CompareModel::time_columns(), model_.time_rows(),
-                       model_.generation(), card.room(), times_table_)) {
+  const bool narrow = card.room().x < context.theme.px(440);
+  if (plot::draw_table(context, "##compare.times", CompareModel::time_columns(narrow),
+                       model_.time_rows(), model_.generation(), card.room(), times_table_)) {
     const bool kernel = model_.kernel_of(times_table_.selected) != nullptr;
     overlay_ = static_cast<int>(kernel ? Overlay::Kernel : Overlay::Steps);
     overlay_view_ = {};

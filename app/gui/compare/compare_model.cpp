@@ -29,32 +29,39 @@ const std::vector<plot::Column> kTimeColumns = {
     {.title = "A", .width = 60, .tooltip = "median of A"},
     {.title = "B", .width = 60, .tooltip = "median of B"},
     {.title = "B / A", .width = 42, .tooltip = "ratio of the medians: below 1, B is faster"},
-    {.title = "interval",
-     .width = 92,
-     .tooltip = "holds the ratio with 95 %, from order statistics of both"},
     {.title = "B is",
      .width = 62,
      .numeric = false,
      .tooltip = "the reason is in the row's tooltip"},
+    {.title = "interval",
+     .width = 92,
+     .tooltip = "holds the ratio with 95 %, from order statistics of both"},
     {.title = "n A / B", .width = 56, .tooltip = "samples"}};
+
+// Where there is no room for all: the interval and n are in the tooltip and in what is copied.
+const std::vector<plot::Column> kNarrowTimeColumns(kTimeColumns.begin(), kTimeColumns.begin() + 5);
+
+std::string tooltip_of(const std::string& name, const TimeDifference& time) {
+  return fmt::format("{}\n{}\nn {} of A, {} of B", name, time.reason, time.n_a, time.n_b);
+}
 
 plot::TableRow time_row(const std::string& name, const TimeDifference& time, const Theme& theme) {
   const auto duration = [](double ns, std::size_t n) {
     return plot::Cell{.text = n == 0 ? "none" : plot::duration_text(ns), .key = n == 0 ? 0.0 : ns};
   };
   plot::TableRow row;
-  row.tooltip = name + "\n" + time.reason;
+  row.tooltip = tooltip_of(name, time);
   row.cells.push_back({.text = name});
   row.cells.push_back(duration(time.median_a, time.n_a));
   row.cells.push_back(duration(time.median_b, time.n_b));
   row.cells.push_back({.text = ratio_text(time.ratio), .key = time.ratio});
   row.cells.push_back(
+      {.text = time_verdict_name(time.verdict), .color = verdict_color(time.verdict, theme)});
+  row.cells.push_back(
       {.text = std::isnan(time.interval.low)
                    ? "n/a"
                    : fmt::format("{:.3f} \u2013 {:.3f}", time.interval.low, time.interval.high),
        .key = time.interval.low});
-  row.cells.push_back(
-      {.text = time_verdict_name(time.verdict), .color = verdict_color(time.verdict, theme)});
   row.cells.push_back({.text = fmt::format("{}/{}", time.n_a, time.n_b),
                        .key = static_cast<double>(time.n_a + time.n_b)});
   return row;
@@ -152,7 +159,7 @@ void CompareModel::make_rows(const Theme& theme) {
   for (const profiling::KernelRow& row : result_->runs.kernels) {
     time_rows_.push_back(time_row(plot::short_kernel_name(row.name), row.time, theme));
     time_rows_.back().chip = theme.stage(row.stage);
-    time_rows_.back().tooltip = row.name + "\n" + row.time.reason;
+    time_rows_.back().tooltip = tooltip_of(row.name, row.time);
   }
 }
 
@@ -207,6 +214,8 @@ const OverlaidBins& CompareModel::bins(Overlay overlay, int row, bool normalised
 
 const std::vector<plot::Column>& CompareModel::settings_columns() { return kSettingsColumns; }
 
-const std::vector<plot::Column>& CompareModel::time_columns() { return kTimeColumns; }
+const std::vector<plot::Column>& CompareModel::time_columns(bool narrow) {
+  return narrow ? kNarrowTimeColumns : kTimeColumns;
+}
 
 }  // namespace app

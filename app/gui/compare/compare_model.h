@@ -54,7 +54,7 @@ class CompareModel {
   /// Bins on common edges, made when asked for something else. `normalised`: shares in percent.
   const OverlaidBins& bins(Overlay overlay, int row, bool normalised);
   static const std::vector<plot::Column>& settings_columns();
-  static const std::vector<plot::Column>& time_columns();
+  static const std::vector<plot::Column>& time_columns(bool narrow = false);
 
  private:
   struct Result {
