@@ -73,7 +73,8 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
   }
   const float sums = context.theme.fonts.label->FontSize + context.theme.px(6);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 plot_size(room.x, room.y - sums);
+  const float strip = power_strip_height(context.theme);
+  const ImVec2 plot_size(room.x, room.y - sums - strip);
   const plot::TimelineResult shown = plot::draw_timeline(
       context, "##performance.timeline", plot_size, run.activity, model_.lanes(), timeline_view_);
   if (shown.selection_changed) {
@@ -90,7 +91,9 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
   }
   controls::record(context, "performance.timeline", "timeline", "plot", value, at,
                    ImVec2(at.x + plot_size.x, at.y + plot_size.y));
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y + context.theme.px(4)));
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y));
+  draw_power_strip(context, ImVec2(room.x, strip), {shown.left, shown.right});
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y + strip + context.theme.px(4)));
   draw_stage_sums(context, room.x);
 }
 

@@ -127,6 +127,8 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
                  .min_span = 20.0,
                  .left_margin = label_width + theme.px(kGapLarge)};
   PlotFrame frame(context, spec, view);
+  result.left = frame.min().x;
+  result.right = frame.max().x;
   const float lane_gap = theme.px(kGapSmall);
   const float room =
       frame.max().y - frame.min().y - lane_gap * static_cast<float>(lanes.lanes.size() + 1);

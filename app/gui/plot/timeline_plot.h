@@ -33,6 +33,8 @@ struct TimelineResult {
   bool selection_changed = false;
   std::size_t visible_records = 0;  // records that touch the view
   std::size_t drawn_blocks = 0;
+  float left = 0.0F;  // screen pixels between which the time axis lies
+  float right = 0.0F;
 };
 
 TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2 size,
