@@ -9,12 +9,13 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/performance_model.h"
+#include "app/gui/panels/timeline_find.h"
 
 namespace app {
 
 class PerformancePanel : public WorkspacePanel {
  public:
-  explicit PerformancePanel(const std::function<void()>& wake) : model_(wake) {}
+  explicit PerformancePanel(const std::function<void()>& wake) : model_(wake), find_(wake) {}
   bool tick() override;
   void draw(const PanelContext& context, ImVec2 size) override;
 
@@ -24,6 +25,8 @@ class PerformancePanel : public WorkspacePanel {
   std::string range_note() const;
   // performance_timeline_card.cpp
   void draw_timeline_card(const PanelContext& context, const Area& area);
+  void draw_timeline_widgets(const PanelContext& context, float width);
+  void draw_timeline(const PanelContext& context, ImVec2 size);
   void draw_stage_sums(const PanelContext& context, float width);
   // performance_experts_card.cpp
   void draw_experts(const PanelContext& context, const Area& area);
@@ -36,7 +39,10 @@ class PerformancePanel : public WorkspacePanel {
   PerformanceModel model_;
   bool has_run_ = false;
   std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
+  TimelineFind find_;
   plot::PlotView timeline_view_;
+  plot::TimelineBlocks timeline_blocks_;
+  plot::TimelineMinimap minimap_;
   plot::PlotView expert_view_;
   plot::PlotView iteration_view_;
   plot::PlotView row_view_;
