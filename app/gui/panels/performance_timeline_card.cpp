@@ -50,7 +50,7 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
   const float choices = theme.px(220);
   const float gap = theme.px(kGap);
   if (width > choices + theme.px(140)) {
-    if (find_.draw(context, width - choices - 2.0F * gap)) {
+    if (find_.draw(context, width - choices - 2.0F * gap, timeline_view_.x.min)) {
       plot::bring_into_view(model_.run().activity.records[*find_.chosen()], model_.lanes(),
                             timeline_view_);
     }

@@ -5,6 +5,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "app/gui/controls/widgets.h"
@@ -57,17 +58,20 @@ std::string TimelineFind::count() const {
       "{} / {}", plot::count_text(static_cast<std::uint64_t>(found - members.begin()) + 1), all);
 }
 
-bool TimelineFind::step(int direction) {
+bool TimelineFind::step(int direction, double view_begin_ns) {
   if (hits() == nullptr) return false;
   const auto members = hits_->lod.members();
-  const std::int64_t from = chosen_ ? std::int64_t{*chosen_} : std::int64_t{-1};
-  const auto next = profiling::next_hit(members, from, direction);
-  if (!next) return false;
-  chosen_ = members[*next];
+  if (!chosen_) {
+    // Where a person looks, not at the start of the recording.
+    const auto before = static_cast<std::int64_t>(std::ceil(view_begin_ns)) - 1;
+    chosen_ = members[hits_->lod.started_by(before) % members.size()];
+    return true;
+  }
+  chosen_ = members[profiling::next_hit(members, *chosen_, direction).value_or(0)];
   return true;
 }
 
-bool TimelineFind::draw(const PanelContext& context, float width) {
+bool TimelineFind::draw(const PanelContext& context, float width, double view_begin_ns) {
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.label;
   const std::string said = count();
@@ -81,9 +85,12 @@ bool TimelineFind::draw(const PanelContext& context, float width) {
                                                 &text_, ImGuiInputTextFlags_EnterReturnsTrue);
   const ImVec2 low = ImGui::GetItemRectMin();
   const ImVec2 high = ImGui::GetItemRectMax();
-  controls::tooltip(context,
-                    "Finds records: a part of a kernel's name, a stage, or an expert as e5. Enter "
-                    "goes to the next, Shift+Enter to the previous.");
+  if (ImGui::IsItemHovered()) {
+    controls::tooltip(
+        context,
+        "Finds records: a part of a kernel's name, a stage, or an expert as e5. Enter "
+        "goes to the next, Shift+Enter to the previous.");
+  }
   if (text_ != before) search();
   plot::draw_text(ImGui::GetWindowDrawList(), font,
                   ImVec2(at.x + width - room, 0.5F * (low.y + high.y - font->FontSize)),
@@ -93,7 +100,7 @@ bool TimelineFind::draw(const PanelContext& context, float width) {
   if (!entered) return false;
   // The next Enter goes on without a click.
   focus_ = true;
-  return step(ImGui::GetIO().KeyShift ? -1 : 1);
+  return step(ImGui::GetIO().KeyShift ? -1 : 1, view_begin_ns);
 }
 
 bool TimelineFind::obey(const PlotKeys& keys, const plot::TimelineLanes& lanes) {

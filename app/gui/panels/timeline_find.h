@@ -29,8 +29,9 @@ class TimelineFind {
   bool take();
   bool searching() const { return task_.running(); }
 
-  /// The text field with its count, `width` wide at the cursor. True when the choice has moved.
-  bool draw(const PanelContext& context, float width);
+  /// The text field with its count, `width` wide at the cursor; a first search begins at the view.
+  /// True when the choice has moved.
+  bool draw(const PanelContext& context, float width, double view_begin_ns);
   /// What the keys say. True when the choice has moved.
   bool obey(const PlotKeys& keys, const plot::TimelineLanes& lanes);
 
@@ -43,7 +44,7 @@ class TimelineFind {
 
  private:
   void search();
-  bool step(int direction);
+  bool step(int direction, double view_begin_ns);
 
   std::shared_ptr<const RunPicture> run_;
   std::string text_;
