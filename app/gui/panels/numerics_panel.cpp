@@ -113,7 +113,7 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   int part = context.view.recipes ? 1 : 0;
   if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes"},
                           {.tooltip = "The run on screen, or every recipe on the same operand "
-                                      "(Ctrl+4)",
+                                      "(Ctrl+Shift+2)",
                            .width = theme.px(kPartWidth)})) {
     context.commands.show_recipes = part == 1;
   }

@@ -44,10 +44,20 @@ Input& input_of(GLFWwindow* window) {
   return *static_cast<Input*>(glfwGetWindowUserPointer(window));
 }
 
-void on_key(GLFWwindow* window, int key, int /*scancode*/, int action, int modifiers) {
+/// With Ctrl, letters follow what is printed on the key (undo is where Z stands); without, a key is
+/// its place, as GLFW names it.
+int printed_key(int key, int scancode, int modifiers) {
+  if ((modifiers & GLFW_MOD_CONTROL) == 0 || key < GLFW_KEY_A || key > GLFW_KEY_Z) return key;
+  const char* name = glfwGetKeyName(key, scancode);
+  if (name == nullptr || name[0] < 'a' || name[0] > 'z' || name[1] != '\0') return key;
+  return GLFW_KEY_A + (name[0] - 'a');
+}
+
+void on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers) {
   Input& input = input_of(window);
   input.any = true;
   if (action == GLFW_RELEASE) return;
+  key = printed_key(key, scancode, modifiers);
   if (const auto meant = action_of(key, modifiers, ImGui::GetIO().WantTextInput)) {
     input.actions.push_back(*meant);
   }
@@ -104,6 +114,7 @@ class Surface {
     window_ = glfwCreateWindow(width, height, "Expertscope", nullptr, nullptr);
     if (window_ == nullptr) return;
     glfwSetWindowSizeLimits(window_, 800, 560, GLFW_DONT_CARE, GLFW_DONT_CARE);
+    place(settings);
     glfwSetWindowUserPointer(window_, &input);
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(1);
@@ -127,6 +138,26 @@ class Surface {
   GLFWwindow* window() const { return window_; }
 
  private:
+  /// Where it was left, if a monitor still shows that place.
+  void place(const Settings& settings) {
+    int count = 0;
+    GLFWmonitor** monitors = glfwGetMonitors(&count);
+    for (int i = 0; i < count; ++i) {
+      int x = 0;
+      int y = 0;
+      int width = 0;
+      int height = 0;
+      glfwGetMonitorWorkarea(monitors[i], &x, &y, &width, &height);
+      // Some of the top bar must be in reach of the hand.
+      constexpr int kReach = 80;
+      if (settings.x > x - kReach && settings.x < x + width - kReach && settings.y >= y &&
+          settings.y < y + height - kReach) {
+        glfwSetWindowPos(window_, settings.x, settings.y);
+        return;
+      }
+    }
+  }
+
   GLFWwindow* window_ = nullptr;
 };
 
@@ -213,7 +244,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     input.any = false;
     for (const Action action : input.actions) shell.act(action);
     input.actions.clear();
-    for (const std::string& path : input.dropped_files) shell.file_dropped(path);
+    for (const std::string& path : input.dropped_files) shell.open_file(path);
     input.dropped_files.clear();
     // A text caret blinks; nothing else moves by itself.
     const double now = glfwGetTime();
@@ -230,6 +261,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     if (probe != nullptr) probe->drawn(shell, cost);
   }
   glfwGetWindowSize(window, &shell.settings().width, &shell.settings().height);
+  glfwGetWindowPos(window, &shell.settings().x, &shell.settings().y);
   return shell.exit_code();
 }
 
