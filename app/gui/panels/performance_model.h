@@ -40,7 +40,11 @@ class PerformanceModel {
   }
   plot::LaneChoice lane_choice() const { return choice_; }
 
+  /// Changes with everything that is drawn: a run, a range, a choice of lanes.
+  std::uint64_t derived() const { return derived_; }
+
   // All of these need ready().
+  const std::shared_ptr<const RunPicture>& shared_picture() const { return lanes_->run; }
   const profiling::RecordedRun& run() const { return *lanes_->run->run; }
   const RunPicture& picture() const { return *lanes_->run; }
   /// Names what the table holds: changes with the run and the range.

@@ -41,7 +41,8 @@ void add_observer_figure(const engine::Measurements& measured, std::vector<Figur
 }  // namespace
 
 bool PerformancePanel::tick() {
-  if (model_.take()) return true;
+  const bool found = find_.take();
+  if (model_.take() || found) return true;
   if (!model_.deriving()) return false;
   // Long work must become visible even if nobody moves the mouse.
   const auto now = std::chrono::steady_clock::now();
@@ -64,7 +65,9 @@ void PerformancePanel::follow_run(const PanelContext& context) {
     table_.selected = -1;
   }
   has_run_ = true;
-  if (model_.ready()) model_.lay_out(context.theme);
+  if (!model_.ready()) return;
+  model_.lay_out(context.theme);
+  find_.show(model_.shared_picture());
 }
 
 std::string PerformancePanel::range_note() const {

@@ -1,6 +1,8 @@
 // Axes and mouse of the plots.
 #include "app/gui/plot/plot_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -148,17 +150,22 @@ void PlotFrame::draw_axes(const FrameSpec& spec) {
   }
   if (spec.x.ticks && !view_.x.empty()) {
     std::string title = spec.x.label;
+    double origin = 0.0;  // what the labels count from
     if (spec.x.kind == AxisKind::Nanoseconds) {
       const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
-      title += std::string(title.empty() ? "" : ", ") + time_unit(reach).name;
+      origin = tick_origin(view_.x);
+      const char* unit = time_unit(origin == 0.0 ? reach : view_.x.span()).name;
+      title = origin == 0.0 ? title + (title.empty() ? "" : ", ") + unit
+                            : fmt::format("{} after {:.9f} s", unit, origin * 1e-9);
     }
     const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
     const float title_start = max_.x - title_width;
     const float baseline = max_.y + theme.px(3);
     const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
     const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
-    for (const Tick& tick : ticks(spec.x.kind, view_.x, most)) {
-      const float pixel = std::floor(x_.to_pixel(tick.value));
+    const Range counted{view_.x.min - origin, view_.x.max - origin};
+    for (const Tick& tick : ticks(spec.x.kind, counted, most)) {
+      const float pixel = std::floor(x_.to_pixel(origin + tick.value));
       draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
       const float half = 0.5F * text_size(font, tick.label).x;
       if (pixel + half > title_start - theme.px(kGap) && title_width > 0.0F) continue;
