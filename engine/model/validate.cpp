@@ -90,6 +90,10 @@ std::vector<Recipe> default_comparison() {
 
 Status validate(const ComparisonRequest& request) {
   if (Status run = validate(request.request); !run.ok()) return run;
+  if (request.weights && request.gradients) {
+    return Error{ErrorCode::InvalidArgument,
+                 "a comparison is of W or of dY, not of both: order two of them"};
+  }
   const auto recipes = static_cast<std::int64_t>(request.recipes.size());
   for (const Status& status :
        {check_range("sample_row", request.sample_row, 0, kMaxDimension * kMaxExperts),

@@ -35,6 +35,12 @@ void obey_rules(wire::OperandStatistics& operand) {
   map.set_columns(map.mean_size());
   while (map.maximum_size() < map.mean_size()) map.add_maximum(1.5F);
   while (map.maximum_size() > map.mean_size()) map.mutable_maximum()->RemoveLast();
+  map.mutable_deviation()->Clear();  // absent, as from an older worker
+  for (auto* cells :
+       {map.mutable_minimum(), map.mutable_saturated_share(), map.mutable_underflowed_share()}) {
+    cells->Resize(map.mean_size(), 0.25F);
+  }
+  map.mutable_summary();
 }
 
 /// A random sample of one row that holds its elements.
@@ -136,6 +142,8 @@ TEST(Convert, ComparisonKeepsEveryField) {
     for (wire::QuantizationReport& report : *message.mutable_reports()) {
       obey_rules(*report.mutable_statistics());
       obey_rules(*report.mutable_sample());
+      report.mutable_waste();
+      for (wire::ExpertQuantization& expert : *report.mutable_experts()) expert.mutable_waste();
     }
     const engine::Result<engine::RecipeComparison> comparison = from_wire(message);
     ASSERT_TRUE(comparison.ok()) << comparison.error().message;
