@@ -30,6 +30,7 @@ class EngineLoop {
   engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
   engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
   engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);
+  engine::Status step_history(std::uint64_t id, const engine::AmaxHistoryRequest& request);
   engine::Status send_result(std::uint64_t id, const engine::RunResult& result,
                              const profiling::Activity& activity,
                              const profiling::Snapshot& snapshot);

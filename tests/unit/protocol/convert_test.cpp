@@ -152,6 +152,33 @@ TEST(Convert, ComparisonKeepsEveryField) {
   }
 }
 
+TEST(Convert, AmaxHistoryKeepsEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    wire::AmaxHistory message;
+    testing::RandomMessage(seed).fill(message);
+    choose_inputs(*message.mutable_request()->mutable_request());
+    const int steps = 1 + static_cast<int>(seed % 3);
+    message.set_steps(steps);
+    message.set_experts(2);
+    message.set_ring_rows(3);
+    for (auto* values : {message.mutable_amax(), message.mutable_history_amax(),
+                         message.mutable_scale_used(), message.mutable_scale_wanted()}) {
+      values->Resize(2 * steps, 0.5F);
+    }
+    message.mutable_rows()->Resize(2 * steps, 7);
+    message.mutable_saturated()->Resize(2 * steps, 8);
+    message.mutable_underflowed()->Resize(2 * steps, 9);
+    message.mutable_snr_db()->Resize(2 * steps, 1.5);
+    message.mutable_ring()->Resize(6 * steps, 0.25F);
+    const engine::Result<engine::AmaxHistory> history = from_wire(message);
+    ASSERT_TRUE(history.ok()) << history.error().message;
+    const wire::AmaxHistory again = to_wire(history.value());
+    ASSERT_TRUE(MessageDifferencer::Equals(message, again)) << difference(message, again);
+    message.add_ring(1.0F);
+    EXPECT_FALSE(from_wire(message).ok()) << "a ring of another size";
+  }
+}
+
 TEST(Convert, BenchmarkKeepsEveryField) {
   for (unsigned seed = 0; seed < kRounds; ++seed) {
     testing::RandomMessage random(seed);
