@@ -24,6 +24,7 @@ WINDOW_MAY_USE = (
     "engine/input/",
     "engine/model/",
     "kernels/common/formats.h",
+    "profiling/compare/",
     "profiling/export/",
     "profiling/graph/",
     "profiling/power/power_summary.h",

@@ -101,6 +101,10 @@ RecordedRun sample_run(int salt) {
   run.request.cublaslt_library = "/opt/größe/libcublasLt.so";
   run.wall_clock_ms = 1'700'000'000'000 + salt;
   run.snapshot = sample_snapshot(salt);
+  run.group = {.kind = salt % 2 == 0 ? GroupKind::Sweep : GroupKind::Interleaved,
+               .id = 1000 + salt,
+               .position = salt,
+               .label = "“B”"};
 
   engine::RunResult& result = run.result;
   result.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
@@ -315,6 +319,8 @@ std::string describe(const RecordedRun& run) {
     text += fmt::format("node {} {} {} {} [{}]\n", n.id, n.name, static_cast<int>(n.stage), n.layer,
                         fmt::join(n.dependencies, ","));
   }
+  text += fmt::format("group {} {} {} {}\n", static_cast<int>(run.group.kind), run.group.id,
+                      run.group.position, run.group.label);
   return text;
 }
 
