@@ -12,7 +12,7 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 160;
+constexpr float kPartWidth = 240;
 
 }  // namespace
 
@@ -110,18 +110,28 @@ void NumericsPanel::draw_no_scales(const PanelContext& context, ImVec2 size,
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
-  int part = context.view.recipes ? 1 : 0;
-  if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes"},
-                          {.tooltip = "The run on screen, or every recipe on the same operand "
-                                      "(Ctrl+4)",
+  // The session's own switch (Ctrl+4) wins over a part that only this workspace knows.
+  if (context.view.recipes != recipes_shown_) part_ = context.view.recipes ? 1 : 0;
+  recipes_shown_ = context.view.recipes;
+  int part = part_ > 1 ? part_ : context.view.recipes ? 1 : 0;
+  if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes", "Pow-2 cost"},
+                          {.tooltip = "The run on screen; every recipe on the same operand "
+                                      "(Ctrl+4); what power-of-two scales cost",
                            .width = theme.px(kPartWidth)})) {
-    context.commands.show_recipes = part == 1;
+    part_ = part;
+    if (context.view.recipes != (part == 1)) context.commands.show_recipes = part == 1;
+    recipes_shown_ = part == 1;
   }
   const float taken = theme.px(kPartWidth + kGapLarge);
-  if (part == 1) {
-    recipes_.draw(context, area, taken);
-  } else {
-    draw_run(context, area, taken);
+  switch (part) {
+    case 1:
+      recipes_.draw(context, area, taken);
+      return;
+    case 2:
+      pow2_.draw(context, area, taken);
+      return;
+    default:
+      draw_run(context, area, taken);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/numerics_selection.h"
+#include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
 
@@ -42,6 +43,10 @@ class NumericsPanel : public WorkspacePanel {
   void draw_no_scales(const PanelContext& context, ImVec2 size, const char* what) const;
 
   RecipesView recipes_;
+  Pow2View pow2_;
+  /// Parts beyond those that the session knows: 2 = cost of pow-2 scales.
+  int part_ = 0;
+  bool recipes_shown_ = false;  // as the session said last
   NumericsModel model_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;

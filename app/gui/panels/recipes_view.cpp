@@ -8,6 +8,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/numerics_inspector.h"
+#include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -38,7 +39,8 @@ void RecipesView::follow(const PanelContext& context) {
   RecipesModel::Comparison found;
   for (const RecipesModel::Comparison& one : view.comparisons) {
     const engine::ComparisonRequest& request = one->comparison.request;
-    if (request.weights == (operand_ == 1) && !request.gradients && !is_inspection(request)) {
+    if (request.weights == (operand_ == 1) && !request.gradients && !is_inspection(request) &&
+        !is_pow2_order(request)) {
       found = one;
     }
   }
