@@ -123,6 +123,15 @@ std::string why_no_expert_time(const RunSide& a, const RunSide& b, const SideSam
 
 }  // namespace
 
+RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs,
+                const std::string& label) {
+  RunSide side;
+  for (const auto& run : runs) {
+    if (run->group.label == label) side.push_back(run.get());
+  }
+  return side;
+}
+
 TimeSamples step_samples(const RunSide& side) {
   TimeSamples samples;
   for (std::size_t i = 0; i < side.size(); ++i) {

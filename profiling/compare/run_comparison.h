@@ -2,6 +2,8 @@
 // experts. Made once for a pair of runs; nothing of it is cheap enough for a frame.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,8 @@ namespace profiling {
 
 /// Runs of one side; several are the blocks of an interleaved measurement, in their order.
 using RunSide = std::vector<const RecordedRun*>;
+/// Runs of one label, in order.
+RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs, const std::string& label);
 
 /// One stage: the time of its records in one iteration, a sample an iteration.
 struct StageRow {

@@ -1,4 +1,4 @@
-// How runs were measured: the group each belongs to. Since schema version 5.
+// Tables of what a run measured besides its iterations. Since schema version 5.
 #pragma once
 
 #include <cstdint>

@@ -372,9 +372,10 @@ constexpr auto kAllTables = [] {
   std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables) +
                                   std::size(kMeasurementTables) + std::size(kNumericsTables)>
       all{};
-  const auto doctor = std::ranges::copy(kTables, all.begin()).out;
-  const auto measurement = std::ranges::copy(kDoctorTables, doctor).out;
-  std::ranges::copy(kNumericsTables, std::ranges::copy(kMeasurementTables, measurement).out);
+  auto end = std::ranges::copy(kTables, all.begin()).out;
+  end = std::ranges::copy(kDoctorTables, end).out;
+  end = std::ranges::copy(kMeasurementTables, end).out;
+  std::ranges::copy(kNumericsTables, end);
   return all;
 }();
 
@@ -391,8 +392,9 @@ std::span<const TableDefinition> session_tables(std::int32_t version) {
   if (version < kComparisonsVersion) return all.first(kVersion1Tables);
   if (version < kLinearStepVersion) return all.first(kVersion2Tables);
   if (version < kDoctorVersion) return all.first(std::size(kTables));
-  if (version < kMeasurementVersion)
+  if (version < kMeasurementVersion) {
     return all.first(std::size(kTables) + std::size(kDoctorTables));
+  }
   return all;
 }
 

@@ -30,8 +30,8 @@ inline constexpr std::array<std::string_view, 3> kOperandNames = {"X", "W", "dY"
 inline constexpr std::array<std::string_view, 3> kProductNames = {"fprop", "dgrad", "wgrad"};
 inline constexpr std::array<std::string_view, 4> kHistogramKinds = {"before", "after", "amax",
                                                                     "scale"};
-inline constexpr std::array<std::string_view, 4> kActivityKindNames = {"host span", "kernel",
-                                                                       "memcpy", "memset"};
+inline constexpr std::array<std::string_view, 5> kActivityKindNames = {"host span", "kernel",
+                                                                       "memcpy", "memset", "graph"};
 
 inline constexpr std::array<std::string_view, 2> kDirectionNames = {"rowwise", "columnwise"};
 inline constexpr std::array<std::string_view, 6> kScalingNames = {

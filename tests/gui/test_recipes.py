@@ -24,7 +24,7 @@ def wait_for_comparison(window, more_than):
 def compare(window):
     """The window with the Recipes view and a finished comparison of X."""
     window.wait_for_result()
-    window.key("ctrl+4")
+    window.key("ctrl+shift+2")
     window.click("recipes.compare_now")
     wait_for_comparison(window, 0)
     window.settle()
@@ -41,14 +41,14 @@ def hover_cell(window, row, column):
 def test_key_and_switch_show_the_view(open_window):
     window = open_window()
     window.wait_for_result()
-    window.key("ctrl+4")
+    window.key("ctrl+shift+2")
     window.wait("recipes", lambda m: m["state"]["recipes"]
                 and m["state"]["workspace"] == "numerics")
     window.wait("what to do", lambda m: any(
         c["id"] == "recipes.compare_now" for c in m["controls"]))
     window.click("numerics.part.0")
     window.wait("the run", lambda m: any(c["id"] == "numerics.scale_map" for c in m["controls"]))
-    window.key("ctrl+4")
+    window.key("ctrl+shift+2")
     window.wait("recipes", lambda m: m["state"]["recipes"])
 
 
@@ -158,7 +158,7 @@ def test_recording_shows_its_comparison_without_a_worker(open_window):
     live.close()
     window = open_window(str(path), "--no-worker")
     window.wait("recording", lambda m: m["state"]["from_file"])
-    window.key("ctrl+4")
+    window.key("ctrl+shift+2")
     window.wait("its comparison", lambda m: m["state"]["comparisons"] == 1 and any(
         c["id"] == "recipes.table" for c in m["controls"]))
     window.settle()
@@ -198,6 +198,6 @@ def test_settings_without_a_meaning_say_why(open_window):
     window.wait("16 steps", lambda m: any(
         c["id"] == "recipe.history" and c["value"] == "16" for c in m["controls"]))
     # A comparison has every recipe in it: beside it all of their settings mean something.
-    window.key("ctrl+4")
+    window.key("ctrl+shift+2")
     window.wait("its settings", lambda m: any(
         c["id"] == "recipe.hadamard" and c["enabled"] for c in m["controls"]))

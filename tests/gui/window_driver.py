@@ -73,6 +73,12 @@ class Window:
         self.log.close()
         self.display.close()
 
+    def close_politely(self):
+        """As a person does: what the window remembers is written."""
+        self.key("ctrl+q")
+        self.process.wait(timeout=20)
+        self.close()
+
     # Reading.
 
     def map(self):

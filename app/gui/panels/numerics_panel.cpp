@@ -110,13 +110,13 @@ void NumericsPanel::draw_no_scales(const PanelContext& context, ImVec2 size,
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
-  // The session's own switch (Ctrl+4) wins over a part that only this workspace knows.
+  // The session's own switch (Ctrl+Shift+2) wins over a part that only this workspace knows.
   if (context.view.recipes != recipes_shown_) part_ = context.view.recipes ? 1 : 0;
   recipes_shown_ = context.view.recipes;
   int part = part_ > 1 ? part_ : context.view.recipes ? 1 : 0;
   if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes", "Pow-2 cost"},
                           {.tooltip = "The run on screen; every recipe on the same operand "
-                                      "(Ctrl+4); what power-of-two scales cost",
+                                      "(Ctrl+Shift+2); what power-of-two scales cost",
                            .width = theme.px(kPartWidth)})) {
     part_ = part;
     if (context.view.recipes != (part == 1)) context.commands.show_recipes = part == 1;

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/gui/shell/keys.h"
+#include "app/gui/shell/recent_files.h"
 #include "app/gui/view.h"
 
 namespace app {
@@ -17,22 +19,25 @@ struct TopBarState {
   std::string recording_path;
   std::size_t recorded_runs = 0;
   std::size_t live_runs = 0;
+  std::vector<RecentFile> recent{};
 };
 struct TopBarWishes {
   std::optional<Action> action;
   std::optional<std::size_t> select_run;
-  bool back_to_live = false;
-  bool toggle_recording = false;
-  bool save_session = false;
-  bool toggle_theme = false;
+  std::optional<std::string> open_recent;
+  bool check_recent = false;  // the list is about to be shown
 };
 TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state);
 
 /// Only measured values, each with its method as tooltip.
 void draw_headline(const PanelContext& context);
 
+struct StatusLine {
+  std::string last_error;
+  std::string says;  // what a key just did, or why it could not
+};
 /// True when Cancel was clicked.
-bool draw_status_bar(const PanelContext& context, const std::string& last_error);
+bool draw_status_bar(const PanelContext& context, const StatusLine& line);
 
 /// True when it was closed.
 bool draw_help(const PanelContext& context);

@@ -53,6 +53,16 @@ void ControlRail::path_chosen(FilePurpose purpose, const std::string& path,
   choices::input_of(request, role) = engine::FileInput{path, {}};
 }
 
+void ControlRail::follow(const engine::RunRequest& request) {
+  const auto show = [](FileField& field, const engine::InputSpec& input) {
+    if (const auto* file = std::get_if<engine::FileInput>(&input)) field.text = file->path;
+  };
+  show(activations_, request.activations);
+  show(weights_, request.weights);
+  show(gradients_, request.linear.gradients);
+  routing_text_ = request.routing.path;
+}
+
 RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& link,
                              engine::RunRequest& request, bool& live,
                              const std::string& last_error) {

@@ -37,6 +37,9 @@ class ControlRail {
   /// A path chosen in the file dialog.
   void path_chosen(FilePurpose purpose, const std::string& path, engine::RunRequest& request);
 
+  /// The request was set elsewhere: the text fields show its paths.
+  void follow(const engine::RunRequest& request);
+
   RailWishes draw(const PanelContext& context, const LinkSupervisor& link,
                   engine::RunRequest& request, bool& live, const std::string& last_error);
 

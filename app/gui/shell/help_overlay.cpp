@@ -1,5 +1,6 @@
 // Keys and mouse on one page, from the same table that the keyboard obeys.
 #include <algorithm>
+#include <string_view>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
@@ -8,24 +9,35 @@
 namespace app {
 namespace {
 
-void draw_keys(const PanelContext& context, const char* title, const std::vector<KeyHelp>& keys) {
+void draw_row(const PanelContext& context, const char* keys, const char* meaning) {
   const Theme& theme = context.theme;
   {
-    const FontScope font(theme.fonts.title);
-    ImGui::TextUnformatted(title);
+    const FontScope font(theme.fonts.mono);
+    const TextColorScope color(theme.colors.accent);
+    ImGui::TextUnformatted(keys);
   }
-  for (const KeyHelp& key : keys) {
-    {
-      const FontScope font(theme.fonts.mono);
-      const TextColorScope color(theme.colors.accent);
-      ImGui::TextUnformatted(key.keys.data(), key.keys.data() + key.keys.size());
+  ImGui::SameLine(theme.px(310));
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(meaning);
+  ImGui::PopTextWrapPos();
+}
+
+void draw_title(const PanelContext& context, const char* title) {
+  ImGui::Dummy({0, context.theme.px(kGapSmall)});
+  const FontScope font(context.theme.fonts.title);
+  ImGui::TextUnformatted(title);
+}
+
+void draw_actions(const PanelContext& context) {
+  for (const char* group : {"Run", "Edit", "File", "View", "Tour", "Help"}) {
+    bool titled = false;
+    for (const ActionRow& row : action_table()) {
+      if (row.group != std::string_view(group) || row.keys[0] == '\0') continue;
+      if (!titled) draw_title(context, group);
+      titled = true;
+      draw_row(context, row.keys, row.title);
     }
-    ImGui::SameLine(theme.px(310));
-    ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(key.meaning.data(), key.meaning.data() + key.meaning.size());
-    ImGui::PopTextWrapPos();
   }
-  ImGui::Dummy({0, theme.px(kGap)});
 }
 
 }  // namespace
@@ -34,14 +46,19 @@ bool draw_help(const PanelContext& context) {
   const Theme& theme = context.theme;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const ImVec2 size = {std::min(theme.px(660), display.x - theme.px(32)),
-                       std::min(theme.px(420), display.y - theme.px(32))};
+                       std::min(theme.px(620), display.y - theme.px(32))};
   const ImVec2 at = {(display.x - size.x) / 2, (display.y - size.y) / 2};
   const OverlayScope overlay("##help", at, size, theme.colors.panel);
-  draw_keys(context, "Window", window_keys());
-  draw_keys(context, "Plots", plot_keys());
+  const bool closed = controls::button(context, "help.close", "Close", {.width = theme.px(96)});
   controls::record(context, "help", "Keys and mouse", "text", "open", at,
                    {at.x + size.x, at.y + size.y});
-  return controls::button(context, "help.close", "Close", {.width = theme.px(96)});
+  const ChildScope list("##keys", {0, 0}, theme.colors.panel, {0, 0});
+  draw_title(context, "Plots, the one under the mouse");
+  for (const PlotRow& row : plot_table()) draw_row(context, row.keys, row.meaning);
+  draw_row(context, "Number fields",
+           "drag to change, click to type (3*1024, 16k), arrows step, double click resets");
+  draw_actions(context);
+  return closed;
 }
 
 }  // namespace app

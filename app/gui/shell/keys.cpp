@@ -1,111 +1,193 @@
-// The window takes Ctrl combinations and function keys; letters belong to the plots and to text
-// fields.
+// The window takes Ctrl combinations and function keys; plain letters belong to the plots and to
+// text fields.
 #include "app/gui/shell/keys.h"
 
 #include <GLFW/glfw3.h>
 
+#include <algorithm>
+
 namespace app {
 namespace {
 
-const std::vector<KeyHelp> kWindowKeys = {
-    {"Ctrl+R  or  F5", "run the request in the rail"},
-    {"Ctrl+O", "open a recording"},
-    {"Ctrl+1   Ctrl+2   Ctrl+3", "Performance, Numerics, Graphs"},
-    {"Ctrl+4", "Numerics: all recipes side by side, and back to the run"},
-    {"Ctrl+=   Ctrl+-", "larger and smaller text"},
-    {"F12", "save a PNG of the window"},
-    {"?  or  F1", "this page"},
-    {"Esc", "close what is in front"},
-    {"Number fields",
-     "drag to change, click to type (3*1024, 16k), arrows step, double click resets"},
+constexpr int kCtrl = GLFW_MOD_CONTROL;
+constexpr int kCtrlShift = GLFW_MOD_CONTROL | GLFW_MOD_SHIFT;
+
+const std::vector<ActionRow> kActions = {
+    {Action::Run,
+     "run.now",
+     "Run",
+     "Run the request in the rail",
+     "Ctrl+R  F5",
+     {{GLFW_KEY_R, kCtrl}, {GLFW_KEY_F5, 0}}},
+    {Action::Cancel, "run.cancel", "Run", "Cancel the run on its way", "", {}},
+    {Action::ToggleLive, "run.live", "Run", "Live: run every change at once, on or off", "", {}},
+    {Action::Undo,
+     "edit.undo",
+     "Edit",
+     "Undo the last change of a control",
+     "Ctrl+Z",
+     {{GLFW_KEY_Z, kCtrl}}},
+    {Action::Redo,
+     "edit.redo",
+     "Edit",
+     "Redo what was undone",
+     "Ctrl+Shift+Z  Ctrl+Y",
+     {{GLFW_KEY_Z, kCtrlShift}, {GLFW_KEY_Y, kCtrl}}},
+    {Action::PreviousRun,
+     "run.previous",
+     "Run",
+     "Show the run before",
+     "PageUp",
+     {{GLFW_KEY_PAGE_UP, 0}}},
+    {Action::NextRun,
+     "run.next",
+     "Run",
+     "Show the run after",
+     "PageDown",
+     {{GLFW_KEY_PAGE_DOWN, 0}}},
+    {Action::BackToLive, "run.back_to_live", "Run", "Leave the recording: back to live", "", {}},
+    {Action::OpenRecording,
+     "file.open",
+     "File",
+     "Open a recording",
+     "Ctrl+O",
+     {{GLFW_KEY_O, kCtrl}}},
+    {Action::OpenSample, "file.sample", "File", "Open the recording that ships", "", {}},
+    {Action::SaveSession,
+     "file.save",
+     "File",
+     "Save the runs of this window",
+     "Ctrl+S",
+     {{GLFW_KEY_S, kCtrl}}},
+    {Action::ToggleRecording,
+     "file.record",
+     "File",
+     "Record every run from now on, start or stop",
+     "",
+     {}},
+    {Action::ShowPerformance,
+     "view.performance",
+     "View",
+     "Performance",
+     "Ctrl+1",
+     {{GLFW_KEY_1, kCtrl}}},
+    {Action::ShowNumerics, "view.numerics", "View", "Numerics", "Ctrl+2", {{GLFW_KEY_2, kCtrl}}},
+    {Action::ShowGraphs, "view.graphs", "View", "Graphs", "Ctrl+3", {{GLFW_KEY_3, kCtrl}}},
+    {Action::ShowRecipes,
+     "view.recipes",
+     "View",
+     "Numerics: all recipes side by side, and back to the run",
+     "Ctrl+Shift+2",
+     {{GLFW_KEY_2, kCtrlShift}}},
+    {Action::ToggleRail, "view.rail", "View", "Hide or show the rail", "Q", {{GLFW_KEY_Q, 0}}},
+    {Action::LargerText,
+     "view.larger",
+     "View",
+     "Larger text",
+     "Ctrl+=",
+     {{GLFW_KEY_EQUAL, kCtrl}, {GLFW_KEY_EQUAL, kCtrlShift}, {GLFW_KEY_KP_ADD, kCtrl}}},
+    {Action::SmallerText,
+     "view.smaller",
+     "View",
+     "Smaller text",
+     "Ctrl+-",
+     {{GLFW_KEY_MINUS, kCtrl}, {GLFW_KEY_KP_SUBTRACT, kCtrl}}},
+    {Action::ToggleTheme, "view.theme", "View", "Switch between dark and light", "", {}},
+    {Action::Screenshot,
+     "file.picture",
+     "File",
+     "Save a PNG of the window",
+     "F12",
+     {{GLFW_KEY_F12, 0}}},
+    {Action::Palette,
+     "help.palette",
+     "Help",
+     "Every action, by name",
+     "Ctrl+Shift+P",
+     {{GLFW_KEY_P, kCtrlShift}}},
+    // `?` comes by character: where it lies depends on the layout.
+    {Action::Help, "help.keys", "Help", "Keys and mouse", "?  F1", {{GLFW_KEY_F1, 0}}},
+    {Action::Close, "view.close", "View", "Close what is in front", "Esc", {{GLFW_KEY_ESCAPE, 0}}},
+    {Action::Quit, "file.quit", "File", "Close the window", "Ctrl+Q", {{GLFW_KEY_Q, kCtrl}}},
 };
-const std::vector<KeyHelp> kPlotKeys = {
-    {"Wheel  or  Ctrl+wheel", "zoom at the cursor"},
-    {"W   S", "zoom in and out"},
-    {"Right drag, Shift+drag, A   D, arrows", "pan"},
-    {"Left drag", "select a range; sums follow the selection"},
-    {"F  or  Z", "zoom to the selection"},
-    {"Esc", "drop the selection"},
-    {"Double click, Home  or  0", "show everything"},
+
+const std::vector<PlotRow> kPlotRows = {
+    {"Wheel  or  Ctrl+wheel", "zoom at the cursor", {}, nullptr},
+    {"W   S",
+     "zoom in and out",
+     {{GLFW_KEY_W, 0}, {GLFW_KEY_S, 0}},
+     [](int key, PlotKeys& keys) { keys.zoom += key == GLFW_KEY_W ? 1 : -1; }},
+    {"Right drag, Shift+drag, Shift+wheel", "pan", {}, nullptr},
+    {"A   D, arrows",
+     "pan",
+     {{GLFW_KEY_D, 0}, {GLFW_KEY_RIGHT, 0}, {GLFW_KEY_A, 0}, {GLFW_KEY_LEFT, 0}},
+     [](int key, PlotKeys& keys) {
+       keys.pan += key == GLFW_KEY_D || key == GLFW_KEY_RIGHT ? 1 : -1;
+     }},
+    {"Left drag", "select a range; sums follow the selection", {}, nullptr},
+    {"F  or  Z",
+     "zoom to the selection",
+     {{GLFW_KEY_F, 0}, {GLFW_KEY_Z, 0}},
+     [](int, PlotKeys& keys) { keys.fit_selection = true; }},
+    {"/  or  Ctrl+F",
+     "Timeline: search; Enter next, Shift+Enter previous",
+     {{GLFW_KEY_SLASH, 0}, {GLFW_KEY_F, kCtrl}},
+     [](int, PlotKeys& keys) { keys.find = true; }},
+    {",   .",
+     "Timeline: previous and next record of the row",
+     {{GLFW_KEY_PERIOD, 0}, {GLFW_KEY_COMMA, 0}},
+     [](int key, PlotKeys& keys) { keys.event += key == GLFW_KEY_PERIOD ? 1 : -1; }},
+    {"[   ]",
+     "Timeline: along the graph, to what it waited for and to what waits for it",
+     {{GLFW_KEY_RIGHT_BRACKET, 0}, {GLFW_KEY_LEFT_BRACKET, 0}},
+     [](int key, PlotKeys& keys) { keys.edge += key == GLFW_KEY_RIGHT_BRACKET ? 1 : -1; }},
+    {"Double click, Home  or  0",
+     "show everything",
+     {{GLFW_KEY_HOME, 0}, {GLFW_KEY_0, 0}, {GLFW_KEY_KP_0, 0}},
+     [](int, PlotKeys& keys) { keys.fit_all = true; }},
+    {"Esc",
+     "drop the selection",
+     {{GLFW_KEY_ESCAPE, 0}},
+     [](int, PlotKeys& keys) { keys.clear = true; }},
 };
+
+bool pressed(const Chord& chord, int key, int modifiers) {
+  constexpr int kCounted = GLFW_MOD_CONTROL | GLFW_MOD_SHIFT | GLFW_MOD_ALT;
+  return chord.key == key && chord.modifiers == (modifiers & kCounted);
+}
 
 }  // namespace
 
+const std::vector<ActionRow>& action_table() { return kActions; }
+const std::vector<PlotRow>& plot_table() { return kPlotRows; }
+
+const ActionRow& row_of(Action action) {
+  return *std::find_if(kActions.begin(), kActions.end(),
+                       [action](const ActionRow& row) { return row.action == action; });
+}
+
 std::optional<Action> action_of(int key, int modifiers, bool typing) {
-  if ((modifiers & GLFW_MOD_CONTROL) != 0) {
-    switch (key) {
-      case GLFW_KEY_R:
-        return Action::Run;
-      case GLFW_KEY_O:
-        return Action::OpenRecording;
-      case GLFW_KEY_1:
-        return Action::ShowPerformance;
-      case GLFW_KEY_2:
-        return Action::ShowNumerics;
-      case GLFW_KEY_3:
-        return Action::ShowGraphs;
-      case GLFW_KEY_4:
-        return Action::ShowRecipes;
-      case GLFW_KEY_EQUAL:
-      case GLFW_KEY_KP_ADD:
-        return Action::LargerText;
-      case GLFW_KEY_MINUS:
-      case GLFW_KEY_KP_SUBTRACT:
-        return Action::SmallerText;
-      default:
-        return std::nullopt;
-    }
+  // A field being typed in keeps its own undo, its letters, and Escape, which restores its value.
+  const bool function_key = key >= GLFW_KEY_F1 && key <= GLFW_KEY_F25;
+  for (const ActionRow& row : kActions) {
+    const bool meant = std::any_of(row.chords.begin(), row.chords.end(), [&](const Chord& chord) {
+      return pressed(chord, key, modifiers);
+    });
+    if (!meant) continue;
+    const bool with_control = (modifiers & GLFW_MOD_CONTROL) != 0;
+    const bool edits = row.action == Action::Undo || row.action == Action::Redo;
+    if (typing && (edits || !(with_control || function_key))) return std::nullopt;
+    return row.action;
   }
-  switch (key) {
-    case GLFW_KEY_F5:
-      return Action::Run;
-    case GLFW_KEY_F1:
-      return Action::Help;
-    case GLFW_KEY_F12:
-      return Action::Screenshot;
-    case GLFW_KEY_ESCAPE:
-      // While typing, Escape restores the field's value first.
-      return typing ? std::nullopt : std::optional(Action::Close);
-    default:
-      return std::nullopt;
-  }
+  return std::nullopt;
 }
 
 void add_plot_key(int key, int modifiers, PlotKeys& keys) {
-  if ((modifiers & GLFW_MOD_CONTROL) != 0) return;
-  switch (key) {
-    case GLFW_KEY_W:
-      ++keys.zoom;
-      return;
-    case GLFW_KEY_S:
-      --keys.zoom;
-      return;
-    case GLFW_KEY_D:
-    case GLFW_KEY_RIGHT:
-      ++keys.pan;
-      return;
-    case GLFW_KEY_A:
-    case GLFW_KEY_LEFT:
-      --keys.pan;
-      return;
-    case GLFW_KEY_F:
-    case GLFW_KEY_Z:
-      keys.fit_selection = true;
-      return;
-    case GLFW_KEY_HOME:
-    case GLFW_KEY_0:
-    case GLFW_KEY_KP_0:
-      keys.fit_all = true;
-      return;
-    case GLFW_KEY_ESCAPE:
-      keys.clear = true;
-      return;
-    default:
-      return;
+  for (const PlotRow& row : kPlotRows) {
+    for (const Chord& chord : row.chords) {
+      if (pressed(chord, key, modifiers)) return row.press(key, keys);
+    }
   }
 }
-
-const std::vector<KeyHelp>& window_keys() { return kWindowKeys; }
-const std::vector<KeyHelp>& plot_keys() { return kPlotKeys; }
 
 }  // namespace app

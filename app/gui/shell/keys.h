@@ -1,4 +1,6 @@
-// The keyboard of the window, in one place: what each key does and how the help overlay names it.
+// The one table of what the window can be told: the keyboard, the `?` page and the command palette
+// all read it. Keys are named by their place on the keyboard (a US layout's names), so that
+// W A S D lie under the hand on every layout; with Ctrl, letters follow what is printed on them.
 #pragma once
 
 #include <optional>
@@ -11,31 +13,63 @@ namespace app {
 
 enum class Action {
   Run,
+  Cancel,
+  ToggleLive,
+  Undo,
+  Redo,
+  PreviousRun,
+  NextRun,
+  BackToLive,
   OpenRecording,
+  OpenSample,
+  SaveSession,
+  ToggleRecording,
   ShowPerformance,
   ShowNumerics,
   ShowGraphs,
   ShowRecipes,
-  Help,
-  Close,
+  ToggleRail,
   LargerText,
   SmallerText,
+  ToggleTheme,
   Screenshot,
+  Palette,
+  Help,
+  Close,
+  Quit,
 };
 
-/// The action of a GLFW key press; keys that a text field needs are left to it while it is typed
-/// in.
+/// A GLFW key with the modifiers that must be down, and no others. Shift counts only where it is
+/// named or where Ctrl is: `?` and its like move with the layout.
+struct Chord {
+  int key = 0;
+  int modifiers = 0;
+};
+
+struct ActionRow {
+  Action action;
+  const char* id;     // stable: "run.now"; of the palette's control too
+  const char* group;  // "Run"
+  const char* title;  // as the palette and the `?` page say it
+  const char* keys;   // as a person reads them; empty = only in the palette
+  std::vector<Chord> chords;
+};
+const std::vector<ActionRow>& action_table();
+const ActionRow& row_of(Action action);
+
+/// The action of a key press; plain letters are left to a text field while it is typed in.
 std::optional<Action> action_of(int key, int modifiers, bool typing);
 
-/// Adds a key press to what the plot under the mouse is told. GLFW names keys by their place on the
-/// keyboard, so W A S D are where the hand expects them on every layout.
-void add_plot_key(int key, int modifiers, PlotKeys& keys);
-
-struct KeyHelp {
-  std::string_view keys;
-  std::string_view meaning;
+/// What the plot under the mouse obeys: keys with what they add, and mouse gestures (no chords).
+struct PlotRow {
+  const char* keys;
+  const char* meaning;
+  std::vector<Chord> chords;
+  void (*press)(int key, PlotKeys& keys);
 };
-const std::vector<KeyHelp>& window_keys();
-const std::vector<KeyHelp>& plot_keys();
+const std::vector<PlotRow>& plot_table();
+
+/// Adds a key press to what the plot under the mouse is told.
+void add_plot_key(int key, int modifiers, PlotKeys& keys);
 
 }  // namespace app

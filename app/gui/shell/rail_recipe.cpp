@@ -2,74 +2,16 @@
 // table's own sentence; a setting without a meaning to the chosen recipe says why it has none.
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/control_rail.h"
+#include "app/gui/shell/recipe_meaning.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 
 namespace app {
 namespace {
 
+using namespace recipe_meaning;
 using choices::gate;
 using engine::Scaling;
-
-/// Why a setting means nothing to the recipe; null = it does.
-const char* no_quantization(const engine::Recipe& recipe) {
-  return recipe.scaling == Scaling::None ? "BF16 quantizes nothing: choose another recipe"
-                                         : nullptr;
-}
-
-const char* no_format(const engine::Recipe& recipe) {
-  if (recipe.scaling == Scaling::Nvfp4) return "NVFP4 has one element format, E2M1";
-  return no_quantization(recipe);
-}
-
-const char* no_epsilon(const engine::Recipe& recipe) {
-  if (recipe.scaling == Scaling::Mxfp8) {
-    return "MXFP8 takes its scale from the block's exponent alone";
-  }
-  if (recipe.scaling == Scaling::Nvfp4) return "NVFP4 has no smallest amax: a zero block is zero";
-  return no_quantization(recipe);
-}
-
-const char* no_pow2(const engine::Recipe& recipe) {
-  if (recipe.scaling == Scaling::Mxfp8) return "The scale is a power of two already";
-  if (recipe.scaling == Scaling::Nvfp4) return "The scale of 16 elements is an E4M3 number";
-  return no_quantization(recipe);
-}
-
-const char* no_split_accumulator(const engine::Recipe& recipe) {
-  if (recipe.scaling == Scaling::Block) {
-    return "Block scaling always promotes partial sums to FP32";
-  }
-  if (recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4) {
-    return "The emulated product of micro-scaled operands always sums in FP32";
-  }
-  return no_quantization(recipe);
-}
-
-const char* no_history(const engine::Recipe& recipe) {
-  return recipe.scaling == Scaling::PerTensorDelayed
-             ? nullptr
-             : "Only delayed scaling remembers amax of earlier steps: choose FP8 delayed, or "
-               "show Numerics, Recipes";
-}
-
-const char* no_weight_blocks(const engine::Recipe& recipe) {
-  const bool blocks = recipe.scaling == Scaling::Block || recipe.scaling == Scaling::Mxfp8 ||
-                      recipe.scaling == Scaling::Nvfp4;
-  return blocks ? nullptr : "Only FP8 block, MXFP8 and NVFP4 have a choice of weight blocks";
-}
-
-const char* no_square_blocks(const engine::Recipe& recipe) {
-  return recipe.scaling == Scaling::Block
-             ? nullptr
-             : "Only FP8 block scaling has a choice of blocks for this operand";
-}
-
-const char* not_nvfp4(const engine::Recipe& recipe) {
-  return recipe.scaling == Scaling::Nvfp4
-             ? nullptr
-             : "Part of NVFP4 only: choose it, or show Numerics, Recipes";
-}
 
 controls::Options meaning(const char* none, const char* tooltip) {
   return {.enabled = none == nullptr, .reason = none == nullptr ? "" : none, .tooltip = tooltip};

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/gui/shell/recent_files.h"
+
 namespace app {
 namespace {
 
@@ -19,6 +21,8 @@ Settings from_json(const json& document) {
   Settings settings;
   settings.width = std::clamp(document.value("width", fallback.width), 640, 16384);
   settings.height = std::clamp(document.value("height", fallback.height), 480, 16384);
+  settings.x = document.value("x", fallback.x);
+  settings.y = document.value("y", fallback.y);
   settings.rail_width =
       std::clamp(document.value("rail_width", fallback.rail_width), 260.0F, 640.0F);
   settings.text_scale = std::clamp(document.value("text_scale", fallback.text_scale), 0.0F, 2.0F);
@@ -26,7 +30,10 @@ Settings from_json(const json& document) {
       document.value("theme", std::string("dark")) == "light" ? ThemeKind::Light : ThemeKind::Dark;
   settings.restart_automatically =
       document.value("restart_automatically", fallback.restart_automatically);
+  settings.rail_hidden = document.value("rail_hidden", fallback.rail_hidden);
   settings.folder = document.value("folder", std::string());
+  settings.recent = document.value("recent", std::vector<std::string>());
+  if (settings.recent.size() > kMaxRecentFiles) settings.recent.resize(kMaxRecentFiles);
   return settings;
 }
 
@@ -56,11 +63,15 @@ LoadedSettings load_settings(const std::string& path) {
 std::string save_settings(const std::string& path, const Settings& settings) {
   const json document = {{"width", settings.width},
                          {"height", settings.height},
+                         {"x", settings.x},
+                         {"y", settings.y},
                          {"rail_width", settings.rail_width},
                          {"text_scale", settings.text_scale},
                          {"theme", settings.theme == ThemeKind::Light ? "light" : "dark"},
                          {"restart_automatically", settings.restart_automatically},
-                         {"folder", settings.folder}};
+                         {"rail_hidden", settings.rail_hidden},
+                         {"folder", settings.folder},
+                         {"recent", settings.recent}};
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   const std::string beside = path + "." + std::to_string(getpid());

@@ -2,19 +2,27 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/gui/theme/theme.h"
 
 namespace app {
 
+/// Left to the window manager.
+inline constexpr int kNoPlace = -100000;
+
 struct Settings {
   int width = 1440;
   int height = 900;
+  int x = kNoPlace;  // of the window's corner on the desktop
+  int y = kNoPlace;
   float rail_width = 320;  // at text scale 1
   float text_scale = 0;    // 0 = the display's own
   ThemeKind theme = ThemeKind::Dark;
   bool restart_automatically = false;
+  bool rail_hidden = false;
   std::string folder;  // where the last file was opened or saved
+  std::vector<std::string> recent{};  // files opened before, newest first
 
   bool operator==(const Settings&) const = default;
 };

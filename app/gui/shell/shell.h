@@ -10,13 +10,16 @@
 
 #include "app/gui/shell/background_task.h"
 #include "app/gui/shell/bars.h"
+#include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/control_map_file.h"
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/shell/doctor_desk.h"
 #include "app/gui/shell/file_dialog.h"
 #include "app/gui/shell/link_supervisor.h"
 #include "app/gui/shell/notices.h"
+#include "app/gui/shell/recent_files.h"
 #include "app/gui/shell/recorder.h"
+#include "app/gui/shell/request_history.h"
 #include "app/gui/shell/session_state.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/tour.h"
@@ -33,13 +36,18 @@ class Shell {
   /// Takes in news; true when something on screen has changed.
   bool tick();
   void act(Action action);
-  /// A recording is opened; anything else is taken for a captured graph.
-  void file_dropped(const std::string& path);
+  /// By what it is: recording, captured graph, tensor; a sentence when it cannot be used.
+  void open_file(const std::string& path);
   void draw(const Theme& theme, const PlotKeys& keys);
   /// The frame stands in the framebuffer, before it is swapped.
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
+  const SessionState& state() const { return state_; }
+  /// Of the newest frame.
+  const ControlMap& controls() const { return controls_; }
+  void open_recording(const std::string& path);
+  void close(int exit_code) { exit_code_ = exit_code; }
   bool closing() const { return exit_code_.has_value(); }
   int exit_code() const { return exit_code_.value_or(0); }
 
@@ -62,17 +70,29 @@ class Shell {
   void start_worker(const std::string& cublaslt);
   void carry_out_doctor(const CommandSlots& commands);
   void export_report(const std::string& path);
+  void carry_out(const CommandSlots& commands);
+  void carry_out(const RailWishes& wishes);
+  void carry_out(const TopBarWishes& wishes);
+  // shell_files.cpp
   void open_graph(const std::string& path);
-  void open_recording(const std::string& path);
+  void open_tensor(const std::string& path);
   void open_sample();
   void toggle_recording();
   void save_session(const std::string& path);
   void take_choice(const FileDialog::Choice& choice);
-  void carry_out(const CommandSlots& commands);
-  void carry_out(const RailWishes& wishes);
-  void carry_out(const TopBarWishes& wishes);
+  std::vector<RecentFile> recent_files() const;
   std::string dated_path(const char* stem, const char* suffix) const;
   void remember_folder(const std::string& path);
+  // shell_actions.cpp
+  void act_on_view(Action action);
+  void close_front();
+  /// Why the action cannot be had now; empty = it can.
+  std::string refusal(Action action) const;
+  std::string no_gpu() const;
+  void undo(bool back);
+  /// As if set in the rail, all at once.
+  void show_request(const engine::RunRequest& request);
+  std::vector<PaletteEntry> palette_entries();
   // shell_draw.cpp
   void draw_root(const PanelContext& context);
   void draw_rail(const PanelContext& context, float height);
@@ -80,6 +100,7 @@ class Shell {
   void draw_main(const PanelContext& context, float height);
   void draw_link_banner(const PanelContext& context);
   void draw_overlays(const PanelContext& context);
+  void take_change(const engine::RunRequest& before);
   // shell_tour.cpp
   void begin_tour();
   void tick_tour();
@@ -97,6 +118,7 @@ class Shell {
   FileDialog files_;
   BackgroundTask<engine::Result<profiling::Session>> loader_;
   DoctorDesk doctor_;
+  RecentFiles recent_;
   DoctorNews::Report report_to_export_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
@@ -104,6 +126,11 @@ class Shell {
   std::unique_ptr<WorkspacePanel> panels_[3];
   ControlMap controls_;
 
+  RequestHistory history_;
+  std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
+  CommandPalette palette_;
+  std::function<void()> chosen_;  // in the palette, done after the frame
+  std::string says_;  // in the status bar: what a key just did, or why it could not
   bool help_ = false;
   bool screenshot_wanted_ = false;
   std::string screenshot_path_;

@@ -26,19 +26,6 @@ bool Shell::take_doctor() {
   return changed;
 }
 
-void Shell::open_graph(const std::string& path) {
-  doctor_.open(path);
-  state_.workspace = Workspace::Graphs;
-}
-
-void Shell::file_dropped(const std::string& path) {
-  if (path.ends_with(".session")) {
-    open_recording(path);
-  } else {
-    open_graph(path);
-  }
-}
-
 void Shell::carry_out_doctor(const CommandSlots& commands) {
   if (commands.cancel_visit) doctor_.cancel();
   if (commands.open_graph) files_.open(FilePurpose::OpenGraph, settings_.folder, "");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/scopes.h"
@@ -63,8 +65,20 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   }
   draw_overlays(context);
   carry_out(commands);
-  if (state_.requested != before && state_.live && !tour_) submit();
+  take_change(before);
+  // Its own change of the request is its own step of the history.
+  if (const std::function<void()> chosen = std::exchange(chosen_, nullptr)) chosen();
   if (tour_) tour_->frame_drawn();
+}
+
+void Shell::take_change(const engine::RunRequest& before) {
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ++gesture_;
+  if (state_.requested == before || tour_) return;
+  const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
+                       ImGui::IsMouseReleased(ImGuiMouseButton_Left);
+  says_.clear();
+  history_.changed(before, state_.requested, dragged ? gesture_ : 0);
+  if (state_.live) submit();
 }
 
 void Shell::draw_root(const PanelContext& context) {
@@ -79,20 +93,25 @@ void Shell::draw_root(const PanelContext& context) {
                   .recording = recorder_ != nullptr,
                   .recording_path = recording_path_,
                   .recorded_runs = drawn_recorded_runs_,
-                  .live_runs = state_.live_runs().size() + state_.live_comparisons().size()}));
+                  .live_runs = state_.live_runs().size() + state_.live_comparisons().size(),
+                  .recent = recent_files()}));
   }
   ImGui::Dummy({0, 1});
   const float height = ImGui::GetContentRegionAvail().y - theme.px(kStatusHeight) - 1;
-  draw_rail(context, height);
-  ImGui::SameLine(0, 0);
-  draw_splitter(context, height);
+  if (settings_.rail_hidden) {
+    ImGui::Dummy({theme.px(kGap), height});
+  } else {
+    draw_rail(context, height);
+    ImGui::SameLine(0, 0);
+    draw_splitter(context, height);
+  }
   ImGui::SameLine(0, 0);
   draw_main(context, height);
   ImGui::Dummy({0, 1});
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
                           kFixed);
   const ThemeSpacing spacing(theme);
-  if (draw_status_bar(context, state_.last_error)) cancel();
+  if (draw_status_bar(context, {.last_error = state_.last_error, .says = says_})) cancel();
 }
 
 void Shell::draw_rail(const PanelContext& context, float height) {
@@ -178,6 +197,8 @@ void Shell::draw_link_banner(const PanelContext& context) {
 void Shell::draw_overlays(const PanelContext& context) {
   if (const auto choice = files_.draw(context)) take_choice(*choice);
   if (help_ && draw_help(context)) help_ = false;
+  if (!palette_.is_open()) return;
+  chosen_ = palette_.draw(context, palette_entries());
 }
 
 void Shell::after_render(const Theme& theme, int width, int height) {

@@ -44,7 +44,8 @@ bool Shell::tick() {
   const bool loaded = take_recording();
   const bool written = take_recorders();
   const bool examined = take_doctor();
-  changed = changed || loaded || written || examined;
+  const bool checked = recent_.tick();
+  changed = changed || loaded || written || examined || checked;
   for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();
@@ -116,6 +117,7 @@ void Shell::take_run(const RunDone& done) {
   run.result = done.result;
   run.activity = done.activity;
   run.snapshot = done.snapshot;
+  run.power = done.power;
   run.wall_clock_ms = unix_ms();
   state_.add_live_run(std::move(run));
   state_.last_error.clear();

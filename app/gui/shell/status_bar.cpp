@@ -97,7 +97,7 @@ bool draw_progress(const PanelContext& context, const PulseReport& pulse) {
 
 }  // namespace
 
-bool draw_status_bar(const PanelContext& context, const std::string& last_error) {
+bool draw_status_bar(const PanelContext& context, const StatusLine& status) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   const FontScope font(theme.fonts.label);
@@ -134,6 +134,16 @@ bool draw_status_bar(const PanelContext& context, const std::string& last_error)
   if (ImGui::IsItemHovered() && view.run != nullptr) {
     controls::tooltip(context, "Records: " + view.run->result.activity_method);
   }
+  if (!status.says.empty()) {
+    ImGui::SameLine(0, theme.px(kGapLarge));
+    ImGui::SetCursorPosY(line_y);
+    const TextColorScope color(theme.colors.accent);
+    ImGui::TextUnformatted(status.says.c_str());
+    controls::record(context, "status.says", "What was just done", "text", status.says,
+                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    if (ImGui::IsItemHovered()) controls::tooltip(context, status.says);
+  }
+  const std::string& last_error = status.last_error;
   if (!last_error.empty()) {
     const float width = ImGui::CalcTextSize(last_error.c_str()).x;
     ImGui::SameLine(0, theme.px(kGapSection));

@@ -29,6 +29,38 @@ void draw_run_picker(const PanelContext& context, float width, TopBarWishes& wis
   }
 }
 
+/// Files opened before, below the button beside Open; those that are gone dimmed, with the reason.
+void draw_recent(const PanelContext& context, const std::vector<RecentFile>& files, float width,
+                 TopBarWishes& wishes) {
+  const Theme& theme = context.theme;
+  if (controls::button(context, "top.recent", "v",
+                       {.enabled = !files.empty(),
+                        .reason = "No file was opened yet",
+                        .tooltip = "Files opened before",
+                        .width = width})) {
+    wishes.check_recent = true;
+    ImGui::OpenPopup("##recent");
+  }
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
+  if (ImGui::BeginPopup("##recent")) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const RecentFile& file = files[i];
+      ImGui::PushID(static_cast<int>(i));
+      const bool there = file.missing.empty();
+      if (ImGui::MenuItem(file.path.c_str(), nullptr, false, there)) wishes.open_recent = file.path;
+      ImGui::PopID();
+      controls::record(context, ("recent." + std::to_string(i)).c_str(), file.path.c_str(), "menu",
+                       there ? "" : file.missing, ImGui::GetItemRectMin(),
+                       ImGui::GetItemRectMax());
+      if (!there && ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
+        controls::tooltip(context, file.missing);
+      }
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+}
+
 }  // namespace
 
 TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state) {
@@ -39,13 +71,14 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   // From the right edge leftwards: fixed widths first, the run picker takes what remains.
   const float gap = theme.px(kGapSmall);
   const float open_width = theme.px(56);
+  const float recent_width = theme.px(22);
   const float save_width = theme.px(56);
   const float record_width = theme.px(84);
   const float small_width = theme.px(30);
   const float theme_width = theme.px(48);
   const float live_width = view.from_file ? theme.px(96) + gap : 0;
   const float right =
-      open_width + save_width + record_width + 3 * small_width + theme_width + 6 * gap + live_width;
+      open_width + recent_width + 1 + save_width + record_width + 4 * small_width + theme_width + 7 * gap + live_width;
   // At large text the name gives way first, then the tabs narrow.
   const float name = theme.px(100 + kGapSection);
   const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
@@ -83,31 +116,40 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
     ImGui::SetCursorPosY(row_y);
   };
   if (view.from_file) {
-    wishes.back_to_live =
-        controls::button(context, "top.live", "Back to live",
-                         {.tooltip = "Leave " + view.session_path, .width = theme.px(96)});
+    if (controls::button(context, "top.live", "Back to live",
+                         {.tooltip = "Leave " + view.session_path, .width = theme.px(96)})) {
+      wishes.action = Action::BackToLive;
+    }
     next();
   }
   if (controls::button(context, "top.open", "Open",
                        {.tooltip = "Open a recording (Ctrl+O)", .width = open_width})) {
     wishes.action = Action::OpenRecording;
   }
+  ImGui::SameLine(0, 1);
+  ImGui::SetCursorPosY(row_y);
+  draw_recent(context, state.recent, recent_width, wishes);
   next();
-  wishes.save_session = controls::button(
-      context, "top.save", "Save",
-      {.enabled = state.live_runs > 0,
-       .reason = "No run of this window to save yet",
-       .tooltip = fmt::format("Save the {} run(s) of this window as a session", state.live_runs),
-       .width = save_width});
+  if (controls::button(context, "top.save", "Save",
+                       {.enabled = state.live_runs > 0,
+                        .reason = "No run of this window to save yet",
+                        .tooltip = fmt::format("Save the {} run(s) of this window as a session "
+                                               "(Ctrl+S)",
+                                               state.live_runs),
+                        .width = save_width})) {
+    wishes.action = Action::SaveSession;
+  }
   next();
   if (state.recording) ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
   const std::string record =
       state.recording ? fmt::format("Stop ({})", state.recorded_runs) : std::string("Record");
-  wishes.toggle_recording = controls::button(
-      context, "top.record", record.c_str(),
-      {.tooltip = state.recording ? "Recording to " + state.recording_path
-                                  : "Write every run from now on to " + state.recording_path,
-       .width = record_width});
+  if (controls::button(
+          context, "top.record", record.c_str(),
+          {.tooltip = state.recording ? "Recording to " + state.recording_path
+                                      : "Write every run from now on to " + state.recording_path,
+           .width = record_width})) {
+    wishes.action = Action::ToggleRecording;
+  }
   if (state.recording) ImGui::PopStyleColor();
   next();
   if (controls::button(context, "top.smaller", "A-",
@@ -120,9 +162,16 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
     wishes.action = Action::LargerText;
   }
   next();
-  wishes.toggle_theme =
-      controls::button(context, "top.theme", theme.kind == ThemeKind::Dark ? "Light" : "Dark",
-                       {.tooltip = "Switch between dark and light", .width = theme_width});
+  if (controls::button(context, "top.theme", theme.kind == ThemeKind::Dark ? "Light" : "Dark",
+                       {.tooltip = "Switch between dark and light", .width = theme_width})) {
+    wishes.action = Action::ToggleTheme;
+  }
+  next();
+  if (controls::button(context, "top.palette", ">_",
+                       {.tooltip = "Every action, by name (Ctrl+Shift+P)",
+                        .width = small_width})) {
+    wishes.action = Action::Palette;
+  }
   next();
   if (controls::button(context, "top.help", "?",
                        {.tooltip = "Keys and mouse (? or F1)", .width = small_width})) {

@@ -19,6 +19,7 @@ WINDOW_MAY_USE = (
     "app/cli/",
     "app/doctor/",
     "app/protocol/",
+    "app/sweep/",
     "engine/backend/backend.h",
     "engine/gemm/support.h",
     "engine/input/",

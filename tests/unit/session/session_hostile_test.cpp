@@ -248,7 +248,7 @@ constexpr Attack kAttacks[] = {
      "iteration is 2; it must be between -1 and 1"},
     {"LayerOutOfRange", nullptr, "UPDATE records SET layer = 2", "record layer is 2"},
     {"StageOutOfRange", nullptr, "UPDATE records SET stage = 11", "stage is 11"},
-    {"KindOutOfRange", nullptr, "UPDATE records SET kind = 4", "kind is 4"},
+    {"KindOutOfRange", nullptr, "UPDATE records SET kind = 5", "kind is 5"},
     {"LaneOutOfRange", nullptr, "UPDATE records SET lane = 65536", "lane is 65536"},
     {"EndBeforeStart", nullptr, "UPDATE records SET end_ns = start_ns - 1", "end_ns is"},
     {"TimeTooFar", nullptr, "UPDATE records SET end_ns = 9223372036854775807", "record end_ns is"},

@@ -1,0 +1,47 @@
+// The command palette: every action by name, found by a few of its letters. The list is made by
+// the shell anew for each frame that the palette is open, so that it is never out of date.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/view.h"
+
+namespace app {
+
+struct PaletteEntry {
+  std::string id;     // "run.now"
+  std::string group;  // "Run"
+  std::string title;
+  std::string keys{};     // dimmed on the right
+  std::string refusal{};  // why not now; empty = can be chosen
+  std::function<void()> act{};
+};
+
+class CommandPalette {
+ public:
+  void open();
+  void close() { open_ = false; }
+  bool is_open() const { return open_; }
+  /// What was chosen with Enter or a click; the palette is closed then.
+  std::function<void()> draw(const PanelContext& context, const std::vector<PaletteEntry>& entries);
+
+ private:
+  void draw_field(const PanelContext& context);
+  void move(int steps, int count);
+
+  std::string typed_;
+  int selected_ = 0;
+  bool open_ = false;
+  bool focus_ = false;
+  bool scroll_ = false;
+};
+
+/// Indices of the entries that `typed` names, best first; as given when nothing is typed. What
+/// cannot be had comes after what can.
+std::vector<std::size_t> palette_matches(const std::vector<PaletteEntry>& entries,
+                                         const std::string& typed);
+
+}  // namespace app

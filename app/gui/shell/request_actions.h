@@ -1,0 +1,31 @@
+// Every choice of the rail as an action by name, for the command palette: the same gates, the same
+// sentences.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/gui/shell/link_supervisor.h"
+#include "engine/input/presets.h"
+#include "engine/model/run_request.h"
+
+namespace app {
+
+struct RequestAction {
+  std::string id;     // "recipe.scaling.2"
+  std::string group;  // "Recipe"
+  std::string title;  // "Recipe: FP8 block"
+  bool chosen = false;
+  std::function<void(engine::RunRequest&)> change;
+};
+
+/// All of them, whatever can be had; `chosen` tells what the request has now.
+std::vector<RequestAction> request_actions(const engine::RunRequest& request,
+                                           const std::vector<engine::ShapePreset>& presets);
+
+/// Why the choice cannot be had or would mean nothing; empty = it can.
+std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
+                       const LinkSupervisor& link);
+
+}  // namespace app

@@ -1,0 +1,48 @@
+// Undo and redo of what a person changed in the request. A value: no clock, no window. A drag is
+// one step, however many frames it took.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/run_request.h"
+
+namespace app {
+
+class RequestHistory {
+ public:
+  struct Step {
+    engine::RunRequest request;  // to be shown now
+    std::string words;           // what that changes: "shape.tokens 512 → 1024"
+  };
+
+  /// Changes of one non-zero `gesture` (a press of the mouse until its release) become one step.
+  /// What was undone before is forgotten.
+  void changed(const engine::RunRequest& before, const engine::RunRequest& after,
+               std::uint64_t gesture);
+  /// nullopt when there is nothing to undo or redo.
+  std::optional<Step> undo();
+  std::optional<Step> redo();
+  std::size_t undo_depth() const { return position_; }
+  std::size_t redo_depth() const { return steps_.size() - position_; }
+
+  static constexpr std::size_t kMaxSteps = 300;
+
+ private:
+  struct Change {
+    engine::RunRequest before;
+    engine::RunRequest after;
+    std::uint64_t gesture = 0;
+  };
+  std::deque<Change> steps_;
+  std::size_t position_ = 0;  // steps before it can be undone, from it on redone
+};
+
+/// "shape.tokens 512 → 1024, shape.preset … and 3 more"; fields by their names in JSON.
+std::string request_difference(const engine::RunRequest& from, const engine::RunRequest& to);
+
+}  // namespace app

@@ -1,0 +1,167 @@
+"""Palette, undo, and the other habits of hand: with real keys and mouse."""
+import os
+import subprocess
+import time
+
+import pytest
+
+
+def palette(window, text):
+    window.key("ctrl+shift+p")
+    window.wait("palette", lambda m: any(c["id"] == "palette" for c in m["controls"]))
+    window.settle()  # The field has the caret a frame after the palette is there.
+    window.xdotool("type", "--delay", 40, text)
+    return window.wait("matches", lambda m: any(
+        c["id"] == "palette" and c["value"].startswith(f"typed={text};") for c in m["controls"]))
+
+
+def press(window, key):
+    """Held for a few frames, as a finger does: an older ImGui does not see a shorter press."""
+    window.xdotool("keydown", key)
+    time.sleep(0.1)
+    window.xdotool("keyup", key)
+
+
+def rows(current):
+    return sorted((c for c in current["controls"] if c["id"].startswith("palette.")
+                   and c["value"].startswith("row=")),
+                  key=lambda c: int(c["value"].split(";")[0][4:]))
+
+
+def test_palette_finds_and_does(open_window):
+    window = open_window()
+    window.wait_for_result()
+    current = palette(window, "numerics")
+    assert rows(current)[0]["id"] == "palette.view.numerics"
+    press(window, "Return")
+    window.wait("Numerics", lambda m: m["state"]["workspace"] == "numerics")
+    assert window.control("palette") is None
+    # The second of the list, by the arrows.
+    current = palette(window, "text")
+    second = rows(current)[1]["id"]
+    press(window, "Down")
+    window.wait("second selected", lambda m: any(
+        c["id"] == second and "selected=true" in c["value"] for c in m["controls"]))
+    press(window, "Escape")
+    window.wait("no palette", lambda m: all(c["id"] != "palette" for c in m["controls"]))
+    # A click on the button of the bar, and on an entry.
+    window.click("top.palette")
+    window.wait("palette", lambda m: any(c["id"] == "palette" for c in m["controls"]))
+    window.settle()
+    window.xdotool("type", "--delay", 40, "zipf 0.7")
+    window.wait("match", lambda m: any(c["id"] == "palette.routing.distribution.2"
+                                       for c in m["controls"]))
+    window.settle()
+    window.click("palette.routing.distribution.2")
+    window.wait("Zipf", lambda m: any(c["id"] == "routing.distribution"
+                                      and "Zipf 0.7" in c["value"] for c in m["controls"]))
+
+
+def test_palette_holds_every_kind_of_action(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.key("ctrl+shift+p")
+    current = window.wait("palette", lambda m: any(c["id"] == "palette" for c in m["controls"]))
+    ids = {c["id"].removeprefix("palette.") for c in rows(current)}
+    for name in ["run.now", "edit.undo", "file.open", "view.graphs", "view.theme", "run.live",
+                 "recipe.scaling.4", "engine.launch.1", "shape.preset.Laptop small",
+                 "activations.source.2", "step.passes.2", "recipe.pow2", "run.back_to_live"]:
+        assert name in ids, name
+    assert any(name.startswith("gallery.") for name in ids)
+    # What cannot be had says why and stays.
+    undo = next(c for c in rows(current) if c["id"] == "palette.edit.undo")
+    assert "enabled=false" in undo["value"] and "Nothing to undo" in undo["value"]
+
+
+def test_undo_and_redo(open_window):
+    window = open_window()
+    window.wait_for_result()
+    before = window.control("shape.tokens")["value"]
+    window.drag("shape.tokens", 80)
+    after = window.control("shape.tokens")["value"]
+    assert after != before
+    window.settle()
+    window.key("ctrl+z")
+    window.wait("tokens as before", lambda m: any(
+        c["id"] == "shape.tokens" and c["value"] == before for c in m["controls"]))
+    said = window.wait("words", lambda m: any(c["id"] == "status.says" for c in m["controls"]))
+    assert "Undone: " in next(c for c in said["controls"] if c["id"] == "status.says")["value"]
+    window.key("ctrl+shift+z")
+    window.wait("tokens again", lambda m: any(
+        c["id"] == "shape.tokens" and c["value"] == after for c in m["controls"]))
+    window.key("ctrl+z")
+    window.key("ctrl+y")
+    window.wait("tokens again", lambda m: any(
+        c["id"] == "shape.tokens" and c["value"] == after for c in m["controls"]))
+
+
+def test_letters_stay_in_a_text_field(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.key("q")
+    window.wait("no rail", lambda m: all(c["id"] != "shape.tokens" for c in m["controls"]))
+    window.key("q")
+    window.wait("rail", lambda m: any(c["id"] == "shape.tokens" for c in m["controls"]))
+    palette(window, "quit wasd")
+    assert window.control("shape.tokens") is not None
+
+
+def test_recent_files(open_window, program):
+    from test_window import save_session
+    from window_driver import Window
+    window = open_window()
+    path = save_session(window)
+    window.key("ctrl+o")
+    window.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
+    window.settle()
+    window.click(f"file.{path.name}")
+    window.wait("the name", lambda m: any(c["id"] == "file.path" and c["value"] == path.name
+                                          for c in m["controls"]))
+    window.settle()
+    window.click("file.accept")
+    window.wait("recording", lambda m: m["state"]["from_file"])
+    window.close_politely()
+    with Window(program, window.folder) as again:
+        again.wait_for_result()
+        again.click("top.recent")
+        current = again.wait("menu", lambda m: any(c["id"] == "recent.0" for c in m["controls"]))
+        entry = next(c for c in current["controls"] if c["id"] == "recent.0")
+        assert entry["label"] == str(path) and entry["value"] == ""
+        again.settle()
+        again.click("recent.0")
+        again.wait("recording", lambda m: m["state"]["from_file"])
+        path.unlink()
+        again.click("top.recent")
+        again.wait("reason", lambda m: any(
+            c["id"] == "recent.0" and "no longer there" in c["value"] for c in m["controls"]))
+
+
+def drop(window, *paths):
+    dropper = os.environ.get("FILE_DROPPER")
+    if not dropper:
+        pytest.skip("FILE_DROPPER does not name the built drop_files")
+    number = subprocess.run(["xdotool", "search", "--name", "^Expertscope$"], check=True,
+                            env=window.environment, capture_output=True, text=True).stdout.split()[0]
+    window.xdotool("mousemove", 700, 500)
+    subprocess.run([dropper, number, "700", "500", *map(str, paths)], env=window.environment,
+                   check=True, timeout=20)
+
+
+def test_dropped_files(open_window, tmp_path):
+    window = open_window()
+    window.wait_for_result()
+    np = pytest.importorskip("numpy")
+    tensor = tmp_path / "x.npy"
+    np.save(tensor, np.ones((1024, 512), dtype=np.float32))
+    drop(window, tensor)
+    window.wait("the file in the rail", lambda m: any(
+        c["id"] == "activations.path" and c["value"] == str(tensor) for c in m["controls"]))
+    window.wait_for_result()
+    window.key("ctrl+z")
+    window.wait("no file in the rail", lambda m: all(c["id"] != "activations.path"
+                                                     for c in m["controls"]))
+    other = tmp_path / "notes.txt"
+    other.write_text("nothing")
+    drop(window, other)
+    window.wait("sentence", lambda m: any(
+        c["kind"] == "text" and "notes.txt cannot be used" in c["value"] for c in m["controls"]))
