@@ -68,6 +68,7 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::SetCursorScreenPos(min_);
   ImGui::InvisibleButton(spec.id, ImVec2(max_.x - min_.x, max_.y - min_.y),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  const ImGuiID id = ImGui::GetID(spec.id);
   hovered_ = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
   mouse_ = io.MousePos;
@@ -109,8 +110,9 @@ void PlotFrame::take_input(const FrameSpec& spec) {
     view_.drag_start.reset();
   } else if (ImGui::IsItemActivated() && !right_drag && !io.KeyShift && spec.selectable) {
     view_.drag_start = at;
+    view_.dragged = id;
   }
-  if (view_.drag_start && !active) {
+  if (view_.drag_start && view_.dragged == id && !active) {
     const float start_pixel = before.to_pixel(*view_.drag_start);
     if (std::abs(mouse_.x - start_pixel) >= kDragThreshold) {
       view_.selection = clamped(between(*view_.drag_start, at), limits);
