@@ -17,6 +17,7 @@
 #include "app/cli/linear_bench_options.h"
 #include "app/cli/linear_rows.h"
 #include "app/cli/progress_bar.h"
+#include "app/cli/window_bench_options.h"
 #include "app/cli/worker_session.h"
 
 namespace app::cli {
@@ -26,6 +27,7 @@ struct BenchOptions {
   engine::BenchOrder order;
   std::vector<std::string> shapes;
   LinearBenchOptions linear;
+  WindowBenchCommand window;
   WorkerChoice worker;
   std::string suite = "quantize";
   std::string output;
@@ -53,6 +55,11 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
     const engine::Result<engine::BenchShape> shape = engine::parse_bench_shape(text);
     if (!shape.ok()) return shape.error();
     order.shapes.push_back(shape.value());
+  }
+  if (options.suite != "window" && options.window.given()) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         "--records and --recording are of the window suite; choose it with "
+                         "--suite window"};
   }
   if (options.suite == "linear") {
     if (!options.shapes.empty()) return wrong_suite("--shapes is of the quantize suite", "presets");
@@ -164,6 +171,11 @@ int bench(const BenchOptions& options) {
                      fmt::format("{} cannot be written; choose another file", options.output)});
     }
   }
+  if (options.suite == "window") {
+    engine::Result<std::vector<std::string>> argv = options.worker.argv();
+    if (!argv.ok()) return report(argv.error());
+    return options.window.run(std::move(argv).value(), options.json, file ? &*file : nullptr);
+  }
   const engine::Result<std::unique_ptr<WorkerSession>> started =
       WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
@@ -194,10 +206,10 @@ void add_bench_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "bench",
       "Time the quantize kernels beside a copy, or the grouped linear step beside PyTorch, with "
-      "clock and power of the device");
+      "clock and power of the device; or the frames of the window");
   const auto options = std::make_shared<BenchOptions>();
-  command.add_option("--suite", options->suite, "What to time: quantize or linear")
-      ->check(CLI::IsMember({"quantize", "linear"}))
+  command.add_option("--suite", options->suite, "What to time: quantize, linear or window")
+      ->check(CLI::IsMember({"quantize", "linear", "window"}))
       ->capture_default_str();
   command
       .add_option(
@@ -211,6 +223,7 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command.add_flag("--cpu", options->order.cpu, "Time the CPU even where there is a GPU");
   options->linear.add_to(command);
+  options->window.add_to(command);
   command.add_flag("--json", options->json, "Print one JSON object a row");
   command.add_option("--out", options->output, "Write the JSON objects to this file too")
       ->option_text("FILE");

@@ -19,6 +19,8 @@ void add_open_command(CLI::App& program, Action& chosen);
 void add_run_command(CLI::App& program, Action& chosen);
 void add_quantize_command(CLI::App& program, Action& chosen);
 void add_compare_command(CLI::App& program, Action& chosen);
+void add_sweep_command(CLI::App& program, Action& chosen);
+void add_ab_command(CLI::App& program, Action& chosen);
 void add_bench_command(CLI::App& program, Action& chosen);
 void add_doctor_command(CLI::App& program, Action& chosen);
 void add_list_command(CLI::App& program, Action& chosen);

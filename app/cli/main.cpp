@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
   app::cli::add_run_command(program, chosen);
   app::cli::add_quantize_command(program, chosen);
   app::cli::add_compare_command(program, chosen);
+  app::cli::add_sweep_command(program, chosen);
+  app::cli::add_ab_command(program, chosen);
   app::cli::add_bench_command(program, chosen);
   app::cli::add_doctor_command(program, chosen);
   app::cli::add_list_command(program, chosen);

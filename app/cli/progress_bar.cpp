@@ -11,6 +11,13 @@ namespace {
 
 constexpr int kCells = 24;
 
+void print_bar(double fraction, const std::string& text) {
+  const double part = std::clamp(fraction, 0.0, 1.0);
+  const auto filled = static_cast<std::size_t>(part * kCells);
+  fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
+             std::string(kCells - filled, '.'), part * 100.0, text);
+}
+
 }  // namespace
 
 ProgressBar::~ProgressBar() {
@@ -22,17 +29,26 @@ void ProgressBar::show(const LinkStatus& status) {
   if (status.state == LinkState::Stalled) {
     fmt::print(stderr, "\r\x1b[Kstalled: {}", status.reason);
   } else {
-    const double fraction = std::clamp(status.pulse.fraction, 0.0, 1.0);
-    const auto filled = static_cast<std::size_t>(fraction * kCells);
     std::string step;
     if (status.pulse.iteration >= 0) {
       step =
           fmt::format("  iteration {} of {}", status.pulse.iteration + 1, status.pulse.iterations);
     }
-    fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {}{}", std::string(filled, '#'),
-               std::string(kCells - filled, '.'), fraction * 100.0,
-               engine::stage_name(status.pulse.stage), step);
+    print_bar(status.pulse.fraction,
+              fmt::format("{}{}", engine::stage_name(status.pulse.stage), step));
   }
+  std::fflush(stderr);
+}
+
+void ProgressBar::show(const LinkStatus& status, const BatchProgress& progress) {
+  if (!visible_) return;
+  if (status.state == LinkState::Stalled) return show(status);
+  const std::string left = progress.remaining_seconds < 0.0
+                               ? std::string()
+                               : fmt::format(", about {:.0f} s left", progress.remaining_seconds);
+  print_bar(progress.fraction,
+            fmt::format("run {} of {}: {}{}", progress.measured + progress.failed + 1,
+                        progress.total, progress.label, left));
   std::fflush(stderr);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/protocol/worker_link.h"
+#include "app/sweep/batch.h"
 
 namespace app::cli {
 
@@ -13,6 +14,8 @@ class ProgressBar {
   /// Wipes the line, so that what is printed next stands alone.
   ~ProgressBar();
   void show(const LinkStatus& status);
+  /// One of several runs.
+  void show(const LinkStatus& status, const BatchProgress& progress);
 
  private:
   bool visible_;

@@ -37,11 +37,25 @@ std::int64_t unix_time_ms() {
       .count();
 }
 
+nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
+  nlohmann::ordered_json samples = nlohmann::ordered_json::array();
+  for (const profiling::PowerSample& sample : power.samples) {
+    samples.push_back({{"time_ns", sample.time_ns},
+                       {"sm_clock_mhz", sample.sm_clock_mhz},
+                       {"memory_clock_mhz", sample.memory_clock_mhz},
+                       {"power_w", sample.power_w},
+                       {"temperature_c", sample.temperature_c},
+                       {"clock_limits", profiling::clock_reason_names(sample.clock_reasons)}});
+  }
+  return {{"method", power.method}, {"missing", power.missing}, {"samples", std::move(samples)}};
+}
+
 /// Indented when a person may read it, one line each when there are several.
 void print_json(const profiling::RecordedRun& run, bool one_line) {
   nlohmann::ordered_json document;
   document["request"] = nlohmann::ordered_json::parse(request_to_json(run.request));
   document["result"] = nlohmann::ordered_json::parse(result_to_json(run.result));
+  document["power"] = power_json(run.power);
   document["records"] = run.activity.records.size();
   document["graph_nodes"] = run.activity.nodes.size();
   fmt::print("{}\n", document.dump(one_line ? -1 : 2));
@@ -75,7 +89,8 @@ engine::Result<profiling::RecordedRun> run_one(WorkerSession& session,
                                 .result = std::move(finished.result),
                                 .activity = std::move(finished.activity),
                                 .wall_clock_ms = unix_time_ms(),
-                                .snapshot = std::move(finished.snapshot)};
+                                .snapshot = std::move(finished.snapshot),
+                                .power = std::move(finished.power)};
 }
 
 int run(const RunOptions& options) {

@@ -1,5 +1,7 @@
 #include "app/cli/run_summary.h"
 
+#include "app/cli/measurement_summary.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -113,6 +115,7 @@ void print_summary(const profiling::RecordedRun& run) {
   print_algorithms(result);
   fmt::print("{:<12}{} ({}), {} dropped\n", "records", run.activity.records.size(),
              result.activity_method, result.dropped_records);
+  print_measurements(run);
   print_replays(result);
   print_experts(result);
   if (result.experts.size() > kShownExperts) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,6 +105,9 @@ struct PlotKeys {
   bool fit_selection = false;
   bool fit_all = false;
   bool clear = false;
+  int event = 0;      // records on (.) less records back (,)
+  int edge = 0;       // along the graph: to what waits (]) less to what was waited for ([)
+  bool find = false;  // open the search
 };
 
 struct PanelContext {
@@ -126,8 +130,9 @@ class WorkspacePanel {
   virtual bool tick() { return false; }
 };
 
-std::unique_ptr<WorkspacePanel> make_performance_panel();
+/// `wake`, here and below, may be called from any thread when tick() would find something.
+std::unique_ptr<WorkspacePanel> make_performance_panel(const std::function<void()>& wake);
 std::unique_ptr<WorkspacePanel> make_numerics_panel();
-std::unique_ptr<WorkspacePanel> make_graphs_panel();
+std::unique_ptr<WorkspacePanel> make_graphs_panel(const std::function<void()>& wake);
 
 }  // namespace app

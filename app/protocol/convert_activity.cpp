@@ -19,7 +19,7 @@ static_assert(static_cast<int>(engine::Stage::Offsets) == wire::OFFSETS &&
               static_cast<int>(engine::Stage::Bias) == wire::BIAS &&
               static_cast<int>(engine::Stage::Dequantize) == wire::DEQUANTIZE);
 
-constexpr auto kKinds = static_cast<std::uint32_t>(profiling::ActivityKind::Memset) + 1;
+constexpr auto kKinds = static_cast<std::uint32_t>(profiling::ActivityKind::Graph) + 1;
 
 bool is_stage(std::uint32_t value) {
   return value <= static_cast<std::uint32_t>(wire::Stage_MAX) &&

@@ -1,5 +1,6 @@
 // Requests: the fields a person sets, in the order of engine/model/run_request.h.
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_measurement.h"
 #include "app/protocol/convert_parts.h"
 #include "app/protocol/field_check.h"
 #include "app/protocol/utf8.h"
@@ -219,6 +220,7 @@ wire::RunRequest to_wire(const engine::RunRequest& request) {
   out.set_streams(request.streams);
   out.set_setup_arrays(cast<wire::SetupArrays>(request.setup_arrays));
   out.set_try_algorithms(request.try_algorithms);
+  set_measure(*out.mutable_measure(), request.measure);
   return out;
 }
 
@@ -263,6 +265,7 @@ engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message) {
                      "setup_arrays");
   }
   if (message.has_try_algorithms()) request.try_algorithms = message.try_algorithms();
+  request.measure = read_measure(message.measure(), check);
   return check.result(std::move(request));
 }
 

@@ -1,5 +1,6 @@
 // Results: numerics and times of one run. Arrays that a panel indexes together must fit here.
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_measurement.h"
 #include "app/protocol/convert_parts.h"
 #include "app/protocol/field_check.h"
 #include "app/protocol/utf8.h"
@@ -233,6 +234,7 @@ wire::RunResult to_wire(const engine::RunResult& result) {
   for (const engine::AlgorithmChoice& choice : result.algorithms) {
     set_algorithm(*out.add_algorithms(), choice);
   }
+  set_measurements(*out.mutable_measurements(), result.measurements);
   return out;
 }
 
@@ -284,6 +286,7 @@ engine::Result<engine::RunResult> from_wire(const wire::RunResult& message) {
   for (const wire::AlgorithmChoice& choice : message.algorithms()) {
     result.algorithms.push_back(read_algorithm(choice, check));
   }
+  result.measurements = read_measurements(message.measurements(), check);
   return check.result(std::move(result));
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/protocol/convert_bench.h"
 #include "app/protocol/convert_doctor.h"
+#include "app/protocol/convert_measurement.h"
 
 namespace app {
 namespace {
@@ -45,10 +46,13 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
       result.value().id = id;
       engine::Result<profiling::Snapshot> snapshot = from_wire(frame.finished().snapshot());
       if (!snapshot.ok()) return snapshot.error();
+      engine::Result<profiling::PowerTrace> power = from_wire(frame.finished().power());
+      if (!power.ok()) return power.error();
       return Arrival{.pulse = {},
                      .event = RunDone{.result = std::move(result).value(),
                                       .activity = assembler_.take(id),
-                                      .snapshot = std::move(snapshot).value()},
+                                      .snapshot = std::move(snapshot).value(),
+                                      .power = std::move(power).value()},
                      .answered = id};
     }
     case wire::Frame::kFailed: {

@@ -18,6 +18,7 @@
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_result.h"
+#include "profiling/power/power_trace.h"
 #include "profiling/trace/activity.h"
 
 namespace app {
@@ -61,6 +62,7 @@ struct RunDone {
   engine::RunResult result;
   profiling::Activity activity;
   profiling::Snapshot snapshot;  // of the captured graph; no graphs = none was captured
+  profiling::PowerTrace power;
 };
 struct RunError {
   std::uint64_t id = 0;

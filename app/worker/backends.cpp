@@ -7,6 +7,7 @@
 #include "app/protocol/wire.h"
 #include "engine/gemm/cublaslt_search.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
+#include "engine/device/device_facts.h"
 #include "profiling/cupti/cupti_collector.h"
 #endif
 
@@ -90,6 +91,18 @@ const std::string& Backends::why_not(engine::GemmBackend kind) const {
 profiling::ActivityCollector& Backends::collector_for(engine::GemmBackend kind) {
   return kind != engine::GemmBackend::CpuReference && device_records_ ? *device_records_
                                                                       : *host_spans_;
+}
+
+RunPower& Backends::power_for(engine::GemmBackend kind) {
+#ifdef EXPERTSCOPE_WITH_CUDA
+  if (engine::runs_on_cuda(kind)) {
+    if (!device_power_) device_power_ = std::make_unique<RunPower>(engine::device_bus_id());
+    return *device_power_;
+  }
+#else
+  (void)kind;
+#endif
+  return no_power_;
 }
 
 std::string Backends::no_activity_reason(engine::GemmBackend kind) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/protocol/worker_link.h"
+#include "app/worker/run_power.h"
 #include "engine/backend/backend.h"
 #include "profiling/trace/host_spans.h"
 
@@ -28,6 +29,8 @@ class Backends {
   engine::BackendSlot* slot_for(engine::GemmBackend kind);
   const std::string& why_not(engine::GemmBackend kind) const;
   profiling::ActivityCollector& collector_for(engine::GemmBackend kind);
+  /// Who reads clock and power beside runs of this kind.
+  RunPower& power_for(engine::GemmBackend kind);
   /// Why runs of this kind leave no activity; empty if they do.
   std::string no_activity_reason(engine::GemmBackend kind) const;
 
@@ -46,6 +49,8 @@ class Backends {
   std::unique_ptr<profiling::ActivityCollector> host_spans_;
   std::unique_ptr<profiling::ActivityCollector> device_records_;  // null = reason below
   std::string no_device_records_;
+  RunPower no_power_{std::string()};
+  std::unique_ptr<RunPower> device_power_;  // made with the first run: NVML takes a while to start
 };
 
 }  // namespace app

@@ -7,6 +7,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_doctor.h"
+#include "app/protocol/convert_measurement.h"
 #include "app/worker/bench_job.h"
 #include "app/worker/doctor_job.h"
 #include "app/worker/quantize_dump.h"
@@ -28,6 +29,11 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
                           .reason = why_not});
   }
   return deviations;
+}
+
+/// Both CUDA backends live in one slot; the CPU's serves its own only.
+engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBackend requested) {
+  return engine::runs_on_cuda(slot.kind) == engine::runs_on_cuda(requested) ? requested : slot.kind;
 }
 
 /// What the collector does not know.
@@ -98,7 +104,7 @@ engine::Status EngineLoop::compare(Backends& backends, std::uint64_t id,
   if (slot == nullptr) {
     return engine::Error{engine::ErrorCode::Unsupported, backends.why_not(request.request.backend)};
   }
-  request.request.backend = slot->kind;
+  request.request.backend = served_by(*slot, request.request.backend);
   profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
   engine::Result<engine::RecipeComparison> comparison =
       slot->backend->compare(request, {.progress = progress_, .observer = collector});
@@ -119,11 +125,14 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   }
   std::vector<engine::Deviation> deviations =
       deviations_of(request, *slot, backends.why_not(request.backend));
-  request.backend = slot->kind;
+  request.backend = served_by(*slot, request.backend);
 
   profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
+  RunPower& power = backends.power_for(slot->kind);
+  power.begin();
   engine::Result<engine::RunResult> outcome =
       slot->backend->run(request, {.progress = progress_, .observer = collector});
+  const profiling::PowerTrace readings = power.end(progress_.timed_since_ns);
   profiling::Activity activity = collector.take();
   profiling::Snapshot snapshot = collector.take_snapshot();
   dropped_records_ = collector.dropped();
@@ -141,12 +150,12 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
     activity.records.resize(kMaxActivityRecords);
   }
   describe(snapshot, result);
-  return send_result(id, result, activity, snapshot);
+  return send_result(
+      id, {.result = result, .activity = activity, .snapshot = snapshot, .power = readings});
 }
 
-engine::Status EngineLoop::send_result(std::uint64_t id, const engine::RunResult& result,
-                                       const profiling::Activity& activity,
-                                       const profiling::Snapshot& snapshot) {
+engine::Status EngineLoop::send_result(std::uint64_t id, const Observed& run) {
+  const profiling::Activity& activity = run.activity;
   // The first chunk carries names and nodes, so it goes out even without records.
   for (std::size_t first = 0; first == 0 || first < activity.records.size();
        first += kMaxChunkRecords) {
@@ -156,9 +165,10 @@ engine::Status EngineLoop::send_result(std::uint64_t id, const engine::RunResult
   }
   wire::Frame frame;
   frame.mutable_finished()->set_id(id);
-  *frame.mutable_finished()->mutable_result() = to_wire(result);
-  if (!snapshot.graphs.empty()) {
-    *frame.mutable_finished()->mutable_snapshot() = to_wire(snapshot);
+  *frame.mutable_finished()->mutable_result() = to_wire(run.result);
+  *frame.mutable_finished()->mutable_power() = to_wire(run.power);
+  if (!run.snapshot.graphs.empty()) {
+    *frame.mutable_finished()->mutable_snapshot() = to_wire(run.snapshot);
   }
   return sender_.send(frame);
 }

@@ -30,9 +30,14 @@ class EngineLoop {
   engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
   engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
   engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);
-  engine::Status send_result(std::uint64_t id, const engine::RunResult& result,
-                             const profiling::Activity& activity,
-                             const profiling::Snapshot& snapshot);
+  /// All that the window gets of a run.
+  struct Observed {
+    const engine::RunResult& result;
+    const profiling::Activity& activity;
+    const profiling::Snapshot& snapshot;
+    const profiling::PowerTrace& power;
+  };
+  engine::Status send_result(std::uint64_t id, const Observed& run);
 
   FrameSender& sender_;
   JobSlot& jobs_;

@@ -36,6 +36,9 @@ class StepObserver {
   virtual void end_work() {}
   /// A graph that will be instantiated next: a cudaGraph_t, valid during the call. CUDA only.
   virtual void graph_captured(const void* /*graph*/) {}
+  /// What to record from now on. Nothing that was launched may be unfinished. A graph whose nodes
+  /// are to be seen must be instantiated after this.
+  virtual void set_trace(TraceLevel) {}
   /// Brackets one timed iteration: an eager step, or one graph launch.
   virtual void begin_iteration(int /*iteration*/) {}
   virtual void end_iteration() {}
@@ -58,7 +61,9 @@ struct RunProgress {
   std::atomic<int> iterations{0};
   std::atomic<int> expert{-1};
   std::atomic<double> fraction{0.0};  // of the whole run, 0..1
-  std::atomic<bool> cancel{false};    // polled between stages and iterations
+  /// std::chrono::steady_clock when the first timed iteration began; 0 = none has yet.
+  std::atomic<std::int64_t> timed_since_ns{0};
+  std::atomic<bool> cancel{false};  // polled between stages and iterations
 };
 
 struct RunContext {

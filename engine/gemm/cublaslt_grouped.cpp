@@ -27,8 +27,12 @@ class CublasLtGrouped final : public GroupedProduct {
     return std::unique_ptr<GroupedProduct>(std::move(made));
   }
 
-  Status launch(void* workspace, cudaStream_t stream) const override {
+  Status launch(void* workspace, cudaStream_t stream, const LaunchLabel&) const override {
     return launch_with(candidates_[chosen_], workspace, stream);
+  }
+
+  Status launch_expert(int, void*, cudaStream_t) const override {
+    return Error{ErrorCode::Unsupported, "One grouped launch serves all experts"};
   }
 
   Result<AlgorithmTrial> try_candidates(void* workspace, cudaStream_t stream) override {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "engine/backend/scopes.h"
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
 #include "engine/gemm/cublaslt_handles.h"
@@ -33,6 +35,7 @@ std::size_t element_bytes(cudaDataType_t type) {
 
 /// One expert's matmul, ready to launch.
 struct ExpertMatmul {
+  int expert = 0;
   MatmulDesc desc;
   MatrixLayout a;
   MatrixLayout b;
@@ -73,7 +76,7 @@ class CublasLtPerExpert final : public GroupedProduct {
     return std::unique_ptr<GroupedProduct>(std::move(made));
   }
 
-  Status launch(void* workspace, cudaStream_t stream) const override {
+  Status launch(void* workspace, cudaStream_t stream, const LaunchLabel& label) const override {
     ENGINE_CUDA_TRY(cudaEventRecord(fork_.get(), stream), "Forking the experts' streams");
     for (const Lane& lane : lanes_) {
       ENGINE_CUDA_TRY(cudaStreamWaitEvent(lane.stream.get(), fork_.get()),
@@ -88,7 +91,10 @@ class CublasLtPerExpert final : public GroupedProduct {
       const Lane& lane = lanes_[i % lanes_.size()];
       // The caller's workspace serves the first stream: the strategies differ in it alone.
       void* const space = &lane == &lanes_.front() ? workspace : lane.workspace.data();
-      ENGINE_TRY(launch_expert(experts_[i], space, lane.stream.get()));
+      const WorkScope scope(
+          label.observer,
+          {.stage = label.tag.stage, .layer = label.tag.layer, .expert = experts_[i].expert});
+      ENGINE_TRY(launch_matmul(experts_[i], space, lane.stream.get()));
     }
     for (const Lane& lane : lanes_) {
       ENGINE_CUDA_TRY(cudaEventRecord(lane.done.get(), lane.stream.get()),
@@ -96,6 +102,11 @@ class CublasLtPerExpert final : public GroupedProduct {
       ENGINE_CUDA_TRY(cudaStreamWaitEvent(stream, lane.done.get()), "Joining the experts' streams");
     }
     return {};
+  }
+
+  Status launch_expert(int expert, void* workspace, cudaStream_t stream) const override {
+    const auto found = std::ranges::find(experts_, expert, &ExpertMatmul::expert);
+    return found == experts_.end() ? Status{} : launch_matmul(*found, workspace, stream);
   }
 
   Result<AlgorithmTrial> try_candidates(void*, cudaStream_t) override { return AlgorithmTrial{}; }
@@ -161,6 +172,7 @@ class CublasLtPerExpert final : public GroupedProduct {
       return {};
     }
     ExpertMatmul made;
+    made.expert = static_cast<int>(expert);
     Result<MatmulDesc> desc = make_matmul_desc(library_, product);
     if (!desc.ok()) return desc.error();
     made.desc = std::move(desc).value();
@@ -215,7 +227,7 @@ class CublasLtPerExpert final : public GroupedProduct {
     return {};
   }
 
-  Status launch_expert(const ExpertMatmul& expert, void* workspace, cudaStream_t stream) const {
+  Status launch_matmul(const ExpertMatmul& expert, void* workspace, cudaStream_t stream) const {
     const auto status = library_->matmul(
         library_->handle(), expert.desc.get(), config_.product.alpha, expert.a_values,
         expert.a.get(), expert.b_values, expert.b.get(), config_.product.beta, expert.d_values,

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend/backend.h"
 #include "engine/device/check.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
@@ -77,11 +78,20 @@ struct AlgorithmTrial {
   float chosen_us = 0;
 };
 
+/// Whom a product tells what it launches: backends with a launch an expert name the expert.
+struct LaunchLabel {
+  StepObserver& observer;
+  WorkTag tag;
+};
+
 class GroupedProduct {
  public:
   virtual ~GroupedProduct() = default;
   /// Enqueues only. `workspace` has kWorkspaceBytes.
-  virtual Status launch(void* workspace, cudaStream_t stream) const = 0;
+  virtual Status launch(void* workspace, cudaStream_t stream, const LaunchLabel& label) const = 0;
+  /// One expert alone, on `stream` itself; nothing for an expert without rows. Unsupported where
+  /// one launch serves all.
+  virtual Status launch_expert(int expert, void* workspace, cudaStream_t stream) const = 0;
   /// Times the candidates where they stand (operands and splits as the next launch finds them, D is
   /// overwritten) and keeps the quickest. Remembered by shape: the second product of a shape takes
   /// over what the first has found. Synchronises. A backend without candidates does nothing.

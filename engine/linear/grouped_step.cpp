@@ -305,10 +305,27 @@ Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& ob
     const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = product.layer});
     ENGINE_TRY(pointers_.launch_before(number, stream));
   }
-  const WorkScope scope(observer, {.stage = stage_of(product.product), .layer = product.layer});
+  const WorkTag tag{.stage = stage_of(product.product), .layer = product.layer};
+  const WorkScope scope(observer, tag);
   return workspaces_.with(number, product.product, stream, [&](void* workspace) {
-    return product.matmul->launch(workspace, stream);
+    return product.matmul->launch(workspace, stream, {.observer = observer, .tag = tag});
   });
+}
+
+Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stream) const {
+  for (std::size_t index = 0; index < products_.size(); ++index) {
+    if (products_[index].product != product || products_[index].layer != 0) continue;
+    return workspaces_.with(static_cast<int>(index), product, stream, [&](void* workspace) {
+      return products_[index].matmul->launch_expert(expert, workspace, stream);
+    });
+  }
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("The step has no {}", product_name(product))};
+}
+
+Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps) const {
+  StepObserver unobserved;
+  return x_.front().quantize(stream, unobserved, stamps);
 }
 
 Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& observer) const {

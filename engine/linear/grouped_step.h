@@ -66,6 +66,12 @@ class GroupedStep {
     return run_all(product, stream, observer);
   }
 
+  /// Of layer 0, one expert of a backend that launches them one by one; Unsupported for others.
+  Status launch_expert(Product product, int expert, cudaStream_t stream) const;
+  /// X alone, as launch() does it; with stamps of the tiles where the buffer is not null. Nothing
+  /// for a high-precision recipe.
+  Status quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps = {}) const;
+
   /// Times the products' candidates, after a launch. Synchronises; outputs are overwritten.
   Result<std::vector<AlgorithmTrial>> try_candidates(cudaStream_t stream);
 

@@ -120,9 +120,10 @@ kernels::GroupedInput StepOperand::part(int index) const {
   return input;
 }
 
-Status StepOperand::quantize(cudaStream_t stream, StepObserver& observer) const {
+Status StepOperand::quantize(cudaStream_t stream, StepObserver& observer,
+                             kernels::StampBuffer stamps) const {
   for (const CudaQuantizer& quantizer : quantizers_) {
-    ENGINE_TRY(quantizer.quantize(stream, observer, setup_.layer));
+    ENGINE_TRY(quantizer.quantize(stream, observer, setup_.layer, stamps));
   }
   if (!config_.emulated) return {};
   const WorkScope scope(observer, {.stage = Stage::Dequantize, .layer = setup_.layer});

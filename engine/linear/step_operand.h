@@ -36,8 +36,10 @@ class StepOperand {
   static Result<StepOperand> create(const StepConfig& config, const Setup& setup,
                                     cudaStream_t stream);
 
-  /// Enqueues; nothing to do for a high-precision recipe.
-  Status quantize(cudaStream_t stream, StepObserver& observer) const;
+  /// Enqueues; nothing to do for a high-precision recipe. Stamps: of the launch that writes codes,
+  /// not of an amax pass before it.
+  Status quantize(cudaStream_t stream, StepObserver& observer,
+                  kernels::StampBuffer stamps = {}) const;
 
   OperandSource source(kernels::Direction direction) const;
   const kernels::GroupedInput& input() const { return setup_.input; }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/model/error.h"
+#include "engine/model/measurement.h"
 #include "engine/model/shape.h"
 #include "kernels/common/formats.h"
 
@@ -163,6 +164,7 @@ struct RunRequest {
   /// quickest; off = its first.
   bool try_algorithms = true;
   LaunchMode launch;
+  MeasureOptions measure = {};
   int layers = 1;  // grouped products in one step, each with its own weights and output, all
                    // reading the same X
   std::uint64_t seed = 1;
@@ -181,9 +183,10 @@ inline constexpr int kMaxIterations = 100000;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
 
 /// Checks every field against its limit (experts 1..1024, tokens 0..2^24, n and k 1..2^24, k and n
-/// multiples of 16, layers 1..8, iterations 1..100000, epsilon finite and >= 0, alignment 1..4096,
-/// history length 1..4096, margin -32..32, streams 1..16, micro-batches 1..1024, types as their
-/// fields say, file paths present). The error names the value, the limit and the way out.
+/// multiples of 16, layers 1..8, iterations and traced iterations 1..100000, epsilon finite and >=
+/// 0, alignment 1..4096, history length 1..4096, margin -32..32, streams 1..16,
+/// micro-batches 1..1024, types as their fields say, file paths present). The error names the
+/// value, the limit and the way out.
 Status validate(const RunRequest& request);
 Status validate(const Recipe& recipe);
 

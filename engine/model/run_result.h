@@ -143,6 +143,7 @@ struct RunResult {
   std::string emulated = {};  // not empty: products ran on dequantized operands, and why
   GraphFacts graph = {};      // all 0 without a graph
   std::vector<AlgorithmChoice> algorithms = {};
+  Measurements measurements = {};
   std::vector<Iteration> iterations;
   std::vector<ReplayCheck> replay_checks;
   std::string

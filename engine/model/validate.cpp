@@ -52,6 +52,8 @@ Status validate(const RunRequest& request) {
         check_range("streams", request.streams, 1, kMaxStreams),
         check_range("linear.micro_batches", request.linear.micro_batches, 1, kMaxMicroBatches),
         check_range("launch.iterations", request.launch.iterations, 1, kMaxIterations),
+        check_range("measure.traced_iterations", request.measure.traced_iterations, 1,
+                    kMaxIterations),
         check_range("routing.alignment", request.routing.alignment, 1, 4096),
         check_input("activations", request.activations), check_input("weights", request.weights),
         check_input("gradients", request.linear.gradients)}) {

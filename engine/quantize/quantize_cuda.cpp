@@ -192,26 +192,31 @@ std::uint8_t* CudaQuantizer::codes(int form) const {
   return forms_[form] ? forms_[form]->codes.as<std::uint8_t>() : nullptr;
 }
 
-kernels::LaunchControls CudaQuantizer::controls() const {
-  return {.noop = setup_.noop, .tickets = tickets_.as<std::uint32_t>()};
+kernels::LaunchControls CudaQuantizer::controls(kernels::StampBuffer stamps) const {
+  return {.noop = setup_.noop, .stamps = stamps, .tickets = tickets_.as<std::uint32_t>()};
 }
 
 kernels::ScaleOptions CudaQuantizer::options() const {
   return {.pow2 = setup_.recipe.pow2_scales, .amax_epsilon = setup_.recipe.amax_epsilon};
 }
 
-Status CudaQuantizer::quantize(cudaStream_t stream, StepObserver& observer, int layer) const {
+Status CudaQuantizer::quantize(cudaStream_t stream, StepObserver& observer, int layer,
+                               kernels::StampBuffer stamps) const {
+  const kernels::LaunchControls launch = controls(stamps);
   if (setup_.recipe.scaling == Scaling::PerTensorDelayed) {
-    return quantize_delayed(stream, observer, layer);
+    return quantize_delayed(stream, observer, layer, launch);
   }
-  if (per_tensor()) return quantize_current(stream, observer, layer);
-  if (setup_.recipe.scaling == Scaling::Nvfp4) return quantize_nvfp4(stream, observer, layer);
+  if (per_tensor()) return quantize_current(stream, observer, layer, launch);
+  if (setup_.recipe.scaling == Scaling::Nvfp4) {
+    return quantize_nvfp4(stream, observer, layer, launch);
+  }
   const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = layer});
-  return setup_.recipe.scaling == Scaling::Mxfp8 ? quantize_mxfp8(stream) : quantize_blocks(stream);
+  return setup_.recipe.scaling == Scaling::Mxfp8 ? quantize_mxfp8(stream, launch)
+                                                 : quantize_blocks(stream, launch);
 }
 
-Status CudaQuantizer::quantize_current(cudaStream_t stream, StepObserver& observer,
-                                       int layer) const {
+Status CudaQuantizer::quantize_current(cudaStream_t stream, StepObserver& observer, int layer,
+                                       const kernels::LaunchControls& launch) const {
   const QuantizedForm& first = first_form();
   {
     const WorkScope scope(observer, {.stage = Stage::Amax, .layer = layer});
@@ -237,14 +242,14 @@ Status CudaQuantizer::quantize_current(cudaStream_t stream, StepObserver& observ
                                                   .rowwise = codes(kRowwise),
                                                   .columnwise = codes(kColumnwise),
                                                   .bias_partials = setup_.bias_partials,
-                                                  .controls = controls()},
+                                                  .controls = launch},
                                                  stream),
                     "Launching the per-tensor kernel");
 }
 
 /// As cast_delayed() of the CPU: the update first, so that scale_inv belongs to this step's codes.
-Status CudaQuantizer::quantize_delayed(cudaStream_t stream, StepObserver& observer,
-                                       int layer) const {
+Status CudaQuantizer::quantize_delayed(cudaStream_t stream, StepObserver& observer, int layer,
+                                       const kernels::LaunchControls& launch) const {
   const DelayedScaling& delayed = setup_.recipe.delayed;
   const QuantizedForm& first = first_form();
   {
@@ -272,12 +277,13 @@ Status CudaQuantizer::quantize_delayed(cudaStream_t stream, StepObserver& observ
                                                   .amax = history_.as<float>(),
                                                   .scale_inv = first.scales.as<float>(),
                                                   .bias_partials = setup_.bias_partials,
-                                                  .controls = controls()},
+                                                  .controls = launch},
                                                  stream),
                     "Launching the per-tensor kernel");
 }
 
-Status CudaQuantizer::quantize_blocks(cudaStream_t stream) const {
+Status CudaQuantizer::quantize_blocks(cudaStream_t stream,
+                                      const kernels::LaunchControls& launch) const {
   const auto output = [&](int index) -> kernels::BlockOutput {
     if (!forms_[index]) return {};
     const QuantizedForm& form = *forms_[index];
@@ -292,14 +298,15 @@ Status CudaQuantizer::quantize_blocks(cudaStream_t stream) const {
                                         .rowwise = output(kRowwise),
                                         .columnwise = output(kColumnwise),
                                         .bias_partials = setup_.bias_partials,
-                                        .controls = controls()};
+                                        .controls = launch};
   const bool square = first_form().layout.kernel == QuantizeKernel::Block128x128;
   return check_cuda(
       (square ? kernels::quantize_block_128x128 : kernels::quantize_block_1x128)(args, stream),
       "Launching the block kernel");
 }
 
-Status CudaQuantizer::quantize_mxfp8(cudaStream_t stream) const {
+Status CudaQuantizer::quantize_mxfp8(cudaStream_t stream,
+                                     const kernels::LaunchControls& launch) const {
   const auto output = [&](int index) -> kernels::Mxfp8Output {
     if (!forms_[index]) return {};
     return {.codes = codes(index), .scales = forms_[index]->scales.as<std::uint8_t>()};
@@ -312,12 +319,13 @@ Status CudaQuantizer::quantize_mxfp8(cudaStream_t stream) const {
                                              .rowwise = output(kRowwise),
                                              .columnwise = output(kColumnwise),
                                              .bias_partials = setup_.bias_partials,
-                                             .controls = controls()},
+                                             .controls = launch},
                                             stream),
                     "Launching the MXFP8 kernel");
 }
 
-Status CudaQuantizer::quantize_nvfp4(cudaStream_t stream, StepObserver& observer, int layer) const {
+Status CudaQuantizer::quantize_nvfp4(cudaStream_t stream, StepObserver& observer, int layer,
+                                     const kernels::LaunchControls& launch) const {
   const auto amax = [&](int index) {
     return forms_[index] ? forms_[index]->amax.as<float>() : nullptr;
   };
@@ -349,7 +357,7 @@ Status CudaQuantizer::quantize_nvfp4(cudaStream_t stream, StepObserver& observer
                                .layout = setup_.micro_scales,
                                .rowwise = output(kRowwise),
                                .columnwise = output(kColumnwise),
-                               .controls = controls()},
+                               .controls = launch},
                               stream),
       "Launching the NVFP4 kernel");
 }

@@ -45,7 +45,9 @@ class CudaQuantizer {
   static bool fuses_bias(const Recipe& recipe) { return recipe.scaling != Scaling::Nvfp4; }
 
   /// Launches one step, does not wait for it. Stages: amax, quantize.
-  Status quantize(cudaStream_t stream, StepObserver& observer, int layer = 0) const;
+  /// Stamps (null = none): of the tiles that write codes; Unsupported for inputs other than BF16.
+  Status quantize(cudaStream_t stream, StepObserver& observer, int layer = 0,
+                  kernels::StampBuffer stamps = {}) const;
 
   const Setup& setup() const { return setup_; }
   /// Null if this direction was not asked for.
@@ -69,18 +71,21 @@ class CudaQuantizer {
 
  private:
   Status allocate(cudaStream_t stream);
-  Status quantize_current(cudaStream_t stream, StepObserver& observer, int layer) const;
-  Status quantize_delayed(cudaStream_t stream, StepObserver& observer, int layer) const;
-  Status quantize_blocks(cudaStream_t stream) const;
-  Status quantize_mxfp8(cudaStream_t stream) const;
-  Status quantize_nvfp4(cudaStream_t stream, StepObserver& observer, int layer) const;
+  Status quantize_current(cudaStream_t stream, StepObserver& observer, int layer,
+                          const kernels::LaunchControls& launch) const;
+  Status quantize_delayed(cudaStream_t stream, StepObserver& observer, int layer,
+                          const kernels::LaunchControls& launch) const;
+  Status quantize_blocks(cudaStream_t stream, const kernels::LaunchControls& launch) const;
+  Status quantize_mxfp8(cudaStream_t stream, const kernels::LaunchControls& launch) const;
+  Status quantize_nvfp4(cudaStream_t stream, StepObserver& observer, int layer,
+                        const kernels::LaunchControls& launch) const;
   bool per_tensor() const;
   /// Floats of amax that a form has.
   std::int64_t amax_count(const QuantizedForm& form) const;
   /// One amax and scale a group serve both directions.
   const QuantizedForm& first_form() const { return forms_[0] ? *forms_[0] : *forms_[1]; }
   std::uint8_t* codes(int direction) const;
-  kernels::LaunchControls controls() const;
+  kernels::LaunchControls controls(kernels::StampBuffer stamps) const;
   kernels::ScaleOptions options() const;
 
   Setup setup_;

@@ -26,12 +26,16 @@ constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                CUPTI_ACTIVITY_KIND_MEMSET,
                                CUPTI_ACTIVITY_KIND_RUNTIME,
                                CUPTI_ACTIVITY_KIND_DRIVER,
-                               CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+                               CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                               CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
 constexpr std::array kGraphCallbacks = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 constexpr CUpti_ExternalCorrelationKind kIdKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-constexpr const char* kMethod =
+constexpr const char* kNodesMethod =
     "CUPTI activity records of every kernel, copy and memset; graph nodes one by one";
+constexpr const char* kGraphsMethod =
+    "CUPTI activity records; one for a whole graph launch, none for its nodes";
+constexpr const char* kOffMethod = "none: tracing was off, as the request asks";
 
 // CUPTI's buffer callbacks carry no user pointer, and it may hold a buffer until the process ends:
 // so the exchange is made once and never freed.
@@ -80,19 +84,33 @@ class CuptiCollector final : public ActivityCollector {
     dropped_ = 0;
     origin_ns_.reset();
     failure_.clear();
+    timed_level_ = engine::TraceLevel::Nodes;
     raw_ = {};
     {
       const std::lock_guard lock(graph_mutex_);
       graphs_ = {};
       snapshot_ = {};
+      works_.clear();
     }
-    start_recording();
+    for (const auto callback : kGraphCallbacks) {
+      check(cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, callback),
+            "Watching graph nodes");
+    }
+    watching_ = true;
+    set_trace(engine::TraceLevel::Nodes);
+  }
+
+  void set_trace(engine::TraceLevel level) override {
+    if (!watching_ || level == level_) return;
+    // What was recorded so far must not be lost when its kind is turned off.
+    if (level_ != engine::TraceLevel::Off) check(cupti_.flush_all(0), "Flushing CUPTI's records");
+    enable(level);
   }
 
   void begin_work(const engine::WorkTag& tag) override {
     {
       const std::lock_guard lock(graph_mutex_);
-      current_work_ = tag;
+      works_.push_back(tag);
     }
     push({.tag = tag, .iteration = iteration_});
   }
@@ -100,7 +118,7 @@ class CuptiCollector final : public ActivityCollector {
   void end_work() override {
     pop();
     const std::lock_guard lock(graph_mutex_);
-    current_work_.reset();
+    if (!works_.empty()) works_.pop_back();
   }
 
   void begin_iteration(int iteration) override {
@@ -108,6 +126,7 @@ class CuptiCollector final : public ActivityCollector {
       std::uint64_t now = 0;
       if (cupti_.get_timestamp(&now) == CUPTI_SUCCESS) origin_ns_ = now;
     }
+    if (iteration == 0) timed_level_ = level_;
     iteration_ = iteration;
     push({.tag = {}, .iteration = iteration});
   }
@@ -155,7 +174,7 @@ class CuptiCollector final : public ActivityCollector {
     stop_recording();
     raw_ = buffers_.drain();
     dropped_ = dropped + buffers_.incomplete() - incomplete_before_;
-    if (raw_.records.empty()) {
+    if (raw_.records.empty() && timed_level_ != engine::TraceLevel::Off) {
       fail(
           "CUPTI delivered no records although the run launched work; another tool may have "
           "taken its place, or the library does not fit the driver");
@@ -163,7 +182,16 @@ class CuptiCollector final : public ActivityCollector {
   }
 
   std::string method() const override {
-    return failure_.empty() ? kMethod : fmt::format("error: {}", failure_);
+    if (!failure_.empty()) return fmt::format("error: {}", failure_);
+    switch (timed_level_) {
+      case engine::TraceLevel::Nodes:
+        return kNodesMethod;
+      case engine::TraceLevel::Graphs:
+        return kGraphsMethod;
+      case engine::TraceLevel::Off:
+        break;
+    }
+    return kOffMethod;
   }
 
   std::uint64_t dropped() const override { return dropped_; }
@@ -196,7 +224,7 @@ class CuptiCollector final : public ActivityCollector {
     if (cupti_.get_graph_node_id(graph.node, &node) != CUPTI_SUCCESS) return;
     const std::lock_guard lock(graph_mutex_);
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
-      if (current_work_.has_value()) graphs_.tags.emplace(node, *current_work_);
+      if (!works_.empty()) graphs_.tags.emplace(node, works_.back());
       return;
     }
     std::uint64_t original = 0;
@@ -206,31 +234,37 @@ class CuptiCollector final : public ActivityCollector {
     }
   }
 
-  void start_recording() {
-    for (const auto callback : kGraphCallbacks) {
-      check(cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, callback),
-            "Watching graph nodes");
+  /// From the present level to this one.
+  void enable(engine::TraceLevel level) {
+    const auto recorded = [](engine::TraceLevel at, CUpti_ActivityKind kind) {
+      if (kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE) return at != engine::TraceLevel::Off;
+      return at == engine::TraceLevel::Graphs;
+    };
+    for (const auto kind : kKinds) {
+      const bool now = recorded(level_, kind);
+      const bool then = recorded(level, kind);
+      if (then && !now) check(cupti_.enable(kind), "Enabling CUPTI records");
+      if (now && !then) check(cupti_.disable(kind), "Disabling CUPTI records");
     }
-    for (const auto kind : kKinds) check(cupti_.enable(kind), "Enabling CUPTI records");
-    recording_ = true;
+    level_ = level;
   }
 
   void stop_recording() {
-    if (!recording_) return;
-    recording_ = false;
-    for (const auto kind : kKinds) (void)cupti_.disable(kind);
+    if (!watching_) return;
+    enable(engine::TraceLevel::Off);
+    watching_ = false;
     for (const auto callback : kGraphCallbacks) {
       (void)cupti_.enable_callback(0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, callback);
     }
   }
 
   void push(const WorkPlace& place) {
-    if (recording_) check(cupti_.push_external_id(kIdKind, pack(place)), "Tagging launches");
+    if (watching_) check(cupti_.push_external_id(kIdKind, pack(place)), "Tagging launches");
   }
 
   void pop() {
     std::uint64_t last = 0;
-    if (recording_) (void)cupti_.pop_external_id(kIdKind, &last);
+    if (watching_) (void)cupti_.pop_external_id(kIdKind, &last);
   }
 
   /// The first failure is the one worth reading.
@@ -245,7 +279,9 @@ class CuptiCollector final : public ActivityCollector {
   RecordBuffers& buffers_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::optional<engine::DriverApi> driver_;
-  bool recording_ = false;
+  bool watching_ = false;                                       // within a run
+  engine::TraceLevel level_ = engine::TraceLevel::Off;          // what is recorded now
+  engine::TraceLevel timed_level_ = engine::TraceLevel::Nodes;  // when the first iteration began
   int iteration_ = -1;
   std::optional<std::uint64_t> origin_ns_;
   std::string failure_;
@@ -253,8 +289,8 @@ class CuptiCollector final : public ActivityCollector {
   std::uint64_t incomplete_before_ = 0;
   RawActivity raw_;
 
-  std::mutex graph_mutex_;  // callbacks come on whichever thread touches a graph
-  std::optional<engine::WorkTag> current_work_;
+  std::mutex graph_mutex_;              // callbacks come on whichever thread touches a graph
+  std::vector<engine::WorkTag> works_;  // open brackets, innermost last
   GraphKnowledge graphs_;
   Snapshot snapshot_;
 };

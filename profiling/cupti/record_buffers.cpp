@@ -128,6 +128,15 @@ void RecordBuffers::add(const CUpti_Activity& record) {
                          .kind = ActivityKind::Memset},
                         "memset");
     }
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
+      const auto& graph = reinterpret_cast<const CUpti_ActivityGraphTrace2&>(record);
+      return add_record({.start_ns = graph.start,
+                         .end_ns = graph.end,
+                         .correlation = graph.correlationId,
+                         .stream = graph.streamId,
+                         .kind = ActivityKind::Graph},
+                        "graph launch");
+    }
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
       const auto& external = reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(record);
       parsed_.places[external.correlationId] = external.externalId;

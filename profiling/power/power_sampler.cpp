@@ -82,12 +82,24 @@ PowerSample PowerSampler::read() const {
 void PowerSampler::sample_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
+    if (resting_) {
+      stopped_.wait(lock, [this] { return stop_ || !resting_; });
+      continue;
+    }
     lock.unlock();  // a reading takes up to milliseconds: take() must not wait for it
     const PowerSample sample = read();
     lock.lock();
     samples_.push_back(sample);
     stopped_.wait_for(lock, period_, [this] { return stop_; });
   }
+}
+
+void PowerSampler::rest(bool resting) {
+  {
+    const std::lock_guard lock(mutex_);
+    resting_ = resting;
+  }
+  stopped_.notify_all();
 }
 
 std::vector<PowerSample> PowerSampler::take() {

@@ -35,6 +35,8 @@ class PowerSampler {
   std::string power_method() const;
   /// The samples since the last call.
   std::vector<PowerSample> take();
+  /// Reads nothing while it rests: nobody pays for readings that nobody looks at. Starts awake.
+  void rest(bool resting);
 
  private:
   engine::Status open(const Options& options);
@@ -53,6 +55,7 @@ class PowerSampler {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;
+  bool resting_ = false;
   std::vector<PowerSample> samples_;
   std::thread thread_;
 };

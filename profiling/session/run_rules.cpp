@@ -189,6 +189,9 @@ engine::Status check_run(const RecordedRun& run) {
   rules.status("request", engine::validate(run.request));
   rules.status("effective request", engine::validate(run.result.effective));
   rules.between("wall_clock_ms", run.wall_clock_ms, 0, kMaxTime_ns);
+  rules.between("group id", run.group.id, 0, kMaxTime_ns);
+  rules.between("group position", run.group.position, 0, kMaxGroupRuns - 1);
+  rules.text("group label", run.group.label);
   if (rules.ok()) check_result(run.result, rules);
   if (rules.ok()) check_nodes(run.activity, run.result, rules);
   if (rules.ok()) check_records(run.activity, run.result, rules);

@@ -1,6 +1,6 @@
-// Table definitions up to version 3; doctor_schema.h has the later ones. Every table is STRICT, and
-// rows of a run carry (run_id, position) as their key, so that one pass in key order reads them and
-// a gap or a repeat is seen at once.
+// Table definitions up to version 3; doctor_schema.h and measurement_schema.h have the later ones.
+// Every table is STRICT, and rows of a run carry (run_id, position) as their key, so that one pass
+// in key order reads them and a gap or a repeat is seen at once.
 #include "profiling/session/schema.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "profiling/session/doctor_schema.h"
+#include "profiling/session/measurement_schema.h"
 
 namespace profiling {
 namespace {
@@ -367,8 +368,12 @@ constexpr TableDefinition kTables[] = {
 };
 
 constexpr auto kAllTables = [] {
-  std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables)> all{};
-  std::ranges::copy(kDoctorTables, std::ranges::copy(kTables, all.begin()).out);
+  std::array<TableDefinition,
+             std::size(kTables) + std::size(kDoctorTables) + std::size(kMeasurementTables)>
+      all{};
+  auto end = std::ranges::copy(kTables, all.begin()).out;
+  end = std::ranges::copy(kDoctorTables, end).out;
+  std::ranges::copy(kMeasurementTables, end);
   return all;
 }();
 
@@ -384,7 +389,11 @@ std::span<const TableDefinition> session_tables(std::int32_t version) {
   const std::span<const TableDefinition> all = kAllTables;
   if (version < kComparisonsVersion) return all.first(kVersion1Tables);
   if (version < kLinearStepVersion) return all.first(kVersion2Tables);
-  return version < kDoctorVersion ? all.first(std::size(kTables)) : all;
+  if (version < kDoctorVersion) return all.first(std::size(kTables));
+  if (version < kMeasurementVersion) {
+    return all.first(std::size(kTables) + std::size(kDoctorTables));
+  }
+  return all;
 }
 
 double histogram_lower_edge(int bin) {

@@ -10,7 +10,7 @@
 namespace profiling {
 
 inline constexpr std::int32_t kApplicationId = 0x58505343;  // "XPSC", shown by `file`
-inline constexpr std::int32_t kSchemaVersion = 4;           // PRAGMA user_version
+inline constexpr std::int32_t kSchemaVersion = 5;           // PRAGMA user_version
 inline constexpr std::int32_t kOldestSchemaVersion = 1;     // still read
 
 struct TableDefinition {
@@ -24,13 +24,14 @@ std::span<const TableDefinition> session_tables(std::int32_t version = kSchemaVe
 inline constexpr std::int32_t kComparisonsVersion = 2;
 inline constexpr std::int32_t kLinearStepVersion = 3;
 inline constexpr std::int32_t kDoctorVersion = 4;
+inline constexpr std::int32_t kMeasurementVersion = 5;
 
 inline constexpr std::array<std::string_view, 3> kOperandNames = {"X", "W", "dY"};
 inline constexpr std::array<std::string_view, 3> kProductNames = {"fprop", "dgrad", "wgrad"};
 inline constexpr std::array<std::string_view, 4> kHistogramKinds = {"before", "after", "amax",
                                                                     "scale"};
-inline constexpr std::array<std::string_view, 4> kActivityKindNames = {"host span", "kernel",
-                                                                       "memcpy", "memset"};
+inline constexpr std::array<std::string_view, 5> kActivityKindNames = {"host span", "kernel",
+                                                                       "memcpy", "memset", "graph"};
 
 inline constexpr std::array<std::string_view, 2> kDirectionNames = {"rowwise", "columnwise"};
 inline constexpr std::array<std::string_view, 6> kScalingNames = {
@@ -50,6 +51,7 @@ inline constexpr std::int64_t kMaxGraphEdges = 1 << 22;      // of one run
 inline constexpr std::int64_t kMaxDeviations = 1000;         // of one run
 inline constexpr std::int64_t kMaxReplayChecks = 1'000'000;  // of one run
 inline constexpr std::int64_t kMaxNotes = 1000;
+inline constexpr int kMaxGroupRuns = 10'000;                 // of one sweep or A/B
 inline constexpr std::int64_t kMaxAlgorithms = 3;            // of one run: one a product
 inline constexpr std::int64_t kMaxComparisonReports = 1000;  // of one comparison
 

@@ -14,6 +14,8 @@
 #include "engine/model/run_result.h"
 #include "profiling/graph/doctor_report.h"
 #include "profiling/graph/snapshot.h"
+#include "profiling/power/power_trace.h"
+#include "profiling/session/run_group.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {
@@ -25,6 +27,8 @@ struct RecordedRun {
   Activity activity;
   std::int64_t wall_clock_ms = 0;  // Unix time of the run's end
   Snapshot snapshot = {};          // of the captured graph; no graphs = none was captured
+  PowerTrace power = {};
+  RunGroup group = {};             // measured together with others
 };
 
 /// One finished comparison of recipes, kept beside the runs.

@@ -10,7 +10,8 @@
 
 namespace profiling {
 
-enum class ActivityKind : std::uint8_t { HostSpan, Kernel, Memcpy, Memset };
+/// Numbers are in session files. A Graph is a whole launch of a graph whose nodes were not traced.
+enum class ActivityKind : std::uint8_t { HostSpan, Kernel, Memcpy, Memset, Graph };
 
 /// 40 bytes; names live once in Activity::names.
 struct ActivityRecord {

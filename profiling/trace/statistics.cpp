@@ -19,19 +19,22 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-double sorted_quantile(std::span<const double> sorted, double q) {
-  if (sorted.empty()) return kNaN;
-  // A NaN has no rank; sorting has left it anywhere.
-  for (const double sample : sorted) {
-    if (std::isnan(sample)) return kNaN;
-  }
-  const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
+/// Between two neighbouring samples, as numpy does it: from the nearer end, so that equal
+/// neighbours give exactly their value.
+double between(double low, double high, double fraction) {
+  const double step = high - low;
+  return fraction < 0.5 ? low + step * fraction : high - step * (1.0 - fraction);
+}
+
+/// Reorders the samples, of which there is at least one and none is NaN.
+double selected_quantile(std::span<double> samples, double q) {
+  const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(samples.size() - 1);
   const auto low = static_cast<std::size_t>(position);
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  const double fraction = position - static_cast<double>(low);
-  const double step = sorted[high] - sorted[low];
-  // From the nearer end, as numpy does: equal neighbours then give exactly their value.
-  return fraction < 0.5 ? sorted[low] + step * fraction : sorted[high] - step * (1.0 - fraction);
+  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(low);
+  std::nth_element(samples.begin(), at, samples.end());
+  if (at + 1 == samples.end()) return *at;
+  return between(*at, *std::min_element(at + 1, samples.end()),
+                 position - static_cast<double>(low));
 }
 
 bool is_timed(const ActivityRecord& record) {
@@ -45,6 +48,31 @@ std::uint64_t row_key(const ActivityRecord& record, bool graph) {
          std::uint64_t{static_cast<std::uint8_t>(record.stage)} << 24 |
          std::uint64_t{record.layer} << 16 | static_cast<std::uint16_t>(record.expert);
 }
+
+/// Numbers keys in order of first sight. Steps repeat: the row that followed last time is tried
+/// before the hash table.
+class RowNumbers {
+ public:
+  std::size_t of(std::uint64_t key) {
+    if (last_ < next_.size()) {
+      const std::size_t expected = next_[last_];
+      if (keys_[expected] == key) return last_ = expected;
+    }
+    const std::size_t row = rows_.try_emplace(key, keys_.size()).first->second;
+    if (row == keys_.size()) {
+      keys_.push_back(key);
+      next_.push_back(row);
+    }
+    if (last_ < next_.size()) next_[last_] = row;
+    return last_ = row;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::size_t> rows_;
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::size_t> next_;  // the row that followed each last time
+  std::size_t last_ = static_cast<std::size_t>(-1);
+};
 
 std::string row_label(const std::string& name, int layer, int expert, bool several_layers) {
   std::string label = name;
@@ -60,9 +88,11 @@ std::string name_of(const Activity& activity, std::uint32_t name) {
 }  // namespace
 
 double quantile(std::span<const double> samples, double q) {
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  return sorted_quantile(sorted, q);
+  if (samples.empty()) return kNaN;
+  // A NaN has no rank.
+  if (std::ranges::any_of(samples, [](double sample) { return std::isnan(sample); })) return kNaN;
+  std::vector<double> reordered(samples.begin(), samples.end());
+  return selected_quantile(reordered, q);
 }
 
 Distribution summarize(std::vector<double> samples) {
@@ -75,37 +105,51 @@ Distribution summarize(std::vector<double> samples) {
             .maximum = kNaN,
             .sum = kNaN};
   }
-  std::sort(samples.begin(), samples.end());
   double sum = 0.0;
-  for (const double sample : samples) sum += sample;
+  bool unordered = false;
+  for (const double sample : samples) {
+    sum += sample;
+    unordered = unordered || std::isnan(sample);
+  }
+  if (unordered) {
+    return {.n = samples.size(),
+            .median = kNaN,
+            .p5 = kNaN,
+            .p95 = kNaN,
+            .minimum = kNaN,
+            .maximum = kNaN,
+            .sum = sum};
+  }
+  // Selected, not sorted: the quantiles of millions cost a few passes.
+  const double median = selected_quantile(samples, 0.5);
+  const double low = selected_quantile(samples, 0.05);
+  const double high = selected_quantile(samples, 0.95);
+  const auto [minimum, maximum] = std::minmax_element(samples.begin(), samples.end());
   return {.n = samples.size(),
-          .median = sorted_quantile(samples, 0.5),
-          .p5 = sorted_quantile(samples, 0.05),
-          .p95 = sorted_quantile(samples, 0.95),
-          .minimum = samples.front(),
-          .maximum = samples.back(),
+          .median = median,
+          .p5 = low,
+          .p95 = high,
+          .minimum = *minimum,
+          .maximum = *maximum,
           .sum = sum};
 }
 
 std::vector<KernelSummary> kernel_table(const Activity& activity, TimeRange range,
                                         bool only_iterations) {
-  const std::vector<ActivityRecord>& records = activity.records;
-  const auto first = std::partition_point(
-      records.begin(), records.end(),
-      [&](const ActivityRecord& record) { return record.start_ns < range.begin_ns; });
-  std::unordered_map<std::uint64_t, std::vector<double>> durations;
-  for (auto record = first; record != records.end() && record->start_ns < range.end_ns; ++record) {
-    if (only_iterations && record->iteration < 0) continue;
-    const std::uint64_t key =
-        std::uint64_t{record->name} << 8 | static_cast<std::uint64_t>(record->stage);
-    durations[key].push_back(static_cast<double>(record->duration_ns()));
-  }
+  return kernel_table(KernelDurations(activity, range, only_iterations));
+}
+
+std::vector<KernelSummary> kernel_table(const KernelDurations& durations) {
   std::vector<KernelSummary> table;
   double total = 0.0;
-  for (auto& [key, samples] : durations) {
-    table.push_back({.name = static_cast<std::uint32_t>(key >> 8),
-                     .stage = static_cast<engine::Stage>(key & 0xFFU),
-                     .time = summarize(std::move(samples))});
+  for (std::size_t i = 0; i < durations.kernels().size(); ++i) {
+    const KernelDurations::Kernel& kernel = durations.kernels()[i];
+    const std::span<const double> samples = durations.samples(i);
+    table.push_back({.name = kernel.name,
+                     .stage = kernel.stage,
+                     .time = summarize({samples.begin(), samples.end()}),
+                     .share = 0.0,
+                     .kernel = i});
     total += table.back().time.sum;
   }
   for (KernelSummary& row : table) row.share = total > 0.0 ? row.time.sum / total : 0.0;
@@ -117,18 +161,45 @@ std::vector<KernelSummary> kernel_table(const Activity& activity, TimeRange rang
 }
 
 std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage) {
-  std::unordered_map<std::uint64_t, double> sums;  // by expert (upper half) and iteration
-  for (const ActivityRecord& record : activity.records) {
+  return expert_times(
+      activity, stage,
+      {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
+}
+
+std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage,
+                                     TimeRange range) {
+  struct Sum {
+    std::int32_t iteration = 0;
+    double ns = 0.0;
+  };
+  std::map<int, std::vector<Sum>> experts;
+  std::vector<std::vector<Sum>*> known;  // by expert: the map is asked once an expert
+  for (const ActivityRecord& record : records_in(activity, range)) {
     if (record.stage != stage || record.expert < 0 || !is_timed(record)) continue;
-    const std::uint64_t key = static_cast<std::uint64_t>(record.expert) << 32 |
-                              static_cast<std::uint32_t>(record.iteration);
-    sums[key] += static_cast<double>(record.duration_ns());
+    const auto expert = static_cast<std::size_t>(record.expert);
+    if (expert >= known.size()) known.resize(expert + 1, nullptr);
+    if (known[expert] == nullptr) known[expert] = &experts[record.expert];
+    std::vector<Sum>& sums = *known[expert];
+    const auto duration = static_cast<double>(record.duration_ns());
+    // Records come by start, so an iteration's mostly follow each other.
+    if (!sums.empty() && sums.back().iteration == record.iteration) {
+      sums.back().ns += duration;
+    } else {
+      sums.push_back({.iteration = record.iteration, .ns = duration});
+    }
   }
-  std::map<int, std::vector<double>> samples;
-  for (const auto& [key, sum] : sums) samples[static_cast<int>(key >> 32)].push_back(sum);
   std::vector<ExpertTime> times;
-  for (auto& [expert, durations] : samples) {
-    times.push_back({.expert = expert, .time = summarize(std::move(durations))});
+  for (auto& [expert, sums] : experts) {
+    std::ranges::stable_sort(sums, {}, &Sum::iteration);
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (i > 0 && sums[i].iteration == sums[i - 1].iteration) {
+        samples.back() += sums[i].ns;
+      } else {
+        samples.push_back(sums[i].ns);
+      }
+    }
+    times.push_back({.expert = expert, .time = summarize(std::move(samples))});
   }
   return times;
 }
@@ -147,11 +218,11 @@ NodeMatrix node_matrix(const Activity& activity) {
     several_layers = several_layers || node.layer > 0;
   }
 
-  std::unordered_map<std::uint64_t, std::size_t> row_of;
+  RowNumbers numbers;
   for (const ActivityRecord& record : activity.records) {
     if (!is_timed(record) || (graph && record.node_id == 0)) continue;
     matrix.iterations = std::max(matrix.iterations, record.iteration + 1);
-    if (!row_of.emplace(row_key(record, graph), matrix.rows.size()).second) continue;
+    if (numbers.of(row_key(record, graph)) < matrix.rows.size()) continue;
     const auto node = nodes.find(record.node_id);
     matrix.rows.push_back({.label = row_label(node != nodes.end() ? node->second->name
                                                                   : name_of(activity, record.name),
@@ -163,7 +234,7 @@ NodeMatrix node_matrix(const Activity& activity) {
   }
   // A node that never left a record is shown too: an empty row is a finding.
   for (const GraphNode& node : activity.nodes) {
-    if (!row_of.emplace(node.id, matrix.rows.size()).second) continue;
+    if (numbers.of(node.id) < matrix.rows.size()) continue;
     matrix.rows.push_back({.label = row_label(node.name, node.layer, -1, several_layers),
                            .stage = node.stage,
                            .node_id = node.id,
@@ -180,7 +251,7 @@ NodeMatrix node_matrix(const Activity& activity) {
   matrix.duration_ns.assign(matrix.rows.size() * columns, std::numeric_limits<float>::quiet_NaN());
   for (const ActivityRecord& record : activity.records) {
     if (!is_timed(record) || (graph && record.node_id == 0)) continue;
-    const std::size_t row = row_of.find(row_key(record, graph))->second;
+    const std::size_t row = numbers.of(row_key(record, graph));
     if (row >= matrix.rows.size()) continue;
     float& cell = matrix.duration_ns[row * columns + static_cast<std::size_t>(record.iteration)];
     const auto duration = static_cast<float>(record.duration_ns());

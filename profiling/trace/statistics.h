@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profiling/trace/activity.h"
+#include "profiling/trace/kernel_durations.h"
 
 namespace profiling {
 
@@ -27,18 +28,16 @@ struct KernelSummary {
   std::uint32_t name = 0;
   engine::Stage stage = engine::Stage::Other;
   Distribution time;
-  double share = 0.0;  // of the summed time of all rows
-};
-
-struct TimeRange {
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;  // exclusive
+  double share = 0.0;      // of the summed time of all rows
+  std::size_t kernel = 0;  // of the durations that it sums up
 };
 
 /// Records that start inside the range, largest total first (`records` must be sorted by start).
 /// `only_iterations` leaves out set-up and checks.
 std::vector<KernelSummary> kernel_table(const Activity& activity, TimeRange range,
                                         bool only_iterations);
+/// The same of durations at hand. Largest total first.
+std::vector<KernelSummary> kernel_table(const KernelDurations& durations);
 
 /// Time of one expert in one iteration summed over its records of `stage`, over all iterations.
 /// Empty when no record names an expert: then the method cannot tell, and nobody may guess.
@@ -47,6 +46,9 @@ struct ExpertTime {
   Distribution time;
 };
 std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage);
+/// Of the records that start inside the range; an iteration counts as far as it lies inside.
+std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage,
+                                     TimeRange range);
 
 /// Rows = graph nodes (or, without a graph, distinct (stage, layer, expert, name)), in order of
 /// first start; columns = iterations.

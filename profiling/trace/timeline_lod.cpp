@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 namespace profiling {
@@ -165,49 +164,17 @@ std::int64_t TimelineLod::end_ns() const {
   return members_.empty() ? 0 : segment(levels_.size(), 0).end_ns;
 }
 
-namespace {
-
-/// What two records may overlap and still count as one after the other: CUPTI's times of kernels
-/// that run back to back were seen to overlap by up to 1.3 us (H200, driver 580). Never more than a
-/// quarter of the later one, so that short concurrent work is still told apart.
-std::int64_t clock_slack_ns(const ActivityRecord& record) {
-  constexpr std::int64_t kMost = 2000;
-  return std::min(kMost, record.duration_ns() / 4);
+std::size_t TimelineLod::started_by(std::int64_t time_ns) const {
+  const auto later = std::partition_point(
+      members_.begin(), members_.end(),
+      [&](std::uint32_t member) { return records_[member].start_ns <= time_ns; });
+  return static_cast<std::size_t>(later - members_.begin());
 }
 
-}  // namespace
-
-std::vector<TimelineLane> build_timeline(std::span<const ActivityRecord> records) {
-  struct Rows {
-    std::vector<std::int64_t> end_ns;
-    std::vector<std::vector<std::uint32_t>> members;
-  };
-  std::map<std::pair<bool, std::uint16_t>, Rows> lanes;  // host lanes sort first
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const ActivityRecord& record = records[i];
-    Rows& rows = lanes[{record.kind != ActivityKind::HostSpan, record.lane}];
-    std::size_t row = 0;
-    while (row < rows.end_ns.size() &&
-           rows.end_ns[row] - record.start_ns > clock_slack_ns(record)) {
-      ++row;
-    }
-    if (row == kMaxRowsPerLane) --row;
-    if (row == rows.end_ns.size()) {
-      rows.end_ns.push_back(record.end_ns);
-      rows.members.emplace_back();
-    }
-    rows.end_ns[row] = std::max(rows.end_ns[row], record.end_ns);
-    rows.members[row].push_back(static_cast<std::uint32_t>(i));
-  }
-  std::vector<TimelineLane> timeline;
-  for (auto& [key, rows] : lanes) {
-    TimelineLane& lane =
-        timeline.emplace_back(TimelineLane{.lane = key.second, .host = !key.first, .rows = {}});
-    for (std::vector<std::uint32_t>& members : rows.members) {
-      lane.rows.emplace_back(records, std::move(members));
-    }
-  }
-  return timeline;
+std::size_t TimelineLod::memory_bytes() const {
+  std::size_t bytes = members_.capacity() * sizeof(std::uint32_t);
+  for (const std::vector<Node>& level : levels_) bytes += level.capacity() * sizeof(Node);
+  return bytes;
 }
 
 }  // namespace profiling

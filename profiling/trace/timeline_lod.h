@@ -36,6 +36,14 @@ class TimelineLod {
                                      int pixels) const;
 
   std::size_t size() const { return members_.size(); }
+  /// What `longest` and the members are indices of.
+  std::span<const ActivityRecord> records() const { return records_; }
+  /// Indices of this row's records, by start.
+  std::span<const std::uint32_t> members() const { return members_; }
+  /// How many members start at or before `time_ns`: the last of them is the one before that number.
+  std::size_t started_by(std::int64_t time_ns) const;
+  /// What the row keeps beside the records.
+  std::size_t memory_bytes() const;
   /// First start and last end; both 0 when empty.
   std::int64_t begin_ns() const;
   std::int64_t end_ns() const;
@@ -57,20 +65,5 @@ class TimelineLod {
   std::vector<std::uint32_t> members_;
   std::vector<std::vector<Node>> levels_;  // levels_[0] covers records
 };
-
-/// A lane (stream or thread) with its records spread over as few rows as keep overlapping records
-/// apart, at most kMaxRowsPerLane; what overlaps even then shares the last row. Overlap within the
-/// clock's slack (at most 2 us and a quarter of the later record) counts as none.
-struct TimelineLane {
-  std::uint16_t lane = 0;
-  bool host = false;  // host spans; lanes of host and device are numbered apart
-  std::vector<TimelineLod> rows;
-};
-
-inline constexpr std::size_t kMaxRowsPerLane = 16;
-
-/// Lanes in order: host first, then by number. `records` must be sorted by start and outlive the
-/// result.
-std::vector<TimelineLane> build_timeline(std::span<const ActivityRecord> records);
 
 }  // namespace profiling

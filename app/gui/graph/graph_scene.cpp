@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "profiling/trace/statistics.h"
 
@@ -23,6 +24,20 @@ int worry(profiling::Confidence confidence) {
       return 3;
   }
   return 0;
+}
+
+void add_durations(const profiling::GraphSnapshot& graph, const profiling::Activity& activity,
+                   GraphFacts& facts) {
+  std::unordered_map<std::uint64_t, double> medians;
+  for (const profiling::NodeMatrix::Row& row : profiling::node_matrix(activity).rows) {
+    if (row.node_id != 0) medians[row.node_id] = row.time.median / 1e3;
+  }
+  for (const profiling::SnapshotNode& node : graph.nodes) {
+    const auto found = medians.find(node.id);
+    const bool known = node.id != 0 && found != medians.end();
+    facts.node_us.push_back(known ? found->second : std::numeric_limits<double>::quiet_NaN());
+    if (known) facts.longest_us = std::max(facts.longest_us, found->second);
+  }
 }
 
 }  // namespace
@@ -63,8 +78,6 @@ void GraphScene::restart() {
   ++generation_;
   facts_.reset();
   suspicion_.clear();
-  node_us_.clear();
-  longest_us_ = 0.0;
   const profiling::GraphSnapshot* shown = graph();
   if (shown == nullptr) return;
   suspicion_.assign(shown->nodes.size(), -1);
@@ -78,22 +91,11 @@ void GraphScene::restart() {
       }
     }
   }
-  if (run_ != nullptr) {
-    std::unordered_map<std::uint64_t, double> medians;
-    for (const profiling::NodeMatrix::Row& row : profiling::node_matrix(run_->activity).rows) {
-      if (row.node_id != 0) medians[row.node_id] = row.time.median / 1e3;
-    }
-    for (const profiling::SnapshotNode& node : shown->nodes) {
-      const auto found = medians.find(node.id);
-      const bool known = node.id != 0 && found != medians.end();
-      node_us_.push_back(known ? found->second : std::numeric_limits<double>::quiet_NaN());
-      if (known) longest_us_ = std::max(longest_us_, found->second);
-    }
-  }
-  task_.start([report = report_, index = static_cast<std::size_t>(graph_)] {
+  task_.start([report = report_, run = run_, index = static_cast<std::size_t>(graph_)] {
     const profiling::GraphSnapshot& graph = report->snapshot.graphs[index];
-    return std::make_shared<const GraphFacts>(
-        GraphFacts{lay_out(graph), map_memory(report->snapshot, graph)});
+    GraphFacts facts{lay_out(graph), map_memory(report->snapshot, graph), {}, 0.0};
+    if (run != nullptr) add_durations(graph, run->activity, facts);
+    return std::make_shared<const GraphFacts>(std::move(facts));
   });
 }
 
@@ -135,8 +137,8 @@ std::optional<profiling::Confidence> GraphScene::suspicion(int node) const {
 
 double GraphScene::node_us(int node) const {
   const auto index = static_cast<std::size_t>(node);
-  return node >= 0 && index < node_us_.size() ? node_us_[index]
-                                              : std::numeric_limits<double>::quiet_NaN();
+  const bool known = facts_ != nullptr && node >= 0 && index < facts_->node_us.size();
+  return known ? facts_->node_us[index] : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace app

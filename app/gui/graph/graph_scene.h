@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,10 +22,15 @@ namespace app {
 struct GraphFacts {
   GraphLayout layout;
   MemoryMap memory;
+  std::vector<double> node_us;  // median duration of each node, NaN = not known
+  double longest_us = 0.0;
 };
 
 class GraphScene {
  public:
+  /// `wake` is called from a background thread when tick() would find something.
+  explicit GraphScene(const std::function<void()>& wake) : task_(wake) {}
+
   using Report = std::shared_ptr<const profiling::DoctorReport>;
   using Run = std::shared_ptr<const profiling::RecordedRun>;
 
@@ -56,7 +62,7 @@ class GraphScene {
   std::optional<profiling::Confidence> suspicion(int node) const;
   /// Median duration in microseconds; NaN = not known.
   double node_us(int node) const;
-  double longest_us() const { return longest_us_; }
+  double longest_us() const { return facts_ == nullptr ? 0.0 : facts_->longest_us; }
 
  private:
   void restart();
@@ -69,10 +75,8 @@ class GraphScene {
   std::uint64_t generation_ = 0;
   std::uint64_t report_generation_ = 0;
   std::shared_ptr<const GraphFacts> facts_;
-  std::vector<double> node_us_;
-  double longest_us_ = 0.0;
   std::vector<int> suspicion_;  // of each node, -1 = none
-  BackgroundTask<std::shared_ptr<const GraphFacts>> task_{[] {}};
+  BackgroundTask<std::shared_ptr<const GraphFacts>> task_;
 };
 
 }  // namespace app

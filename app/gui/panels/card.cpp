@@ -232,8 +232,9 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
   }
 }
 
-void StaleVeil::draw(const PanelContext& context, ImVec2 min, ImVec2 max) {
-  if (!context.view.stale) {
+void StaleVeil::draw(const PanelContext& context, const char* busy, ImVec2 min, ImVec2 max) {
+  const bool working = *busy != '\0';
+  if (!context.view.stale && !working) {
     since_ = -1.0;
     return;
   }
@@ -244,8 +245,10 @@ void StaleVeil::draw(const PanelContext& context, ImVec2 min, ImVec2 max) {
   if (now - since_ < kFadeSeconds) return;
   const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  const std::string text = fmt::format("answers request {}; the rail asks for something newer",
-                                       context.view.run->result.id);
+  const std::string text =
+      working ? fmt::format("{}\u2026", busy)
+              : fmt::format("answers request {}; the rail asks for something newer",
+                            context.view.run->result.id);
   const ImFont* font = theme.fonts.label;
   const ImVec2 size = text_size(font, text);
   const ImVec2 at(max.x - size.x - theme.px(kGap), min.y);

@@ -67,10 +67,13 @@ bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
 /// The one empty state of a workspace without a run: what is going on and the button that helps.
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);
 
-/// Dims the area of a result that no longer answers the rail, once it has been so for 120 ms.
+/// Dims the area of a result that no longer answers the rail, or that is being worked out anew,
+/// once it has been so for 120 ms.
 class StaleVeil {
  public:
-  void draw(const PanelContext& context, ImVec2 min, ImVec2 max);
+  void draw(const PanelContext& context, ImVec2 min, ImVec2 max) { draw(context, "", min, max); }
+  /// `busy`: what is being worked out; empty = nothing.
+  void draw(const PanelContext& context, const char* busy, ImVec2 min, ImVec2 max);
 
  private:
   double since_ = -1.0;

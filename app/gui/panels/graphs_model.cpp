@@ -44,85 +44,123 @@ std::string short_label(const std::string& label) {
 
 }  // namespace
 
-void GraphsModel::set_run(Run run, std::uint64_t generation, const Theme& theme) {
-  run_ = std::move(run);
+namespace {
+
+/// As in the Performance workspace: small runs are derived in the frame that brings them.
+constexpr std::size_t kRecordsAtOnce = 4096;
+
+template <class Scale>
+plot::Grid scaled(const profiling::NodeMatrix& matrix, Scale scale) {
+  plot::Grid grid{.rows = static_cast<int>(matrix.rows.size()),
+                  .columns = matrix.iterations,
+                  .values = matrix.duration_ns};
+  const auto columns = static_cast<std::size_t>(grid.columns);
+  for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
+    const auto median = static_cast<float>(matrix.rows[row].time.median);
+    for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
+      grid.values[i] = scale(grid.values[i], median);
+    }
+  }
+  return grid;
+}
+
+}  // namespace
+
+std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
+  auto picture = std::make_shared<ReplayPicture>();
+  picture->matrix = profiling::node_matrix(run->activity);
+  plot::Grid ratio =
+      scaled(picture->matrix, [](float value, float median) { return value / median; });
+  // One stalled replay must not turn all others into one colour.
+  plot::Range colors = plot::robust_range(ratio.values, 0.02, 0.95);
+  if (colors.span() < 0.04) colors = {colors.min - 0.02, colors.max + 0.02};
+  picture->against_median = {std::move(ratio), colors};
+  plot::Grid log10_ns = scaled(picture->matrix, [](float value, float) {
+    return std::isnan(value) ? value : std::log10(std::max(value, 1.0F));
+  });
+  colors = plot::value_range(log10_ns.values);
+  if (colors.empty()) colors = plot::padded(colors, 0.0);
+  picture->duration = {std::move(log10_ns), colors};
+  plot::add_coarser(picture->against_median.grid);
+  plot::add_coarser(picture->duration.grid);
+  for (const engine::Iteration& iteration : run->result.iterations) {
+    picture->iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
+  }
+  picture->iterations = profiling::summarize(picture->iteration_ns);
+  picture->run = std::move(run);
+  return picture;
+}
+
+void GraphsModel::set_run(Run run, std::uint64_t generation) {
   generation_ = generation;
-  has_graph_ = !run_->activity.nodes.empty();
-  matrix_ = profiling::node_matrix(run_->activity);
+  if (run->activity.records.size() > kRecordsAtOnce) {
+    return task_.start([run = std::move(run)] { return make_replay_picture(run); });
+  }
+  task_.drop();
+  picture_ = make_replay_picture(std::move(run));
+  ++grid_generation_;
+  laid_out_ = false;
+}
+
+bool GraphsModel::take() {
+  auto made = task_.take();
+  if (!made) return false;
+  picture_ = std::move(*made);
+  ++grid_generation_;
+  laid_out_ = false;
+  return true;
+}
+
+void GraphsModel::lay_out(const Theme& theme) {
+  if (laid_out_ && laid_out_theme_ == theme.kind) return;
+  laid_out_ = true;
+  laid_out_theme_ = theme.kind;
   row_labels_.clear();
   row_colors_.clear();
   row_margin_.clear();
-  for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
-    const profiling::NodeMatrix::Row& row = matrix_.rows[i];
+  for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
+    const profiling::NodeMatrix::Row& row = matrix().rows[i];
     const std::string name = short_label(row.label);
-    row_labels_.push_back(has_graph_ ? fmt::format("{}  {}", i, name) : name);
+    row_labels_.push_back(has_graph() ? fmt::format("{}  {}", i, name) : name);
     row_colors_.push_back(theme.stage(row.stage));
     row_margin_.push_back(plot::duration_text(row.time.median) + "  " +
                           plot::duration_text(row.time.p95));
   }
-  iteration_ns_.clear();
-  for (const engine::Iteration& iteration : run_->result.iterations) {
-    iteration_ns_.push_back(static_cast<double>(iteration.duration_ns));
-  }
-  iterations_ = profiling::summarize(iteration_ns_);
-  set_scale(scale_);
-  derive_nodes(theme);
+  lay_out_nodes(theme);
 }
 
 float GraphsModel::duration_ns(int row, int column) const {
-  return matrix_
-      .duration_ns[static_cast<std::size_t>(row) * static_cast<std::size_t>(matrix_.iterations) +
+  return matrix()
+      .duration_ns[static_cast<std::size_t>(row) * static_cast<std::size_t>(matrix().iterations) +
                    static_cast<std::size_t>(column)];
 }
 
 void GraphsModel::set_scale(CellScale scale) {
   scale_ = scale;
   ++grid_generation_;
-  grid_ = {.rows = static_cast<int>(matrix_.rows.size()),
-           .columns = matrix_.iterations,
-           .values = matrix_.duration_ns};
-  for (int row = 0; row < grid_.rows; ++row) {
-    const double median = matrix_.rows[static_cast<std::size_t>(row)].time.median;
-    for (int column = 0; column < grid_.columns; ++column) {
-      float& cell =
-          grid_.values[static_cast<std::size_t>(row) * static_cast<std::size_t>(grid_.columns) +
-                       static_cast<std::size_t>(column)];
-      const double value = static_cast<double>(cell);
-      cell = static_cast<float>(
-          scale == CellScale::AgainstMedian ? value / median : std::log10(std::max(value, 1.0)));
-    }
-  }
-  if (scale == CellScale::Duration) {
-    colors_ = plot::value_range(grid_.values);
-  } else {
-    // One stalled replay must not turn all others into one colour.
-    colors_ = plot::robust_range(grid_.values, 0.02, 0.95);
-    if (colors_.span() < 0.04) colors_ = {colors_.min - 0.02, colors_.max + 0.02};
-  }
-  if (colors_.empty()) colors_ = plot::padded(colors_, 0.0);
 }
 
 const std::vector<plot::Column>& GraphsModel::node_columns() const {
-  return has_graph_ ? kNodeColumns : kWorkColumns;
+  return has_graph() ? kNodeColumns : kWorkColumns;
 }
 
-void GraphsModel::derive_nodes(const Theme& theme) {
+void GraphsModel::lay_out_nodes(const Theme& theme) {
   node_rows_.clear();
   std::unordered_map<std::uint64_t, std::size_t> position;
   std::unordered_map<std::uint64_t, double> median;
-  for (std::size_t i = 0; i < run_->activity.nodes.size(); ++i) {
-    position[run_->activity.nodes[i].id] = i;
+  for (std::size_t i = 0; i < run().activity.nodes.size(); ++i) {
+    position[run().activity.nodes[i].id] = i;
   }
-  for (const profiling::NodeMatrix::Row& row : matrix_.rows) median[row.node_id] = row.time.median;
+  for (const profiling::NodeMatrix::Row& row : matrix().rows) median[row.node_id] = row.time.median;
   const auto number = [](double value) {
     return plot::Cell{fmt::format("{:.0f}", value), value, 0};
   };
   const auto stage_cell = [&theme](engine::Stage stage) {
     return plot::Cell{std::string(engine::stage_name(stage)), 0.0, theme.colors.dim_text};
   };
-  if (!has_graph_) {
-    for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
-      const profiling::NodeMatrix::Row& row = matrix_.rows[i];
+  if (!has_graph()) {
+    for (std::size_t i = 0; i < matrix().rows.size(); ++i) {
+      const profiling::NodeMatrix::Row& row = matrix().rows[i];
       node_rows_.push_back(
           {.cells = {number(static_cast<double>(i)),
                      {plot::short_kernel_name(row.label.substr(0, row.label.find(" ["))), 0.0, 0},
@@ -135,8 +173,8 @@ void GraphsModel::derive_nodes(const Theme& theme) {
     }
     return;
   }
-  for (std::size_t i = 0; i < run_->activity.nodes.size(); ++i) {
-    const profiling::GraphNode& node = run_->activity.nodes[i];
+  for (std::size_t i = 0; i < run().activity.nodes.size(); ++i) {
+    const profiling::GraphNode& node = run().activity.nodes[i];
     std::string after;
     for (const std::uint64_t id : node.dependencies) {
       const auto found = position.find(id);

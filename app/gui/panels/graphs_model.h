@@ -2,12 +2,14 @@
 // list.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "app/gui/plot/grid_fold.h"
 #include "app/gui/plot/sorted_table.h"
+#include "app/gui/shell/background_task.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
 
@@ -19,46 +21,72 @@ enum class CellScale {
   Duration,       // log10 of nanoseconds: which nodes are long
 };
 
+/// What goes over all records of a run; made on a background thread and never changed.
+struct ReplayPicture {
+  std::shared_ptr<const profiling::RecordedRun> run;
+  profiling::NodeMatrix matrix;
+  struct Cells {
+    plot::Grid grid;
+    plot::Range colors;
+  };
+  Cells against_median;
+  Cells duration;
+  std::vector<double> iteration_ns;
+  profiling::Distribution iterations;
+};
+std::shared_ptr<const ReplayPicture> make_replay_picture(
+    std::shared_ptr<const profiling::RecordedRun> run);
+
 class GraphsModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  void set_run(Run run, std::uint64_t generation, const Theme& theme);
+  /// `wake` is called from a background thread when take() would find something.
+  explicit GraphsModel(const std::function<void()>& wake) : task_(wake) {}
+  void set_run(Run run, std::uint64_t generation);
   void set_scale(CellScale scale);
+  bool take();
+  /// Labels and colours of what was taken in; call before drawing.
+  void lay_out(const Theme& theme);
 
-  const profiling::RecordedRun& run() const { return *run_; }
+  bool ready() const { return picture_ != nullptr; }
+  bool deriving() const { return task_.running(); }
+  /// Of the run that was asked for last.
   std::uint64_t generation() const { return generation_; }
+
+  // All of these need ready().
+  const profiling::RecordedRun& run() const { return *picture_->run; }
   std::uint64_t grid_generation() const { return grid_generation_; }
   /// The run replayed a captured graph.
-  bool has_graph() const { return has_graph_; }
-  const profiling::NodeMatrix& matrix() const { return matrix_; }
+  bool has_graph() const { return !run().activity.nodes.empty(); }
+  const profiling::NodeMatrix& matrix() const { return picture_->matrix; }
   float duration_ns(int row, int column) const;
-  const plot::Grid& grid() const { return grid_; }
-  plot::Range colors() const { return colors_; }
+  const plot::Grid& grid() const { return cells().grid; }
+  plot::Range colors() const { return cells().colors; }
   const std::vector<std::string>& row_labels() const { return row_labels_; }
   const std::vector<ImU32>& row_colors() const { return row_colors_; }
   const std::vector<std::string>& row_margin() const { return row_margin_; }
-  const std::vector<double>& iteration_ns() const { return iteration_ns_; }
-  const profiling::Distribution& iterations() const { return iterations_; }
+  const std::vector<double>& iteration_ns() const { return picture_->iteration_ns; }
+  const profiling::Distribution& iterations() const { return picture_->iterations; }
   const std::vector<plot::Column>& node_columns() const;
   const std::vector<plot::TableRow>& node_rows() const { return node_rows_; }
 
  private:
-  void derive_nodes(const Theme& theme);
+  const ReplayPicture::Cells& cells() const {
+    return scale_ == CellScale::Duration ? picture_->duration : picture_->against_median;
+  }
+  void lay_out_nodes(const Theme& theme);
 
-  Run run_;
   std::uint64_t generation_ = 0;
   std::uint64_t grid_generation_ = 0;
-  bool has_graph_ = false;
   CellScale scale_ = CellScale::AgainstMedian;
-  profiling::NodeMatrix matrix_;
-  plot::Grid grid_;
-  plot::Range colors_;
+  std::shared_ptr<const ReplayPicture> picture_;
+  bool laid_out_ = false;
+  ThemeKind laid_out_theme_ = ThemeKind::Dark;
   std::vector<std::string> row_labels_;
   std::vector<ImU32> row_colors_;
   std::vector<std::string> row_margin_;
-  std::vector<double> iteration_ns_;
-  profiling::Distribution iterations_;
   std::vector<plot::TableRow> node_rows_;
+  BackgroundTask<std::shared_ptr<const ReplayPicture>> task_;
 };
 
 }  // namespace app

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -20,8 +21,12 @@ namespace {
 
 class GraphsPanel : public WorkspacePanel {
  public:
+  explicit GraphsPanel(const std::function<void()>& wake) : scene_(wake), replays_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
-  bool tick() override { return scene_.tick(); }
+  bool tick() override {
+    const bool replays = replays_.tick();
+    return scene_.tick() || replays;
+  }
 
  private:
   void draw_tabs(const PanelContext& context, float width);
@@ -148,6 +153,8 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
 
 }  // namespace
 
-std::unique_ptr<WorkspacePanel> make_graphs_panel() { return std::make_unique<GraphsPanel>(); }
+std::unique_ptr<WorkspacePanel> make_graphs_panel(const std::function<void()>& wake) {
+  return std::make_unique<GraphsPanel>(wake);
+}
 
 }  // namespace app

@@ -59,7 +59,8 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
     constexpr const char* kId = "performance.expert_stage";
     if (listed ? controls::combo(context, kId, "", index, names, options)
                : controls::segmented(context, kId, index, names, options)) {
-      model_.set_stage(static_cast<std::size_t>(index), theme);
+      model_.set_stage(static_cast<std::size_t>(index));
+      model_.lay_out(theme);
     }
     card.end_header_widgets();
   }

@@ -34,7 +34,6 @@ void PerformancePanel::draw_kernels(const PanelContext& context, const Area& are
   }
   if (plot::draw_table(context, "##performance.kernels", kernel_columns(), model_.kernel_rows(),
                        model_.table_generation(), card.room(), table_)) {
-    model_.set_row(table_.selected);
     row_view_ = {};
   }
 }
@@ -93,7 +92,7 @@ void PerformancePanel::draw_row_histogram(const PanelContext& context, const Are
       any ? model_.kernel_rows()[static_cast<std::size_t>(shown)].cells.front().text : "none";
   const auto listed = [this](char separator) {
     std::string text = fmt::format("from_ns{0}to_ns{0}count\n", separator);
-    const plot::Bins& bins = model_.row_bins();
+    const plot::Bins& bins = model_.row_bins(table_.selected);
     for (std::size_t i = 0; i < bins.counts.size(); ++i) {
       text += fmt::format("{1:.1f}{0}{2:.1f}{0}{3:.0f}\n", separator, bins.edges[i],
                           bins.edges[i + 1], bins.counts[i]);
@@ -113,12 +112,12 @@ void PerformancePanel::draw_row_histogram(const PanelContext& context, const Are
   ;
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (!any || model_.row_bins().counts.empty()) {
+  if (!any || model_.row_bins(table_.selected).counts.empty()) {
     draw_empty(context, room, "No durations", "No record of this row starts in the range.", "",
                nullptr);
     return;
   }
-  const plot::Bins& bins = model_.row_bins();
+  const plot::Bins& bins = model_.row_bins(table_.selected);
   const plot::Range limits = plot::histogram_limits({&bins}, plot::AxisKind::Nanoseconds);
   const engine::Stage stage = model_.kernels()[static_cast<std::size_t>(shown)].stage;
   plot::HistogramSpec spec;

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
+#include <thread>
+#include <utility>
 
 #include "app/gui/plot/format.h"
 
@@ -22,9 +22,12 @@ const std::vector<plot::Column> kColumns = {
     {"sum", 64, true, "Summed duration in the range"},
     {"share", 50, true, "Of the summed time of all rows"}};
 
-bool inside(const profiling::ActivityRecord& record, profiling::TimeRange range) {
-  return record.start_ns >= range.begin_ns && record.start_ns < range.end_ns;
-}
+/// Few enough that deriving everything takes well under a millisecond: then a live drag shows its
+/// answer in the frame that brings it.
+constexpr std::size_t kRecordsAtOnce = 4096;
+
+const std::vector<profiling::ExpertTime> kNoExperts;
+const plot::Bins kNoBins;
 
 plot::Cell time_cell(double nanoseconds) {
   return {plot::duration_text(nanoseconds), nanoseconds, 0};
@@ -34,67 +37,86 @@ plot::Cell time_cell(double nanoseconds) {
 
 const std::vector<plot::Column>& kernel_columns() { return kColumns; }
 
-void PerformanceModel::set_run(Run run, std::uint64_t generation) {
-  run_ = std::move(run);
+PerformanceModel::PerformanceModel(const std::function<void()>& wake)
+    : run_task_(wake), range_task_(wake), lane_task_(wake) {}
+
+void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation) {
   generation_ = generation;
-  lanes_ = plot::make_timeline(run_->activity);
-  iteration_ns_.clear();
-  for (const engine::Iteration& iteration : run_->result.iterations) {
-    iteration_ns_.push_back(static_cast<double>(iteration.duration_ns));
-  }
-  iterations_ = profiling::summarize(iteration_ns_);
-  std::array<bool, engine::kStageNames.size()> named{};
-  for (const profiling::ActivityRecord& record : run_->activity.records) {
-    if (record.expert >= 0 && record.iteration >= 0)
-      named[static_cast<std::size_t>(record.stage)] = true;
-  }
-  expert_stages_.clear();
-  // The product first: it is what most people came for.
-  if (named[static_cast<std::size_t>(engine::Stage::Fprop)]) {
-    expert_stages_.push_back(engine::Stage::Fprop);
-  }
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    const auto stage = static_cast<engine::Stage>(i);
-    if (named[i] && stage != engine::Stage::Fprop) expert_stages_.push_back(stage);
-  }
-  if (stage_index_ >= expert_stages_.size()) stage_index_ = 0;
+  wanted_run_ = std::move(run);
+  // What was asked of the last run is dropped with it.
+  range_task_.drop();
+  lane_task_.drop();
+  const auto derive = [run = wanted_run_, choice = choice_] {
+    // The sums on a second thread: a large recording appears after the longer of the two.
+    std::shared_ptr<const RangePicture> range;
+    std::thread sums([&] { range = make_range_picture(*run, std::nullopt); });
+    std::shared_ptr<const LanePicture> lanes = make_lanes(make_run_picture(run), choice);
+    sums.join();
+    return RunDerivations{std::move(lanes), std::move(range)};
+  };
+  if (wanted_run_->activity.records.size() > kRecordsAtOnce) return run_task_.start(derive);
+  run_task_.drop();
+  lanes_ = make_lanes(make_run_picture(wanted_run_), choice_);
+  range_ = make_range_picture(*wanted_run_, std::nullopt);
+  ++derived_;
 }
 
-profiling::TimeRange PerformanceModel::time_range() const {
-  if (!range_) {
-    return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+void PerformanceModel::set_range(std::optional<plot::Range> range) {
+  if (run_task_.running()) return;  // the selection was on the last run's axis
+  if (wanted_run_->activity.records.size() > kRecordsAtOnce) {
+    range_task_.start([run = wanted_run_, range] { return make_range_picture(*run, range); });
+  } else {
+    range_ = make_range_picture(*wanted_run_, range);
+    ++derived_;
   }
-  return {static_cast<std::int64_t>(std::floor(range_->min)),
-          static_cast<std::int64_t>(std::ceil(range_->max))};
 }
 
-void PerformanceModel::set_range(std::optional<plot::Range> range, const Theme& theme) {
-  range_ = range;
-  derive_kernels(theme);
-  derive_experts(theme);
+void PerformanceModel::set_lanes(plot::LaneChoice choice) {
+  choice_ = choice;
+  if (run_task_.running()) return set_run(wanted_run_, generation_);
+  if (wanted_run_->activity.records.size() > kRecordsAtOnce) {
+    lane_task_.start([run = lanes_->run, choice] { return make_lanes(run, choice); });
+  } else {
+    lanes_ = make_lanes(lanes_->run, choice);
+  }
 }
 
-void PerformanceModel::set_stage(std::size_t index, const Theme& theme) {
-  stage_index_ = index;
-  derive_experts(theme);
+void PerformanceModel::set_stage(std::size_t index) { stage_index_ = index; }
+
+bool PerformanceModel::take() {
+  bool changed = false;
+  if (auto made = run_task_.take()) {
+    lanes_ = std::move(made->lanes);
+    range_ = std::move(made->range);
+    changed = true;
+  }
+  if (auto made = range_task_.take()) {
+    range_ = std::move(*made);
+    changed = true;
+  }
+  if (auto made = lane_task_.take()) {
+    lanes_ = std::move(*made);
+    changed = true;
+  }
+  if (changed) ++derived_;
+  return changed;
 }
 
-void PerformanceModel::derive_kernels(const Theme& theme) {
-  // Set-up and checks are left out unless somebody selected them.
-  kernels_ = profiling::kernel_table(run_->activity, time_range(), !range_.has_value());
+void PerformanceModel::lay_out(const Theme& theme) {
+  if (stage_index_ >= expert_stages().size()) stage_index_ = 0;
+  const bool same = laid_out_ == derived_ && laid_out_theme_ == theme.kind;
+  if (!same) lay_out_kernels(theme);
+  if (!same || laid_out_stage_ != stage_index_) lay_out_experts(theme);
+  laid_out_ = derived_;
+  laid_out_theme_ = theme.kind;
+  laid_out_stage_ = stage_index_;
+}
+
+void PerformanceModel::lay_out_kernels(const Theme& theme) {
   kernel_rows_.clear();
   ++table_generation_;
-  total_ns_ = 0.0;
-  records_in_range_ = 0;
-  std::array<StageSum, engine::kStageNames.size()> sums{};
-  for (const profiling::KernelSummary& kernel : kernels_) {
-    const std::string& name = run_->activity.names[kernel.name];
-    StageSum& sum = sums[static_cast<std::size_t>(kernel.stage)];
-    sum.stage = kernel.stage;
-    sum.sum_ns += kernel.time.sum;
-    sum.records += kernel.time.n;
-    total_ns_ += kernel.time.sum;
-    records_in_range_ += kernel.time.n;
+  for (const profiling::KernelSummary& kernel : kernels()) {
+    const std::string& name = run().activity.names[kernel.name];
     kernel_rows_.push_back(
         {.cells = {{plot::short_kernel_name(name), 0.0, 0},
                    {std::string(engine::stage_name(kernel.stage)), 0.0, theme.colors.dim_text},
@@ -106,35 +128,28 @@ void PerformanceModel::derive_kernels(const Theme& theme) {
          .chip = theme.stage(kernel.stage),
          .tooltip = name});
   }
-  stage_sums_.assign(sums.begin(), sums.end());
-  std::erase_if(stage_sums_, [](const StageSum& sum) { return sum.records == 0; });
-  std::ranges::stable_sort(
-      stage_sums_, [](const StageSum& a, const StageSum& b) { return a.sum_ns > b.sum_ns; });
-  set_row(row_ >= 0 && static_cast<std::size_t>(row_) < kernels_.size() ? row_ : -1);
 }
 
-void PerformanceModel::derive_experts(const Theme& theme) {
-  experts_.clear();
-  expert_bars_.clear();
-  if (expert_stages_.empty()) return;
-  const engine::Stage stage = expert_stages_[stage_index_];
-  if (range_) {
-    profiling::Activity selected;
-    selected.names = run_->activity.names;
-    for (const profiling::ActivityRecord& record : run_->activity.records) {
-      if (record.stage == stage && inside(record, time_range())) selected.records.push_back(record);
-    }
-    experts_ = profiling::expert_times(selected, stage);
-  } else {
-    experts_ = profiling::expert_times(run_->activity, stage);
+const std::vector<profiling::ExpertTime>& PerformanceModel::experts() const {
+  if (stage_index_ >= expert_stages().size()) return kNoExperts;
+  const engine::Stage stage = expert_stages()[stage_index_];
+  for (const RangePicture::StageExperts& experts : range_->experts) {
+    if (experts.stage == stage) return experts.times;
   }
-  const std::vector<std::int64_t>& splits = run_->result.splits;
+  return kNoExperts;
+}
+
+void PerformanceModel::lay_out_experts(const Theme& theme) {
+  expert_bars_.clear();
+  if (expert_stages().empty()) return;
+  const engine::Stage stage = expert_stages()[stage_index_];
+  const std::vector<std::int64_t>& splits = run().result.splits;
   expert_bars_.resize(splits.size());
   for (std::size_t expert = 0; expert < splits.size(); ++expert) {
     expert_bars_[expert].value = std::numeric_limits<double>::quiet_NaN();
     expert_bars_[expert].companion = static_cast<double>(splits[expert]);
   }
-  for (const profiling::ExpertTime& expert : experts_) {
+  for (const profiling::ExpertTime& expert : experts()) {
     const auto index = static_cast<std::size_t>(expert.expert);
     if (expert.expert < 0 || index >= expert_bars_.size() || expert.time.n == 0) continue;
     plot::Bar& bar = expert_bars_[index];
@@ -145,25 +160,10 @@ void PerformanceModel::derive_experts(const Theme& theme) {
   }
 }
 
-void PerformanceModel::set_row(int row) {
-  row_ = row;
-  row_bins_ = {};
+const plot::Bins& PerformanceModel::row_bins(int row) const {
   // Without a choice the row with the largest sum is shown: an empty plot answers nothing.
-  if (kernels_.empty()) return;
-  const profiling::KernelSummary& kernel = kernels_[static_cast<std::size_t>(std::max(row, 0))];
-  std::vector<double> samples;
-  for (const profiling::ActivityRecord& record : run_->activity.records) {
-    if (record.name == kernel.name && record.stage == kernel.stage &&
-        inside(record, time_range()) && (range_.has_value() || record.iteration >= 0)) {
-      samples.push_back(static_cast<double>(record.duration_ns()));
-    }
-  }
-  row_bins_ = plot::linear_bins(samples);
-}
-
-const profiling::Distribution* PerformanceModel::row_time() const {
-  if (kernels_.empty()) return nullptr;
-  return &kernels_[static_cast<std::size_t>(std::max(row_, 0))].time;
+  const auto shown = static_cast<std::size_t>(std::max(row, 0));
+  return shown < range_->bins.size() ? range_->bins[shown] : kNoBins;
 }
 
 }  // namespace app

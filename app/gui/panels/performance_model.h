@@ -1,82 +1,93 @@
-// What the Performance workspace derives from a run: made once a run and once a selected range,
-// never in a frame without a change.
+// What the Performance workspace shows of a run. Derivations over the records of a large run are
+// made on background threads; until they arrive the last ones stay, and deriving() says so.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/bar_plot.h"
-#include "app/gui/plot/bins.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/plot/timeline_plot.h"
-#include "profiling/session/session_file.h"
-#include "profiling/trace/statistics.h"
+#include "app/gui/shell/background_task.h"
 
 namespace app {
 
-struct StageSum {
-  engine::Stage stage = engine::Stage::Other;
-  double sum_ns = 0.0;
-  std::size_t records = 0;
-};
-
 class PerformanceModel {
  public:
-  using Run = std::shared_ptr<const profiling::RecordedRun>;
-  /// Everything that belongs to the whole run.
-  void set_run(Run run, std::uint64_t generation);
-  /// Everything that follows the timeline's selection.
-  void set_range(std::optional<plot::Range> range, const Theme& theme);
-  void set_stage(std::size_t index, const Theme& theme);
-  /// Histogram of one row of the kernel table, -1 = none.
-  void set_row(int row);
+  /// `wake` is called from a background thread when take() would find something.
+  explicit PerformanceModel(const std::function<void()>& wake);
 
-  const profiling::RecordedRun& run() const { return *run_; }
+  /// Shows another run, from its whole range on.
+  void set_run(RecordedRunPointer run, std::uint64_t generation);
+  void set_range(std::optional<plot::Range> range);
+  void set_lanes(plot::LaneChoice choice);
+  void set_stage(std::size_t index);
+  /// Takes in what the background threads have made; true when something has changed.
+  bool take();
+  /// Brings rows and bars up to date with what was taken in; call before drawing.
+  void lay_out(const Theme& theme);
+
+  /// Of the run that was asked for last.
   std::uint64_t generation() const { return generation_; }
+  /// Something of a run is there to be drawn. False only until the first one's has been made.
+  bool ready() const { return lanes_ != nullptr && range_ != nullptr; }
+  /// What is drawn does not answer the run, range or choice asked for last.
+  bool deriving() const {
+    return run_task_.running() || range_task_.running() || lane_task_.running();
+  }
+  plot::LaneChoice lane_choice() const { return choice_; }
+
+  // All of these need ready().
+  const profiling::RecordedRun& run() const { return *lanes_->run->run; }
+  const RunPicture& picture() const { return *lanes_->run; }
   /// Names what the table holds: changes with the run and the range.
   std::uint64_t table_generation() const { return table_generation_; }
-
-  const plot::TimelineLanes& lanes() const { return lanes_; }
-  const std::vector<double>& iteration_ns() const { return iteration_ns_; }
-  const profiling::Distribution& iterations() const { return iterations_; }
-  const std::vector<StageSum>& stage_sums() const { return stage_sums_; }
-  double total_ns() const { return total_ns_; }
-  std::size_t records_in_range() const { return records_in_range_; }
+  const plot::TimelineLanes& lanes() const { return lanes_->lanes; }
+  const std::vector<double>& iteration_ns() const { return picture().iteration_ns; }
+  const profiling::Distribution& iterations() const { return picture().iterations; }
+  const std::vector<StageSum>& stage_sums() const { return range_->stage_sums; }
+  double total_ns() const { return range_->total_ns; }
+  std::size_t records_in_range() const { return range_->records; }
   const std::vector<plot::TableRow>& kernel_rows() const { return kernel_rows_; }
-  const std::vector<profiling::KernelSummary>& kernels() const { return kernels_; }
+  const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }
+  /// Durations of one row of the table; -1 = of the one with the largest sum.
+  const plot::Bins& row_bins(int row) const;
   /// Stages in which records name an expert.
-  const std::vector<engine::Stage>& expert_stages() const { return expert_stages_; }
+  const std::vector<engine::Stage>& expert_stages() const { return picture().expert_stages; }
   std::size_t stage_index() const { return stage_index_; }
-  const std::vector<profiling::ExpertTime>& experts() const { return experts_; }
+  const std::vector<profiling::ExpertTime>& experts() const;
   const std::vector<plot::Bar>& expert_bars() const { return expert_bars_; }
-  const plot::Bins& row_bins() const { return row_bins_; }
-  const profiling::Distribution* row_time() const;
 
  private:
-  profiling::TimeRange time_range() const;
-  void derive_kernels(const Theme& theme);
-  void derive_experts(const Theme& theme);
+  struct RunDerivations {
+    std::shared_ptr<const LanePicture> lanes;
+    std::shared_ptr<const RangePicture> range;
+  };
 
-  Run run_;
+  void lay_out_kernels(const Theme& theme);
+  void lay_out_experts(const Theme& theme);
+
   std::uint64_t generation_ = 0;
-  std::uint64_t table_generation_ = 0;
-  std::optional<plot::Range> range_;
-  plot::TimelineLanes lanes_;
-  std::vector<double> iteration_ns_;
-  profiling::Distribution iterations_;
-  std::vector<StageSum> stage_sums_;
-  double total_ns_ = 0.0;
-  std::size_t records_in_range_ = 0;
-  std::vector<profiling::KernelSummary> kernels_;
-  std::vector<plot::TableRow> kernel_rows_;
-  std::vector<engine::Stage> expert_stages_;
+  RecordedRunPointer wanted_run_;
+  plot::LaneChoice choice_ = plot::LaneChoice::Streams;
+  std::shared_ptr<const LanePicture> lanes_;
+  std::shared_ptr<const RangePicture> range_;
   std::size_t stage_index_ = 0;
-  std::vector<profiling::ExpertTime> experts_;
+
+  std::uint64_t derived_ = 0;  // counts what has arrived
+  std::uint64_t laid_out_ = 0;
+  ThemeKind laid_out_theme_ = ThemeKind::Dark;
+  std::size_t laid_out_stage_ = 0;
+  std::uint64_t table_generation_ = 0;
+  std::vector<plot::TableRow> kernel_rows_;
   std::vector<plot::Bar> expert_bars_;
-  int row_ = -1;
-  plot::Bins row_bins_;
+
+  BackgroundTask<RunDerivations> run_task_;
+  BackgroundTask<std::shared_ptr<const RangePicture>> range_task_;
+  BackgroundTask<std::shared_ptr<const LanePicture>> lane_task_;
 };
 
 /// Columns of the kernel table.

@@ -7,25 +7,31 @@
 
 namespace app {
 
+bool PerformancePanel::tick() {
+  if (model_.take()) return true;
+  if (!model_.deriving()) return false;
+  // Long work must become visible even if nobody moves the mouse.
+  const auto now = std::chrono::steady_clock::now();
+  if (now - pulse_ < std::chrono::milliseconds(100)) return false;
+  pulse_ = now;
+  return true;
+}
+
 void PerformancePanel::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
   if (!view.run) {
     has_run_ = false;
     return;
   }
-  const bool changed = !has_run_ || model_.generation() != view.run_generation;
-  if (!changed && theme_kind_ == context.theme.kind) return;
-  if (changed) {
+  if (!has_run_ || model_.generation() != view.run_generation) {
     model_.set_run(view.run, view.run_generation);
     // A range of the last run's axis means nothing on this one's.
     timeline_view_.selection.reset();
     timeline_view_.drag_start.reset();
     table_.selected = -1;
-    model_.set_row(-1);
   }
   has_run_ = true;
-  theme_kind_ = context.theme.kind;
-  model_.set_range(timeline_view_.selection, context.theme);
+  if (model_.ready()) model_.lay_out(context.theme);
 }
 
 std::string PerformancePanel::range_note() const {
@@ -95,6 +101,13 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
     draw_no_run(context, size, "performance");
     return;
   }
+  if (!model_.ready()) {
+    draw_empty(context, size, "Preparing the recording",
+               fmt::format("Sorting out {} records.",
+                           plot::count_text(context.view.run->activity.records.size())),
+               "", nullptr);
+    return;
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -114,11 +127,12 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
   draw_kernels(context, middle[1]);
   draw_iterations(context, bottom[0]);
   draw_row_histogram(context, bottom[1]);
-  veil_.draw(context, origin, ImVec2(origin.x + size.x, origin.y + size.y));
+  veil_.draw(context, model_.deriving() ? "adding up" : "", origin,
+             ImVec2(origin.x + size.x, origin.y + size.y));
 }
 
-std::unique_ptr<WorkspacePanel> make_performance_panel() {
-  return std::make_unique<PerformancePanel>();
+std::unique_ptr<WorkspacePanel> make_performance_panel(const std::function<void()>& wake) {
+  return std::make_unique<PerformancePanel>(wake);
 }
 
 }  // namespace app

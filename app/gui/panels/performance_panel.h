@@ -2,6 +2,8 @@
 // range.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <string>
 
 #include "app/gui/panels/card.h"
@@ -12,6 +14,8 @@ namespace app {
 
 class PerformancePanel : public WorkspacePanel {
  public:
+  explicit PerformancePanel(const std::function<void()>& wake) : model_(wake) {}
+  bool tick() override;
   void draw(const PanelContext& context, ImVec2 size) override;
 
  private:
@@ -31,7 +35,7 @@ class PerformancePanel : public WorkspacePanel {
 
   PerformanceModel model_;
   bool has_run_ = false;
-  ThemeKind theme_kind_ = ThemeKind::Dark;
+  std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
   plot::PlotView timeline_view_;
   plot::PlotView expert_view_;
   plot::PlotView iteration_view_;

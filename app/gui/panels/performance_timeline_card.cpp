@@ -77,9 +77,8 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
   const plot::TimelineResult shown = plot::draw_timeline(
       context, "##performance.timeline", plot_size, run.activity, model_.lanes(), timeline_view_);
   if (shown.selection_changed) {
-    model_.set_range(timeline_view_.selection, context.theme);
+    model_.set_range(timeline_view_.selection);
     table_.selected = -1;
-    model_.set_row(-1);
   }
   const plot::Range range = timeline_view_.x;
   std::string value = fmt::format("records={};blocks={};from_ns={:.0f};to_ns={:.0f}",

@@ -12,19 +12,32 @@
 
 namespace app {
 
+bool ReplaysView::tick() {
+  if (model_.take()) return true;
+  if (!model_.deriving()) return false;
+  // Long work must become visible even if nobody moves the mouse.
+  const auto now = std::chrono::steady_clock::now();
+  if (now - pulse_ < std::chrono::milliseconds(100)) return false;
+  pulse_ = now;
+  return true;
+}
+
 void ReplaysView::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
   if (!view.run) {
     has_run_ = false;
     return;
   }
-  if (has_run_ && model_.generation() == view.run_generation && theme_kind_ == context.theme.kind) {
-    return;
+  if (!has_run_ || model_.generation() != view.run_generation) {
+    model_.set_run(view.run, view.run_generation);
   }
-  theme_kind_ = context.theme.kind;
   has_run_ = true;
-  model_.set_run(view.run, view.run_generation, context.theme);
-  checks_ = summarize_checks(view.run->result.replay_checks);
+  if (!model_.ready()) return;
+  model_.lay_out(context.theme);
+  if (checked_ != &model_.run()) {
+    checked_ = &model_.run();
+    checks_ = summarize_checks(model_.run().result.replay_checks);
+  }
 }
 
 void ReplaysView::draw_figures(const PanelContext& context, float width) {
@@ -329,6 +342,13 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
     draw_no_run(context, size, "graphs");
     return;
   }
+  if (!model_.ready()) {
+    draw_empty(context, size, "Preparing the recording",
+               fmt::format("Sorting out {} records by node and replay.",
+                           plot::count_text(context.view.run->activity.records.size())),
+               "", nullptr);
+    return;
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -349,7 +369,8 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
   draw_nodes(context, upper[1]);
   draw_series(context, lower[0]);
   draw_checks(context, lower[1]);
-  veil_.draw(context, origin, ImVec2(origin.x + size.x, origin.y + size.y));
+  veil_.draw(context, model_.deriving() ? "sorting out the records" : "", origin,
+             ImVec2(origin.x + size.x, origin.y + size.y));
 }
 
 }  // namespace app

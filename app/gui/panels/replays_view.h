@@ -1,6 +1,8 @@
 // Replay against replay, node by node, and whether every replay equals the eager run.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <string>
 
 #include "app/gui/panels/card.h"
@@ -17,6 +19,8 @@ namespace app {
 
 class ReplaysView {
  public:
+  explicit ReplaysView(const std::function<void()>& wake) : model_(wake) {}
+  bool tick();
   /// Draws at the cursor, using the whole of `size`.
   void draw(const PanelContext& context, ImVec2 size);
 
@@ -36,7 +40,8 @@ class ReplaysView {
 
   GraphsModel model_;
   bool has_run_ = false;
-  ThemeKind theme_kind_ = ThemeKind::Dark;
+  std::chrono::steady_clock::time_point pulse_{};    // of the last frame asked for while deriving
+  const profiling::RecordedRun* checked_ = nullptr;  // whose checks are summed up
   CheckSummary checks_;
   int scale_ = 0;
   plot::HeatmapState matrix_state_;

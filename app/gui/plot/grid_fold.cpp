@@ -5,24 +5,76 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace app::plot {
 
+namespace {
+
+int columns_of(const Grid& grid, std::size_t level) {
+  int columns = grid.columns;
+  for (std::size_t i = 0; i < level; ++i) columns = (columns + kGridFanout - 1) / kGridFanout;
+  return columns;
+}
+
+}  // namespace
+
+void add_coarser(Grid& grid) {
+  grid.coarser.clear();
+  const auto rows = static_cast<std::size_t>(grid.rows);
+  // Below this a frame folds everything.
+  constexpr int kEnough = 4096;
+  for (int fine = grid.columns; fine > kEnough;) {
+    const std::vector<float>& from = grid.coarser.empty() ? grid.values : grid.coarser.back();
+    const int coarse = (fine + kGridFanout - 1) / kGridFanout;
+    std::vector<float> level(rows * static_cast<std::size_t>(coarse),
+                             std::numeric_limits<float>::quiet_NaN());
+    for (std::size_t row = 0; row < rows; ++row) {
+      const float* source = from.data() + row * static_cast<std::size_t>(fine);
+      float* target = level.data() + row * static_cast<std::size_t>(coarse);
+      for (int column = 0; column < fine; ++column) {
+        float& cell = target[column / kGridFanout];
+        cell = std::fmax(cell, source[column]);
+      }
+    }
+    grid.coarser.push_back(std::move(level));
+    fine = coarse;
+  }
+}
+
 Grid folded(const Grid& grid, int most_rows, int most_columns) {
   if (grid.rows <= most_rows && grid.columns <= most_columns) return grid;
+  return folded(grid, {0, grid.columns}, most_rows, most_columns);
+}
+
+Grid folded(const Grid& grid, ColumnSpan columns, int most_rows, int most_columns) {
+  const int first = std::clamp(columns.first, 0, grid.columns);
+  const int span = std::clamp(columns.last, first, grid.columns) - first;
   Grid result{.rows = std::min(grid.rows, most_rows),
-              .columns = std::min(grid.columns, most_columns),
+              .columns = std::min(span, most_columns),
               .values = {}};
   result.values.assign(
       static_cast<std::size_t>(result.rows) * static_cast<std::size_t>(result.columns),
       std::numeric_limits<float>::quiet_NaN());
+  // The coarsest level that still has several columns a cell.
+  std::size_t level = 0;
+  int stride = 1;
+  while (level < grid.coarser.size() &&
+         std::int64_t{stride} * kGridFanout * kGridFanout * result.columns <= span) {
+    ++level;
+    stride *= kGridFanout;
+  }
+  const std::vector<float>& values = level == 0 ? grid.values : grid.coarser[level - 1];
+  const auto width = static_cast<std::size_t>(columns_of(grid, level));
+  const int end = (first + span + stride - 1) / stride;
   for (int row = 0; row < grid.rows; ++row) {
     const auto to_row = static_cast<std::size_t>(std::int64_t{row} * result.rows / grid.rows);
-    for (int column = 0; column < grid.columns; ++column) {
-      const auto to_column =
-          static_cast<std::size_t>(std::int64_t{column} * result.columns / grid.columns);
-      float& cell = result.values[to_row * static_cast<std::size_t>(result.columns) + to_column];
-      cell = std::fmax(cell, grid.at(row, column));  // fmax prefers the number over NaN
+    const float* source = values.data() + static_cast<std::size_t>(row) * width;
+    float* target = result.values.data() + to_row * static_cast<std::size_t>(result.columns);
+    for (int column = first / stride; column < end; ++column) {
+      const std::int64_t from = std::max(column * std::int64_t{stride} - first, std::int64_t{0});
+      float& cell = target[from * result.columns / span];
+      cell = std::fmax(cell, source[column]);  // fmax prefers the number over NaN
     }
   }
   return result;

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostTexels = 2048;  // a side every GL 3.3 device has
 
 void upload(const PanelContext& context, const Grid& grid, Range colors, HeatmapState& state) {
-  const Grid small = folded(grid, state.uploaded_rows, state.uploaded_columns);
+  const Grid small = folded(grid, state.uploaded_span, state.uploaded_rows, state.uploaded_columns);
   std::vector<ImU32> pixels(small.values.size());
   const double span = colors.empty() ? 1.0 : colors.span();
   for (std::size_t i = 0; i < pixels.size(); ++i) {
@@ -146,22 +146,29 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     draw_hatch(draw, min, max, theme.colors.line, theme.px(6));
     const Range limits = frame_spec.x.limits;
     const Range shown = frame.x().view;
-    const auto u = [&limits](double value) {
-      return static_cast<float>((value - limits.min) / limits.span());
+    // Only the columns in view, so that zooming in shows every one of very many.
+    const double columns_per_unit = grid.columns / limits.span();
+    const ColumnSpan span = {
+        static_cast<int>(std::floor((shown.min - limits.min) * columns_per_unit)),
+        std::min(grid.columns,
+                 static_cast<int>(std::ceil((shown.max - limits.min) * columns_per_unit)))};
+    const auto u = [&](double value) {
+      return static_cast<float>(((value - limits.min) * columns_per_unit - span.first) /
+                                (span.last - span.first));
     };
     // As many texels as pixels, so that folding and not sampling decides what a pixel shows.
     const int texel_rows = std::clamp(static_cast<int>(max.y - min.y), 1, kMostTexels);
-    const double pixels_of_all = static_cast<double>(max.x - min.x) * limits.span() / shown.span();
-    const int texel_columns = static_cast<int>(std::clamp(pixels_of_all, 1.0, double{kMostTexels}));
+    const int texel_columns = std::clamp(static_cast<int>(max.x - min.x), 1, kMostTexels);
     const int wanted_rows = std::min(texel_rows, grid.rows);
-    const int wanted_columns = std::min(texel_columns, grid.columns);
+    const int wanted_columns = std::min(texel_columns, span.last - span.first);
     if (state.texture.empty() || state.uploaded != generation ||
         state.uploaded_theme != theme.kind || state.uploaded_rows != wanted_rows ||
-        state.uploaded_columns != wanted_columns) {
+        state.uploaded_columns != wanted_columns || state.uploaded_span != span) {
       state.uploaded = generation;
       state.uploaded_theme = theme.kind;
       state.uploaded_rows = wanted_rows;
       state.uploaded_columns = wanted_columns;
+      state.uploaded_span = span;
       upload(context, grid, spec.colors, state);
     }
     draw->AddImage(state.texture.id(), min, max, ImVec2(u(shown.min), 0.0F),

@@ -17,6 +17,7 @@ struct HeatmapState {
   Texture texture;
   std::uint64_t uploaded = 0;  // generation of what the texture holds
   int uploaded_rows = 0;
+  ColumnSpan uploaded_span{};
   int uploaded_columns = 0;
   ThemeKind uploaded_theme = ThemeKind::Dark;
 };

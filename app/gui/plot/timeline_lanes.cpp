@@ -1,9 +1,33 @@
-// Labels and limits around the lanes that profiling builds.
-#include <algorithm>
+// Labels of the lanes that profiling builds.
+#include <fmt/format.h>
 
 #include "app/gui/plot/timeline_plot.h"
 
 namespace app::plot {
+namespace {
+
+std::string label_of(const profiling::TimelineLane& lane, const profiling::Activity& activity) {
+  switch (lane.kind) {
+    case profiling::LaneKind::Thread:
+      return fmt::format("thread {}", lane.first);
+    case profiling::LaneKind::Stream:
+      return fmt::format("stream {}", lane.first);
+    case profiling::LaneKind::Replays:
+      return activity.nodes.empty() ? "iterations" : "replays";
+    case profiling::LaneKind::Nodes:
+      return "graph nodes";
+    case profiling::LaneKind::Outside:
+      return "no graph";
+    case profiling::LaneKind::Experts:
+      return lane.first == lane.last ? fmt::format("expert {}", lane.first)
+                                     : fmt::format("e {}\u2013{}", lane.first, lane.last);
+    case profiling::LaneKind::Shared:
+      return "all experts";
+  }
+  return "";
+}
+
+}  // namespace
 
 std::size_t TimelineLanes::rows() const {
   std::size_t sum = 0;
@@ -11,27 +35,32 @@ std::size_t TimelineLanes::rows() const {
   return sum;
 }
 
-TimelineLanes make_timeline(const profiling::Activity& activity) {
+std::size_t TimelineLanes::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const profiling::TimelineLane& lane : lanes) {
+    for (const profiling::TimelineLod& row : lane.rows) bytes += row.memory_bytes();
+  }
+  return bytes;
+}
+
+TimelineLanes make_timeline(const profiling::Activity& activity,
+                            std::span<const profiling::ActivityRecord> spans, LaneChoice choice) {
   TimelineLanes result;
-  result.lanes = profiling::build_timeline(activity.records);
+  result.choice = choice;
+  switch (choice) {
+    case LaneChoice::Streams:
+      result.lanes = profiling::lanes_by_stream(activity.records);
+      break;
+    case LaneChoice::Replays:
+      result.lanes = profiling::lanes_by_replay(activity.records, spans);
+      break;
+    case LaneChoice::Experts:
+      result.lanes = profiling::lanes_by_expert(activity.records);
+      break;
+  }
   for (const profiling::TimelineLane& lane : result.lanes) {
-    result.labels.push_back((lane.host ? "thread " : "stream ") + std::to_string(lane.lane));
-    for (const profiling::TimelineLod& row : lane.rows) {
-      const Range range{static_cast<double>(row.begin_ns()), static_cast<double>(row.end_ns())};
-      result.limits = result.limits.empty() ? range
-                                            : Range{std::min(result.limits.min, range.min),
-                                                    std::max(result.limits.max, range.max)};
-    }
+    result.labels.push_back(label_of(lane, activity));
   }
-  for (const profiling::ActivityRecord& record : activity.records) {
-    if (record.iteration < 0) continue;
-    const Range range{static_cast<double>(record.start_ns), static_cast<double>(record.end_ns)};
-    result.timed = result.timed.empty() ? range
-                                        : Range{std::min(result.timed.min, range.min),
-                                                std::max(result.timed.max, range.max)};
-  }
-  if (!result.timed.empty()) result.timed = padded(result.timed, 0.01);
-  if (!result.limits.empty()) result.limits = padded(result.limits, 0.005);
   return result;
 }
 

@@ -17,8 +17,8 @@ using profiling::TimelineSegment;
 constexpr double kSnapPixels = 6.0;
 
 void show_record(const PanelContext& context, const profiling::Activity& activity,
-                 const TimelineSegment& block) {
-  const profiling::ActivityRecord& record = activity.records[block.longest];
+                 const profiling::TimelineLod& row, const TimelineSegment& block) {
+  const profiling::ActivityRecord& record = row.records()[block.longest];
   const std::string_view stage = engine::stage_name(record.stage);
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
@@ -69,10 +69,10 @@ double snapped(const TimelineLanes& lanes, double time, double reach) {
 }
 
 void draw_block(const PanelContext& context, const PlotFrame& frame,
-                const profiling::Activity& activity, const TimelineSegment& block, float top,
-                float bottom) {
+                const profiling::Activity& activity, const profiling::TimelineLod& row,
+                const TimelineSegment& block, float top, float bottom) {
   const Theme& theme = context.theme;
-  const profiling::ActivityRecord& record = activity.records[block.longest];
+  const profiling::ActivityRecord& record = row.records()[block.longest];
   const ImU32 color = theme.stage(record.stage);
   const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
   const float right = std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 1.0F);
@@ -137,6 +137,7 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
   const int pixels = static_cast<int>(frame.max().x - frame.min().x);
   float top = frame.min().y + lane_gap;
   std::optional<TimelineSegment> hovered;
+  const profiling::TimelineLod* hovered_row = nullptr;
   for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
     const profiling::TimelineLane& lane = lanes.lanes[i];
     const float lane_height = row_height * static_cast<float>(lane.rows.size());
@@ -151,13 +152,14 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
       result.drawn_blocks += blocks.size();
       for (const TimelineSegment& block : blocks) {
         result.visible_records += block.count;
-        draw_block(context, frame, activity, block, top, top + row_height - 1.0F);
+        draw_block(context, frame, activity, row, block, top, top + row_height - 1.0F);
         const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
         const float right =
             std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 2.0F);
         if (frame.hovered() && frame.mouse().y >= top && frame.mouse().y < top + row_height &&
             frame.mouse().x >= left && frame.mouse().x < right) {
           hovered = block;
+          hovered_row = &row;
           frame.draw()->AddRect(ImVec2(left, top), ImVec2(right, top + row_height - 1.0F),
                                 theme.colors.text);
         }
@@ -179,7 +181,7 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
     const Range range = between(*view.drag_start, frame.hover_x());
     read_out(context, "", {{"selected", duration_text(range.span()), theme.colors.accent}});
   } else if (hovered) {
-    show_record(context, activity, *hovered);
+    show_record(context, activity, *hovered_row, *hovered);
   }
   return result;
 }

@@ -2,24 +2,32 @@
 // pixels that keeps counts and the longest. Cost a frame follows the pixels, not the records.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "app/gui/plot/plot_frame.h"
 #include "profiling/trace/activity.h"
-#include "profiling/trace/timeline_lod.h"
+#include "profiling/trace/timeline_lanes.h"
 
 namespace app::plot {
 
-/// Made once a run; refers to the activity it was made from, which must outlive it.
+enum class LaneChoice { Streams, Replays, Experts };
+
+/// Made once a run and choice; refers to the activity and spans it was made from, which must
+/// outlive it.
 struct TimelineLanes {
+  LaneChoice choice = LaneChoice::Streams;
   std::vector<profiling::TimelineLane> lanes;
   std::vector<std::string> labels;  // one a lane
   Range limits;
   Range timed;  // of the timed iterations; empty when there are none
   std::size_t rows() const;
+  std::size_t memory_bytes() const;
 };
-TimelineLanes make_timeline(const profiling::Activity& activity);
+/// `spans`: profiling::iteration_spans(). Limits are left to the caller.
+TimelineLanes make_timeline(const profiling::Activity& activity,
+                            std::span<const profiling::ActivityRecord> spans, LaneChoice choice);
 
 struct TimelineResult {
   bool selection_changed = false;

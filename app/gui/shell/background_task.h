@@ -2,6 +2,7 @@
 // dropped. The thread is waited for only when the window closes.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,23 +18,36 @@ class BackgroundTask {
  public:
   explicit BackgroundTask(std::function<void()> wake) : wake_(std::move(wake)) {}
   ~BackgroundTask() {
-    for (std::thread& thread : threads_) thread.join();
+    for (Worker& worker : threads_) worker.thread.join();
   }
   BackgroundTask(const BackgroundTask&) = delete;
   BackgroundTask& operator=(const BackgroundTask&) = delete;
 
   void start(std::function<T()> work) {
-    // A few finished threads are kept until the end; joining here could wait for a slow disk.
+    // Only threads that have ended are joined here; another could wait for a slow disk.
+    std::erase_if(threads_, [](Worker& worker) {
+      const bool ended = worker.ended->load();
+      if (ended) worker.thread.join();
+      return ended;
+    });
     slot_ = std::make_shared<Slot>();
-    threads_.emplace_back([slot = slot_, work = std::move(work), wake = wake_] {
+    auto ended = std::make_shared<std::atomic<bool>>(false);
+    std::thread thread([slot = slot_, ended, work = std::move(work), wake = wake_]() mutable {
       T result = work();
       {
         const std::lock_guard lock(slot->mutex);
         slot->result = std::move(result);
       }
+      // What nobody wants any more is freed here: gigabytes would hold up a frame.
+      slot.reset();
       wake();
+      ended->store(true);
     });
+    threads_.push_back({.thread = std::move(thread), .ended = std::move(ended)});
   }
+
+  /// Nobody wants the result any more.
+  void drop() { slot_.reset(); }
 
   bool running() const { return slot_ != nullptr; }
 
@@ -55,9 +69,13 @@ class BackgroundTask {
     std::mutex mutex;
     std::optional<T> result;
   };
+  struct Worker {
+    std::thread thread;
+    std::shared_ptr<std::atomic<bool>> ended;
+  };
   std::function<void()> wake_;
   std::shared_ptr<Slot> slot_;
-  std::vector<std::thread> threads_;
+  std::vector<Worker> threads_;
 };
 
 }  // namespace app

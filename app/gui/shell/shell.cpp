@@ -40,9 +40,9 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       tour_loader_(wake_),
       csv_(wake_) {
   if (!settings.problem.empty()) notices_.add(Severity::Warn, settings.problem);
-  panels_[0] = make_performance_panel();
+  panels_[0] = make_performance_panel(wake_);
   panels_[1] = make_numerics_panel();
-  panels_[2] = make_graphs_panel();
+  panels_[2] = make_graphs_panel(wake_);
   link_.automatic = settings_.restart_automatically;
 }
 

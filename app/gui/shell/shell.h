@@ -45,6 +45,11 @@ class Shell {
 
   Settings& settings() { return settings_; }
   bool touring() const { return player_.has_value(); }
+  const SessionState& state() const { return state_; }
+  /// Of the newest frame.
+  const ControlMap& controls() const { return controls_; }
+  void open_recording(const std::string& path);
+  void close(int exit_code) { exit_code_ = exit_code; }
   bool closing() const { return exit_code_.has_value(); }
   int exit_code() const { return exit_code_.value_or(0); }
 
@@ -72,7 +77,6 @@ class Shell {
   void carry_out(const TopBarWishes& wishes);
   // shell_files.cpp
   void open_graph(const std::string& path);
-  void open_recording(const std::string& path);
   void open_tensor(const std::string& path);
   void open_sample();
   void toggle_recording();

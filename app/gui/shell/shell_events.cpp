@@ -118,6 +118,7 @@ void Shell::take_run(const RunDone& done) {
   run.result = done.result;
   run.activity = done.activity;
   run.snapshot = done.snapshot;
+  run.power = done.power;
   run.wall_clock_ms = unix_ms();
   state_.add_live_run(std::move(run));
   state_.last_error.clear();

@@ -14,10 +14,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/gui/shell/frame_probe.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
 
@@ -186,12 +188,28 @@ void follow_settings(Theme& theme, const Settings& settings, bool first) {
   apply_style(theme);
 }
 
-void draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, const PlotKeys& keys) {
+double now_ms(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
+}
+
+/// A moment, on the clock of this thread alone and on everybody's.
+struct Moment {
+  double cpu = now_ms(CLOCK_THREAD_CPUTIME_ID);
+  double wall = now_ms(CLOCK_MONOTONIC);
+};
+
+FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, const PlotKeys& keys,
+                     FrameProbe* probe) {
+  const Moment begun;
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
+  if (probe != nullptr) probe->feed(shell);
   ImGui::NewFrame();
   shell.draw(theme, keys);
   ImGui::Render();
+  const Moment built;
   int width = 0;
   int height = 0;
   glfwGetFramebufferSize(window, &width, &height);
@@ -202,20 +220,27 @@ void draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, const Plot
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   shell.after_render(theme, width, height);
   glfwSwapBuffers(window);
+  return {.cpu = built.cpu - begun.cpu,
+          .wall = built.wall - begun.wall,
+          .present = Moment().wall - built.wall};
 }
 
-int loop(GLFWwindow* window, Shell& shell, Input& input) {
+int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   Theme theme;
   follow_settings(theme, shell.settings(), true);
   int frames_wanted = kFramesAfterEvent;
   double caret_drawn = 0;
   while (glfwWindowShouldClose(window) == GLFW_FALSE && !shell.closing()) {
+    const bool probed = probe != nullptr && probe->wants_frame(shell);
+    if (probed) frames_wanted = std::max(frames_wanted, 1);
     if (frames_wanted > 0) {
       glfwPollEvents();
     } else {
       glfwWaitEventsTimeout(kTickSeconds);
     }
+    const Moment before_news;
     if (shell.tick() || input.any) frames_wanted = kFramesAfterEvent;
+    const Moment after_news;
     input.any = false;
     for (const Action action : input.actions) shell.act(action);
     input.actions.clear();
@@ -231,7 +256,10 @@ int loop(GLFWwindow* window, Shell& shell, Input& input) {
     --frames_wanted;
     caret_drawn = now;
     follow_settings(theme, shell.settings(), false);
-    draw_frame(window, shell, theme, std::exchange(input.plot_keys, {}));
+    FrameCost cost = draw_frame(window, shell, theme, std::exchange(input.plot_keys, {}), probe);
+    cost.cpu += after_news.cpu - before_news.cpu;
+    cost.wall += after_news.wall - before_news.wall;
+    if (probe != nullptr) probe->drawn(shell, cost);
   }
   glfwGetWindowSize(window, &shell.settings().width, &shell.settings().height);
   glfwGetWindowPos(window, &shell.settings().x, &shell.settings().y);
@@ -262,9 +290,10 @@ int run_window(const WindowOptions& options) {
   }
   Shell shell(options, std::move(loaded), [] { glfwPostEmptyEvent(); });
   shell.begin();
-  const int code = loop(surface.window(), shell, input);
-  // A tour or a test must not change what a person has set.
-  if (!options.tour_folder.empty()) return code;
+  if (options.probe != nullptr) options.probe->begin(shell, [] { glfwPostEmptyEvent(); });
+  const int code = loop(surface.window(), shell, input, options.probe);
+  // A tour or a benchmark must not change what a person has set.
+  if (!options.tour_folder.empty() || options.probe != nullptr) return code;
   const std::string problem = save_settings(path, shell.settings());
   if (!problem.empty()) fmt::print(stderr, "{}\n", problem);
   return code;

@@ -7,6 +7,8 @@
 
 namespace app {
 
+class FrameProbe;
+
 struct WindowOptions {
   std::string open_file;  // recording (.session) or tensor (.npy, .safetensors) to begin with
   std::vector<std::string> worker_argv;  // empty = expertscope-worker beside this program
@@ -16,6 +18,7 @@ struct WindowOptions {
   int height = 0;
   float text_scale = 0;  // 0 = as left last time, at first from the display's content scale
   bool no_worker = false;
+  FrameProbe* probe = nullptr;       // drives and times the frames: a benchmark
   std::string initial_request_json;  // run at the start instead of the laptop preset
 };
 

@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "engine/backend/backend.h"
+#include "engine/backend/cpu/cpu_ceilings.h"
 #include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/host_conditions.h"
 #include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
@@ -38,6 +40,32 @@ class RunScope {
   StepObserver& observer_;
   bool ended_ = false;
 };
+
+/// What of the measurements belongs to a device.
+void settle_measure(MeasureOptions& measure, std::vector<Deviation>& deviations) {
+  const auto refuse = [&](bool& wanted, const char* field, const char* reason) {
+    if (!wanted) return;
+    wanted = false;
+    deviations.push_back(
+        {.field = field, .requested = "on", .effective = "not measured", .reason = reason});
+  };
+  refuse(measure.stamps, "measure.stamps",
+         "Stamps are left by the tiles of CUDA kernels; the CPU's spans name every expert already");
+  refuse(measure.isolated, "measure.isolated",
+         "The CPU backend runs one expert after the other: its spans are of isolated experts "
+         "already");
+  refuse(measure.observer, "measure.observer",
+         "The CPU backend always keeps its spans, two clock readings each; only CUPTI can be "
+         "turned off");
+  if (measure.trace != TraceLevel::Nodes) {
+    deviations.push_back({.field = "measure.trace",
+                          .requested = measure.trace == TraceLevel::Off ? "off" : "graphs",
+                          .effective = "spans",
+                          .reason = "The CPU backend always keeps its spans; only CUPTI can be "
+                                    "turned off"});
+    measure.trace = TraceLevel::Nodes;
+  }
+}
 
 /// What this backend does instead of what it was asked, each with the gate's sentence.
 void settle(RunResult& result) {
@@ -76,6 +104,7 @@ void settle(RunResult& result) {
                    "backend with FP8 per-tensor scaling only"});
     effective.recipe.split_accumulator = true;
   }
+  settle_measure(effective.measure, result.deviations);
   if (!effective.cublaslt_library.empty()) {
     result.deviations.push_back(
         {.field = "cublaslt_library",
@@ -157,6 +186,7 @@ class CpuBackend final : public Backend {
 
     context.progress.iterations.store(request.launch.iterations);
     context.progress.iteration.store(-1);
+    context.progress.timed_since_ns.store(0);
     context.progress.stage.store(static_cast<int>(Stage::Memory));
     context.progress.fraction.store(0.0);
     const Status loaded = load(result.effective, shape.value());
@@ -181,6 +211,9 @@ class CpuBackend final : public Backend {
     }
     if (!status.ok()) return status.error();
     scope.end();
+    if (result.effective.measure.ceilings) {
+      result.measurements.ceilings = measure_cpu_ceilings(shape.value());
+    }
 
     describe_methods(context.observer, result);
     if (!operands_->kept()) buffers_ = {};  // as large as an expert: not held while idle
@@ -211,8 +244,11 @@ class CpuBackend final : public Backend {
   static Status run_iterations(CpuStep& step, int iterations, RunContext& context,
                                RunResult& result) {
     std::int64_t first_ns = 0;
+    const HostConditions conditions(result.effective.measure);
     for (int iteration = 0; iteration < iterations; ++iteration) {
+      conditions.before();
       context.progress.iteration.store(iteration);
+      if (iteration == 0) context.progress.timed_since_ns.store(steady_ns());
       context.observer.begin_iteration(iteration);
       const std::int64_t reading_ns = step.reading_ns();
       const std::int64_t start_ns = steady_ns();
@@ -229,10 +265,14 @@ class CpuBackend final : public Backend {
   }
 
   void describe_methods(const StepObserver& observer, RunResult& result) const {
+    const MeasureOptions& measure = result.effective.measure;
     result.iteration_method =
-        operands_->kept() ? "steady clock around each step"
-                          : "steady clock around each step, less the time to read the operands, "
-                            "which are too large to keep in memory";
+        fmt::format("steady clock around each step{}{}{}",
+                    operands_->kept() ? ""
+                                      : ", less the time to read the operands, which are too large "
+                                        "to keep in memory",
+                    measure.cache == CacheMode::Cold ? ", cold caches" : "",
+                    measure.pace == Pace::Burst ? ", after 50 ms of rest" : "");
     result.activity_method = observer.method();
     if (result.activity_method.empty()) {
       result.activity_method = "steady clock per expert and stage";

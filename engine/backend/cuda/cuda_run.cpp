@@ -7,11 +7,16 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/backend/cuda/observer_meter.h"
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/backend/scopes.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/graph_facts.h"
 #include "engine/input/routing.h"
+#include "engine/linear/ceilings.h"
+#include "engine/linear/expert_stamps.h"
+#include "engine/linear/isolated_experts.h"
+#include "engine/linear/iteration_conditions.h"
 #include "engine/linear/output_check.h"
 #include "engine/linear/step_numerics.h"
 
@@ -37,6 +42,7 @@ class CudaRun {
 
   Status run() {
     context_.progress.iteration.store(-1);
+    context_.progress.timed_since_ns.store(0);
     const Result<GroupedShape> shape = resolve_shape(request_);
     if (!shape.ok()) return shape.error();
     result_.splits = shape.value().splits;
@@ -46,13 +52,15 @@ class CudaRun {
     ENGINE_TRY(check_memory());
     {
       ObservedRun observed(context_.observer);
+      context_.observer.set_trace(request_.measure.trace);
       ENGINE_TRY(make_step());
       ENGINE_TRY(time_iterations());
       ENGINE_CUDA_TRY(cudaDeviceSynchronize(), "Waiting for the last iteration");
     }
     ENGINE_TRY(step_->check_splits(resources_.stream));
     ENGINE_TRY(poll_cancel());
-    return measure();
+    ENGINE_TRY(measure());
+    return measure_more();
   }
 
  private:
@@ -114,8 +122,27 @@ class CudaRun {
     ENGINE_TRY(poll_cancel());
     ENGINE_TRY(choose_algorithms());
     if (request_.launch.kind == LaunchKind::GraphReplay) return replay();
-    result_.iteration_method = "CUDA events around each eager step";
-    return timed_loop([&] { return launch_step(); });
+    result_.iteration_method = iteration_method("each eager step");
+    ENGINE_TRY(timed_loop([&] { return launch_step(); }));
+    return meter_observer(nullptr);
+  }
+
+  std::string iteration_method(const char* around) const {
+    const MeasureOptions& measure = request_.measure;
+    return fmt::format("CUDA events around {}{}{}", around,
+                       measure.cache == CacheMode::Cold ? ", cold L2 cache" : "",
+                       measure.pace == Pace::Burst ? ", after 50 ms of rest" : "");
+  }
+
+  Status meter_observer(const Graph* graph) {
+    if (!request_.measure.observer) return {};
+    enter(Stage::Check, kTimedShare);
+    Result<std::vector<ObserverTiming>> timings = measure_observer(
+        context_.observer, resources_.stream, graph, [&] { return launch_step(); },
+        [&] { return context_.progress.cancel.load(); });
+    if (!timings.ok()) return timings.error();
+    result_.measurements.observer = std::move(timings).value();
+    return {};
   }
 
   Status choose_algorithms() {
@@ -167,7 +194,7 @@ class CudaRun {
         result_.replay_checks.push_back(std::move(row));
       }
     }
-    result_.iteration_method = "CUDA events around each graph launch";
+    result_.iteration_method = iteration_method("each graph launch");
     host_ns.clear();
     const Status timed = timed_loop(launch);
     // The executable graph must outlive its launches, also when the loop was cancelled.
@@ -177,7 +204,8 @@ class CudaRun {
       std::nth_element(host_ns.begin(), middle, host_ns.end());
       result_.graph.host_launch_ns = *middle;
     }
-    return timed;
+    ENGINE_TRY(timed);
+    return meter_observer(&graph.value());
   }
 
   /// Poison, launch, checksums: nothing of an earlier launch can pass for this one's output.
@@ -197,6 +225,8 @@ class CudaRun {
     Result<IterationClock> made = IterationClock::create();
     if (!made.ok()) return made.error();
     IterationClock clock = std::move(made).value();
+    const Result<IterationConditions> conditions = IterationConditions::create(request_.measure);
+    if (!conditions.ok()) return conditions.error();
     enter(Stage::Fprop, kUploadShare);
     const int iterations = request_.launch.iterations;
     const int micro_batches = request_.linear.micro_batches;
@@ -205,6 +235,16 @@ class CudaRun {
     for (int i = 0; i < iterations && status.ok(); ++i) {
       status = poll_cancel();
       if (!status.ok()) break;
+      if (i == request_.measure.traced_iterations) {
+        // Nothing may be under way when the trace ends.
+        ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Ending the trace");
+        context_.observer.set_trace(TraceLevel::Off);
+      }
+      ENGINE_TRY(before_iteration(conditions.value()));
+      if (i == 0) {
+        context_.progress.timed_since_ns.store(std::chrono::steady_clock::now().time_since_epoch() /
+                                               std::chrono::nanoseconds(1));
+      }
       const IterationScope scope(context_.observer, i);
       if (micro_batches > 1) {
         ENGINE_TRY(step_->keep_weights(i % micro_batches != 0, resources_.stream));
@@ -219,6 +259,44 @@ class CudaRun {
     ENGINE_TRY(clock.finish());
     ENGINE_TRY(status);
     result_.iterations = clock.take();
+    return {};
+  }
+
+  Status before_iteration(const IterationConditions& conditions) {
+    const WorkScope scope(context_.observer, {.stage = Stage::Check});
+    return conditions.before(resources_.stream);
+  }
+
+  /// What the request asks for beyond its iterations. The step's outputs are overwritten: last.
+  Status measure_more() {
+    const MeasureOptions& wanted = request_.measure;
+    std::vector<ExpertTiming>& experts = result_.measurements.experts;
+    const auto take = [&](const char* what, Result<std::vector<ExpertTiming>> timings) -> Status {
+      if (timings.ok()) {
+        experts.insert(experts.end(), timings.value().begin(), timings.value().end());
+        return {};
+      }
+      if (timings.error().code != ErrorCode::Unsupported) return timings.error();
+      result_.deviations.push_back({.field = what,
+                                    .requested = "on",
+                                    .effective = "not measured",
+                                    .reason = timings.error().message});
+      return {};
+    };
+    if (wanted.stamps) {
+      ENGINE_TRY(take("measure.stamps", time_experts_by_stamps(*step_, resources_.stream)));
+    }
+    if (wanted.isolated) {
+      const auto cancelled = [&] { return context_.progress.cancel.load(); };
+      ENGINE_TRY(take("measure.isolated",
+                      time_isolated_experts(*step_, result_.splits, resources_.stream, cancelled)));
+    }
+    if (wanted.ceilings) {
+      Result<Ceilings> ceilings = measure_ceilings(*step_, resources_.stream);
+      if (!ceilings.ok()) return ceilings.error();
+      result_.measurements.ceilings = std::move(ceilings).value();
+    }
+    context_.progress.fraction.store(1.0);
     return {};
   }
 

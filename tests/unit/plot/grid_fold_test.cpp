@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -30,6 +31,42 @@ TEST(GridFold, MissingOnlyWhereAllIsMissing) {
   const Grid small = folded(grid, 2, 2);
   EXPECT_TRUE(std::isnan(small.at(0, 0)));
   EXPECT_FLOAT_EQ(small.at(0, 1), 3.0F);
+}
+
+TEST(GridFold, ColumnsInViewOnly) {
+  const Grid grid{.rows = 1, .columns = 6, .values = {9.0F, 1.0F, 2.0F, 3.0F, 4.0F, 9.0F}};
+  EXPECT_EQ(folded(grid, {1, 5}, 1, 2).values, (std::vector<float>{2.0F, 4.0F}));
+  EXPECT_EQ(folded(grid, {1, 5}, 1, 100).values, (std::vector<float>{1.0F, 2.0F, 3.0F, 4.0F}));
+  EXPECT_TRUE(folded(grid, {3, 3}, 1, 2).values.empty());
+}
+
+TEST(GridFold, CoarserLevelsNeverHideTheLargest) {
+  constexpr int kColumns = 100'000;
+  Grid grid{.rows = 2, .columns = kColumns, .values = {}};
+  grid.values.assign(2 * std::size_t{kColumns}, 1.0F);
+  grid.values[77'777] = 9.0F;
+  grid.values[kColumns + 3] = kMissing;
+  add_coarser(grid);
+  ASSERT_EQ(grid.coarser.size(), 2U);
+  for (const ColumnSpan span : {ColumnSpan{0, kColumns}, ColumnSpan{70'001, 90'003},
+                                ColumnSpan{77'000, 78'000}, ColumnSpan{77'777, 77'778}}) {
+    for (const int most : {1, 13, 1000}) {
+      const Grid small = folded(grid, span, 2, most);
+      ASSERT_EQ(small.columns, std::min(most, span.last - span.first));
+      const double cell = static_cast<double>(span.last - span.first) / small.columns;
+      const int at = static_cast<int>((77'777 - span.first) / cell);
+      // Within a cell of where it belongs, and once.
+      float near = 0.0F;
+      for (int column = std::max(0, at - 1); column <= std::min(at + 1, small.columns - 1);
+           ++column) {
+        near = std::max(near, small.at(0, column));
+      }
+      EXPECT_FLOAT_EQ(near, 9.0F);
+      EXPECT_DOUBLE_EQ(
+          value_range(std::span(small.values).subspan(static_cast<std::size_t>(small.columns))).max,
+          1.0);
+    }
+  }
 }
 
 TEST(GridFold, RangesIgnoreWhatIsNotFinite) {

@@ -357,7 +357,7 @@ TEST(ActivityChunks, HostileOnesAreRefused) {
   EXPECT_THAT(refusal([](Chunk& c) { c.set_end_ns(1, -100); }), HasSubstr("activity.end_ns"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 11); }), HasSubstr("activity.stage"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_stage(1, 0xFFFFFFFF); }), HasSubstr("activity.stage"));
-  EXPECT_THAT(refusal([](Chunk& c) { c.set_kind(1, 4); }), HasSubstr("activity.kind"));
+  EXPECT_THAT(refusal([](Chunk& c) { c.set_kind(1, 5); }), HasSubstr("activity.kind"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_expert(1, 40000); }), HasSubstr("activity.expert"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_layer(1, 256); }), HasSubstr("activity.layer"));
   EXPECT_THAT(refusal([](Chunk& c) { c.set_lane(1, 65536); }), HasSubstr("activity.lane"));

@@ -101,6 +101,10 @@ RecordedRun sample_run(int salt) {
   run.request.cublaslt_library = "/opt/größe/libcublasLt.so";
   run.wall_clock_ms = 1'700'000'000'000 + salt;
   run.snapshot = sample_snapshot(salt);
+  run.group = {.kind = salt % 2 == 0 ? GroupKind::Sweep : GroupKind::Interleaved,
+               .id = 1000 + salt,
+               .position = salt,
+               .label = "“B”"};
 
   engine::RunResult& result = run.result;
   result.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
@@ -179,6 +183,33 @@ RecordedRun sample_run(int salt) {
                      .layer = 1,
                      .dependencies = {5}},
                     {.id = 6, .name = "last", .dependencies = {std::uint64_t{1} << 63, 5}}};
+  result.measurements = {.experts = {{.method = engine::ExpertMethod::Stamps,
+                                      .stage = engine::Stage::Quantize,
+                                      .expert = 2,
+                                      .samples = 10,
+                                      .median_ns = 100.5 + salt,
+                                      .p5_ns = 90.0,
+                                      .p95_ns = 120.0}},
+                         .observer = {{.level = engine::TraceLevel::Graphs,
+                                       .samples = 24,
+                                       .median_ns = 5000.5,
+                                       .p5_ns = 4000.0,
+                                       .p95_ns = 6000.25}},
+                         .ceilings = {.copy_bytes_per_s = 4.1e12 + salt,
+                                      .copy_bytes = 1 << 30,
+                                      .copies = 10,
+                                      .product_flop_per_s = 7.5e14,
+                                      .products = 20,
+                                      .product = "dense"}};
+  run.power = {.method = "instant",
+               .missing = "",
+               .samples = {{.time_ns = -5, .sm_clock_mhz = 1980, .power_w = 100.5},
+                           {.time_ns = 5 + salt,
+                            .sm_clock_mhz = 1455,
+                            .memory_clock_mhz = 2619,
+                            .power_w = 699.0,
+                            .temperature_c = 61,
+                            .clock_reasons = 4}}};
   return run;
 }
 
@@ -305,6 +336,24 @@ std::string describe(const RecordedRun& run) {
     text += fmt::format("algorithm {} {} {} {} {}\n", static_cast<int>(a.product), a.candidates,
                         a.chosen, a.first_us, a.chosen_us);
   }
+  const engine::Measurements& measured = result.measurements;
+  for (const engine::ExpertTiming& t : measured.experts) {
+    text +=
+        fmt::format("expert timing {} {} {} {} {} {} {}\n", static_cast<int>(t.method),
+                    static_cast<int>(t.stage), t.expert, t.samples, t.median_ns, t.p5_ns, t.p95_ns);
+  }
+  for (const engine::ObserverTiming& t : measured.observer) {
+    text += fmt::format("observer {} {} {} {} {}\n", static_cast<int>(t.level), t.samples,
+                        t.median_ns, t.p5_ns, t.p95_ns);
+  }
+  const engine::Ceilings& c = measured.ceilings;
+  text += fmt::format("ceilings {} {} {} {} {} {}\n", c.copy_bytes_per_s, c.copy_bytes, c.copies,
+                      c.product_flop_per_s, c.products, c.product);
+  text += fmt::format("power {}|{}\n", run.power.method, run.power.missing);
+  for (const PowerSample& s : run.power.samples) {
+    text += fmt::format("sample {} {} {} {} {} {}\n", s.time_ns, s.sm_clock_mhz, s.memory_clock_mhz,
+                        s.power_w, s.temperature_c, s.clock_reasons);
+  }
   text += fmt::format("names [{}]\n", fmt::join(run.activity.names, "|"));
   for (const ActivityRecord& r : run.activity.records) {
     text += fmt::format("record {} {} {} {} {} {} {} {} {} {}\n", r.start_ns, r.end_ns, r.node_id,
@@ -315,6 +364,8 @@ std::string describe(const RecordedRun& run) {
     text += fmt::format("node {} {} {} {} [{}]\n", n.id, n.name, static_cast<int>(n.stage), n.layer,
                         fmt::join(n.dependencies, ","));
   }
+  text += fmt::format("group {} {} {} {}\n", static_cast<int>(run.group.kind), run.group.id,
+                      run.group.position, run.group.label);
   return text;
 }
 

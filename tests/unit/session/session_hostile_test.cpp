@@ -140,7 +140,7 @@ TEST_F(SessionHostile, ForeignDatabase) {
 
 TEST_F(SessionHostile, NewerSchema) {
   alter(path(), "PRAGMA user_version=7");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 4"),
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 5"),
                                HasSubstr("newer Expertscope")));
 }
 
@@ -191,7 +191,7 @@ constexpr Attack kAttacks[] = {
     {"Index", nullptr, "CREATE INDEX i ON runs(abs(flop))", "index 'i' does not belong"},
     {"MissingTable", nullptr, "DROP TABLE iterations", "has no table 'iterations'"},
     {"OtherColumns", nullptr, "DROP TABLE splits; CREATE TABLE splits(run_id, expert)",
-     "table 'splits' is not defined as schema version 4 defines it"},
+     "table 'splits' is not defined as schema version 5 defines it"},
     {"RenamedColumn", nullptr, "ALTER TABLE names RENAME COLUMN name TO label",
      "table 'names' is not defined"},
     {"ComparisonOfNoScaling", "comparison_reports", "UPDATE comparison_reports SET scaling = 'fp3'",
@@ -248,7 +248,7 @@ constexpr Attack kAttacks[] = {
      "iteration is 2; it must be between -1 and 1"},
     {"LayerOutOfRange", nullptr, "UPDATE records SET layer = 2", "record layer is 2"},
     {"StageOutOfRange", nullptr, "UPDATE records SET stage = 11", "stage is 11"},
-    {"KindOutOfRange", nullptr, "UPDATE records SET kind = 4", "kind is 4"},
+    {"KindOutOfRange", nullptr, "UPDATE records SET kind = 5", "kind is 5"},
     {"LaneOutOfRange", nullptr, "UPDATE records SET lane = 65536", "lane is 65536"},
     {"EndBeforeStart", nullptr, "UPDATE records SET end_ns = start_ns - 1", "end_ns is"},
     {"TimeTooFar", nullptr, "UPDATE records SET end_ns = 9223372036854775807", "record end_ns is"},

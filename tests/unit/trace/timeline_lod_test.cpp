@@ -170,49 +170,66 @@ TEST(TimelineLod, NothingToShow) {
   EXPECT_TRUE(row.query(row.end_ns() + 1, row.end_ns() + 100, 10).empty());
 }
 
-TEST(BuildTimeline, BackToBackWithinTheClocksSlackSharesARow) {
-  // 1.3 us of overlap before 77 us of work is the clock's; half of a record is concurrency.
-  std::vector<ActivityRecord> records = {
-      {.start_ns = 0, .end_ns = 4'000'000, .kind = ActivityKind::Kernel},
-      {.start_ns = 3'998'700, .end_ns = 4'076'000, .kind = ActivityKind::Kernel},
-      {.start_ns = 4'075'000, .end_ns = 4'077'000, .kind = ActivityKind::Memset}};
-  const auto timeline = profiling::build_timeline(records);
-  ASSERT_EQ(timeline.size(), 1U);
-  ASSERT_EQ(timeline[0].rows.size(), 2U);
-  EXPECT_EQ(timeline[0].rows[0].size(), 2U);
-  EXPECT_EQ(timeline[0].rows[1].size(), 1U);
-}
-
-TEST(BuildTimeline, LanesApartAndOverlapOnRowsOfItsOwn) {
-  std::vector<ActivityRecord> records = {
-      {.start_ns = 0, .end_ns = 10, .kind = ActivityKind::Kernel, .lane = 7},
-      {.start_ns = 2, .end_ns = 4, .kind = ActivityKind::HostSpan, .lane = 7},
-      {.start_ns = 5, .end_ns = 15, .kind = ActivityKind::Memcpy, .lane = 7},
-      {.start_ns = 10, .end_ns = 12, .kind = ActivityKind::Kernel, .lane = 7},
-      {.start_ns = 11, .end_ns = 12, .kind = ActivityKind::Kernel, .lane = 3}};
-  const auto timeline = profiling::build_timeline(records);
-  ASSERT_EQ(timeline.size(), 3U);
-  EXPECT_TRUE(timeline[0].host);
-  EXPECT_EQ(timeline[0].lane, 7);
-  EXPECT_FALSE(timeline[1].host);
-  EXPECT_EQ(timeline[1].lane, 3);
-  EXPECT_EQ(timeline[2].lane, 7);
-  ASSERT_EQ(timeline[2].rows.size(), 2U);
-  EXPECT_EQ(timeline[2].rows[0].size(), 2U);  // 0..10, then 10..12
-  EXPECT_EQ(timeline[2].rows[1].size(), 1U);
-}
-
-TEST(BuildTimeline, RowsAreLimitedAndNoRecordIsLost) {
-  std::vector<ActivityRecord> records(100);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    records[i] = {.start_ns = static_cast<std::int64_t>(i), .end_ns = 1000, .lane = 1};
+/// Whatever overlaps: short and long records in one row, as the last row of a busy lane holds them.
+std::vector<ActivityRecord> random_overlap(std::mt19937_64& random) {
+  std::vector<ActivityRecord> records(1 + random() % 3000);
+  std::int64_t time = 0;
+  for (ActivityRecord& record : records) {
+    const int magnitude = static_cast<int>(random() % 20);
+    time += static_cast<std::int64_t>(random() % 700);
+    record.start_ns = time;
+    record.end_ns = time + static_cast<std::int64_t>(random() % (std::uint64_t{1} << magnitude));
   }
-  const auto timeline = profiling::build_timeline(records);
-  ASSERT_EQ(timeline.size(), 1U);
-  EXPECT_EQ(timeline[0].rows.size(), profiling::kMaxRowsPerLane);
-  std::size_t total = 0;
-  for (const TimelineLod& row : timeline[0].rows) total += row.size();
-  EXPECT_EQ(total, records.size());
+  return records;
+}
+
+TEST(TimelineLod, TheLongestVisibleRecordIsNeverHidden) {
+  std::mt19937_64 random(29);
+  for (int trial = 0; trial < 400; ++trial) {
+    SCOPED_TRACE(trial);
+    const std::vector<ActivityRecord> records = random_overlap(random);
+    const TimelineLod row = row_of_all(records);
+    const auto length = static_cast<std::uint64_t>(row.end_ns() - row.begin_ns()) + 1;
+    const std::int64_t begin = row.begin_ns() + static_cast<std::int64_t>(random() % length);
+    const std::int64_t end = begin + 1 + static_cast<std::int64_t>(random() % length);
+    const auto pixels = static_cast<int>(1 + random() % 2000);
+    std::int64_t longest = -1;
+    for (const ActivityRecord& record : records) {
+      if (record.end_ns < begin || record.start_ns >= end) continue;
+      longest = std::max(longest, record.duration_ns());
+    }
+    std::int64_t shown = -1;
+    for (const TimelineSegment& segment : row.query(begin, end, pixels)) {
+      shown = std::max(shown, records[segment.longest].duration_ns());
+      // A block reaches as far as anything in it.
+      EXPECT_GE(segment.end_ns, records[segment.longest].end_ns);
+      EXPECT_LE(segment.begin_ns, records[segment.longest].start_ns);
+    }
+    EXPECT_GE(shown, longest);
+  }
+}
+
+TEST(TimelineLod, ANanosecondIsFoundInAHundredSeconds) {
+  std::vector<ActivityRecord> records;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    records.push_back({.start_ns = i * kSecond / 10, .end_ns = i * kSecond / 10 + 1});
+  }
+  const TimelineLod row = row_of_all(records);
+  EXPECT_EQ(count_of(row.query(0, 100 * kSecond, 1920)), records.size());
+  // Twenty nanoseconds wide, at the far end.
+  const std::int64_t at = records.back().start_ns;
+  const auto segments = row.query(at - 10, at + 10, 1920);
+  ASSERT_EQ(segments.size(), 1U);
+  EXPECT_EQ(segments[0].begin_ns, at);
+  EXPECT_EQ(segments[0].end_ns, at + 1);
+  EXPECT_EQ(row.started_by(at), records.size());
+  EXPECT_EQ(row.started_by(at - 1), records.size() - 1);
+}
+
+TEST(TimelineLod, TheIndexIsSmall) {
+  const std::vector<ActivityRecord> records = random_lane(1'000'000);
+  EXPECT_LE(row_of_all(records).memory_bytes(), 7 * records.size());
 }
 
 }  // namespace

@@ -1,0 +1,174 @@
+// `expertscope ab`: two requests in alternating blocks on one worker, and whether one is faster.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "app/cli/batch_run.h"
+#include "app/cli/command.h"
+#include "app/protocol/request_json.h"
+#include "app/sweep/interleaved_plan.h"
+#include "profiling/compare/comparison_csv.h"
+
+namespace app::cli {
+namespace {
+
+using profiling::RunComparison;
+using profiling::TimeDifference;
+
+struct AbOptions {
+  std::string a;
+  std::string b;
+  InterleavedOrder order;
+  WorkerChoice worker;
+  std::string record;
+  bool json = false;
+  bool csv = false;
+};
+
+engine::Result<engine::RunRequest> read_request(const std::string& path) {
+  const std::ifstream file(path);
+  if (!file) {
+    return engine::Error{engine::ErrorCode::NotFound,
+                         fmt::format("cannot open the request {}", path)};
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  engine::Result<engine::RunRequest> request = request_from_json(text.str());
+  if (request.ok()) return request;
+  return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
+}
+
+nlohmann::ordered_json number(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json time_json(const TimeDifference& time) {
+  nlohmann::ordered_json json;
+  json["verdict"] = time_verdict_name(time.verdict);
+  json["reason"] = time.reason;
+  json["n_a"] = time.n_a;
+  json["n_b"] = time.n_b;
+  json["median_a_ns"] = number(time.median_a);
+  json["median_b_ns"] = number(time.median_b);
+  json["ratio"] = number(time.ratio);
+  json["ratio_low"] = number(time.interval.low);
+  json["ratio_high"] = number(time.interval.high);
+  json["control_ratio"] = number(time.control_ratio);
+  json["block_p"] = time.block_p;
+  return json;
+}
+
+void print_json(const Batch& batch, const RunComparison& comparison,
+                const profiling::SettingsDifference& settings) {
+  nlohmann::ordered_json document = time_json(comparison.step);
+  document["group"] = batch.id();
+  document["state"] = batch.state() == BatchState::Done ? "done" : "cancelled";
+  document["stages"] = nlohmann::ordered_json::array();
+  for (const profiling::StageRow& row : comparison.stages) {
+    nlohmann::ordered_json stage = time_json(row.time);
+    stage["stage"] = engine::stage_name(row.stage);
+    document["stages"].push_back(std::move(stage));
+  }
+  document["settings"] = nlohmann::ordered_json::array();
+  for (const profiling::SettingsRow& row : settings.rows) {
+    document["settings"].push_back(
+        {{"group", row.group}, {"field", row.field}, {"a", row.a}, {"b", row.b}});
+  }
+  fmt::print("{}\n", document.dump(2));
+}
+
+void print_text(const RunComparison& comparison, const profiling::SettingsDifference& settings) {
+  const TimeDifference& step = comparison.step;
+  for (const profiling::SettingsRow& row : settings.rows) {
+    fmt::print("{:<12}{} {}: {} | {}\n", "differs", row.group, row.field, row.a, row.b);
+  }
+  fmt::print("{:<12}median {:.4f} ms, n {}\n", "A", step.median_a / 1e6, step.n_a);
+  fmt::print("{:<12}median {:.4f} ms, n {}\n", "B", step.median_b / 1e6, step.n_b);
+  fmt::print("{:<12}{:.4f}, {:.4f} to {:.4f}\n", "B / A", step.ratio, step.interval.low,
+             step.interval.high);
+  fmt::print("{:<12}{:.4f}, p of the blocks {:.3f}\n", "A / A", step.control_ratio, step.block_p);
+  for (const profiling::StageRow& row : comparison.stages) {
+    fmt::print("{:<12}{:.4f}  {}\n", engine::stage_name(row.stage), row.time.ratio,
+               time_verdict_name(row.time.verdict));
+  }
+  fmt::print("{:<12}B is {}: {}\n", "verdict", time_verdict_name(step.verdict), step.reason);
+}
+
+int measure_both(const AbOptions& options) {
+  InterleavedOrder order = options.order;
+  for (const auto& [path, target] :
+       {std::pair{&options.a, &order.a}, std::pair{&options.b, &order.b}}) {
+    engine::Result<engine::RunRequest> request = read_request(*path);
+    if (!request.ok()) return report(request.error());
+    *target = std::move(request).value();
+  }
+  const auto writer = create_recording(options.record);
+  if (!writer.ok()) return report(writer.error());
+  const auto started = WorkerSession::start(options.worker);
+  if (!started.ok()) return report(started.error());
+  WorkerSession& session = *started.value();
+  auto plan = plan_interleaved(order, session.hello());
+  if (!plan.ok()) return report(plan.error());
+  Batch batch(profiling::GroupKind::Interleaved, unix_time_ms(), std::move(plan).value());
+  const auto runs = measure(session, batch, writer.value().get());
+  if (!runs.ok()) return report(runs.error());
+  if (batch.state() == BatchState::Failed) {
+    const bool lost = session.link().status().state == LinkState::Lost;
+    return report({.code = lost ? engine::ErrorCode::Device : engine::ErrorCode::InvalidArgument,
+                   .message = batch.error()});
+  }
+  const profiling::RunSide a = profiling::side_of(runs.value(), "A");
+  const profiling::RunSide b = profiling::side_of(runs.value(), "B");
+  if (a.empty() || b.empty()) {
+    return report({.code = engine::ErrorCode::Cancelled,
+                   .message = "cancelled before both sides had a block"});
+  }
+  const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
+  const profiling::SettingsDifference settings =
+      settings_difference(*a.front(), *b.front(), request_codec());
+  if (options.csv) {
+    fmt::print("{}", comparison_csv(comparison, settings));
+  } else if (options.json) {
+    print_json(batch, comparison, settings);
+  } else {
+    print_text(comparison, settings);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_ab_command(CLI::App& program, Action& chosen) {
+  CLI::App& command = *program.add_subcommand(
+      "ab", "Measure two requests in alternating blocks and say whether one is faster");
+  const auto options = std::make_shared<AbOptions>();
+  command.add_option("--a", options->a, "Request A as JSON")->option_text("FILE")->required();
+  command.add_option("--b", options->b, "Request B as JSON")->option_text("FILE")->required();
+  command
+      .add_option("--blocks", options->order.blocks,
+                  "Blocks of both together, in the order A B B A; fewer than 8 give no verdict")
+      ->capture_default_str();
+  command
+      .add_option("--iterations", options->order.iterations,
+                  "Iterations of each block, in place of the requests' own")
+      ->capture_default_str();
+  command
+      .add_option("--record", options->record,
+                  "Keep every block as a run of a recording (a file that is not there yet)")
+      ->option_text("FILE");
+  CLI::Option* json = command.add_flag("--json", options->json, "Print the comparison as JSON");
+  command
+      .add_flag("--csv", options->csv,
+                "Print steps, stages, kernels, experts and settings as "
+                "CSV")
+      ->excludes(json);
+  options->worker.add_to(command);
+  command.callback([options, &chosen] { chosen = [options] { return measure_both(*options); }; });
+}
+
+}  // namespace app::cli

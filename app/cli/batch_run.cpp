@@ -1,0 +1,105 @@
+#include "app/cli/batch_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "app/cli/progress_bar.h"
+#include "app/protocol/request_json.h"
+
+namespace app::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void note_interrupt(int) { interrupted = 1; }
+
+/// Ctrl+C sets a flag meanwhile; a second one ends the program as always.
+class InterruptScope {
+ public:
+  InterruptScope() {
+    interrupted = 0;
+    struct sigaction action{};
+    action.sa_handler = note_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptScope() { ::sigaction(SIGINT, &before_, nullptr); }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  struct sigaction before_{};
+};
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch) {
+  session.link().submit(*batch.next());
+  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
+  bool cancelled = false;
+  return session.wait([](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
+                      [&](const LinkStatus& status) {
+                        if (interrupted != 0 && !std::exchange(cancelled, true))
+                          session.link().cancel();
+                        bar.show(status, batch.progress(steady_seconds(), status.pulse.fraction));
+                      });
+}
+
+}  // namespace
+
+std::int64_t unix_time_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
+    const std::string& path) {
+  if (path.empty()) return std::unique_ptr<profiling::SessionWriter>();
+  return profiling::SessionWriter::create(path, request_codec());
+}
+
+engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
+                                           profiling::SessionWriter* writer) {
+  const InterruptScope interrupts;
+  profiling::RunList runs;
+  while (batch.next() != nullptr) {
+    if (interrupted != 0) {
+      batch.cancel();
+      break;
+    }
+    batch.started(steady_seconds());
+    profiling::RecordedRun run;
+    run.request = *batch.next();
+    engine::Result<LinkEvent> done = measure_one(session, batch);
+    if (!done.ok()) {
+      if (done.error().code == engine::ErrorCode::Cancelled) {
+        batch.cancel();
+      } else if (session.link().status().state == LinkState::Lost) {
+        batch.lost(session.link().status().reason);
+      } else {
+        batch.failed(done.error().message);
+      }
+      continue;
+    }
+    auto& finished = std::get<RunDone>(done.value());
+    run.result = std::move(finished.result);
+    run.activity = std::move(finished.activity);
+    run.snapshot = std::move(finished.snapshot);
+    run.wall_clock_ms = unix_time_ms();
+    run.group = batch.measured(steady_seconds());
+    if (writer != nullptr) {
+      if (engine::Status kept = writer->append(run); !kept.ok()) return kept.error();
+    }
+    runs.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
+  }
+  return runs;
+}
+
+}  // namespace app::cli

@@ -1,0 +1,25 @@
+// `expertscope bench --suite window`: what it takes beside the options of every suite, and its
+// rows.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace app::cli {
+
+class WindowBenchCommand {
+ public:
+  void add_to(CLI::App& command);
+  bool given() const { return !records_.empty() || !recording_.empty(); }
+  /// Returns the exit code. `file`: where the JSON objects go too; null = nowhere.
+  int run(std::vector<std::string> worker_argv, bool json, std::ostream* file) const;
+
+ private:
+  std::vector<std::size_t> records_;
+  std::string recording_;
+};
+
+}  // namespace app::cli

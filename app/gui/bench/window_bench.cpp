@@ -1,0 +1,126 @@
+// Makes the recordings and opens a window for each.
+#include "app/gui/bench/window_bench.h"
+
+#include <GL/gl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "app/gui/bench/big_recording.h"
+#include "app/gui/bench/control_probe.h"
+#include "app/gui/bench/recording_probe.h"
+#include "app/protocol/request_json.h"
+
+namespace app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that goes with its owner, and what SQLite may have left beside it.
+class TemporaryRecording {
+ public:
+  explicit TemporaryRecording(std::size_t records)
+      : path_((fs::temp_directory_path() /
+               fmt::format("expertscope-bench-{}-{}.session", ::getpid(), records))
+                  .string()) {}
+  ~TemporaryRecording() {
+    std::error_code ignored;
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path_ + suffix, ignored);
+  }
+  TemporaryRecording(const TemporaryRecording&) = delete;
+  TemporaryRecording& operator=(const TemporaryRecording&) = delete;
+
+  engine::Status write(std::size_t records) const {
+    auto writer = profiling::SessionWriter::create(path_, request_codec());
+    if (!writer.ok()) return writer.error();
+    return writer.value()->append(make_big_run(records));
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::string gl_text(GLenum name) {
+  const GLubyte* text = glGetString(name);
+  return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+}
+
+/// Passes everything on; says first what it runs on, once.
+template <class Probe>
+class AnnouncedProbe : public Probe {
+ public:
+  template <class... Arguments>
+  AnnouncedProbe(const WindowBenchOptions& options, const WindowBenchReport& report, bool& told,
+                 Arguments&&... arguments)
+      : Probe(std::forward<Arguments>(arguments)...),
+        options_(options),
+        announce_(report.machine),
+        told_(told) {}
+
+  void begin(Shell& shell, std::function<void()> wake) override {
+    if (!std::exchange(told_, true)) {
+      announce_({.processor = processor_name(),
+                 .threads = static_cast<int>(std::thread::hardware_concurrency()),
+                 .gl_renderer = gl_text(GL_RENDERER),
+                 .gl_version = gl_text(GL_VERSION),
+                 .width = options_.width,
+                 .height = options_.height});
+    }
+    Probe::begin(shell, std::move(wake));
+  }
+
+ private:
+  const WindowBenchOptions& options_;
+  const std::function<void(const WindowBenchMachine&)>& announce_;
+  bool& told_;
+};
+
+engine::Status run(const WindowBenchOptions& options, FrameProbe& probe, const std::string& problem,
+                   bool worker) {
+  WindowOptions window;
+  window.worker_argv = options.worker_argv;
+  window.no_worker = !worker;
+  window.width = options.width;
+  window.height = options.height;
+  window.text_scale = 1.0F;
+  window.probe = &probe;
+  run_window(window);
+  if (!problem.empty()) return engine::Error{engine::ErrorCode::Internal, problem};
+  return {};
+}
+
+}  // namespace
+
+engine::Status run_window_bench(const WindowBenchOptions& options,
+                                const WindowBenchReport& report) {
+  bool told = false;
+  const auto measure = [&](const std::string& path, std::size_t records) {
+    AnnouncedProbe<RecordingProbe> probe(options, report, told, path, records, report);
+    return run(options, probe, probe.problem(), false);
+  };
+  if (!options.recording.empty()) return measure(options.recording, 0);
+  for (const std::size_t records : options.records) {
+    const TemporaryRecording recording(records);
+    engine::Status status = recording.write(records);
+    if (status.ok()) status = measure(recording.path(), records);
+    if (!status.ok()) return status;
+  }
+  AnnouncedProbe<ControlProbe> probe(options, report, told, report);
+  return run(options, probe, probe.problem(), true);
+}
+
+}  // namespace app

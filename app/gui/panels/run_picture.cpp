@@ -1,0 +1,114 @@
+// Derivations over all records of a run.
+#include "app/gui/panels/run_picture.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace app {
+namespace {
+
+using engine::Stage;
+
+plot::Range joined(plot::Range all, plot::Range more) {
+  if (all.empty()) return more;
+  return {std::min(all.min, more.min), std::max(all.max, more.max)};
+}
+
+profiling::TimeRange time_range(const std::optional<plot::Range>& range) {
+  if (!range) {
+    return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  }
+  return {static_cast<std::int64_t>(std::floor(range->min)),
+          static_cast<std::int64_t>(std::ceil(range->max))};
+}
+
+std::array<bool, engine::kStageNames.size()> stages_with_experts(
+    std::span<const profiling::ActivityRecord> records) {
+  std::array<bool, engine::kStageNames.size()> named{};
+  for (const profiling::ActivityRecord& record : records) {
+    if (record.expert >= 0 && record.iteration >= 0) {
+      named[static_cast<std::size_t>(record.stage)] = true;
+    }
+  }
+  return named;
+}
+
+}  // namespace
+
+std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
+  auto picture = std::make_shared<RunPicture>();
+  const std::vector<profiling::ActivityRecord>& records = run->activity.records;
+  picture->spans = profiling::iteration_spans(records);
+  for (const engine::Iteration& iteration : run->result.iterations) {
+    picture->iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
+  }
+  picture->iterations = profiling::summarize(picture->iteration_ns);
+  const auto named = stages_with_experts(records);
+  // The product first: it is what most people came for.
+  for (const bool product : {true, false}) {
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      const auto stage = static_cast<Stage>(i);
+      if (named[i] && (stage == Stage::Fprop) == product) picture->expert_stages.push_back(stage);
+    }
+  }
+  for (const profiling::ActivityRecord& record : records) {
+    const plot::Range range{static_cast<double>(record.start_ns),
+                            static_cast<double>(record.end_ns)};
+    picture->limits = joined(picture->limits, range);
+    if (record.iteration >= 0) picture->timed = joined(picture->timed, range);
+  }
+  if (!picture->timed.empty()) picture->timed = plot::padded(picture->timed, 0.01);
+  if (!picture->limits.empty()) picture->limits = plot::padded(picture->limits, 0.005);
+  picture->run = std::move(run);
+  return picture;
+}
+
+std::shared_ptr<const LanePicture> make_lanes(std::shared_ptr<const RunPicture> run,
+                                              plot::LaneChoice choice) {
+  auto picture = std::make_shared<LanePicture>();
+  picture->lanes = plot::make_timeline(run->run->activity, run->spans, choice);
+  picture->lanes.limits = run->limits;
+  picture->lanes.timed = run->timed;
+  picture->run = std::move(run);
+  return picture;
+}
+
+std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
+                                                       std::optional<plot::Range> range) {
+  auto picture = std::make_shared<RangePicture>();
+  picture->range = range;
+  const profiling::TimeRange time = time_range(range);
+  {
+    const profiling::KernelDurations durations(run.activity, time, !range.has_value());
+    picture->kernels = profiling::kernel_table(durations);
+    for (const profiling::KernelSummary& kernel : picture->kernels) {
+      picture->bins.push_back(plot::linear_bins(durations.samples(kernel.kernel)));
+    }
+  }
+  std::array<StageSum, engine::kStageNames.size()> sums{};
+  for (const profiling::KernelSummary& kernel : picture->kernels) {
+    StageSum& sum = sums[static_cast<std::size_t>(kernel.stage)];
+    sum.stage = kernel.stage;
+    sum.sum_ns += kernel.time.sum;
+    sum.records += kernel.time.n;
+    picture->total_ns += kernel.time.sum;
+    picture->records += kernel.time.n;
+  }
+  picture->stage_sums.assign(sums.begin(), sums.end());
+  std::erase_if(picture->stage_sums, [](const StageSum& sum) { return sum.records == 0; });
+  std::ranges::stable_sort(picture->stage_sums, [](const StageSum& a, const StageSum& b) {
+    return a.sum_ns > b.sum_ns;
+  });
+  const auto named = stages_with_experts(profiling::records_in(run.activity, time));
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (!named[i]) continue;
+    const auto stage = static_cast<Stage>(i);
+    picture->experts.push_back(
+        {.stage = stage, .times = profiling::expert_times(run.activity, stage, time)});
+  }
+  return picture;
+}
+
+}  // namespace app

@@ -1,0 +1,63 @@
+// What the Performance workspace derives from the records of a run. Every derivation here goes over
+// all of them, so that it belongs on a background thread; drawing only reads the results, which
+// never change once made.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "app/gui/plot/bins.h"
+#include "app/gui/plot/timeline_plot.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/statistics.h"
+
+namespace app {
+
+using RecordedRunPointer = std::shared_ptr<const profiling::RecordedRun>;
+
+/// What belongs to the whole run. Keeps the run, and so the records, alive.
+struct RunPicture {
+  RecordedRunPointer run;
+  std::vector<profiling::ActivityRecord> spans;  // of the iterations
+  std::vector<double> iteration_ns;
+  profiling::Distribution iterations;
+  std::vector<engine::Stage> expert_stages;  // in which timed records name an expert
+  plot::Range limits;                        // of all records
+  plot::Range timed;                         // of those in iterations
+};
+std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run);
+
+/// The timeline's lanes of one choice. Keeps the picture alive that they refer to.
+struct LanePicture {
+  std::shared_ptr<const RunPicture> run;
+  plot::TimelineLanes lanes;
+};
+std::shared_ptr<const LanePicture> make_lanes(std::shared_ptr<const RunPicture> run,
+                                              plot::LaneChoice choice);
+
+struct StageSum {
+  engine::Stage stage = engine::Stage::Other;
+  double sum_ns = 0.0;
+  std::size_t records = 0;
+};
+
+/// What follows the timeline's selection.
+struct RangePicture {
+  std::optional<plot::Range> range;  // none = all timed iterations
+  std::vector<profiling::KernelSummary> kernels;
+  std::vector<plot::Bins> bins;  // of the durations, one a kernel
+  std::vector<StageSum> stage_sums;
+  double total_ns = 0.0;
+  std::size_t records = 0;
+  struct StageExperts {
+    engine::Stage stage = engine::Stage::Other;
+    std::vector<profiling::ExpertTime> times;
+  };
+  std::vector<StageExperts> experts;  // one a stage that names experts
+};
+/// Set-up and checks are left out unless somebody selected them.
+std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
+                                                       std::optional<plot::Range> range);
+
+}  // namespace app

@@ -1,0 +1,22 @@
+// What watching costs: the same step under each trace level, blocks of all levels by turns.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/backend/backend.h"
+#include "engine/device/handles.h"
+#include "engine/model/measurement.h"
+
+namespace engine {
+
+/// Median duration of a step under each trace level. A graph is instantiated anew for every block,
+/// because CUPTI decides then what it will see of its nodes; without a graph (null) the step is
+/// enqueued by `launch_eager`, and levels that differ in graphs only are left out. "Off" means that
+/// nothing is recorded; CUPTI stays subscribed. Leaves the trace off. Synchronises.
+Result<std::vector<ObserverTiming>> measure_observer(StepObserver& observer, cudaStream_t stream,
+                                                     const Graph* graph,
+                                                     const std::function<Status()>& launch_eager,
+                                                     const std::function<bool()>& cancelled);
+
+}  // namespace engine

@@ -1,0 +1,23 @@
+// What stands between two timed iterations: nothing, a rest, or a write that drives the step's data
+// out of the L2 cache. Outside of the iterations' events.
+#pragma once
+
+#include "engine/device/buffer.h"
+#include "engine/model/measurement.h"
+
+namespace engine {
+
+class IterationConditions {
+ public:
+  /// Allocates what CacheMode::Cold needs: twice the device's L2 cache.
+  static Result<IterationConditions> create(const MeasureOptions& options);
+
+  /// Before the events of an iteration. Burst waits for the device.
+  Status before(cudaStream_t stream) const;
+
+ private:
+  bool rest_ = false;
+  DeviceBuffer flush_;
+};
+
+}  // namespace engine

@@ -1,0 +1,206 @@
+// One pass over the records of each run; only records inside timed iterations count.
+#include "profiling/compare/run_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/model/run_request.h"
+
+namespace profiling {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+using KernelKey = std::pair<std::string, engine::Stage>;
+
+/// Samples of one side, sorted by what they belong to.
+struct SideSamples {
+  std::map<engine::Stage, TimeSamples> stages;
+  std::map<KernelKey, TimeSamples> kernels;
+  std::map<int, TimeSamples> experts;
+};
+
+void begin_block(TimeSamples& samples, std::size_t block) {
+  // A block without samples begins where the next one does.
+  while (samples.blocks.size() <= block) samples.blocks.push_back(samples.durations_ns.size());
+}
+
+std::string name_of(const Activity& activity, std::uint32_t name) {
+  return name < activity.names.size() ? activity.names[name] : std::string("?");
+}
+
+bool is_timed(const ActivityRecord& record) {
+  return record.iteration >= 0 && record.iteration < engine::kMaxIterations;
+}
+
+void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
+  std::map<std::pair<engine::Stage, int>, double> stage_sums;
+  std::map<std::pair<int, int>, double> expert_sums;
+  std::unordered_map<std::uint64_t, std::vector<double>> durations;
+  for (const ActivityRecord& record : run.activity.records) {
+    if (!is_timed(record)) continue;
+    const auto duration = static_cast<double>(record.duration_ns());
+    stage_sums[{record.stage, record.iteration}] += duration;
+    if (record.expert >= 0) expert_sums[{record.expert, record.iteration}] += duration;
+    durations[std::uint64_t{record.name} << 8 | static_cast<std::uint8_t>(record.stage)].push_back(
+        duration);
+  }
+  for (const auto& [key, sum] : stage_sums) {
+    TimeSamples& samples = side.stages[key.first];
+    begin_block(samples, block);
+    samples.durations_ns.push_back(sum);
+  }
+  for (const auto& [key, sum] : expert_sums) {
+    TimeSamples& samples = side.experts[key.first];
+    begin_block(samples, block);
+    samples.durations_ns.push_back(sum);
+  }
+  for (const auto& [key, values] : durations) {
+    TimeSamples& samples =
+        side.kernels[{name_of(run.activity, static_cast<std::uint32_t>(key >> 8)),
+                      static_cast<engine::Stage>(key & 0xFFU)}];
+    begin_block(samples, block);
+    samples.durations_ns.insert(samples.durations_ns.end(), values.begin(), values.end());
+  }
+}
+
+SideSamples samples_of(const RunSide& runs) {
+  SideSamples side;
+  for (std::size_t i = 0; i < runs.size(); ++i) add_run(*runs[i], i, side);
+  const auto single = [&](auto& all) {
+    if (runs.size() > 1) return;
+    for (auto& [key, samples] : all) samples.blocks.clear();
+  };
+  single(side.stages);
+  single(side.kernels);
+  single(side.experts);
+  return side;
+}
+
+/// The keys of both sides.
+template <class Key>
+std::set<Key> keys_of(const std::map<Key, TimeSamples>& a, const std::map<Key, TimeSamples>& b) {
+  std::set<Key> keys;
+  for (const auto& [key, samples] : a) keys.insert(key);
+  for (const auto& [key, samples] : b) keys.insert(key);
+  return keys;
+}
+
+template <class Key>
+TimeDifference difference_of(const std::map<Key, TimeSamples>& a,
+                             const std::map<Key, TimeSamples>& b, const Key& key) {
+  const auto in_a = a.find(key);
+  const auto in_b = b.find(key);
+  return time_difference(in_a == a.end() ? TimeSamples{} : in_a->second,
+                         in_b == b.end() ? TimeSamples{} : in_b->second);
+}
+
+double sum_of(const TimeDifference& time) {
+  const auto part = [](double median, std::size_t n) {
+    return n == 0 ? 0.0 : median * static_cast<double>(n);
+  };
+  return part(time.median_a, time.n_a) + part(time.median_b, time.n_b);
+}
+
+std::string why_no_expert_time(const RunSide& a, const RunSide& b, const SideSamples& in_a,
+                               const SideSamples& in_b) {
+  if (!in_a.experts.empty() && !in_b.experts.empty()) return {};
+  const bool both = in_a.experts.empty() && in_b.experts.empty();
+  const RunSide& lacking = in_a.experts.empty() ? a : b;
+  return std::string(both                   ? "Neither run has"
+                     : in_a.experts.empty() ? "A has no"
+                                            : "B has no") +
+         (both ? " a record that names an expert" : " record that names an expert") +
+         ", so there is no time per expert to compare; a share by FLOP would be a guess. Method: " +
+         lacking.front()->result.activity_method + ".";
+}
+
+}  // namespace
+
+RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs,
+                const std::string& label) {
+  RunSide side;
+  for (const auto& run : runs) {
+    if (run->group.label == label) side.push_back(run.get());
+  }
+  return side;
+}
+
+TimeSamples step_samples(const RunSide& side) {
+  TimeSamples samples;
+  for (std::size_t i = 0; i < side.size(); ++i) {
+    if (side.size() > 1) begin_block(samples, i);
+    for (const engine::Iteration& iteration : side[i]->result.iterations) {
+      samples.durations_ns.push_back(static_cast<double>(iteration.duration_ns));
+    }
+  }
+  return samples;
+}
+
+TimeSamples kernel_samples(const RunSide& side, const std::string& name, engine::Stage stage) {
+  TimeSamples samples;
+  for (std::size_t i = 0; i < side.size(); ++i) {
+    if (side.size() > 1) begin_block(samples, i);
+    const Activity& activity = side[i]->activity;
+    for (const ActivityRecord& record : activity.records) {
+      if (!is_timed(record) || record.stage != stage || name_of(activity, record.name) != name) {
+        continue;
+      }
+      samples.durations_ns.push_back(static_cast<double>(record.duration_ns()));
+    }
+  }
+  return samples;
+}
+
+double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product) {
+  if (expert >= run.result.experts.size()) return kNaN;
+  const engine::ExpertResult& result = run.result.experts[expert];
+  if (product == engine::Product::Fprop) return result.snr_db;
+  if (!run.result.backward) return kNaN;
+  return product == engine::Product::Dgrad ? result.dgrad.snr_db : result.wgrad.snr_db;
+}
+
+RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product) {
+  RunComparison comparison;
+  const SideSamples in_a = samples_of(a);
+  const SideSamples in_b = samples_of(b);
+  comparison.step = time_difference(step_samples(a), step_samples(b));
+  for (const engine::Stage stage : keys_of(in_a.stages, in_b.stages)) {
+    comparison.stages.push_back({stage, difference_of(in_a.stages, in_b.stages, stage)});
+  }
+  for (const KernelKey& key : keys_of(in_a.kernels, in_b.kernels)) {
+    comparison.kernels.push_back(
+        {key.first, key.second, difference_of(in_a.kernels, in_b.kernels, key)});
+  }
+  std::stable_sort(
+      comparison.kernels.begin(), comparison.kernels.end(),
+      [](const KernelRow& x, const KernelRow& y) { return sum_of(x.time) > sum_of(y.time); });
+  comparison.no_expert_time = why_no_expert_time(a, b, in_a, in_b);
+  const RecordedRun& first_a = *a.front();
+  const RecordedRun& first_b = *b.front();
+  const std::size_t experts = std::max(first_a.result.splits.size(), first_b.result.splits.size());
+  const auto tokens = [](const RecordedRun& run, std::size_t expert) {
+    return expert < run.result.splits.size() ? run.result.splits[expert] : 0;
+  };
+  for (std::size_t e = 0; e < experts; ++e) {
+    ExpertRow row;
+    row.expert = static_cast<int>(e);
+    row.tokens_a = tokens(first_a, e);
+    row.tokens_b = tokens(first_b, e);
+    row.snr_a_db = expert_snr(first_a, e, product);
+    row.snr_b_db = expert_snr(first_b, e, product);
+    if (comparison.no_expert_time.empty()) {
+      row.time = difference_of(in_a.experts, in_b.experts, row.expert);
+    }
+    comparison.experts.push_back(std::move(row));
+  }
+  return comparison;
+}
+
+}  // namespace profiling

@@ -1,0 +1,64 @@
+// Everything that two runs have in common, side by side: the step, its stages, its kernels, its
+// experts. Made once for a pair of runs; nothing of it is cheap enough for a frame.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/model/run_result.h"
+#include "engine/model/stage.h"
+#include "profiling/compare/settings_difference.h"
+#include "profiling/compare/time_difference.h"
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+
+/// Runs of one side; several are the blocks of an interleaved measurement, in their order.
+using RunSide = std::vector<const RecordedRun*>;
+/// Runs of one label, in order.
+RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs, const std::string& label);
+
+/// One stage: the time of its records in one iteration, a sample an iteration.
+struct StageRow {
+  engine::Stage stage = engine::Stage::Other;
+  TimeDifference time;
+};
+
+/// One kernel or span by name and stage; a sample a record. A side without it has n = 0.
+struct KernelRow {
+  std::string name;
+  engine::Stage stage = engine::Stage::Other;
+  TimeDifference time;
+};
+
+struct ExpertRow {
+  int expert = 0;
+  std::int64_t tokens_a = 0;
+  std::int64_t tokens_b = 0;
+  double snr_a_db = 0.0;  // of the product; NaN where a side has none
+  double snr_b_db = 0.0;
+  TimeDifference time;  // over all stages whose records name experts; n = 0 without
+};
+
+struct RunComparison {
+  TimeDifference step;  // iterations
+  std::vector<StageRow> stages;
+  std::vector<KernelRow> kernels;  // largest sum of both sides first
+  std::vector<ExpertRow> experts;
+  std::string no_expert_time;  // why there is none; empty where both sides have it
+};
+
+/// Sides must not be empty. SNRs are those of the first run of a side: numerics do not vary between
+/// blocks.
+RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product);
+
+/// Iterations of a side, with its blocks where it has several.
+TimeSamples step_samples(const RunSide& side);
+/// Durations of one kernel (or span) of a side, iterations only.
+TimeSamples kernel_samples(const RunSide& side, const std::string& name, engine::Stage stage);
+/// SNR of one expert's product; NaN where the run has none.
+double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product);
+
+}  // namespace profiling

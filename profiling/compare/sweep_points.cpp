@@ -1,0 +1,71 @@
+#include "profiling/compare/sweep_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "profiling/compare/run_comparison.h"
+
+namespace profiling {
+
+std::vector<RunGroupMembers> groups_of(const RunList& runs) {
+  std::vector<RunGroupMembers> groups;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunGroup& group = runs[i]->group;
+    if (group.kind == GroupKind::None) continue;
+    auto found = std::ranges::find_if(groups, [&](const RunGroupMembers& one) {
+      return one.kind == group.kind && one.id == group.id;
+    });
+    if (found == groups.end()) {
+      groups.push_back({.kind = group.kind, .id = group.id, .runs = {}});
+      found = std::prev(groups.end());
+    }
+    found->runs.push_back(i);
+  }
+  for (RunGroupMembers& group : groups) {
+    std::ranges::stable_sort(group.runs, {},
+                             [&](std::size_t run) { return runs[run]->group.position; });
+  }
+  return groups;
+}
+
+SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
+  SweepPoint point;
+  point.label = run.group.label;
+  point.time = summarize(step_samples({&run}).durations_ns);
+  std::vector<double> snr;
+  for (std::size_t e = 0; e < run.result.experts.size(); ++e) {
+    const double one = expert_snr(run, e, product);
+    if (!std::isnan(one)) snr.push_back(one);
+  }
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  std::ranges::sort(snr);
+  point.worst_snr_db = snr.empty() ? kNaN : snr.front();
+  // The middle ones, not their mean alone: between two infinities a mean would be no number.
+  const double low = snr.empty() ? kNaN : snr[(snr.size() - 1) / 2];
+  const double high = snr.empty() ? kNaN : snr[snr.size() / 2];
+  point.median_snr_db = low == high ? low : 0.5 * (low + high);
+  return point;
+}
+
+double snr_of(const SweepPoint& point, SnrChoice choice) {
+  return choice == SnrChoice::Worst ? point.worst_snr_db : point.median_snr_db;
+}
+
+void mark_frontier(std::span<SweepPoint> points, SnrChoice choice) {
+  const auto counts = [&](const SweepPoint& point) {
+    return point.time.n > 0 && !std::isnan(snr_of(point, choice));
+  };
+  for (SweepPoint& point : points) {
+    const double snr = snr_of(point, choice);
+    point.on_frontier =
+        counts(point) && std::ranges::none_of(points, [&](const SweepPoint& other) {
+          if (!counts(other)) return false;
+          const double other_snr = snr_of(other, choice);
+          const bool no_worse = other_snr >= snr && other.time.median <= point.time.median;
+          return no_worse && (other_snr > snr || other.time.median < point.time.median);
+        });
+  }
+}
+
+}  // namespace profiling

@@ -1,0 +1,42 @@
+// The runs of a sweep as accuracy against time, and which of them no other beats in both.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/model/run_result.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/statistics.h"
+
+namespace profiling {
+
+using RunList = std::vector<std::shared_ptr<const RecordedRun>>;
+
+/// Runs that were measured together, in the order of measuring.
+struct RunGroupMembers {
+  GroupKind kind = GroupKind::None;
+  std::int64_t id = 0;
+  std::vector<std::size_t> runs;  // indices into the list
+};
+/// Groups by their first run in the list; runs without a group are in none.
+std::vector<RunGroupMembers> groups_of(const RunList& runs);
+
+struct SweepPoint {
+  std::string label;
+  Distribution time;           // of a step, ns; n = 0 without iterations
+  double worst_snr_db = 0.0;   // of any expert; +inf where all are exact, NaN where none has one
+  double median_snr_db = 0.0;  // over experts that have one
+  bool on_frontier = false;    // set by mark_frontier()
+};
+/// Several runs of one label (the blocks of a side) are not joined: a point a run.
+SweepPoint sweep_point(const RecordedRun& run, engine::Product product);
+
+enum class SnrChoice { Worst, Median };
+double snr_of(const SweepPoint& point, SnrChoice choice);
+/// A point is on the frontier when no other is at least as accurate and as quick, and better in
+/// one. Points without a time or an SNR are on no frontier and beat nothing.
+void mark_frontier(std::span<SweepPoint> points, SnrChoice choice);
+
+}  // namespace profiling

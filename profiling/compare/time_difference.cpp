@@ -1,0 +1,144 @@
+// The verdict asks every question that could forbid it, the plainest first, and names the one that
+// did.
+#include "profiling/compare/time_difference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "profiling/compare/ranks.h"
+#include "profiling/trace/statistics.h"
+
+namespace profiling {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// NVML steps a clock by 15 MHz, about 1 % of a busy SM's: one step of difference says nothing.
+constexpr double kClockTolerance = 0.02;
+
+struct Blocks {
+  std::vector<double> medians;
+  std::vector<double> odd;  // samples of the first, third, ... block
+  std::vector<double> even;
+};
+
+Blocks blocks_of(const TimeSamples& samples) {
+  Blocks blocks;
+  for (std::size_t i = 0; i < samples.blocks.size(); ++i) {
+    const std::size_t end =
+        i + 1 < samples.blocks.size() ? samples.blocks[i + 1] : samples.durations_ns.size();
+    const std::size_t begin = std::min(samples.blocks[i], end);
+    const std::span<const double> block =
+        std::span(samples.durations_ns).subspan(begin, end - begin);
+    if (block.empty()) continue;
+    std::vector<double>& half = blocks.medians.size() % 2 == 0 ? blocks.odd : blocks.even;
+    half.insert(half.end(), block.begin(), block.end());
+    blocks.medians.push_back(quantile(block, 0.5));
+  }
+  return blocks;
+}
+
+double size_of(double ratio) { return std::abs(std::log(ratio)); }
+
+std::string clock_doubt(const TimeSamples& a, const TimeSamples& b) {
+  if (a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0 &&
+      std::abs(b.sm_clock_mhz / a.sm_clock_mhz - 1.0) > kClockTolerance) {
+    return fmt::format(
+        "The SM clock was {:.0f} MHz for A and {:.0f} MHz for B; measure them again, "
+        "one against the other.",
+        a.sm_clock_mhz, b.sm_clock_mhz);
+  }
+  if (a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0 && a.clock_reasons != b.clock_reasons) {
+    return "Something slowed the clock down for one side and not for the other; measure them "
+           "again, one against the other.";
+  }
+  return {};
+}
+
+std::string block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b) {
+  const std::size_t blocks = a.medians.size() + b.medians.size();
+  if (a.medians.size() < 4 || b.medians.size() < 4) {
+    return fmt::format("{} blocks are too few to tell a difference from drift; take at least 8.",
+                       blocks);
+  }
+  if (difference.block_p > 1.0 - kConfidence) {
+    return fmt::format("The blocks of A and B mix: the same order by chance has p = {:.2f}.",
+                       difference.block_p);
+  }
+  if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
+    return fmt::format(
+        "A against itself differs as much: odd and even blocks of A have the ratio "
+        "{:.3f}.",
+        difference.control_ratio);
+  }
+  return {};
+}
+
+std::string doubt(const TimeDifference& difference, const TimeSamples& a, const TimeSamples& b) {
+  if (difference.n_a == 0 || difference.n_b == 0) {
+    return fmt::format("{} has no samples.", difference.n_a == 0 ? "A" : "B");
+  }
+  if (!(difference.ratio > 0.0) || std::isinf(difference.ratio)) {
+    return "A median of 0 or one that is no number has no ratio.";
+  }
+  if (std::isnan(difference.interval.low) || std::isnan(difference.interval.high)) {
+    return fmt::format("{} and {} samples are too few for an interval; take at least 7 of each.",
+                       difference.n_a, difference.n_b);
+  }
+  const bool interleaved = !a.blocks.empty() && !b.blocks.empty();
+  // Blocks that alternate meet the same conditions: a clock that differs then is B's own doing.
+  if (!interleaved) {
+    if (std::string clocks = clock_doubt(a, b); !clocks.empty()) return clocks;
+  }
+  if (difference.interval.contains(1.0)) {
+    return fmt::format("The interval {:.3f} to {:.3f} of the ratio contains 1.",
+                       difference.interval.low, difference.interval.high);
+  }
+  return interleaved ? block_doubt(difference, blocks_of(a), blocks_of(b)) : std::string();
+}
+
+}  // namespace
+
+TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b) {
+  TimeDifference difference;
+  difference.n_a = a.durations_ns.size();
+  difference.n_b = b.durations_ns.size();
+  difference.median_a = quantile(a.durations_ns, 0.5);
+  difference.median_b = quantile(b.durations_ns, 0.5);
+  difference.ratio = difference.median_b / difference.median_a;
+  // Each median takes half of what may be wrong.
+  const double of_each = 1.0 - (1.0 - kConfidence) / 2.0;
+  const Interval of_a = median_interval(a.durations_ns, of_each);
+  const Interval of_b = median_interval(b.durations_ns, of_each);
+  difference.interval = {of_b.low / of_a.high, of_b.high / of_a.low};
+  difference.control_ratio = kNaN;
+  if (!a.blocks.empty() && !b.blocks.empty()) {
+    const Blocks blocks = blocks_of(a);
+    difference.control_ratio = quantile(blocks.even, 0.5) / quantile(blocks.odd, 0.5);
+    difference.block_p = rank_sum_p(blocks.medians, blocks_of(b).medians);
+  }
+  difference.reason = doubt(difference, a, b);
+  if (!difference.reason.empty()) return difference;
+  difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
+  difference.reason = fmt::format(
+      "B takes {:.1f} % {} time than A: {:.3f} to {:.3f} of A's median at {:.0f} %.",
+      100.0 * std::abs(difference.ratio - 1.0), difference.ratio < 1.0 ? "less" : "more",
+      difference.interval.low, difference.interval.high, 100.0 * kConfidence);
+  return difference;
+}
+
+const char* time_verdict_name(TimeVerdict verdict) {
+  switch (verdict) {
+    case TimeVerdict::Faster:
+      return "faster";
+    case TimeVerdict::Slower:
+      return "slower";
+    case TimeVerdict::Ambiguous:
+      return "ambiguous";
+  }
+  return "ambiguous";
+}
+
+}  // namespace profiling

@@ -1,0 +1,17 @@
+// The readings of one run on the run's own time axis. Plain values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/power/power_summary.h"
+
+namespace profiling {
+
+struct PowerTrace {
+  std::string method;                // how power was read; empty without samples
+  std::string missing;               // why there are no samples; empty if there are
+  std::vector<PowerSample> samples;  // time_ns since the first timed iteration, rising
+};
+
+}  // namespace profiling

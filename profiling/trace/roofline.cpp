@@ -1,0 +1,154 @@
+#include "profiling/trace/roofline.h"
+
+#include <algorithm>
+#include <array>
+
+#include "profiling/trace/statistics.h"
+
+namespace profiling {
+namespace {
+
+using engine::Scaling;
+using engine::Stage;
+
+constexpr double kHighPrecisionBytes = 2.0;
+
+/// Bytes of an element with its share of the scales, as a product reads it.
+double operand_bytes(const engine::RunResult& result, bool square_blocks) {
+  const engine::Recipe& recipe = result.effective.recipe;
+  if (!result.emulated.empty()) return kHighPrecisionBytes;
+  // The CPU multiplies FP32 copies, which it decodes an expert at a time; what it must read is the
+  // same as on a device.
+  switch (recipe.scaling) {
+    case Scaling::None:
+      return kHighPrecisionBytes;
+    case Scaling::PerTensorCurrent:
+    case Scaling::PerTensorDelayed:
+      return 1.0;  // one scale an expert
+    case Scaling::Block:
+      return 1.0 + 4.0 / (square_blocks ? 128.0 * 128.0 : 128.0);
+    case Scaling::Mxfp8:
+      return 1.0 + 1.0 / 32.0;
+    case Scaling::Nvfp4:
+      return 0.5 + 1.0 / 16.0;
+  }
+  return kHighPrecisionBytes;
+}
+
+struct Extents {
+  double rows = 0.0;         // of all experts
+  double weight_rows = 0.0;  // n of every expert that has rows
+  double all_weights = 0.0;  // n of every expert: a weight gradient is written for each
+  double n = 0.0;
+  double k = 0.0;
+};
+
+Extents extents_of(const engine::RunResult& result) {
+  Extents extents{.n = static_cast<double>(result.effective.shape.n),
+                  .k = static_cast<double>(result.effective.shape.k)};
+  for (const std::int64_t rows : result.splits) {
+    extents.rows += static_cast<double>(rows);
+    if (rows > 0) extents.weight_rows += extents.n;
+    extents.all_weights += extents.n;
+  }
+  return extents;
+}
+
+/// Dense rates of one SM at one clock and the data sheet's clock and memory rate. Hopper: 4096 FLOP
+/// a clock and SM with 16-bit operands, 8192 with FP8 (989 and 1979 TFLOP/s at 1.83 GHz, 132 SMs).
+struct DeviceRow {
+  const char* name;
+  double clock_mhz;
+  double bytes_per_s;
+};
+constexpr std::array kHopper = {DeviceRow{"NVIDIA H200", 1830.0, 4.8e12},
+                                DeviceRow{"NVIDIA H100 80GB HBM3", 1830.0, 3.35e12}};
+
+}  // namespace
+
+std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage) {
+  const engine::RunRequest& request = result.effective;
+  const bool forward = request.linear.passes != engine::StepPasses::Backward;
+  const bool backward = request.linear.passes != engine::StepPasses::Forward;
+  const Extents e = extents_of(result);
+  const double x = operand_bytes(result, request.recipe.square_activation_blocks);
+  const double w = operand_bytes(result, request.recipe.square_weight_blocks);
+  const double dy = operand_bytes(result, request.recipe.square_gradient_blocks);
+  const double dw_bytes =
+      request.linear.wgrad_type == engine::ElementType::Fp32 ? 4.0 : kHighPrecisionBytes;
+  StageWork work{.flop = 2.0 * e.rows * e.n * e.k, .bytes = 0.0};
+  switch (stage) {
+    case Stage::Fprop:
+      if (!forward) return std::nullopt;
+      work.bytes = e.rows * e.k * x + e.weight_rows * e.k * w + e.rows * e.n * kHighPrecisionBytes;
+      break;
+    case Stage::Dgrad:
+      if (!backward) return std::nullopt;
+      work.bytes = e.rows * e.n * dy + e.weight_rows * e.k * w + e.rows * e.k * kHighPrecisionBytes;
+      break;
+    case Stage::Wgrad:
+      if (!backward) return std::nullopt;
+      // Adding to dW reads it too.
+      work.bytes = e.rows * e.k * x + e.rows * e.n * dy +
+                   e.all_weights * e.k * dw_bytes * (request.linear.accumulate_wgrad ? 2.0 : 1.0);
+      break;
+    default:
+      return std::nullopt;
+  }
+  work.flop *= request.layers;
+  work.bytes *= request.layers;
+  return work;
+}
+
+std::vector<double> stage_busy_ns(const Activity& activity, Stage stage) {
+  struct Busy {
+    std::int64_t end_ns = 0;
+    std::int64_t busy_ns = 0;
+    bool any = false;
+  };
+  std::vector<Busy> iterations;
+  for (const ActivityRecord& record : activity.records) {  // by start
+    if (record.stage != stage || record.iteration < 0) continue;
+    const auto index = static_cast<std::size_t>(record.iteration);
+    if (index >= iterations.size()) iterations.resize(index + 1);
+    Busy& busy = iterations[index];
+    const std::int64_t from = busy.any ? std::max(record.start_ns, busy.end_ns) : record.start_ns;
+    busy.busy_ns += std::max<std::int64_t>(record.end_ns - from, 0);
+    busy.end_ns = busy.any ? std::max(busy.end_ns, record.end_ns) : record.end_ns;
+    busy.any = true;
+  }
+  std::vector<double> durations;
+  for (const Busy& busy : iterations) {
+    if (busy.any) durations.push_back(static_cast<double>(busy.busy_ns));
+  }
+  return durations;
+}
+
+std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
+                                           const Activity& activity) {
+  std::vector<RooflinePoint> points;
+  for (const Stage stage : {Stage::Fprop, Stage::Dgrad, Stage::Wgrad}) {
+    const std::optional<StageWork> work = stage_work(result, stage);
+    if (!work || work->flop == 0.0) continue;
+    const Distribution time = summarize(stage_busy_ns(activity, stage));
+    if (time.n == 0 || time.median <= 0.0) continue;
+    points.push_back({.stage = stage, .work = *work, .samples = time.n, .median_ns = time.median});
+  }
+  return points;
+}
+
+std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result) {
+  if (result.device.compute_capability != "9.0") return std::nullopt;
+  const bool narrow = result.effective.recipe.scaling != Scaling::None && result.emulated.empty();
+  for (const DeviceRow& row : kHopper) {
+    if (result.device.name.find(row.name) == std::string::npos) continue;
+    return NominalPeaks{
+        .flop_per_clock = (narrow ? 8192.0 : 4096.0) * result.device.multiprocessors,
+        .clock_mhz = row.clock_mhz,
+        .bytes_per_s = row.bytes_per_s,
+        .source = "data sheet, dense, at 1.83 GHz"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace profiling

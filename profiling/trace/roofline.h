@@ -1,0 +1,55 @@
+// Where the products of a run stand under the roofs of their device. Work is counted, time is
+// measured; nothing here guesses either. No CUDA.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/run_result.h"
+#include "profiling/trace/activity.h"
+
+namespace profiling {
+
+/// What one step has to do in one stage, all layers: 2 m n k operations for every routed row,
+/// padding never; bytes of every operand that must be read and of every output that must be written
+/// once, scales included, weights of experts without rows not.
+struct StageWork {
+  double flop = 0.0;
+  double bytes = 0.0;
+  double intensity() const { return flop / bytes; }  // FLOP a byte
+};
+
+/// Of Stage::Fprop, Dgrad and Wgrad; empty for other stages and for a stage that the run does not
+/// have.
+std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage);
+
+/// For every timed iteration with records of the stage: how long at least one of them ran, in ns.
+/// Kernels on several streams that overlap count once.
+std::vector<double> stage_busy_ns(const Activity& activity, engine::Stage stage);
+
+struct RooflinePoint {
+  engine::Stage stage = engine::Stage::Fprop;
+  StageWork work;
+  std::size_t samples = 0;  // iterations
+  double median_ns = 0.0;
+  double flop_per_s() const { return work.flop / (median_ns * 1e-9); }
+};
+/// The products of a run whose records tell their time; empty without records of a product.
+std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
+                                           const Activity& activity);
+
+/// What a device's data sheet promises.
+struct NominalPeaks {
+  double flop_per_clock = 0.0;  // dense, of the whole device
+  double clock_mhz = 0.0;       // that the data sheet's rate is for
+  double bytes_per_s = 0.0;
+  std::string source;
+  double flop_per_s() const { return flop_per_clock * clock_mhz * 1e6; }
+};
+/// For the operand type that the run's products read (FP8 or 16 bit). Empty for a device that is
+/// not in the table: a guess would look like a fact.
+std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result);
+
+}  // namespace profiling

@@ -1,0 +1,148 @@
+// Runs side by side: what is matched, what is left out, and why.
+#include "profiling/compare/run_comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace {
+
+using engine::Stage;
+using profiling::ActivityRecord;
+using profiling::compare_runs;
+using profiling::RecordedRun;
+using profiling::RunComparison;
+using profiling::TimeVerdict;
+using testing::HasSubstr;
+
+/// 20 iterations of a quantize span of `scale` * 10 ns and one fprop record an expert of
+/// `scale` * 100 ns, if they are to name experts.
+RecordedRun run_of(double scale, bool experts) {
+  RecordedRun run;
+  run.activity.names = {"quantize_kernel", "gemm_kernel"};
+  run.result.activity_method = "made by hand";
+  run.result.splits = {3, 5};
+  run.result.experts.resize(2);
+  run.result.experts[0].snr_db = 40.0 * scale;
+  run.result.experts[1].snr_db = std::numeric_limits<double>::infinity();
+  std::int64_t now = 0;
+  const auto add = [&](std::uint32_t name, Stage stage, int iteration, int expert, double ns) {
+    const auto duration = static_cast<std::int64_t>(ns * scale);
+    ActivityRecord record;
+    record.start_ns = now;
+    record.end_ns = now + duration;
+    record.name = name;
+    record.stage = stage;
+    record.iteration = iteration;
+    record.expert = static_cast<std::int16_t>(expert);
+    run.activity.records.push_back(record);
+    now += duration;
+  };
+  add(1, Stage::Fprop, -1, 0, 1e6);  // set-up does not count
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t start = now;
+    add(0, Stage::Quantize, i, -1, 10.0 + 0.1 * i);
+    for (int expert = 0; expert < 2; ++expert) {
+      add(1, Stage::Fprop, i, experts ? expert : -1, 100.0 + i);
+    }
+    run.result.iterations.push_back({start, now - start});
+  }
+  return run;
+}
+
+TEST(CompareRuns, MatchesStagesKernelsAndExperts) {
+  const RecordedRun a = run_of(1.0, true);
+  const RecordedRun b = run_of(2.0, true);
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_EQ(comparison.step.verdict, TimeVerdict::Slower) << comparison.step.reason;
+  EXPECT_NEAR(comparison.step.ratio, 2.0, 0.01);
+  ASSERT_EQ(comparison.stages.size(), 2U);
+  EXPECT_EQ(comparison.stages[1].stage, Stage::Fprop);
+  EXPECT_DOUBLE_EQ(comparison.stages[1].time.median_a, 219.0);  // both experts of one iteration
+  ASSERT_EQ(comparison.kernels.size(), 2U);
+  EXPECT_EQ(comparison.kernels[0].name, "gemm_kernel");  // takes most
+  EXPECT_EQ(comparison.kernels[0].time.n_a, 40U);
+  ASSERT_EQ(comparison.experts.size(), 2U);
+  EXPECT_EQ(comparison.no_expert_time, "");
+  EXPECT_EQ(comparison.experts[1].tokens_a, 5);
+  EXPECT_EQ(comparison.experts[0].time.verdict, TimeVerdict::Slower);
+  EXPECT_EQ(comparison.experts[0].snr_b_db, 80.0);
+}
+
+TEST(CompareRuns, SaysWhyThereIsNoTimePerExpert) {
+  const RecordedRun a = run_of(1.0, true);
+  const RecordedRun b = run_of(2.0, false);
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_THAT(comparison.no_expert_time, HasSubstr("B has no record that names an expert"));
+  EXPECT_EQ(comparison.experts[0].time.n_a, 0U);
+  EXPECT_EQ(comparison.experts[0].snr_a_db, 40.0);
+}
+
+TEST(CompareRuns, AKernelOfOneSideIsAmbiguous) {
+  RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(1.0, true);
+  b.activity.names[0] = "other_kernel";
+  a.result.backward = false;
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Wgrad);
+  EXPECT_EQ(comparison.kernels.size(), 3U);
+  EXPECT_EQ(comparison.kernels[1].time.verdict, TimeVerdict::Ambiguous);
+  EXPECT_THAT(comparison.kernels[1].time.reason, HasSubstr("no samples"));
+  EXPECT_TRUE(std::isnan(comparison.experts[0].snr_a_db));
+}
+
+TEST(CompareRuns, RunsOfASideAreBlocks) {
+  const RecordedRun a = run_of(1.0, true);
+  const RecordedRun b = run_of(0.5, true);
+  const RunComparison comparison =
+      compare_runs({&a, &a, &a, &a}, {&b, &b, &b, &b}, engine::Product::Fprop);
+  EXPECT_EQ(comparison.step.n_a, 80U);
+  EXPECT_EQ(comparison.step.control_ratio, 1.0);
+  EXPECT_DOUBLE_EQ(comparison.step.block_p, 2.0 / 70.0);
+  EXPECT_EQ(comparison.step.verdict, TimeVerdict::Faster) << comparison.step.reason;
+  EXPECT_EQ(comparison.kernels[0].time.verdict, TimeVerdict::Faster);
+}
+
+TEST(CompareRuns, EmptyRunsHaveNoVerdict) {
+  const RecordedRun nothing;
+  const RunComparison comparison = compare_runs({&nothing}, {&nothing}, engine::Product::Fprop);
+  EXPECT_EQ(comparison.step.verdict, TimeVerdict::Ambiguous);
+  EXPECT_TRUE(std::isnan(comparison.step.ratio));
+  EXPECT_TRUE(comparison.stages.empty());
+  EXPECT_THAT(comparison.no_expert_time, HasSubstr("Neither run has a record"));
+}
+
+/// A request as nested JSON; the program's own codec is tested with the protocol.
+class FewFields final : public profiling::RequestCodec {
+ public:
+  std::string to_json(const engine::RunRequest& request) const override {
+    return R"({"shape":{"tokens":)" + std::to_string(request.shape.tokens) + R"(},"seed":")" +
+           std::to_string(request.seed) + R"("})";
+  }
+  engine::Result<engine::RunRequest> from_json(const std::string&) const override {
+    return engine::RunRequest{};
+  }
+};
+
+TEST(SettingsDifference, TellsOnceWhatDiffers) {
+  RecordedRun a;
+  RecordedRun b;
+  a.request.shape.tokens = 64;
+  b.request.shape.tokens = 128;
+  a.result.effective = a.request;
+  b.result.effective = b.request;
+  b.result.effective.seed = 9;  // granted otherwise than asked
+  b.result.device.driver = "580.1";
+  const profiling::SettingsDifference difference = settings_difference(a, b, FewFields());
+  ASSERT_EQ(difference.rows.size(), 3U);
+  EXPECT_EQ(difference.rows[0].field, "shape.tokens");
+  EXPECT_EQ(difference.rows[0].group, "requested");
+  EXPECT_EQ(difference.rows[0].b, "128");
+  EXPECT_EQ(difference.rows[1].field, "seed");
+  EXPECT_EQ(difference.rows[1].group, "effective");
+  EXPECT_EQ(difference.rows[2].field, "driver");
+  EXPECT_EQ(difference.same, 1U + 10U);
+}
+
+}  // namespace

@@ -1,0 +1,93 @@
+// The frontier, groups of runs, and their tables.
+#include "profiling/compare/sweep_points.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "profiling/compare/comparison_csv.h"
+
+namespace {
+
+using profiling::GroupKind;
+using profiling::RecordedRun;
+using profiling::SnrChoice;
+using profiling::SweepPoint;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNaN = std::nan("");
+
+RecordedRun run_of(std::vector<double> snr, std::int64_t ns) {
+  RecordedRun run;
+  for (const double one : snr) {
+    run.result.experts.emplace_back();
+    run.result.experts.back().snr_db = one;
+  }
+  run.result.iterations.push_back({0, ns});
+  run.group.label = "a, \"b\"";
+  return run;
+}
+
+SweepPoint point(double snr, double ns) {
+  SweepPoint made;
+  made.worst_snr_db = made.median_snr_db = snr;
+  made.time = profiling::summarize({ns});
+  return made;
+}
+
+TEST(SweepPoints, TakeTheWorstAndTheMiddleExpert) {
+  const SweepPoint odd = sweep_point(run_of({40, kNaN, 20, 30}, 1000), engine::Product::Fprop);
+  EXPECT_EQ(odd.worst_snr_db, 20.0);
+  EXPECT_EQ(odd.median_snr_db, 30.0);
+  EXPECT_EQ(odd.time.median, 1000.0);
+  const SweepPoint exact = sweep_point(run_of({kInfinity, kInfinity}, 1), engine::Product::Fprop);
+  EXPECT_EQ(exact.median_snr_db, kInfinity);
+  EXPECT_TRUE(std::isnan(sweep_point(run_of({}, 1), engine::Product::Fprop).worst_snr_db));
+}
+
+TEST(SweepPoints, TheFrontierIsWhatNoOtherBeats) {
+  std::vector<SweepPoint> points = {point(30, 100), point(40, 200),        point(25, 120),
+                                    point(30, 100), point(kInfinity, 900), point(kNaN, 1)};
+  profiling::mark_frontier(points, SnrChoice::Worst);
+  std::vector<bool> on;
+  for (const SweepPoint& one : points) on.push_back(one.on_frontier);
+  EXPECT_THAT(on, ElementsAre(true, true, false, true, true, false));
+}
+
+TEST(SweepPoints, GroupsAreFoundAgain) {
+  profiling::RunList runs;
+  const auto add = [&](GroupKind kind, std::int64_t id, int position) {
+    RecordedRun run;
+    run.group = {.kind = kind, .id = id, .position = position, .label = "x"};
+    runs.push_back(std::make_shared<const RecordedRun>(std::move(run)));
+  };
+  add(GroupKind::Sweep, 5, 1);
+  add(GroupKind::None, 0, 0);
+  add(GroupKind::Interleaved, 5, 0);
+  add(GroupKind::Sweep, 5, 0);
+  const auto groups = profiling::groups_of(runs);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_THAT(groups[0].runs, ElementsAre(3U, 0U));
+  EXPECT_EQ(groups[1].kind, GroupKind::Interleaved);
+}
+
+TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
+  RecordedRun a = run_of({40}, 1000);
+  RecordedRun b = run_of({30}, 2000);
+  a.result.splits = b.result.splits = {7};
+  const profiling::RunComparison comparison = profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
+  const profiling::SettingsDifference settings{
+      .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
+  const std::string text = profiling::comparison_csv(comparison, settings);
+  EXPECT_THAT(text, HasSubstr("expert,0,,,,,,,,,,,,,7,7,40,30,,\r\n"));
+  EXPECT_THAT(text, HasSubstr("setting,requested.seed"));
+  EXPECT_THAT(text, HasSubstr("step,,,1,1,1000,2000,2,"));
+  std::vector<SweepPoint> points = {sweep_point(a, engine::Product::Fprop)};
+  EXPECT_THAT(profiling::sweep_csv(points), HasSubstr("\"a, \"\"b\"\"\",1,1000,1000,1000,40,40,0"));
+}
+
+}  // namespace

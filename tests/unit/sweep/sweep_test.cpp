@@ -1,0 +1,156 @@
+// Plans and their progress, without a worker.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/sweep/batch.h"
+#include "app/sweep/interleaved_plan.h"
+#include "app/sweep/sweep_plan.h"
+
+namespace {
+
+using app::Batch;
+using app::BatchState;
+using app::Outcome;
+using app::PlannedRun;
+using engine::GemmBackend;
+using engine::Scaling;
+using profiling::GroupKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+app::WorkerHello cpu_only() {
+  app::WorkerHello hello;
+  hello.backends.resize(2);
+  hello.backends[0].available = true;
+  hello.backends[1].kind = GemmBackend::CublasLtGrouped;
+  hello.backends[1].reason = "No GPU here";
+  return hello;
+}
+
+app::WorkerHello hopper() {
+  app::WorkerHello hello = cpu_only();
+  hello.backends[1].available = true;
+  hello.backends[1].device.compute_capability = "9.0";
+  hello.backends[1].device.cublaslt_version = "13.10.0";
+  return hello;
+}
+
+std::vector<std::string> labels(const std::vector<PlannedRun>& plan) {
+  std::vector<std::string> all;
+  for (const PlannedRun& run : plan) all.push_back(run.label);
+  return all;
+}
+
+std::vector<PlannedRun> three() {
+  return {{.request = {}, .label = "one", .refused = {}},
+          {.request = {}, .label = "two", .refused = "not here"},
+          {.request = {}, .label = "three", .refused = {}}};
+}
+
+TEST(SweepPlan, IsEveryCombinationOnce) {
+  const std::vector<PlannedRun> plan = plan_sweep(
+      {}, {.recipes = {Scaling::None, Scaling::Block, Scaling::Mxfp8}, .pow2 = true}, cpu_only());
+  EXPECT_THAT(labels(plan), ElementsAre("bf16", "fp8-block pow2", "fp8-block any scale", "mxfp8"));
+  EXPECT_FALSE(plan[2].request.recipe.pow2_scales);
+  for (const PlannedRun& run : plan) EXPECT_EQ(run.refused, "");
+}
+
+TEST(SweepPlan, WithoutAxesIsTheBaseAlone) {
+  EXPECT_THAT(labels(plan_sweep({}, {}, cpu_only())), ElementsAre("fp8-block pow2"));
+}
+
+TEST(SweepPlan, RefusesWithTheGatesSentence) {
+  const std::vector<PlannedRun> plan = plan_sweep(
+      {}, {.backends = {GemmBackend::CpuReference, GemmBackend::CublasLtGrouped}}, cpu_only());
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[0].refused, "");
+  EXPECT_EQ(plan[1].refused, "No GPU here");
+  // One CUDA backend serves both ways; the gates know what it refuses.
+  EXPECT_THAT(app::backends_of(hopper()), testing::SizeIs(3));
+  EXPECT_THAT(app::backends_of(cpu_only()), ElementsAre(GemmBackend::CpuReference));
+}
+
+TEST(SweepPlan, MeasuresWhatDoesNotDifferOnce) {
+  const std::vector<PlannedRun> plan = plan_sweep(
+      {}, {.workspaces = {engine::WorkspaceStrategy::PerMatmul, engine::WorkspaceStrategy::Shared}},
+      cpu_only());
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[0].refused, "");
+  EXPECT_THAT(plan[1].refused, HasSubstr("no workspace"));
+}
+
+TEST(SweepPlan, SplitsAFileLeavesOut) {
+  const std::vector<PlannedRun> plan = plan_sweep(
+      {}, {.routings = {engine::RoutingDistribution::Zipf, engine::RoutingDistribution::File}},
+      cpu_only());
+  EXPECT_THAT(labels(plan), ElementsAre("fp8-block pow2, zipf"));
+}
+
+TEST(InterleavedPlan, AlternatesSoThatDriftFallsOnBoth) {
+  app::InterleavedOrder order;
+  order.b.seed = 2;
+  order.iterations = 7;
+  const auto plan = plan_interleaved(order, cpu_only());
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(labels(plan.value()), ElementsAre("A", "B", "B", "A", "A", "B", "B", "A"));
+  EXPECT_EQ(plan.value()[1].request.seed, 2U);
+  EXPECT_EQ(plan.value()[1].request.launch.iterations, 7);
+}
+
+TEST(InterleavedPlan, NamesTheSideThatIsRefused) {
+  app::InterleavedOrder order;
+  order.b.backend = GemmBackend::CublasLtGrouped;
+  EXPECT_EQ(plan_interleaved(order, cpu_only()).error().message,
+            "B cannot be measured: No GPU here");
+  order.b = {};
+  order.blocks = 3;
+  EXPECT_THAT(plan_interleaved(order, cpu_only()).error().message, HasSubstr("even number"));
+  order.blocks = 8;
+  order.iterations = 0;
+  EXPECT_THAT(plan_interleaved(order, cpu_only()).error().message, HasSubstr("iterations"));
+}
+
+TEST(Batch, SkipsWhatIsRefusedAndTagsTheRest) {
+  Batch batch(GroupKind::Sweep, 1234, three());
+  ASSERT_NE(batch.next(), nullptr);
+  EXPECT_EQ(batch.progress(0.0, 0.0).remaining_seconds, -1.0);
+  batch.started(10.0);
+  const profiling::RunGroup first = batch.measured(14.0);
+  EXPECT_EQ(first, (profiling::RunGroup{GroupKind::Sweep, 1234, 0, "one"}));
+  batch.started(14.0);
+  const app::BatchProgress progress = batch.progress(15.0, 0.5);
+  EXPECT_EQ(progress.total, 2);
+  EXPECT_EQ(progress.refused, 1);
+  EXPECT_DOUBLE_EQ(progress.fraction, 0.75);
+  EXPECT_DOUBLE_EQ(progress.remaining_seconds, 3.0);
+  EXPECT_EQ(progress.label, "three");
+  EXPECT_EQ(batch.measured(16.0).position, 1);
+  EXPECT_EQ(batch.state(), BatchState::Done);
+  EXPECT_EQ(batch.next(), nullptr);
+}
+
+TEST(Batch, ASweepGoesOnAfterAFailureAndAMeasurementEnds) {
+  Batch sweep(GroupKind::Sweep, 1, three());
+  sweep.failed("out of memory");
+  EXPECT_EQ(sweep.state(), BatchState::Running);
+  EXPECT_EQ(sweep.rows()[0].error, "out of memory");
+  sweep.lost("killed by signal 9");
+  EXPECT_EQ(sweep.error(), "The worker is lost: killed by signal 9");
+  Batch blocks(GroupKind::Interleaved, 1, three());
+  blocks.failed("out of memory");
+  EXPECT_EQ(blocks.state(), BatchState::Failed);
+  EXPECT_EQ(blocks.error(), "one could not be measured: out of memory");
+}
+
+TEST(Batch, CancelKeepsWhatIsDone) {
+  Batch batch(GroupKind::Sweep, 1, three());
+  batch.started(0.0);
+  batch.measured(1.0);
+  batch.cancel();
+  EXPECT_EQ(batch.state(), BatchState::Cancelled);
+  EXPECT_EQ(batch.next(), nullptr);
+  EXPECT_EQ(batch.rows()[0].outcome, Outcome::Measured);
+  EXPECT_EQ(Batch(GroupKind::Sweep, 1, {}).state(), BatchState::Done);
+}
+
+}  // namespace

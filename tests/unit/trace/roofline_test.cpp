@@ -1,0 +1,106 @@
+#include "profiling/trace/roofline.h"
+
+#include <gtest/gtest.h>
+
+namespace profiling {
+namespace {
+
+using engine::Scaling;
+using engine::Stage;
+
+/// 3 experts, the second without rows: 48 rows, n 32, k 64.
+engine::RunResult small_result() {
+  engine::RunResult result;
+  result.effective.shape.n = 32;
+  result.effective.shape.k = 64;
+  result.effective.recipe.scaling = Scaling::None;
+  result.effective.linear.passes = engine::StepPasses::ForwardBackward;
+  result.splits = {16, 0, 32};
+  return result;
+}
+
+TEST(StageWork, CountsEveryOperandOnceAndNoPadding) {
+  const engine::RunResult result = small_result();
+  const auto fprop = stage_work(result, Stage::Fprop);
+  ASSERT_TRUE(fprop.has_value());
+  EXPECT_EQ(fprop->flop, 2.0 * 48 * 32 * 64);
+  // X 48x64, W of two experts 2x32x64, Y 48x32, two bytes each.
+  EXPECT_EQ(fprop->bytes, 2.0 * (48 * 64 + 2 * 32 * 64 + 48 * 32));
+  const auto wgrad = stage_work(result, Stage::Wgrad);
+  ASSERT_TRUE(wgrad.has_value());
+  // X, dY, and dW of every expert: zeros are written too.
+  EXPECT_EQ(wgrad->bytes, 2.0 * (48 * 64 + 48 * 32 + 3 * 32 * 64));
+  EXPECT_EQ(stage_work(result, Stage::Quantize), std::nullopt);
+}
+
+TEST(StageWork, ScalesAndAccumulationCount) {
+  engine::RunResult result = small_result();
+  result.effective.recipe.scaling = Scaling::Block;  // W in 128x128 blocks, X and dY in 1x128
+  result.effective.linear.accumulate_wgrad = true;
+  result.effective.linear.wgrad_type = engine::ElementType::Fp32;
+  result.effective.layers = 2;
+  const auto fprop = stage_work(result, Stage::Fprop);
+  ASSERT_TRUE(fprop.has_value());
+  EXPECT_DOUBLE_EQ(fprop->bytes, 2.0 * (48 * 64 * (1 + 4.0 / 128) +
+                                        2 * 32 * 64 * (1 + 4.0 / 16384) + 48 * 32 * 2.0));
+  const auto wgrad = stage_work(result, Stage::Wgrad);
+  ASSERT_TRUE(wgrad.has_value());
+  EXPECT_DOUBLE_EQ(wgrad->bytes, 2.0 * (48 * (64 + 32) * (1 + 4.0 / 128) + 3 * 32 * 64 * 4.0 * 2));
+  result.emulated = "no MXFP8 here";
+  EXPECT_DOUBLE_EQ(stage_work(result, Stage::Fprop)->bytes,
+                   2.0 * 2.0 * (48 * 64 + 2 * 32 * 64 + 48 * 32));
+}
+
+TEST(StageWork, APassThatDoesNotRunHasNone) {
+  engine::RunResult result = small_result();
+  result.effective.linear.passes = engine::StepPasses::Forward;
+  EXPECT_EQ(stage_work(result, Stage::Dgrad), std::nullopt);
+  result.effective.linear.passes = engine::StepPasses::Backward;
+  EXPECT_EQ(stage_work(result, Stage::Fprop), std::nullopt);
+}
+
+ActivityRecord record(int iteration, std::int64_t start, std::int64_t end,
+                      Stage stage = Stage::Fprop) {
+  ActivityRecord made;
+  made.iteration = iteration;
+  made.start_ns = start;
+  made.end_ns = end;
+  made.stage = stage;
+  return made;
+}
+
+TEST(StageBusy, OverlapCountsOnceAndGapsDoNot) {
+  Activity activity;
+  activity.records = {record(-1, 0, 50),    record(0, 100, 200), record(0, 150, 180),
+                      record(0, 190, 260),  record(0, 300, 310), record(0, 301, 305, Stage::Wgrad),
+                      record(2, 1000, 1100)};
+  EXPECT_EQ(stage_busy_ns(activity, Stage::Fprop), (std::vector<double>{170.0, 100.0}));
+}
+
+TEST(Roofline, RateIsWorkByMedianTime) {
+  engine::RunResult result = small_result();
+  Activity activity;
+  activity.records = {record(0, 0, 100), record(1, 200, 400), record(2, 500, 800)};
+  const std::vector<RooflinePoint> points = roofline_points(result, activity);
+  ASSERT_EQ(points.size(), 1U);  // no records of the backward products
+  EXPECT_EQ(points[0].samples, 3U);
+  EXPECT_DOUBLE_EQ(points[0].flop_per_s(), 2.0 * 48 * 32 * 64 / 200e-9);
+}
+
+TEST(NominalPeaks, KnownDevicesOnly) {
+  engine::RunResult result = small_result();
+  result.device.name = "NVIDIA H200";
+  result.device.compute_capability = "9.0";
+  result.device.multiprocessors = 132;
+  const auto bf16 = nominal_peaks(result);
+  ASSERT_TRUE(bf16.has_value());
+  EXPECT_NEAR(bf16->flop_per_s() * 1e-12, 989.0, 1.0);
+  result.effective.recipe.scaling = Scaling::Block;
+  EXPECT_NEAR(nominal_peaks(result)->flop_per_s() * 1e-12, 1979.0, 1.0);
+  result.device.name = "NVIDIA GH200 480GB";
+  // Another board of the same chip has another clock and memory.
+  EXPECT_EQ(nominal_peaks(result), std::nullopt);
+}
+
+}  // namespace
+}  // namespace profiling
