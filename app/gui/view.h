@@ -67,6 +67,17 @@ struct SessionView {
   std::optional<WorkerHello> hello;
 };
 
+/// A part of the window as a PNG, without what lies over it.
+struct PictureOrder {
+  std::string stem;  // of the file's name: "performance-timeline"
+  ImVec2 min{};      // window pixels
+  ImVec2 max{};
+};
+struct CsvOrder {
+  std::string stem;
+  std::string text;
+};
+
 /// At most one wish of each kind a frame; the shell fulfils them after the frame.
 struct CommandSlots {
   std::optional<engine::RunRequest> set_request;  // as if changed in the rail
@@ -82,6 +93,9 @@ struct CommandSlots {
   std::optional<std::size_t> select_run;
   std::optional<Workspace> show_workspace;
   std::optional<bool> show_recipes;  // of Numerics
+  std::optional<PictureOrder> save_picture;
+  std::optional<CsvOrder> save_csv;
+  std::string says;  // for the status bar: what was just done
 };
 
 /// Plot keys pressed since the last frame. The plot under the mouse follows them.
@@ -102,6 +116,8 @@ struct PanelContext {
   const Theme& theme;
   ControlMap& controls;
   PlotKeys keys{};
+  int graphs_view =
+      -1;  // Graphs is to show this one from now on: replays, topology, memory, doctor
 };
 
 /// A workspace fills the region right of the rail. One class each in panels/.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/controls/copy.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -230,6 +231,22 @@ void place_read_out(const PanelContext& context, const std::string& title,
   ImGui::SetNextWindowPos(at);
 }
 
+void copy_read_out(const PanelContext& context, const std::string& title,
+                   const std::vector<ReadOutLine>& lines) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!io.KeyCtrl || io.WantTextInput || lines.empty() ||
+      !ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_C), false)) {
+    return;
+  }
+  std::string text = title.empty() ? "" : title + "\n";
+  for (const ReadOutLine& line : lines) {
+    text += line.label + "\t" +
+            (std::isnan(line.exact) ? line.value : controls::all_digits(line.exact)) + "\n";
+  }
+  ImGui::SetClipboardText(text.c_str());
+  context.commands.says = "Copied the read-out: " + lines.front().label + " " + lines.front().value;
+}
+
 }  // namespace
 
 void read_out(const PanelContext& context, const std::string& title,
@@ -267,6 +284,7 @@ void read_out(const PanelContext& context, const std::string& title,
     ImGui::PopFont();
   }
   ImGui::EndTooltip();
+  copy_read_out(context, title, lines);
 }
 
 }  // namespace app::plot

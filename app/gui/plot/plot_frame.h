@@ -5,6 +5,7 @@
 
 #include <imgui.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,7 +48,8 @@ struct FrameSpec {
 struct ReadOutLine {
   std::string label{};
   std::string value{};
-  ImU32 color = 0;  // chip before the label; 0 = none
+  ImU32 color = 0;                                          // chip before the label; 0 = none
+  double exact = std::numeric_limits<double>::quiet_NaN();  // copied in place of `value`
 };
 
 class PlotFrame {
@@ -91,7 +93,7 @@ class PlotFrame {
   bool selection_changed_ = false;
 };
 
-/// A tooltip of labelled values with the units right-aligned.
+/// A tooltip of labelled values with the units right-aligned. Ctrl+C copies it, a line each.
 void read_out(const PanelContext& context, const std::string& title,
               const std::vector<ReadOutLine>& lines);
 

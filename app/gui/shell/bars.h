@@ -13,6 +13,11 @@
 
 namespace app {
 
+struct NamedTour {
+  std::string title;
+  std::string path;
+};
+
 struct TopBarState {
   Workspace workspace = Workspace::Performance;
   bool recording = false;
@@ -20,12 +25,14 @@ struct TopBarState {
   std::size_t recorded_runs = 0;
   std::size_t live_runs = 0;
   std::vector<RecentFile> recent{};
+  std::vector<NamedTour> tours{};
 };
 struct TopBarWishes {
   std::optional<Action> action;
   std::optional<std::size_t> select_run;
   std::optional<std::string> open_recent;
-  bool check_recent = false;  // the list is about to be shown
+  std::optional<std::string> play_tour;  // its path
+  bool check_recent = false;             // the list is about to be shown
 };
 TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state);
 

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
+#include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/request_choices.h"
@@ -20,6 +23,8 @@ struct Figure {
   std::string label;
   std::string tooltip;
   ImU32 color;
+  double exact = std::numeric_limits<double>::quiet_NaN();  // in `exact_unit`
+  std::string exact_unit{};
 };
 
 std::vector<double> durations_ms(const engine::RunResult& result) {
@@ -29,6 +34,14 @@ std::vector<double> durations_ms(const engine::RunResult& result) {
     durations.push_back(static_cast<double>(one.duration_ns) * 1e-6);
   }
   return durations;
+}
+
+double median_ns(const engine::RunResult& result) {
+  std::vector<double> durations;
+  for (const engine::Iteration& one : result.iterations) {
+    durations.push_back(static_cast<double>(one.duration_ns));
+  }
+  return profiling::summarize(std::move(durations)).median;
 }
 
 /// Three significant digits without an exponent: 0.0123, 3.41, 1108.
@@ -67,7 +80,9 @@ std::vector<Figure> figures(const engine::RunResult& result, const Palette& colo
          .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms",
                                 result.iteration_method, time.n, three_digits(time.median),
                                 three_digits(time.p5), three_digits(time.p95)),
-         .color = colors.text});
+         .color = colors.text,
+         .exact = median_ns(result),
+         .exact_unit = "ns"});
     if (time.median > 0 && result.flop > 0) {
       const double per_second = result.flop / (time.median * 1e-3);
       const bool tera = per_second >= 1e11;
@@ -79,7 +94,9 @@ std::vector<Figure> figures(const engine::RunResult& result, const Palette& colo
            .tooltip = fmt::format("{:.4g} useful FLOP of one step (2·m·n·k over all experts and "
                                   "layers, padding not counted) divided by its median time",
                                   result.flop),
-           .color = colors.text});
+           .color = colors.text,
+           .exact = per_second,
+           .exact_unit = "FLOP/s"});
     }
   }
   if (const int worst = worst_expert(result.experts); worst >= 0) {
@@ -91,7 +108,9 @@ std::vector<Figure> figures(const engine::RunResult& result, const Palette& colo
                     .tooltip =
                         "Product of layer 0 against the product of the unquantized operands: "
                         "10·log10(sum y² / sum (y - ŷ)²), the lowest of all experts",
-                    .color = snr < 15 ? colors.warn : colors.text});
+                    .color = snr < 15 ? colors.warn : colors.text,
+                    .exact = snr,
+                    .exact_unit = "dB"});
   }
   return list;
 }
@@ -123,6 +142,11 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
                    figure.value + (figure.unit.empty() ? "" : " " + figure.unit),
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   if (ImGui::IsItemHovered()) controls::tooltip(context, figure.tooltip);
+  if (controls::copy_wanted(ImGui::GetItemRectMin(), ImGui::GetItemRectMax())) {
+    const bool exact = !std::isnan(figure.exact);
+    controls::copy_number(context, exact ? controls::all_digits(figure.exact) : figure.value,
+                          exact ? figure.exact_unit : figure.unit, figure.label);
+  }
 }
 
 }  // namespace

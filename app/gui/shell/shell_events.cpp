@@ -27,7 +27,7 @@ bool differs(const LinkStatus& a, const LinkStatus& b) {
 }  // namespace
 
 bool Shell::tick() {
-  bool changed = false;
+  bool changed = std::exchange(redraw_, false) || picture_.has_value();
   const bool automatic = link_.automatic;
   for (const LinkEvent& event : link_.poll()) {
     take_event(event);
@@ -45,7 +45,8 @@ bool Shell::tick() {
   const bool written = take_recorders();
   const bool examined = take_doctor();
   const bool checked = recent_.tick();
-  changed = changed || loaded || written || examined || checked;
+  const bool toured = tick_player();
+  changed = changed || loaded || written || examined || checked || toured;
   for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();
@@ -145,6 +146,10 @@ bool Shell::take_recording() {
 
 bool Shell::take_recorders() {
   bool changed = false;
+  if (const auto saved = csv_.take()) {
+    notices_.add(saved->starts_with("Not") ? Severity::Bad : Severity::Good, *saved);
+    changed = true;
+  }
   const auto settle = [&](std::unique_ptr<Recorder>& one, const char* done, const char* failed) {
     if (one == nullptr) return;
     const Recorder::Progress progress = one->progress();
