@@ -141,8 +141,10 @@ void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
         }
         const double count = bin >= 0 ? one.bins->counts[index] : 0.0;
         lines.push_back({one.name,
-                         fmt::format("{}  {}", count_text(static_cast<std::uint64_t>(count)),
-                                     share_text(count, one.bins->total())),
+                         spec.shares
+                             ? share_text(count, 100.0)
+                             : fmt::format("{}  {}", count_text(static_cast<std::uint64_t>(count)),
+                                           share_text(count, one.bins->total())),
                          one.color});
       }
       frame.draw()->AddLine(ImVec2(frame.mouse().x, frame.min().y),
