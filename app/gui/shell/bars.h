@@ -10,6 +10,7 @@
 #include "app/gui/shell/keys.h"
 #include "app/gui/shell/recent_files.h"
 #include "app/gui/view.h"
+#include "profiling/trace/statistics.h"
 
 namespace app {
 
@@ -29,8 +30,10 @@ struct TopBarWishes {
 };
 TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state);
 
-/// Only measured values, each with its method as tooltip.
-void draw_headline(const PanelContext& context);
+/// Of the timed iterations: made once a run, which may have a hundred thousand of them.
+profiling::Distribution step_time_ms(const engine::RunResult& result);
+/// Only measured values, each with its method as tooltip. `step_ms` is of the run on screen.
+void draw_headline(const PanelContext& context, const profiling::Distribution& step_ms);
 
 struct StatusLine {
   std::string last_error;

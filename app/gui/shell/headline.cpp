@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
-#include "profiling/trace/statistics.h"
 
 namespace app {
 namespace {
@@ -21,15 +21,6 @@ struct Figure {
   std::string tooltip;
   ImU32 color;
 };
-
-std::vector<double> durations_ms(const engine::RunResult& result) {
-  std::vector<double> durations;
-  durations.reserve(result.iterations.size());
-  for (const engine::Iteration& one : result.iterations) {
-    durations.push_back(static_cast<double>(one.duration_ns) * 1e-6);
-  }
-  return durations;
-}
 
 /// Three significant digits without an exponent: 0.0123, 3.41, 1108.
 std::string three_digits(double value) {
@@ -55,9 +46,9 @@ int worst_expert(const std::vector<engine::ExpertResult>& experts) {
   return worst;
 }
 
-std::vector<Figure> figures(const engine::RunResult& result, const Palette& colors) {
+std::vector<Figure> figures(const engine::RunResult& result, const profiling::Distribution& time,
+                            const Palette& colors) {
   std::vector<Figure> list;
-  const profiling::Distribution time = profiling::summarize(durations_ms(result));
   if (time.n > 0) {
     list.push_back(
         {.id = "headline.step",
@@ -127,7 +118,16 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
 
 }  // namespace
 
-void draw_headline(const PanelContext& context) {
+profiling::Distribution step_time_ms(const engine::RunResult& result) {
+  std::vector<double> durations;
+  durations.reserve(result.iterations.size());
+  for (const engine::Iteration& one : result.iterations) {
+    durations.push_back(static_cast<double>(one.duration_ns) * 1e-6);
+  }
+  return profiling::summarize(std::move(durations));
+}
+
+void draw_headline(const PanelContext& context, const profiling::Distribution& step_ms) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   if (view.run == nullptr) {
@@ -140,7 +140,7 @@ void draw_headline(const PanelContext& context) {
   const engine::RunResult& result = view.run->result;
   const ImVec2 origin = ImGui::GetCursorPos();
   if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
-  for (const Figure& figure : figures(result, theme.colors)) {
+  for (const Figure& figure : figures(result, step_ms, theme.colors)) {
     draw_figure(context, figure);
     ImGui::SameLine(0, theme.px(28));
     ImGui::SetCursorPosY(origin.y);

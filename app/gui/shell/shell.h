@@ -125,12 +125,14 @@ class Shell {
   std::optional<Tour> tour_;
   std::unique_ptr<WorkspacePanel> panels_[3];
   ControlMap controls_;
+  profiling::Distribution step_ms_;  // of the run on screen
+  std::uint64_t step_generation_ = 0;
 
   RequestHistory history_;
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
   CommandPalette palette_;
   std::function<void()> chosen_;  // in the palette, done after the frame
-  std::string says_;  // in the status bar: what a key just did, or why it could not
+  std::string says_;              // in the status bar: what a key just did, or why it could not
   bool help_ = false;
   bool screenshot_wanted_ = false;
   std::string screenshot_path_;

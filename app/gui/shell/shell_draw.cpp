@@ -74,8 +74,8 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
 void Shell::take_change(const engine::RunRequest& before) {
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ++gesture_;
   if (state_.requested == before || tour_) return;
-  const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
-                       ImGui::IsMouseReleased(ImGuiMouseButton_Left);
+  const bool dragged =
+      ImGui::IsMouseDown(ImGuiMouseButton_Left) || ImGui::IsMouseReleased(ImGuiMouseButton_Left);
   says_.clear();
   history_.changed(before, state_.requested, dragged ? gesture_ : 0);
   if (state_.live) submit();
@@ -157,10 +157,14 @@ void Shell::draw_main(const PanelContext& context, float height) {
   if (tour_ && tour_->step() != nullptr) {
     const Banner caption(context, "tour.caption", theme.colors.accent, tour_->step()->caption, 0);
   }
+  if (context.view.run != nullptr && step_generation_ != context.view.run_generation) {
+    step_generation_ = context.view.run_generation;
+    step_ms_ = step_time_ms(context.view.run->result);
+  }
   {
     const ChildScope headline("##headline", {width, theme.px(kHeadlineHeight)}, theme.colors.panel,
                               {theme.px(kPanelPadding), theme.px(6)}, kFixed);
-    draw_headline(context);
+    draw_headline(context, step_ms_);
   }
   const ImVec2 size = {width, ImGui::GetContentRegionAvail().y};
   {
