@@ -1,6 +1,5 @@
 """The timeline of a recording: lanes, search, steps, the strip, and zoom down to nanoseconds."""
 import pathlib
-import time
 
 import pytest
 
@@ -15,6 +14,12 @@ def fields(window):
 def found(window):
     """Text and count of the search field."""
     return window.control("performance.find")["value"].split(";")
+
+
+def place(window):
+    """Which of the hits is chosen, from 1; 0 = none is."""
+    count, slash, _ = found(window)[1].partition("/")
+    return int(count.replace(" ", "")) if slash else 0
 
 
 @pytest.fixture
@@ -36,12 +41,22 @@ def press(window, *keys):
         window.settle()
 
 
-def press_in_field(window, key):
-    # Held for a few frames, as a finger does: an older ImGui does not see a shorter press.
+def press_in_field(window, key, what, seen):
+    """Held until the window has seen it: an older ImGui does not notice a shorter press."""
     window.xdotool("keydown", key)
-    time.sleep(0.1)
-    window.xdotool("keyup", key)
+    try:
+        window.wait(what, lambda m: seen())
+    finally:
+        window.xdotool("keyup", key)
     window.settle()
+
+
+def step(window, key, moved):
+    """Presses the key and waits until `moved` holds between the fields before and now."""
+    before = fields(window)
+    window.key(key)
+    window.wait(f"a step by {key}", lambda m: moved(before, fields(window)))
+    return fields(window)
 
 
 def test_lanes_follow_the_switch(timeline):
@@ -57,25 +72,23 @@ def test_lanes_follow_the_switch(timeline):
 
 def test_search_counts_hits_and_goes_from_one_to_the_next(timeline):
     press(timeline, "slash")
+    timeline.wait("a field that takes text",
+                  lambda m: timeline.control("performance.find")["kind"] == "input")
     timeline.xdotool("type", "--delay", 30, "quantize")
     timeline.wait("count of hits", lambda m: found(timeline)[0] == "quantize"
                   and found(timeline)[1].replace(" ", "").isdigit())
     hits = int(found(timeline)[1].replace(" ", ""))
     assert hits > 100
-    press_in_field(timeline, "Return")
+    press_in_field(timeline, "Return", "the first hit", lambda: place(timeline) > 0)
     first = fields(timeline)["record"]
-    at = int(found(timeline)[1].split("/")[0].replace(" ", ""))
-    press_in_field(timeline, "Return")
+    at = place(timeline)
+    press_in_field(timeline, "Return", "the next hit", lambda: place(timeline) == at + 1)
     assert fields(timeline)["record"] > first
-    assert int(found(timeline)[1].split("/")[0].replace(" ", "")) == at + 1
     timeline.xdotool("keydown", "shift")
-    press_in_field(timeline, "Return")
+    press_in_field(timeline, "Return", "the hit before", lambda: place(timeline) == at)
     timeline.xdotool("keyup", "shift")
     assert fields(timeline)["record"] == first
-    timeline.xdotool("keydown", "ctrl")
-    press_in_field(timeline, "a")
-    timeline.xdotool("keyup", "ctrl")
-    timeline.settle()
+    # The field is chosen whole after Enter: typing begins a new search.
     timeline.xdotool("type", "--delay", 30, "no such kernel")
     timeline.wait("no hit", lambda m: found(timeline) == ["no such kernel", "no record"])
 
@@ -86,20 +99,13 @@ def test_steps_in_the_row_and_along_the_graph(timeline):
     timeline.xdotool("click", 1)
     timeline.wait("a chosen record", lambda m: "record" in fields(timeline))
     here = fields(timeline)
-    press(timeline, "period")
-    assert fields(timeline)["record_start_ns"] > here["record_start_ns"]
-    press(timeline, "comma")
-    assert fields(timeline)["record"] == here["record"]
-    # Steps of one replay depend on each other in a chain: forth and back, or back and forth.
-    press(timeline, "bracketright")
-    there = fields(timeline)
-    if there["record"] == here["record"]:  # the last of its replay
-        press(timeline, "bracketleft")
-        there = fields(timeline)
-        assert there["record_start_ns"] < here["record_start_ns"]
-    else:
-        assert there["record_start_ns"] >= here["record_start_ns"]
-    assert there["record_node"] != here["record_node"]
+    step(timeline, "period", lambda a, b: b["record_start_ns"] > a["record_start_ns"])
+    step(timeline, "comma", lambda a, b: b["record"] == here["record"])
+    # The product, which takes most of the time and so the click, waits for what quantizes.
+    cause = step(timeline, "bracketleft", lambda a, b: b["record_node"] != a["record_node"])
+    assert cause["record_start_ns"] < here["record_start_ns"]
+    effect = step(timeline, "bracketright", lambda a, b: b["record_node"] != a["record_node"])
+    assert effect["record_start_ns"] > cause["record_start_ns"]
 
 
 def test_a_chosen_record_outside_is_brought_into_view(timeline):
@@ -107,8 +113,7 @@ def test_a_chosen_record_outside_is_brought_into_view(timeline):
     timeline.xdotool("click", 1)
     timeline.wait("a chosen record", lambda m: "record" in fields(timeline))
     for _ in range(12):
-        press(timeline, "period")
-        now = fields(timeline)
+        now = step(timeline, "period", lambda a, b: b["record"] > a["record"])
         assert now["from_ns"] <= now["record_start_ns"] <= now["to_ns"]
 
 
