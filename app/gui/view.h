@@ -13,6 +13,9 @@
 #include "app/gui/controls/control_map.h"
 #include "app/gui/theme/theme.h"
 #include "app/protocol/worker_link.h"
+#include "app/sweep/batch.h"
+#include "app/sweep/interleaved_plan.h"
+#include "app/sweep/sweep_plan.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
 
@@ -42,6 +45,22 @@ struct DoctorNews {
   std::string file_error;
 };
 
+/// One request varied along axes.
+struct SweepOrder {
+  engine::RunRequest base;
+  SweepAxes axes;
+};
+
+/// The newest sweep or interleaved measurement of this window.
+struct BatchNews {
+  profiling::GroupKind kind = profiling::GroupKind::None;  // None = there was none
+  std::int64_t id = 0;                                     // of its runs' group; 0 = was refused
+  BatchState state = BatchState::Done;
+  BatchProgress progress;
+  std::shared_ptr<const std::vector<BatchRow>> rows;  // null = was refused
+  std::string error;                                  // why it was refused or has failed
+};
+
 /// Read-only picture of the window's state for one frame.
 struct SessionView {
   engine::RunRequest requested;  // what the rail shows
@@ -63,8 +82,23 @@ struct SessionView {
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorNews doctor{};
+  BatchNews batch{};
+  std::vector<std::shared_ptr<const profiling::RecordedRun>>
+      second_runs{};          // of the recording opened beside, for Compare
+  std::string second_path{};  // empty = none
   LinkStatus link;
   std::optional<WorkerHello> hello;
+};
+
+/// A part of the window as a PNG, without what lies over it.
+struct PictureOrder {
+  std::string stem;  // of the file's name: "performance-timeline"
+  ImVec2 min{};      // window pixels
+  ImVec2 max{};
+};
+struct CsvOrder {
+  std::string stem;
+  std::string text;
 };
 
 /// At most one wish of each kind a frame; the shell fulfils them after the frame.
@@ -82,6 +116,13 @@ struct CommandSlots {
   std::optional<std::size_t> select_run;
   std::optional<Workspace> show_workspace;
   std::optional<bool> show_recipes;  // of Numerics
+  bool open_second = false;          // asks for a recording to compare with
+  std::optional<SweepOrder> sweep;
+  std::optional<InterleavedOrder> interleave;
+  bool cancel_batch = false;
+  std::optional<PictureOrder> save_picture;
+  std::optional<CsvOrder> save_csv;
+  std::string says;  // for the status bar: what was just done
 };
 
 /// Plot keys pressed since the last frame. The plot under the mouse follows them.
@@ -102,6 +143,8 @@ struct PanelContext {
   const Theme& theme;
   ControlMap& controls;
   PlotKeys keys{};
+  int graphs_view =
+      -1;  // Graphs is to show this one from now on: replays, topology, memory, doctor
 };
 
 /// A workspace fills the region right of the rail. One class each in panels/.
@@ -118,5 +161,6 @@ class WorkspacePanel {
 std::unique_ptr<WorkspacePanel> make_performance_panel(const std::function<void()>& wake);
 std::unique_ptr<WorkspacePanel> make_numerics_panel();
 std::unique_ptr<WorkspacePanel> make_graphs_panel(const std::function<void()>& wake);
+std::unique_ptr<WorkspacePanel> make_compare_panel(const std::function<void()>& wake);
 
 }  // namespace app

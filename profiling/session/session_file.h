@@ -28,7 +28,7 @@ struct RecordedRun {
   std::int64_t wall_clock_ms = 0;  // Unix time of the run's end
   Snapshot snapshot = {};          // of the captured graph; no graphs = none was captured
   PowerTrace power = {};
-  RunGroup group = {};             // measured together with others
+  RunGroup group = {};  // measured together with others
 };
 
 /// One finished comparison of recipes, kept beside the runs.

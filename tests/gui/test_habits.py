@@ -1,5 +1,7 @@
 """Palette, undo, and the other habits of hand: with real keys and mouse."""
 import os
+import pathlib
+import struct
 import subprocess
 import time
 
@@ -15,11 +17,13 @@ def palette(window, text):
         c["id"] == "palette" and c["value"].startswith(f"typed={text};") for c in m["controls"]))
 
 
-def press(window, key):
+def press(window, *keys):
     """Held for a few frames, as a finger does: an older ImGui does not see a shorter press."""
-    window.xdotool("keydown", key)
-    time.sleep(0.1)
-    window.xdotool("keyup", key)
+    for key in keys:
+        window.xdotool("keydown", key)
+    time.sleep(0.15)
+    for key in reversed(keys):
+        window.xdotool("keyup", key)
 
 
 def rows(current):
@@ -165,3 +169,74 @@ def test_dropped_files(open_window, tmp_path):
     drop(window, other)
     window.wait("sentence", lambda m: any(
         c["kind"] == "text" and "notes.txt cannot be used" in c["value"] for c in m["controls"]))
+
+
+def said(window, words):
+    return window.wait(words, lambda m: any(c["id"] == "status.says" and words in c["value"]
+                                            for c in m["controls"]))
+
+
+def test_numbers_are_copied_whole(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.settle()
+    x, y = window.centre("headline.step")
+    window.xdotool("mousemove", x, y)
+    window.settle()
+    window.xdotool("click", 3)
+    current = said(window, "Copied ")
+    words = next(c["value"] for c in current["controls"] if c["id"] == "status.says")
+    number, unit = words.split(":")[0].split()[1:]
+    assert unit == "ns" and float(number) > 0 and "median" in words
+    # The clipboard holds the number alone: it is pasted into a field.
+    palette(window, "")
+    press(window, "ctrl", "v")
+    window.wait("the number", lambda m: any(c["id"] == "palette.filter" and c["value"] == number
+                                            for c in m["controls"]))
+    press(window, "Escape")
+    window.settle()
+    # A cell of a table by Ctrl+C.
+    row = window.control("performance.kernels.row.0")
+    table = window.control("performance.kernels")
+    low, high = row["rect"][1], row["rect"][3]
+    window.xdotool("mousemove", round(table["rect"][2] - 60), round((low + high) / 2))
+    window.settle()
+    press(window, "ctrl", "c")
+    said(window, "shown as")
+
+
+def test_picture_and_table_of_a_card(open_window):
+    window = open_window()
+    window.wait_for_result()
+    for tab, card in [(0, "performance.timeline_card"), (1, "numerics.map_card")]:
+        stem = card.split("_")[0].replace(".", "-")
+        window.click(f"tab.{tab}")
+        window.settle()
+        window.click(f"{card}.menu")
+        window.wait("menu", lambda m, c=card: any(e["id"] == f"{c}.menu.png"
+                                                  for e in m["controls"]))
+        window.settle()
+        window.click(f"{card}.menu.png")
+        path = window.wait("picture", lambda m, s=stem: s in m["state"]["screenshot_path"])
+        path = path["state"]["screenshot_path"]
+        data = pathlib.Path(path).read_bytes()
+        assert data.startswith(b"\x89PNG")
+        width, height = struct.unpack(">II", data[16:24])
+        assert 100 < width < 1440 and 60 < height < 900
+        window.wait("notice", lambda m, p=path: any(p in e["value"] for e in m["controls"]))
+        window.settle()
+        window.click(f"{card}.menu")
+        window.wait("menu", lambda m, c=card: any(e["id"] == f"{c}.menu.save_csv"
+                                                  for e in m["controls"]))
+        window.settle()
+        window.click(f"{card}.menu.save_csv")
+        notice = window.wait("table", lambda m, s=stem: any(
+            "Table saved" in e["value"] and s in e["value"] for e in m["controls"]))
+        saved = next(e["value"] for e in notice["controls"]
+                     if "Table saved" in e["value"] and stem in e["value"])
+        table = pathlib.Path(saved.removeprefix("Table saved: "))
+        assert len(table.read_text().splitlines()) > 1
+        window.settle()
+        while window.control("notice.0.close"):
+            window.click("notice.0.close")
+            window.settle()

@@ -143,7 +143,7 @@ class Window:
         frame = -1
         while frame != self.map()["frame"]:
             frame = self.map()["frame"]
-            time.sleep(0.15)
+            time.sleep(0.25)
 
     def click(self, name):
         x, y = self.centre(name)

@@ -127,14 +127,19 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
   const DoctorNews& news = context.view.doctor;
   const profiling::DoctorReport* report = scene.report();
   const std::string note = report == nullptr ? "" : report->snapshot.subject;
-  Card card(context,
-            {.id = "doctor.state_card",
-             .title = news.busy ? "Under way" : "Conclusion",
-             .question = "What came of it, or where does it stand?",
-             .note = news.busy ? "" : note,
-             .measured = "Every experiment runs in a process of its own, which is ended with it; a "
-                         "marker behind every node tells how far a replay came."},
-            area.size);
+  Card card(
+      context,
+      {.id = "doctor.state_card",
+       .title = news.busy ? "Under way" : "Conclusion",
+       .question = "What came of it, or where does it stand?",
+       .note = news.busy ? "" : note,
+       .measured = "Every experiment runs in a process of its own, which is ended with it; a "
+                   "marker behind every node tells how far a replay came.",
+       .text =
+           report == nullptr
+               ? std::function<std::string()>()
+               : [report] { return report->snapshot.subject + "\n" + report->conclusion + "\n"; }},
+      area.size);
   if (news.busy) {
     draw_under_way(context, card.room(), scene);
     return;

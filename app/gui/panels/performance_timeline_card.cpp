@@ -108,9 +108,12 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float sums = theme.fonts.label->FontSize + theme.px(6);
   const float strip = theme.px(12);
-  const ImVec2 plot_size(room.x, room.y - sums - strip - theme.px(2));
-  draw_timeline(context, plot_size);
-  const ImVec2 strip_at(at.x, at.y + plot_size.y + theme.px(2));
+  const float power = power_strip_height(theme);
+  const ImVec2 plot_size(room.x, room.y - sums - strip - power - theme.px(2));
+  const PixelSpan time_axis = draw_timeline(context, plot_size);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y));
+  draw_power_strip(context, ImVec2(room.x, power), time_axis);
+  const ImVec2 strip_at(at.x, at.y + plot_size.y + power + theme.px(2));
   ImGui::SetCursorScreenPos(strip_at);
   const int busy = minimap_.draw(context, "##performance.minimap", ImVec2(room.x, strip),
                                  model_.lanes(), model_.derived(), timeline_view_);
@@ -121,7 +124,8 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
   draw_stage_sums(context, room.x);
 }
 
-void PerformancePanel::draw_timeline(const PanelContext& context, ImVec2 size) {
+PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& context,
+                                                            ImVec2 size) {
   const profiling::Activity& activity = model_.run().activity;
   if (find_.obey(context.keys, model_.lanes())) {
     plot::bring_into_view(activity.records[*find_.chosen()], model_.lanes(), timeline_view_);
@@ -155,6 +159,7 @@ void PerformancePanel::draw_timeline(const PanelContext& context, ImVec2 size) {
   }
   controls::record(context, "performance.timeline", "timeline", "plot", value, at,
                    ImVec2(at.x + size.x, at.y + size.y));
+  return {shown.left, shown.right};
 }
 
 }  // namespace app

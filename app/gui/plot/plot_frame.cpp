@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/controls/copy.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -68,6 +69,7 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::SetCursorScreenPos(min_);
   ImGui::InvisibleButton(spec.id, ImVec2(max_.x - min_.x, max_.y - min_.y),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  const ImGuiID id = ImGui::GetID(spec.id);
   hovered_ = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
   mouse_ = io.MousePos;
@@ -109,8 +111,9 @@ void PlotFrame::take_input(const FrameSpec& spec) {
     view_.drag_start.reset();
   } else if (ImGui::IsItemActivated() && !right_drag && !io.KeyShift && spec.selectable) {
     view_.drag_start = at;
+    view_.dragged = id;
   }
-  if (view_.drag_start && !active) {
+  if (view_.drag_start && view_.dragged == id && !active) {
     const float start_pixel = before.to_pixel(*view_.drag_start);
     if (std::abs(mouse_.x - start_pixel) >= kDragThreshold) {
       view_.selection = clamped(between(*view_.drag_start, at), limits);
@@ -228,6 +231,22 @@ void place_read_out(const PanelContext& context, const std::string& title,
   ImGui::SetNextWindowPos(at);
 }
 
+void copy_read_out(const PanelContext& context, const std::string& title,
+                   const std::vector<ReadOutLine>& lines) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!io.KeyCtrl || io.WantTextInput || lines.empty() ||
+      !ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_C), false)) {
+    return;
+  }
+  std::string text = title.empty() ? "" : title + "\n";
+  for (const ReadOutLine& line : lines) {
+    text += line.label + "\t" +
+            (std::isnan(line.exact) ? line.value : controls::all_digits(line.exact)) + "\n";
+  }
+  ImGui::SetClipboardText(text.c_str());
+  context.commands.says = "Copied the read-out: " + lines.front().label + " " + lines.front().value;
+}
+
 }  // namespace
 
 void read_out(const PanelContext& context, const std::string& title,
@@ -265,6 +284,7 @@ void read_out(const PanelContext& context, const std::string& title,
     ImGui::PopFont();
   }
   ImGui::EndTooltip();
+  copy_read_out(context, title, lines);
 }
 
 }  // namespace app::plot

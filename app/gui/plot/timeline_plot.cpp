@@ -223,6 +223,8 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
       .min_span = 10.0,
       .left_margin = label_width + theme.px(kGapLarge)};
   PlotFrame frame(context, frame_spec, view);
+  result.left = frame.min().x;
+  result.right = frame.max().x;
   // Many lanes leave no room between them.
   const float height = frame.max().y - frame.min().y;
   const float lane_gap =

@@ -54,6 +54,8 @@ struct TimelineResult {
   std::size_t drawn_blocks = 0;
   bool clicked = false;                   // without a drag
   std::optional<std::uint32_t> record{};  // under that click; of a fold the longest
+  float left = 0.0F;                      // screen pixels between which the time axis lies
+  float right = 0.0F;
 };
 
 TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& spec,

@@ -12,6 +12,9 @@ namespace {
 constexpr int kCtrl = GLFW_MOD_CONTROL;
 constexpr int kCtrlShift = GLFW_MOD_CONTROL | GLFW_MOD_SHIFT;
 
+// Keys of this group count only while a tour is on screen.
+constexpr const char* kTour = "Tour";
+
 const std::vector<ActionRow> kActions = {
     {Action::Run,
      "run.now",
@@ -73,6 +76,7 @@ const std::vector<ActionRow> kActions = {
      {{GLFW_KEY_1, kCtrl}}},
     {Action::ShowNumerics, "view.numerics", "View", "Numerics", "Ctrl+2", {{GLFW_KEY_2, kCtrl}}},
     {Action::ShowGraphs, "view.graphs", "View", "Graphs", "Ctrl+3", {{GLFW_KEY_3, kCtrl}}},
+    {Action::ShowCompare, "view.compare", "View", "Compare", "Ctrl+4", {{GLFW_KEY_4, kCtrl}}},
     {Action::ShowRecipes,
      "view.recipes",
      "View",
@@ -108,6 +112,25 @@ const std::vector<ActionRow> kActions = {
     // `?` comes by character: where it lies depends on the layout.
     {Action::Help, "help.keys", "Help", "Keys and mouse", "?  F1", {{GLFW_KEY_F1, 0}}},
     {Action::Close, "view.close", "View", "Close what is in front", "Esc", {{GLFW_KEY_ESCAPE, 0}}},
+    {Action::TourPause,
+     "tour.pause",
+     kTour,
+     "Pause the tour, or let it go on",
+     "Space",
+     {{GLFW_KEY_SPACE, 0}}},
+    {Action::TourBack,
+     "tour.back",
+     kTour,
+     "The tour's step before",
+     "Left arrow",
+     {{GLFW_KEY_LEFT, 0}}},
+    {Action::TourNext,
+     "tour.next",
+     kTour,
+     "The tour's next step",
+     "Right arrow",
+     {{GLFW_KEY_RIGHT, 0}}},
+    {Action::TourStop, "tour.stop", kTour, "End the tour: all is as before", "", {}},
     {Action::Quit, "file.quit", "File", "Close the window", "Ctrl+Q", {{GLFW_KEY_Q, kCtrl}}},
 };
 
@@ -166,7 +189,7 @@ const ActionRow& row_of(Action action) {
                        [action](const ActionRow& row) { return row.action == action; });
 }
 
-std::optional<Action> action_of(int key, int modifiers, bool typing) {
+std::optional<Action> action_of(int key, int modifiers, const KeyContext& context) {
   // A field being typed in keeps its own undo, its letters, and Escape, which restores its value.
   const bool function_key = key >= GLFW_KEY_F1 && key <= GLFW_KEY_F25;
   for (const ActionRow& row : kActions) {
@@ -176,7 +199,8 @@ std::optional<Action> action_of(int key, int modifiers, bool typing) {
     if (!meant) continue;
     const bool with_control = (modifiers & GLFW_MOD_CONTROL) != 0;
     const bool edits = row.action == Action::Undo || row.action == Action::Redo;
-    if (typing && (edits || !(with_control || function_key))) return std::nullopt;
+    if (row.group == kTour && (!context.touring || context.typing)) return std::nullopt;
+    if (context.typing && (edits || !(with_control || function_key))) return std::nullopt;
     return row.action;
   }
   return std::nullopt;

@@ -22,6 +22,9 @@ std::vector<engine::ShapePreset> presets_or_none(Notices& notices) {
   return {};
 }
 
+// The menu closes in the frame after the click, and ImGui fades nothing.
+constexpr int kFramesBeforePicture = 2;
+
 }  // namespace
 
 Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::function<void()> wake)
@@ -32,12 +35,16 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       rail_(presets_or_none(notices_)),
       files_(wake_),
       loader_(wake_),
+      second_loader_(wake_),
       doctor_(wake_),
-      recent_(wake_) {
+      recent_(wake_),
+      tour_loader_(wake_),
+      csv_(wake_) {
   if (!settings.problem.empty()) notices_.add(Severity::Warn, settings.problem);
   panels_[0] = make_performance_panel(wake_);
   panels_[1] = make_numerics_panel();
   panels_[2] = make_graphs_panel(wake_);
+  panels_[3] = make_compare_panel(wake_);
   link_.automatic = settings_.restart_automatically;
 }
 
@@ -57,9 +64,14 @@ void Shell::begin() {
     state_.requested.shape.preset = preset->name;
     state_.live = true;
   }
-  if (!options_.tour_folder.empty()) begin_tour();
+  if (!options_.tour_folder.empty()) {
+    begin_tour();
+  } else {
+    find_tours();
+  }
   if (!options_.no_worker) start_worker("");
-  if (!options_.open_file.empty()) open_file(options_.open_file);
+  const bool of_tour = !options_.tour_folder.empty() && is_tour_file(options_.open_file);
+  if (!options_.open_file.empty() && !of_tour) open_file(options_.open_file);
 }
 
 void Shell::submit() {
@@ -92,12 +104,15 @@ void Shell::compare_next() {
 
 void Shell::cancel() {
   next_comparison_.reset();
+  batches_.cancel();
   link_.cancel();
 }
 
 SessionView Shell::view() const {
-  return state_.view(link_.status(), link_.hello(),
-                     link_.comparing() || next_comparison_.has_value(), doctor_.news());
+  SessionView now = state_.view(link_.status(), link_.hello(),
+                                link_.comparing() || next_comparison_.has_value(), doctor_.news());
+  now.batch = batches_.news(now.link);
+  return now;
 }
 
 void Shell::start_worker(const std::string& cublaslt) {
@@ -115,9 +130,16 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (commands.open_recording) open_file(*commands.open_recording);
   if (commands.open_sample) open_sample();
   carry_out_doctor(commands);
+  carry_out_compare(commands);
   if (commands.select_run) state_.select_run(*commands.select_run);
   if (commands.show_workspace) state_.workspace = *commands.show_workspace;
   if (commands.show_recipes) state_.recipes = *commands.show_recipes;
+  if (!commands.says.empty()) says_ = commands.says;
+  if (commands.save_csv) save_csv(*commands.save_csv);
+  if (commands.save_picture) {
+    picture_ = commands.save_picture;
+    picture_frames_ = kFramesBeforePicture;
+  }
 }
 
 void Shell::carry_out(const RailWishes& wishes) {
@@ -135,6 +157,7 @@ void Shell::carry_out(const TopBarWishes& wishes) {
   if (wishes.action) act(*wishes.action);
   if (wishes.select_run) state_.select_run(*wishes.select_run);
   if (wishes.open_recent) open_file(*wishes.open_recent);
+  if (wishes.play_tour) open_tour(*wishes.play_tour);
   if (wishes.check_recent) recent_.check(settings_.recent);
 }
 

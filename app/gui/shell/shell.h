@@ -10,6 +10,7 @@
 
 #include "app/gui/shell/background_task.h"
 #include "app/gui/shell/bars.h"
+#include "app/gui/shell/batch_desk.h"
 #include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/control_map_file.h"
 #include "app/gui/shell/control_rail.h"
@@ -23,6 +24,7 @@
 #include "app/gui/shell/session_state.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/tour.h"
+#include "app/gui/shell/tour_player.h"
 #include "app/gui/shell/window.h"
 
 namespace app {
@@ -43,6 +45,7 @@ class Shell {
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
+  bool touring() const { return player_.has_value(); }
   const SessionState& state() const { return state_; }
   /// Of the newest frame.
   const ControlMap& controls() const { return controls_; }
@@ -82,6 +85,7 @@ class Shell {
   void take_choice(const FileDialog::Choice& choice);
   std::vector<RecentFile> recent_files() const;
   std::string dated_path(const char* stem, const char* suffix) const;
+  void save_csv(const CsvOrder& order);
   void remember_folder(const std::string& path);
   // shell_actions.cpp
   void act_on_view(Action action);
@@ -93,6 +97,11 @@ class Shell {
   /// As if set in the rail, all at once.
   void show_request(const engine::RunRequest& request);
   std::vector<PaletteEntry> palette_entries();
+  // shell_compare.cpp
+  void carry_out_compare(const CommandSlots& commands);
+  void open_second(const std::string& path);
+  bool take_second();
+  bool tick_batches();
   // shell_draw.cpp
   void draw_root(const PanelContext& context);
   void draw_rail(const PanelContext& context, float height);
@@ -100,7 +109,18 @@ class Shell {
   void draw_main(const PanelContext& context, float height);
   void draw_link_banner(const PanelContext& context);
   void draw_overlays(const PanelContext& context);
+  void save_picture(int width, int height);
   void take_change(const engine::RunRequest& before);
+  // shell_player.cpp
+  void find_tours();
+  void open_tour(const std::string& path);
+  void begin_player(TourScript script);
+  void end_player();
+  bool tick_player();
+  void begin_player_step();
+  engine::Result<engine::RunRequest> request_of_step(std::size_t index) const;
+  void draw_player(const PanelContext& context);
+  void act_on_tour(Action action);
   // shell_tour.cpp
   void begin_tour();
   void tick_tour();
@@ -117,15 +137,22 @@ class Shell {
   ControlRail rail_;
   FileDialog files_;
   BackgroundTask<engine::Result<profiling::Session>> loader_;
+  BackgroundTask<engine::Result<profiling::Session>> second_loader_;
+  BatchDesk batches_;
   DoctorDesk doctor_;
   RecentFiles recent_;
   DoctorNews::Report report_to_export_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
   std::optional<Tour> tour_;
-  std::unique_ptr<WorkspacePanel> panels_[3];
+  std::vector<NamedTour> tours_;
+  BackgroundTask<engine::Result<TourScript>> tour_loader_;
+  std::optional<TourPlayer> player_;
+  std::optional<Action> tour_wish_;  // pressed in the caption panel, done after the frame
+  int asked_graphs_view_ = -1;
+  std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
-  profiling::Distribution step_ms_;  // of the run on screen
+  profiling::Distribution step_ns_;  // of the run on screen
   std::uint64_t step_generation_ = 0;
 
   RequestHistory history_;
@@ -134,7 +161,11 @@ class Shell {
   std::function<void()> chosen_;  // in the palette, done after the frame
   std::string says_;              // in the status bar: what a key just did, or why it could not
   bool help_ = false;
+  bool redraw_ = false;  // something was said after the frame that should have shown it
   bool screenshot_wanted_ = false;
+  std::optional<PictureOrder> picture_;
+  int picture_frames_ = 0;  // still to be drawn before it: the menu and the tooltip go first
+  BackgroundTask<std::string> csv_;  // the sentence on what became of it
   std::string screenshot_path_;
   std::string asked_inspection_;  // the file the present worker has been asked about
   std::string recording_path_;

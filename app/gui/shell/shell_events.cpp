@@ -27,13 +27,14 @@ bool differs(const LinkStatus& a, const LinkStatus& b) {
 }  // namespace
 
 bool Shell::tick() {
-  bool changed = false;
+  bool changed = std::exchange(redraw_, false) || picture_.has_value();
   const bool automatic = link_.automatic;
   for (const LinkEvent& event : link_.poll()) {
     take_event(event);
     changed = true;
   }
   compare_next();
+  changed = tick_batches() || changed;
   if (automatic && !link_.automatic) {
     notices_.add(Severity::Bad,
                  "The worker was lost too often: it is no longer restarted automatically.");
@@ -42,10 +43,12 @@ bool Shell::tick() {
   }
   // Each of them is asked, whatever the others say.
   const bool loaded = take_recording();
+  const bool second = take_second();
   const bool written = take_recorders();
   const bool examined = take_doctor();
   const bool checked = recent_.tick();
-  changed = changed || loaded || written || examined || checked;
+  const bool toured = tick_player();
+  changed = changed || loaded || second || written || examined || checked || toured;
   for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();
@@ -78,6 +81,7 @@ void Shell::take_event(const LinkEvent& event) {
   } else if (const auto* error = std::get_if<RunError>(&event)) {
     const bool of_comparison = link_.request_of(error->id) == nullptr;
     link_.answered(error->id);
+    if (batches_.take_error(error->id, error->error, link_)) return;
     if (error->error.code == engine::ErrorCode::Cancelled) return;
     (of_comparison ? state_.comparison_error : state_.last_error) = error->error.message;
   } else if (const auto* report = std::get_if<FileReport>(&event)) {
@@ -119,6 +123,8 @@ void Shell::take_run(const RunDone& done) {
   run.snapshot = done.snapshot;
   run.power = done.power;
   run.wall_clock_ms = unix_ms();
+  const std::optional<profiling::RunGroup> group = batches_.take_result(done.result.id);
+  if (group) run.group = *group;
   state_.add_live_run(std::move(run));
   state_.last_error.clear();
   if (recorder_ != nullptr) recorder_->append(state_.live_runs().back());
@@ -145,6 +151,10 @@ bool Shell::take_recording() {
 
 bool Shell::take_recorders() {
   bool changed = false;
+  if (const auto saved = csv_.take()) {
+    notices_.add(saved->starts_with("Not") ? Severity::Bad : Severity::Good, *saved);
+    changed = true;
+  }
   const auto settle = [&](std::unique_ptr<Recorder>& one, const char* done, const char* failed) {
     if (one == nullptr) return;
     const Recorder::Progress progress = one->progress();

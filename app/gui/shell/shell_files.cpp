@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "app/gui/shell/shell.h"
@@ -17,13 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class FileKind { Recording, Graph, Tensor, Unknown };
+enum class FileKind { Recording, Graph, Tensor, Tour, Unknown };
 
 FileKind kind_of(const std::string& path) {
   const auto ends = [&](const char* suffix) { return path.ends_with(suffix); };
   if (ends(".session")) return FileKind::Recording;
   if (ends(".dot") || ends(".gv")) return FileKind::Graph;
   if (ends(".npy") || ends(".safetensors")) return FileKind::Tensor;
+  if (is_tour_file(path)) return FileKind::Tour;
   return FileKind::Unknown;
 }
 
@@ -45,10 +47,15 @@ void Shell::open_file(const std::string& path) {
     case FileKind::Tensor:
       open_tensor(path);
       break;
+    case FileKind::Tour:
+      open_tour(path);
+      break;
     case FileKind::Unknown:
       notices_.add(Severity::Warn,
-                   path + " cannot be used: known are recordings (.session), captured graphs "
-                          "(.dot, .gv) and tensors (.npy, .safetensors)");
+                   path +
+                       " cannot be used: known are recordings (.session), captured graphs "
+                       "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
+                       "logs (.jsonl)");
       return;
   }
   remember_file(settings_.recent, path);
@@ -110,6 +117,9 @@ void Shell::save_session(const std::string& path) {
 void Shell::take_choice(const FileDialog::Choice& choice) {
   remember_folder(choice.path);
   switch (choice.purpose) {
+    case FilePurpose::OpenSecond:
+      open_second(choice.path);
+      return;
     case FilePurpose::OpenRecording:
       open_file(choice.path);
       return;
@@ -130,6 +140,15 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
       rail_.path_chosen(choice.purpose, choice.path, state_.requested);
       return;
   }
+}
+
+void Shell::save_csv(const CsvOrder& order) {
+  const std::string path = dated_path(order.stem.c_str(), ".csv");
+  csv_.start([path, text = order.text] {
+    std::ofstream file(path, std::ios::trunc);
+    file << text;
+    return file.flush() ? "Table saved: " + path : "Not saved: " + path + " cannot be written";
+  });
 }
 
 std::vector<RecentFile> Shell::recent_files() const {

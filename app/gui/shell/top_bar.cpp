@@ -30,14 +30,12 @@ void draw_run_picker(const PanelContext& context, float width, TopBarWishes& wis
 }
 
 /// Files opened before, below the button beside Open; those that are gone dimmed, with the reason.
-void draw_recent(const PanelContext& context, const std::vector<RecentFile>& files, float width,
+void draw_recent(const PanelContext& context, const TopBarState& state, float width,
                  TopBarWishes& wishes) {
   const Theme& theme = context.theme;
+  const std::vector<RecentFile>& files = state.recent;
   if (controls::button(context, "top.recent", "v",
-                       {.enabled = !files.empty(),
-                        .reason = "No file was opened yet",
-                        .tooltip = "Files opened before",
-                        .width = width})) {
+                       {.tooltip = "Files opened before, and tours", .width = width})) {
     wishes.check_recent = true;
     ImGui::OpenPopup("##recent");
   }
@@ -50,11 +48,19 @@ void draw_recent(const PanelContext& context, const std::vector<RecentFile>& fil
       if (ImGui::MenuItem(file.path.c_str(), nullptr, false, there)) wishes.open_recent = file.path;
       ImGui::PopID();
       controls::record(context, ("recent." + std::to_string(i)).c_str(), file.path.c_str(), "menu",
-                       there ? "" : file.missing, ImGui::GetItemRectMin(),
-                       ImGui::GetItemRectMax());
+                       there ? "" : file.missing, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
       if (!there && ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
         controls::tooltip(context, file.missing);
       }
+    }
+    if (files.empty()) ImGui::TextDisabled("No file was opened yet");
+    if (!state.tours.empty()) ImGui::Separator();
+    for (std::size_t i = 0; i < state.tours.size(); ++i) {
+      const NamedTour& tour = state.tours[i];
+      const std::string label = "Tour: " + tour.title;
+      if (ImGui::MenuItem(label.c_str())) wishes.play_tour = tour.path;
+      controls::record(context, ("tours." + std::to_string(i)).c_str(), label.c_str(), "menu", "",
+                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
     }
     ImGui::EndPopup();
   }
@@ -77,8 +83,8 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const float small_width = theme.px(30);
   const float theme_width = theme.px(48);
   const float live_width = view.from_file ? theme.px(96) + gap : 0;
-  const float right =
-      open_width + recent_width + 1 + save_width + record_width + 4 * small_width + theme_width + 7 * gap + live_width;
+  const float right = open_width + recent_width + 1 + save_width + record_width + 4 * small_width +
+                      theme_width + 7 * gap + live_width;
   // At large text the name gives way first, then the tabs narrow.
   const float name = theme.px(100 + kGapSection);
   const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
@@ -94,11 +100,12 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   ImGui::SetCursorPosY(row_y);
   int tab = static_cast<int>(state.workspace);
-  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs"},
-                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3", .width = tabs})) {
+  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs", "Compare"},
+                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs})) {
     wishes.action = tab == 0   ? Action::ShowPerformance
                     : tab == 1 ? Action::ShowNumerics
-                               : Action::ShowGraphs;
+                    : tab == 2 ? Action::ShowGraphs
+                               : Action::ShowCompare;
   }
 
   ImGui::SameLine(0, theme.px(kGapSection));
@@ -128,7 +135,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   ImGui::SameLine(0, 1);
   ImGui::SetCursorPosY(row_y);
-  draw_recent(context, state.recent, recent_width, wishes);
+  draw_recent(context, state, recent_width, wishes);
   next();
   if (controls::button(context, "top.save", "Save",
                        {.enabled = state.live_runs > 0,
@@ -168,8 +175,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   next();
   if (controls::button(context, "top.palette", ">_",
-                       {.tooltip = "Every action, by name (Ctrl+Shift+P)",
-                        .width = small_width})) {
+                       {.tooltip = "Every action, by name (Ctrl+Shift+P)", .width = small_width})) {
     wishes.action = Action::Palette;
   }
   next();

@@ -35,6 +35,7 @@ constexpr double kCaretSeconds = 0.4;
 /// What input callbacks leave for the loop.
 struct Input {
   bool any = false;
+  bool touring = false;  // as of the last frame
   std::vector<Action> actions;
   PlotKeys plot_keys;
   std::vector<std::string> dropped_files;
@@ -58,10 +59,12 @@ void on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers
   input.any = true;
   if (action == GLFW_RELEASE) return;
   key = printed_key(key, scancode, modifiers);
-  if (const auto meant = action_of(key, modifiers, ImGui::GetIO().WantTextInput)) {
-    input.actions.push_back(*meant);
-  }
-  if (!ImGui::GetIO().WantTextInput) add_plot_key(key, modifiers, input.plot_keys);
+  const KeyContext context{.typing = ImGui::GetIO().WantTextInput, .touring = input.touring};
+  const auto meant = action_of(key, modifiers, context);
+  if (meant) input.actions.push_back(*meant);
+  // Escape also drops the selection of the plot under the mouse.
+  const bool taken = meant && *meant != Action::Close;
+  if (!context.typing && !taken) add_plot_key(key, modifiers, input.plot_keys);
 }
 
 void on_char(GLFWwindow* window, unsigned int codepoint) {
@@ -246,6 +249,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     input.actions.clear();
     for (const std::string& path : input.dropped_files) shell.open_file(path);
     input.dropped_files.clear();
+    input.touring = shell.touring();
     // A text caret blinks; nothing else moves by itself.
     const double now = glfwGetTime();
     if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
