@@ -152,6 +152,8 @@ class Shell {
   int asked_graphs_view_ = -1;
   std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
+  profiling::Distribution step_ns_;  // of the run on screen
+  std::uint64_t step_generation_ = 0;
 
   RequestHistory history_;
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
