@@ -24,6 +24,8 @@ class SessionState {
   bool recipes = false;          // of Numerics: all recipes side by side
   std::string last_error;        // of the newest run or file; empty after a success
   std::string comparison_error;  // of the newest comparison; empty after a success
+  std::shared_ptr<const engine::AmaxHistory> history;  // newest live one
+  std::string history_error;                           // of the newest order
 
   /// The newest live run; shown unless a recording is open.
   void add_live_run(profiling::RecordedRun run);

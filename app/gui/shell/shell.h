@@ -65,6 +65,8 @@ class Shell {
   void submit();
   void compare(const engine::ComparisonRequest& request);
   void compare_next();
+  void step_history(const engine::AmaxHistoryRequest& request);
+  void step_next();
   void cancel();
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
@@ -130,7 +132,7 @@ class Shell {
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
   CommandPalette palette_;
   std::function<void()> chosen_;  // in the palette, done after the frame
-  std::string says_;  // in the status bar: what a key just did, or why it could not
+  std::string says_;              // in the status bar: what a key just did, or why it could not
   bool help_ = false;
   bool screenshot_wanted_ = false;
   std::string screenshot_path_;
@@ -139,6 +141,8 @@ class Shell {
   // An order of its own would supersede the run on its way: the comparison waits for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
+  std::optional<engine::AmaxHistoryRequest> next_history_;  // likewise
+  engine::AmaxHistoryRequest asked_history_;
   bool first_hello_ = true;
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;
