@@ -103,6 +103,8 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
           .recipes = recipes,
           .comparing = comparing,
           .comparison_error = comparison_error,
+          .history = from_file() ? nullptr : history,
+          .history_error = history_error,
           .visits = visits(),
           .doctor = doctor,
           .second_runs = second_runs,

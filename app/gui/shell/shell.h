@@ -68,6 +68,8 @@ class Shell {
   void submit();
   void compare(const engine::ComparisonRequest& request);
   void compare_next();
+  void step_history(const engine::AmaxHistoryRequest& request);
+  void step_next();
   void cancel();
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
@@ -172,6 +174,8 @@ class Shell {
   // An order of its own would supersede the run on its way: the comparison waits for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
+  std::optional<engine::AmaxHistoryRequest> next_history_;  // likewise
+  engine::AmaxHistoryRequest asked_history_;
   bool first_hello_ = true;
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;
