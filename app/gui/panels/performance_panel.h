@@ -9,6 +9,7 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/performance_model.h"
+#include "app/gui/panels/time_notes.h"
 
 namespace app {
 
@@ -37,6 +38,7 @@ class PerformancePanel : public WorkspacePanel {
   bool has_run_ = false;
   std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
   plot::PlotView timeline_view_;
+  TimeNotes notes_;
   plot::PlotView expert_view_;
   plot::PlotView iteration_view_;
   plot::PlotView row_view_;

@@ -72,11 +72,16 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
     return;
   }
   const float sums = context.theme.fonts.label->FontSize + context.theme.px(6);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 plot_size(room.x, room.y - sums);
+  const float strip = notes_.prepare(context, timeline_view_);
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const ImVec2 at(corner.x, corner.y + strip);
+  const ImVec2 plot_size(room.x, room.y - sums - strip);
+  ImGui::SetCursorScreenPos(at);
   const plot::TimelineResult shown = plot::draw_timeline(
       context, "##performance.timeline", plot_size, run.activity, model_.lanes(), timeline_view_);
-  if (shown.selection_changed) {
+  ImGui::SetCursorScreenPos(corner);
+  const bool note_chosen = notes_.draw(context, shown.inner_min, shown.inner_max, timeline_view_);
+  if (shown.selection_changed || note_chosen) {
     model_.set_range(timeline_view_.selection);
     table_.selected = -1;
   }

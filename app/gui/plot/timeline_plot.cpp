@@ -127,6 +127,8 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
                  .min_span = 20.0,
                  .left_margin = label_width + theme.px(kGapLarge)};
   PlotFrame frame(context, spec, view);
+  result.inner_min = frame.min();
+  result.inner_max = frame.max();
   const float lane_gap = theme.px(kGapSmall);
   const float room =
       frame.max().y - frame.min().y - lane_gap * static_cast<float>(lanes.lanes.size() + 1);

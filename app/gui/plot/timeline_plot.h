@@ -33,6 +33,8 @@ struct TimelineResult {
   bool selection_changed = false;
   std::size_t visible_records = 0;  // records that touch the view
   std::size_t drawn_blocks = 0;
+  ImVec2 inner_min{};  // where the lanes are: what lies over them is drawn by others
+  ImVec2 inner_max{};
 };
 
 TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2 size,

@@ -68,7 +68,13 @@ int worst_expert(const std::vector<engine::ExpertResult>& experts) {
   return worst;
 }
 
-std::vector<Figure> figures(const engine::RunResult& result, const Palette& colors) {
+/// "0 frames drawn while timing": the window draws on the machine that it measures.
+std::string drawn_text(int frames) {
+  if (frames < 0) return {};
+  return fmt::format(" · {} frame{} drawn while timing", frames, frames == 1 ? "" : "s");
+}
+
+std::vector<Figure> figures(const engine::RunResult& result, int frames, const Palette& colors) {
   std::vector<Figure> list;
   const profiling::Distribution time = profiling::summarize(durations_ms(result));
   if (time.n > 0) {
@@ -76,7 +82,7 @@ std::vector<Figure> figures(const engine::RunResult& result, const Palette& colo
         {.id = "headline.step",
          .value = three_digits(time.median),
          .unit = "ms",
-         .label = fmt::format("step, median of {}", time.n),
+         .label = fmt::format("step, median of {}", time.n) + drawn_text(frames),
          .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms",
                                 result.iteration_method, time.n, three_digits(time.median),
                                 three_digits(time.p5), three_digits(time.p95)),
@@ -164,7 +170,7 @@ void draw_headline(const PanelContext& context) {
   const engine::RunResult& result = view.run->result;
   const ImVec2 origin = ImGui::GetCursorPos();
   if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
-  for (const Figure& figure : figures(result, theme.colors)) {
+  for (const Figure& figure : figures(result, view.frames_while_timing, theme.colors)) {
     draw_figure(context, figure);
     ImGui::SameLine(0, theme.px(28));
     ImGui::SetCursorPosY(origin.y);
