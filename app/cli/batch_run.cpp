@@ -92,6 +92,7 @@ engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
     run.result = std::move(finished.result);
     run.activity = std::move(finished.activity);
     run.snapshot = std::move(finished.snapshot);
+    run.power = std::move(finished.power);
     run.wall_clock_ms = unix_time_ms();
     run.group = batch.measured(steady_seconds());
     if (writer != nullptr) {

@@ -13,6 +13,9 @@
 #include "app/gui/controls/control_map.h"
 #include "app/gui/theme/theme.h"
 #include "app/protocol/worker_link.h"
+#include "app/sweep/batch.h"
+#include "app/sweep/interleaved_plan.h"
+#include "app/sweep/sweep_plan.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
 
@@ -42,6 +45,22 @@ struct DoctorNews {
   std::string file_error;
 };
 
+/// One request varied along axes.
+struct SweepOrder {
+  engine::RunRequest base;
+  SweepAxes axes;
+};
+
+/// The newest sweep or interleaved measurement of this window.
+struct BatchNews {
+  profiling::GroupKind kind = profiling::GroupKind::None;  // None = there was none
+  std::int64_t id = 0;                                     // of its runs' group; 0 = was refused
+  BatchState state = BatchState::Done;
+  BatchProgress progress;
+  std::shared_ptr<const std::vector<BatchRow>> rows;  // null = was refused
+  std::string error;                                  // why it was refused or has failed
+};
+
 /// Read-only picture of the window's state for one frame.
 struct SessionView {
   engine::RunRequest requested;  // what the rail shows
@@ -66,6 +85,10 @@ struct SessionView {
   const std::vector<profiling::TimeNote>* notes = nullptr;  // of `run`; null without one
   /// Of this window, while `run` timed its iterations on this machine; -1 = elsewhere or not known.
   int frames_while_timing = -1;
+  BatchNews batch{};
+  std::vector<std::shared_ptr<const profiling::RecordedRun>>
+      second_runs{};          // of the recording opened beside, for Compare
+  std::string second_path{};  // empty = none
   LinkStatus link;
   std::optional<WorkerHello> hello;
 };
@@ -95,7 +118,11 @@ struct CommandSlots {
   bool open_sample = false;            // the recording that ships in assets
   std::optional<std::size_t> select_run;
   std::optional<Workspace> show_workspace;
-  std::optional<bool> show_recipes;                           // of Numerics
+  std::optional<bool> show_recipes;  // of Numerics
+  bool open_second = false;          // asks for a recording to compare with
+  std::optional<SweepOrder> sweep;
+  std::optional<InterleavedOrder> interleave;
+  bool cancel_batch = false;
   std::optional<std::vector<profiling::TimeNote>> set_notes;  // of the run on screen, all of them
   std::optional<PictureOrder> save_picture;
   std::optional<CsvOrder> save_csv;
@@ -142,5 +169,6 @@ class WorkspacePanel {
 std::unique_ptr<WorkspacePanel> make_performance_panel(const std::function<void()>& wake);
 std::unique_ptr<WorkspacePanel> make_numerics_panel();
 std::unique_ptr<WorkspacePanel> make_graphs_panel(const std::function<void()>& wake);
+std::unique_ptr<WorkspacePanel> make_compare_panel(const std::function<void()>& wake);
 
 }  // namespace app

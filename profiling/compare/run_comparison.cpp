@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "engine/model/run_request.h"
+#include "profiling/power/power_summary.h"
+#include "profiling/trace/statistics.h"
 
 namespace profiling {
 namespace {
@@ -70,16 +72,38 @@ void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
   }
 }
 
+/// Clock and throttling of a side while its iterations ran.
+void add_clocks(const RunSide& side, TimeSamples& samples) {
+  // NVML's bits of a clock that is held down: power, thermal, brake, sync boost.
+  constexpr std::uint64_t kSlowedDown = 0xFC;
+  std::vector<double> clocks;
+  for (const RecordedRun* run : side) {
+    const std::vector<engine::Iteration>& iterations = run->result.iterations;
+    if (iterations.empty()) continue;
+    const TimeSpan timed{iterations.front().start_ns,
+                         iterations.back().start_ns + iterations.back().duration_ns};
+    const PowerSummary power = summarize_power(run->power.samples, std::span(&timed, 1));
+    if (power.sm_clock_mhz > 0.0) clocks.push_back(power.sm_clock_mhz);
+    samples.clock_reasons |= power.clock_reasons & kSlowedDown;
+  }
+  if (!clocks.empty()) samples.sm_clock_mhz = quantile(clocks, 0.5);
+}
+
 SideSamples samples_of(const RunSide& runs) {
   SideSamples side;
   for (std::size_t i = 0; i < runs.size(); ++i) add_run(*runs[i], i, side);
-  const auto single = [&](auto& all) {
-    if (runs.size() > 1) return;
-    for (auto& [key, samples] : all) samples.blocks.clear();
+  TimeSamples clocks;
+  add_clocks(runs, clocks);
+  const auto finish = [&](auto& all) {
+    for (auto& [key, samples] : all) {
+      if (runs.size() == 1) samples.blocks.clear();
+      samples.sm_clock_mhz = clocks.sm_clock_mhz;
+      samples.clock_reasons = clocks.clock_reasons;
+    }
   };
-  single(side.stages);
-  single(side.kernels);
-  single(side.experts);
+  finish(side.stages);
+  finish(side.kernels);
+  finish(side.experts);
   return side;
 }
 
@@ -99,6 +123,53 @@ TimeDifference difference_of(const std::map<Key, TimeSamples>& a,
   const auto in_b = b.find(key);
   return time_difference(in_a == a.end() ? TimeSamples{} : in_a->second,
                          in_b == b.end() ? TimeSamples{} : in_b->second);
+}
+
+using Timings = std::vector<engine::ExpertTiming>;
+
+const engine::ExpertTiming* timing_of(const Timings& timings, engine::ExpertMethod method,
+                                      engine::Stage stage, int expert) {
+  const auto found = std::ranges::find_if(timings, [&](const engine::ExpertTiming& one) {
+    return one.method == method && one.stage == stage && one.expert == expert;
+  });
+  return found == timings.end() ? nullptr : &*found;
+}
+
+/// A method and stage by which both runs timed experts; the product before what leads to it.
+const engine::ExpertTiming* common_timing(const Timings& a, const Timings& b) {
+  const engine::ExpertTiming* best = nullptr;
+  for (const engine::ExpertTiming& one : a) {
+    const bool in_both = std::ranges::any_of(b, [&](const engine::ExpertTiming& other) {
+      return other.method == one.method && other.stage == one.stage;
+    });
+    if (!in_both) continue;
+    if (best == nullptr ||
+        (one.stage == engine::Stage::Fprop && best->stage != engine::Stage::Fprop)) {
+      best = &one;
+    }
+  }
+  return best;
+}
+
+std::string method_text(const engine::ExpertTiming& timing) {
+  const std::string method = timing.method == engine::ExpertMethod::Stamps     ? "in-kernel stamps"
+                             : timing.method == engine::ExpertMethod::Isolated ? "isolated launches"
+                                                                               : "trace";
+  return method + " of " + std::string(engine::stage_name(timing.stage));
+}
+
+/// Of one expert by a method that keeps medians and spreads only.
+TimeDifference difference_of(const Timings& a, const Timings& b, const engine::ExpertTiming& common,
+                             int expert) {
+  const auto summary = [&](const Timings& timings) {
+    const engine::ExpertTiming* found = timing_of(timings, common.method, common.stage, expert);
+    if (found == nullptr) return SampleSummary{};
+    return SampleSummary{.n = static_cast<std::size_t>(std::max(found->samples, 0)),
+                         .median = found->median_ns,
+                         .p5 = found->p5_ns,
+                         .p95 = found->p95_ns};
+  };
+  return spread_difference(summary(a), summary(b));
 }
 
 double sum_of(const TimeDifference& time) {
@@ -140,6 +211,7 @@ TimeSamples step_samples(const RunSide& side) {
       samples.durations_ns.push_back(static_cast<double>(iteration.duration_ns));
     }
   }
+  add_clocks(side, samples);
   return samples;
 }
 
@@ -184,6 +256,16 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
   comparison.no_expert_time = why_no_expert_time(a, b, in_a, in_b);
   const RecordedRun& first_a = *a.front();
   const RecordedRun& first_b = *b.front();
+  const Timings& timings_a = first_a.result.measurements.experts;
+  const Timings& timings_b = first_b.result.measurements.experts;
+  const engine::ExpertTiming* common =
+      comparison.no_expert_time.empty() ? nullptr : common_timing(timings_a, timings_b);
+  if (common != nullptr) {
+    comparison.no_expert_time.clear();
+    comparison.expert_method = method_text(*common);
+  } else if (comparison.no_expert_time.empty()) {
+    comparison.expert_method = "records that name the expert";
+  }
   const std::size_t experts = std::max(first_a.result.splits.size(), first_b.result.splits.size());
   const auto tokens = [](const RecordedRun& run, std::size_t expert) {
     return expert < run.result.splits.size() ? run.result.splits[expert] : 0;
@@ -196,7 +278,8 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
     row.snr_a_db = expert_snr(first_a, e, product);
     row.snr_b_db = expert_snr(first_b, e, product);
     if (comparison.no_expert_time.empty()) {
-      row.time = difference_of(in_a.experts, in_b.experts, row.expert);
+      row.time = common == nullptr ? difference_of(in_a.experts, in_b.experts, row.expert)
+                                   : difference_of(timings_a, timings_b, *common, row.expert);
     }
     comparison.experts.push_back(std::move(row));
   }

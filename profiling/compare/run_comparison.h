@@ -39,7 +39,7 @@ struct ExpertRow {
   std::int64_t tokens_b = 0;
   double snr_a_db = 0.0;  // of the product; NaN where a side has none
   double snr_b_db = 0.0;
-  TimeDifference time;  // over all stages whose records name experts; n = 0 without
+  TimeDifference time;  // see RunComparison::expert_method; n = 0 without
 };
 
 struct RunComparison {
@@ -47,6 +47,10 @@ struct RunComparison {
   std::vector<StageRow> stages;
   std::vector<KernelRow> kernels;  // largest sum of both sides first
   std::vector<ExpertRow> experts;
+  /// How experts were timed: all their records of an iteration, where records name experts; else
+  /// one stage by the stamps or isolated launches that both runs measured, of which only medians
+  /// and spreads are kept. Empty without.
+  std::string expert_method;
   std::string no_expert_time;  // why there is none; empty where both sides have it
 };
 

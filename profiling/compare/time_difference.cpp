@@ -129,6 +129,25 @@ TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b) {
   return difference;
 }
 
+TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b) {
+  TimeDifference difference;
+  difference.n_a = a.n;
+  difference.n_b = b.n;
+  difference.median_a = a.n > 0 ? a.median : kNaN;
+  difference.median_b = b.n > 0 ? b.median : kNaN;
+  difference.ratio = difference.median_b / difference.median_a;
+  difference.control_ratio = kNaN;
+  constexpr std::size_t kFewest = 7;  // as many as an interval of medians needs
+  const bool enough = a.n >= kFewest && b.n >= kFewest;
+  difference.interval = enough ? Interval{b.p5 / a.p95, b.p95 / a.p5} : Interval{kNaN, kNaN};
+  difference.reason = doubt(difference, {}, {});
+  if (!difference.reason.empty()) return difference;
+  difference.verdict = difference.ratio < 1.0 ? TimeVerdict::Faster : TimeVerdict::Slower;
+  difference.reason = fmt::format("The spreads p5 to p95 do not overlap: {:.3f} to {:.3f} of A.",
+                                  difference.interval.low, difference.interval.high);
+  return difference;
+}
+
 const char* time_verdict_name(TimeVerdict verdict) {
   switch (verdict) {
     case TimeVerdict::Faster:

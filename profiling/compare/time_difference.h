@@ -56,6 +56,18 @@ struct TimeDifference {
 
 TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b);
 
+/// What is left of samples that were not kept. Durations in ns.
+struct SampleSummary {
+  std::size_t n = 0;
+  double median = 0.0;
+  double p5 = 0.0;
+  double p95 = 0.0;
+};
+
+/// Verdict without samples: the interval is that of every ratio between the two spreads, p5 B / p95
+/// A to p95 B / p5 A, which is wider than any interval of the medians' ratio.
+TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b);
+
 /// "faster", "slower", "ambiguous".
 const char* time_verdict_name(TimeVerdict verdict);
 

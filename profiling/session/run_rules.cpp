@@ -58,6 +58,17 @@ void check_scale_map(const engine::ScaleMap& map, std::size_t experts, Rules& ru
     return fmt::format("scale map of {} x {} cells has {} means and {} maxima", map.rows,
                        map.columns, map.mean.size(), map.maximum.size());
   });
+  for (const std::vector<float>* optional :
+       {&map.minimum, &map.deviation, &map.saturated_share, &map.underflowed_share}) {
+    rules.require(optional->empty() || optional->size() == cells, [&] {
+      return fmt::format("scale map of {} x {} cells has {} of another figure", map.rows,
+                         map.columns, optional->size());
+    });
+  }
+  rules.count("scales", map.summary.scales);
+  rules.count("distinct scales", map.summary.distinct);
+  rules.count("saturated scales", map.summary.saturated);
+  rules.count("underflowed scales", map.summary.underflowed);
   rules.between("scale map block_rows", map.block_rows, 0, kMaxRows);
   rules.between("scale map block_columns", map.block_columns, 0, kMaxRows);
   rules.between("scale map source_rows", map.source_rows, 0, kMaxRows);

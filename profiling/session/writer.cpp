@@ -16,6 +16,7 @@
 #include "profiling/session/doctor_rules.h"
 #include "profiling/session/float_blob.h"
 #include "profiling/session/measurement_tables.h"
+#include "profiling/session/numerics_tables.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
@@ -282,9 +283,10 @@ class SqliteSessionWriter final : public SessionWriter {
     const Target to{.database = database_.get(), .path = path_};
     const std::int64_t run_id = runs_ + 1;
     engine::Status status = write_header(to, run_id, run, codec_);
-    for (const auto write : {write_deviations, write_splits, write_experts, write_iterations,
-                             write_replay_checks, write_operands, write_histograms, write_records,
-                             write_graph, write_step_tables, write_measurement_tables}) {
+    for (const auto write :
+         {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
+          write_operands, write_histograms, write_records, write_graph, write_step_tables,
+          write_measurement_tables, write_numerics_tables}) {
       if (!status.ok()) break;
       status = write(to, run_id, run);
     }

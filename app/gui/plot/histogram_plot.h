@@ -24,8 +24,12 @@ struct HistogramSpec {
   std::string y_label{};  // "values per octave"
   bool log_y = false;
   bool per_bin = false;  // bins of one width: heights are plain counts
+  bool shares = false;   // counts are percent of their series already
   bool end_bins = true;  // zeros left, infinities and NaN right
   bool selectable = false;
+  /// End bins that a plot above or below has: room for them keeps the axes under each other.
+  int reserved_left = 0;
+  int reserved_right = 0;
 };
 
 /// Union of the series' ranges with a little air, whole octaves on a log2 axis. {} when all are

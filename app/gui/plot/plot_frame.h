@@ -23,6 +23,7 @@ struct PlotView {
   bool held = false;
   std::optional<Range> selection;
   std::optional<double> drag_start;
+  ImGuiID dragged = 0;  // the plot that a drag began in: several may share a view
 };
 
 struct Axis {

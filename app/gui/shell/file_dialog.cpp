@@ -28,6 +28,8 @@ PurposeText purpose_text(FilePurpose purpose) {
   switch (purpose) {
     case FilePurpose::OpenRecording:
       return {"Open a recording", "Open", {".session"}};
+    case FilePurpose::OpenSecond:
+      return {"Open a recording to compare with", "Open", {".session"}};
     case FilePurpose::SaveSession:
       return {"Save the session as", "Save", {".session"}};
     case FilePurpose::OpenGraph:

@@ -28,6 +28,7 @@ FolderListing list_folder(const std::string& folder, const std::vector<std::stri
 /// Who asked, so that the shell can hand the path on.
 enum class FilePurpose {
   OpenRecording,
+  OpenSecond,  // to compare with
   SaveSession,
   OpenGraph,
   ExportReport,

@@ -76,6 +76,7 @@ const std::vector<ActionRow> kActions = {
      {{GLFW_KEY_1, kCtrl}}},
     {Action::ShowNumerics, "view.numerics", "View", "Numerics", "Ctrl+2", {{GLFW_KEY_2, kCtrl}}},
     {Action::ShowGraphs, "view.graphs", "View", "Graphs", "Ctrl+3", {{GLFW_KEY_3, kCtrl}}},
+    {Action::ShowCompare, "view.compare", "View", "Compare", "Ctrl+4", {{GLFW_KEY_4, kCtrl}}},
     {Action::ShowRecipes,
      "view.recipes",
      "View",

@@ -27,6 +27,7 @@ enum class Action {
   ShowPerformance,
   ShowNumerics,
   ShowGraphs,
+  ShowCompare,
   ShowRecipes,
   ToggleRail,
   LargerText,

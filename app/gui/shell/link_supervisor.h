@@ -41,6 +41,8 @@ class LinkSupervisor {
   const engine::RunRequest* request_of(std::uint64_t id) const;
   /// Of the newest run; comparisons do not count.
   std::uint64_t newest_id() const { return newest_run_id_; }
+  /// Of any kind of order.
+  std::uint64_t newest_order() const { return newest_id_; }
   /// The worker has finished or refused `id`.
   void answered(std::uint64_t id);
   bool waiting() const { return newest_id_ != answered_id_; }

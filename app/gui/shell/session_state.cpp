@@ -2,6 +2,7 @@
 // must not grow the window without bound.
 #include "app/gui/shell/session_state.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -27,6 +28,14 @@ void SessionState::add_live_run(profiling::RecordedRun run) {
   live_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
   forget_oldest();
   if (from_file()) return;
+  if (live_runs_.back()->group.kind != profiling::GroupKind::None && shown_ != nullptr) {
+    // Forgetting the oldest may have moved the shown one.
+    const auto at = std::find(live_runs_.begin(), live_runs_.end(), shown_);
+    if (at != live_runs_.end()) {
+      index_ = static_cast<std::size_t>(at - live_runs_.begin());
+      return;
+    }
+  }
   index_ = live_runs_.size() - 1;
   show(live_runs_.back());
 }
@@ -113,6 +122,8 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
           .doctor = doctor,
           .notes = shown_ == nullptr ? nullptr : &notes_of(shown_),
           .frames_while_timing = frames_while_timing(),
+          .second_runs = second_runs,
+          .second_path = second_path,
           .link = link,
           .hello = hello};
 }

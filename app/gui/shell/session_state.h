@@ -25,8 +25,11 @@ class SessionState {
   bool recipes = false;          // of Numerics: all recipes side by side
   std::string last_error;        // of the newest run or file; empty after a success
   std::string comparison_error;  // of the newest comparison; empty after a success
+  std::vector<std::shared_ptr<const profiling::RecordedRun>> second_runs;  // for Compare
+  std::string second_path;  // of the recording they come from
 
-  /// The newest live run; shown unless a recording is open.
+  /// The newest live run; shown unless a recording is open, or one of a batch that would pull
+  /// the view along with it.
   void add_live_run(profiling::RecordedRun run);
   void add_live_comparison(profiling::RecordedComparison comparison);
   void add_live_visit(profiling::RecordedVisit visit);

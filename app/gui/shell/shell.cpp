@@ -35,6 +35,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       rail_(presets_or_none(notices_)),
       files_(wake_),
       loader_(wake_),
+      second_loader_(wake_),
       doctor_(wake_),
       recent_(wake_),
       tour_loader_(wake_),
@@ -44,6 +45,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
   panels_[0] = make_performance_panel(wake_);
   panels_[1] = make_numerics_panel();
   panels_[2] = make_graphs_panel(wake_);
+  panels_[3] = make_compare_panel(wake_);
   link_.automatic = settings_.restart_automatically;
 }
 
@@ -104,12 +106,15 @@ void Shell::compare_next() {
 
 void Shell::cancel() {
   next_comparison_.reset();
+  batches_.cancel();
   link_.cancel();
 }
 
 SessionView Shell::view() const {
-  return state_.view(link_.status(), link_.hello(),
-                     link_.comparing() || next_comparison_.has_value(), doctor_.news());
+  SessionView now = state_.view(link_.status(), link_.hello(),
+                                link_.comparing() || next_comparison_.has_value(), doctor_.news());
+  now.batch = batches_.news(now.link);
+  return now;
 }
 
 void Shell::start_worker(const std::string& cublaslt) {
@@ -127,6 +132,7 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (commands.open_recording) open_file(*commands.open_recording);
   if (commands.open_sample) open_sample();
   carry_out_doctor(commands);
+  carry_out_compare(commands);
   if (commands.select_run) state_.select_run(*commands.select_run);
   if (commands.show_workspace) state_.workspace = *commands.show_workspace;
   if (commands.show_recipes) state_.recipes = *commands.show_recipes;

@@ -10,6 +10,7 @@
 
 #include "app/gui/shell/background_task.h"
 #include "app/gui/shell/bars.h"
+#include "app/gui/shell/batch_desk.h"
 #include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/control_map_file.h"
 #include "app/gui/shell/control_rail.h"
@@ -100,6 +101,11 @@ class Shell {
   /// As if set in the rail, all at once.
   void show_request(const engine::RunRequest& request);
   std::vector<PaletteEntry> palette_entries();
+  // shell_compare.cpp
+  void carry_out_compare(const CommandSlots& commands);
+  void open_second(const std::string& path);
+  bool take_second();
+  bool tick_batches();
   // shell_draw.cpp
   void draw_root(const PanelContext& context);
   void draw_rail(const PanelContext& context, float height);
@@ -135,6 +141,8 @@ class Shell {
   ControlRail rail_;
   FileDialog files_;
   BackgroundTask<engine::Result<profiling::Session>> loader_;
+  BackgroundTask<engine::Result<profiling::Session>> second_loader_;
+  BatchDesk batches_;
   DoctorDesk doctor_;
   RecentFiles recent_;
   DoctorNews::Report report_to_export_;
@@ -146,7 +154,7 @@ class Shell {
   std::optional<TourPlayer> player_;
   std::optional<Action> tour_wish_;  // pressed in the caption panel, done after the frame
   int asked_graphs_view_ = -1;
-  std::unique_ptr<WorkspacePanel> panels_[3];
+  std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
 
   RequestHistory history_;

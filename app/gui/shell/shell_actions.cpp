@@ -67,6 +67,9 @@ void Shell::act_on_view(Action action) {
     case Action::ShowGraphs:
       state_.workspace = Workspace::Graphs;
       return;
+    case Action::ShowCompare:
+      state_.workspace = Workspace::Compare;
+      return;
     case Action::ShowRecipes:
       state_.recipes = state_.workspace != Workspace::Numerics || !state_.recipes;
       state_.workspace = Workspace::Numerics;

@@ -36,6 +36,7 @@ bool Shell::tick() {
     changed = true;
   }
   compare_next();
+  changed = tick_batches() || changed;
   if (automatic && !link_.automatic) {
     notices_.add(Severity::Bad,
                  "The worker was lost too often: it is no longer restarted automatically.");
@@ -44,11 +45,12 @@ bool Shell::tick() {
   }
   // Each of them is asked, whatever the others say.
   const bool loaded = take_recording();
+  const bool second = take_second();
   const bool written = take_recorders();
   const bool examined = take_doctor();
   const bool checked = recent_.tick();
   const bool toured = tick_player();
-  changed = changed || loaded || written || examined || checked || toured;
+  changed = changed || loaded || second || written || examined || checked || toured;
   for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();
@@ -95,6 +97,7 @@ void Shell::take_event(const LinkEvent& event) {
   } else if (const auto* error = std::get_if<RunError>(&event)) {
     const bool of_comparison = link_.request_of(error->id) == nullptr;
     link_.answered(error->id);
+    if (batches_.take_error(error->id, error->error, link_)) return;
     if (error->error.code == engine::ErrorCode::Cancelled) return;
     (of_comparison ? state_.comparison_error : state_.last_error) = error->error.message;
   } else if (const auto* report = std::get_if<FileReport>(&event)) {
@@ -136,6 +139,8 @@ void Shell::take_run(const RunDone& done) {
   run.snapshot = done.snapshot;
   run.power = done.power;
   run.wall_clock_ms = unix_ms();
+  const std::optional<profiling::RunGroup> group = batches_.take_result(done.result.id);
+  if (group) run.group = *group;
   state_.add_live_run(std::move(run));
   const int frames = std::exchange(frames_while_timing_, 0);
   if (local_worker()) state_.set_frames_of_newest(frames);

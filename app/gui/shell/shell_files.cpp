@@ -120,6 +120,9 @@ void Shell::save_session(const std::string& path) {
 void Shell::take_choice(const FileDialog::Choice& choice) {
   remember_folder(choice.path);
   switch (choice.purpose) {
+    case FilePurpose::OpenSecond:
+      open_second(choice.path);
+      return;
     case FilePurpose::OpenRecording:
       open_file(choice.path);
       return;

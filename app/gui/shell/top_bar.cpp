@@ -100,11 +100,12 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   ImGui::SetCursorPosY(row_y);
   int tab = static_cast<int>(state.workspace);
-  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs"},
-                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3", .width = tabs})) {
+  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs", "Compare"},
+                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs})) {
     wishes.action = tab == 0   ? Action::ShowPerformance
                     : tab == 1 ? Action::ShowNumerics
-                               : Action::ShowGraphs;
+                    : tab == 2 ? Action::ShowGraphs
+                               : Action::ShowCompare;
   }
 
   ImGui::SameLine(0, theme.px(kGapSection));

@@ -80,6 +80,47 @@ TEST(CompareRuns, SaysWhyThereIsNoTimePerExpert) {
   EXPECT_EQ(comparison.experts[0].snr_a_db, 40.0);
 }
 
+TEST(CompareRuns, TimesExpertsByAMethodThatBothHave) {
+  RecordedRun a = run_of(1.0, false);
+  RecordedRun b = run_of(1.0, false);
+  const auto add = [](RecordedRun& run, engine::ExpertMethod method, Stage stage, double median) {
+    for (int expert = 0; expert < 2; ++expert) {
+      run.result.measurements.experts.push_back({.method = method,
+                                                 .stage = stage,
+                                                 .expert = expert,
+                                                 .samples = 20,
+                                                 .median_ns = median,
+                                                 .p5_ns = 0.95 * median,
+                                                 .p95_ns = 1.05 * median});
+    }
+  };
+  add(a, engine::ExpertMethod::Stamps, Stage::Quantize, 50.0);
+  add(a, engine::ExpertMethod::Isolated, Stage::Quantize, 100.0);
+  add(a, engine::ExpertMethod::Isolated, Stage::Fprop, 100.0);
+  add(b, engine::ExpertMethod::Isolated, Stage::Quantize, 60.0);
+  add(b, engine::ExpertMethod::Isolated, Stage::Fprop, 80.0);
+  RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_EQ(comparison.expert_method, "isolated launches of fprop");
+  EXPECT_EQ(comparison.no_expert_time, "");
+  EXPECT_DOUBLE_EQ(comparison.experts[1].time.ratio, 0.8);
+  EXPECT_EQ(comparison.experts[1].time.verdict, TimeVerdict::Faster);
+  // Spreads that touch say nothing.
+  b.result.measurements.experts[3].p95_ns = 96.0;
+  comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_EQ(comparison.experts[1].time.verdict, TimeVerdict::Ambiguous);
+}
+
+TEST(CompareRuns, ClocksThatDifferForbidEveryVerdict) {
+  RecordedRun a = run_of(1.0, true);
+  RecordedRun b = run_of(2.0, true);
+  a.power.samples.push_back({.time_ns = 1'000'050, .sm_clock_mhz = 1980});
+  b.power.samples.push_back({.time_ns = 2'000'050, .sm_clock_mhz = 1200});
+  const RunComparison comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
+  EXPECT_THAT(comparison.step.reason, HasSubstr("1980 MHz for A and 1200 MHz for B"));
+  EXPECT_EQ(comparison.kernels[0].time.verdict, TimeVerdict::Ambiguous);
+  EXPECT_EQ(comparison.experts[0].time.verdict, TimeVerdict::Ambiguous);
+}
+
 TEST(CompareRuns, AKernelOfOneSideIsAmbiguous) {
   RecordedRun a = run_of(1.0, true);
   RecordedRun b = run_of(1.0, true);

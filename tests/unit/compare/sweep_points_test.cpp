@@ -79,7 +79,8 @@ TEST(ComparisonCsv, EveryRowHasAsManyCellsAsTheHeader) {
   RecordedRun a = run_of({40}, 1000);
   RecordedRun b = run_of({30}, 2000);
   a.result.splits = b.result.splits = {7};
-  const profiling::RunComparison comparison = profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
+  const profiling::RunComparison comparison =
+      profiling::compare_runs({&a}, {&b}, engine::Product::Fprop);
   const profiling::SettingsDifference settings{
       .rows = {{.group = "requested", .field = "seed", .a = "1", .b = "2"}}, .same = 0};
   const std::string text = profiling::comparison_csv(comparison, settings);

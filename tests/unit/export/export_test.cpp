@@ -105,11 +105,12 @@ TEST_F(Export, ChromeTraceHoldsEveryRecordOnATrackOfItsLane) {
     if (event["name"] == "process_name") processes[process] = event["args"]["name"];
     if (event["name"] == "thread_name") tracks[{process, event["tid"]}] = event["args"]["name"];
   }
-  ASSERT_EQ(processes.size(), 2U);
+  ASSERT_EQ(processes.size(), 3U);  // the runs and the experts of the first
   EXPECT_THAT(processes[1], HasSubstr("mixtral \"small\""));
   EXPECT_THAT(processes[1], HasSubstr("on a CPU"));
   EXPECT_THAT(processes[2], HasSubstr("bf16"));
-  ASSERT_EQ(slices.size(), 6U);  // 2 iterations and 2 + 2 records
+  ASSERT_EQ(slices.size(), 7U);  // 2 iterations, 2 + 2 records, and 1 of them again by expert
+  EXPECT_EQ((tracks[{1'000'001, 384}]), "expert 5");
 
   const auto find = [&](int process, const std::string& category) {
     for (const nlohmann::json& slice : slices) {

@@ -29,6 +29,7 @@ WINDOW_MAY_USE = (
     "profiling/export/",
     "profiling/graph/",
     "profiling/power/power_summary.h",
+    "profiling/power/power_trace.h",
     "profiling/session/",
     "profiling/trace/",
 )

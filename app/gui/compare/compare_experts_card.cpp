@@ -1,0 +1,198 @@
+// What becomes of every expert from A to B: time with the band in which nothing may be said, or
+// the error of its product.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/compare/compare_panel.h"
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+using profiling::ExpertRow;
+using profiling::TimeVerdict;
+
+/// From A to B: percent of time or decibels. NaN where a side has none.
+struct Delta {
+  double value = 0.0;
+  double low = 0.0;  // of the interval; equal to high without one
+  double high = 0.0;
+  bool ambiguous = false;
+};
+
+double percent(double ratio) { return 100.0 * (ratio - 1.0); }
+
+Delta delta_of(const ExpertRow& row, bool snr) {
+  if (snr) {
+    // Two exact products do not differ; one exact and one not differ by more than any scale.
+    const double delta = row.snr_a_db == row.snr_b_db ? 0.0 : row.snr_b_db - row.snr_a_db;
+    return {.value = delta, .low = delta, .high = delta};
+  }
+  const bool interval = !std::isnan(row.time.interval.low);
+  return {.value = percent(row.time.ratio),
+          .low = interval ? percent(row.time.interval.low) : percent(row.time.ratio),
+          .high = interval ? percent(row.time.interval.high) : percent(row.time.ratio),
+          .ambiguous = row.time.verdict == TimeVerdict::Ambiguous};
+}
+
+void draw_bar(const plot::PlotFrame& frame, const Theme& theme, double center, const Delta& delta,
+              bool better) {
+  ImDrawList* draw = frame.draw();
+  const double gap = frame.x().pixels_per_unit() > 6.0 ? 0.16 : 0.0;
+  const float left = frame.x().to_pixel(center - 0.5 + gap);
+  const float right = std::max(frame.x().to_pixel(center + 0.5 - gap), left + 1.0F);
+  if (std::isnan(delta.value)) {
+    plot::draw_hatch(draw, ImVec2(left, frame.min().y), ImVec2(right, frame.max().y),
+                     theme.colors.line, theme.px(5));
+    return;
+  }
+  const auto clamp = [&](double value) {
+    return std::clamp(frame.y().to_pixel(std::clamp(value, -1e9, 1e9)), frame.min().y,
+                      frame.max().y);
+  };
+  const float zero = clamp(0.0);
+  const float top = clamp(delta.value);
+  const ImU32 color = delta.ambiguous ? theme.colors.dim_text
+                      : better        ? theme.colors.good
+                                      : theme.colors.bad;
+  if (delta.ambiguous && delta.high > delta.low) {
+    // The band: anything in it may be the truth, no difference included.
+    draw->AddRectFilled(ImVec2(left, clamp(delta.high)), ImVec2(right, clamp(delta.low)),
+                        plot::faded(theme.colors.warn, 0.22F));
+  }
+  draw->AddRectFilled(ImVec2(left, std::min(top, zero - 1.0F)), ImVec2(right, std::max(top, zero)),
+                      plot::faded(color, delta.ambiguous ? 0.5F : 0.85F));
+  if (delta.high > delta.low) {
+    const float middle = 0.5F * (left + right);
+    draw->AddLine(ImVec2(middle, clamp(delta.high)), ImVec2(middle, clamp(delta.low)),
+                  theme.colors.text);
+  }
+}
+
+}  // namespace
+
+void ComparePanel::draw_expert_bars(const PanelContext& context, ImVec2 size) {
+  const Theme& theme = context.theme;
+  const std::vector<ExpertRow>& experts = model_.comparison()->experts;
+  double up = snr_ ? 0.2 : 0.5;
+  double down = -up;
+  for (const ExpertRow& row : experts) {
+    const Delta delta = delta_of(row, snr_);
+    for (const double end : {delta.value, delta.low, delta.high}) {
+      if (!std::isfinite(end)) continue;
+      up = std::max(up, end);
+      down = std::min(down, end);
+    }
+  }
+  plot::FrameSpec spec;
+  spec.id = "##compare.experts";
+  spec.size = size;
+  spec.x = {.kind = plot::AxisKind::Integer,
+            .label = "expert",
+            .limits = {-0.5, static_cast<double>(experts.size()) - 0.5}};
+  spec.y = {.kind = plot::AxisKind::Number,
+            .label = snr_ ? "dB" : "% time",
+            .limits = plot::padded({down, up}, 0.08)};
+  spec.selectable = false;
+  spec.min_span = 4.0;
+  plot::PlotFrame frame(context, spec, experts_view_);
+  int hovered = -1;
+  for (std::size_t i = 0; i < experts.size(); ++i) {
+    const auto center = static_cast<double>(i);
+    if (center + 0.5 < frame.x().view.min || center - 0.5 > frame.x().view.max) continue;
+    const Delta delta = delta_of(experts[i], snr_);
+    draw_bar(frame, theme, center, delta, snr_ ? delta.value > 0.0 : delta.value < 0.0);
+    if (frame.hovered() && std::abs(frame.hover_x() - center) < 0.5) hovered = static_cast<int>(i);
+  }
+  const float zero = frame.y().to_pixel(0.0);
+  frame.draw()->AddLine(ImVec2(frame.min().x, zero), ImVec2(frame.max().x, zero),
+                        plot::faded(theme.colors.text, 0.6F));
+  if (hovered < 0) return;
+  const ExpertRow& row = experts[static_cast<std::size_t>(hovered)];
+  const auto tokens = [](std::int64_t count) {
+    return plot::count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
+  };
+  const auto decibels = [](double snr) {
+    const std::string text = plot::decibel_text(snr);
+    return std::isfinite(snr) ? text + " dB" : text;
+  };
+  std::vector<plot::ReadOutLine> lines = {
+      {"tokens, A \u2192 B", tokens(row.tokens_a) + " \u2192 " + tokens(row.tokens_b), 0},
+      {"SNR, A \u2192 B", decibels(row.snr_a_db) + " \u2192 " + decibels(row.snr_b_db), 0}};
+  if (row.time.n_a + row.time.n_b > 0) {
+    lines.push_back({"time, A \u2192 B",
+                     plot::duration_text(row.time.median_a) + " \u2192 " +
+                         plot::duration_text(row.time.median_b),
+                     0});
+    lines.push_back({time_verdict_name(row.time.verdict), ratio_text(row.time.ratio),
+                     verdict_color(row.time.verdict, theme)});
+  }
+  plot::read_out(context, fmt::format("expert {}", row.expert), lines);
+}
+
+void ComparePanel::draw_experts(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const Theme& theme = context.theme;
+  const profiling::RunComparison& comparison = *model_.comparison();
+  const bool backward =
+      sides_.a().runs.front()->result.backward && sides_.b().runs.front()->result.backward;
+  const float metric = theme.px(110);
+  const float products = backward && snr_ ? theme.px(150) : 0.0F;
+  const bool timed = comparison.no_expert_time.empty();
+  const auto changed = std::ranges::count_if(comparison.experts, [](const ExpertRow& row) {
+    return row.time.verdict != TimeVerdict::Ambiguous;
+  });
+  Card card(
+      context,
+      {.id = "compare.experts_card",
+       .title = "Per expert",
+       .question = "What becomes of each expert from A to B?",
+       .note = snr_    ? "SNR of B less that of A"
+               : timed ? fmt::format("{} of {} differ; by {}", changed, comparison.experts.size(),
+                                     comparison.expert_method)
+                       : "",
+       .measured = "Time by " + (timed ? comparison.expert_method : std::string("no method")) +
+                   ", medians, B against A; "
+                   "the shaded band is the interval of an expert whose verdict is ambiguous. "
+                   "SNR: of its product against the unquantized one; it does not vary from "
+                   "iteration to iteration, so it has no interval.",
+       .text = [this] { return model_.csv(); },
+       .csv = [this] { return model_.csv(); },
+       .header_widgets = metric + products + theme.px(kGap)},
+      area.size);
+  card.begin_header_widgets();
+  if (products > 0.0F) {
+    controls::segmented(context, "compare.product", product_, {"Y", "dX", "dW"},
+                        {.width = products - theme.px(kGap)});
+    ImGui::SameLine(0, theme.px(kGap));
+  }
+  int shown = snr_ ? 1 : 0;
+  if (controls::segmented(context, "compare.metric", shown, {"Time", "SNR"},
+                          {.width = metric - theme.px(kGap)})) {
+    snr_ = shown == 1;
+    experts_view_ = {};
+  }
+  card.end_header_widgets();
+  const ImVec2 room = card.room();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (!snr_ && !timed) {
+    if (draw_empty(context, room, "No time per expert", comparison.no_expert_time,
+                   "compare.show_snr", "Show SNR")) {
+      snr_ = true;
+    }
+  } else if (comparison.experts.empty()) {
+    draw_empty(context, room, "No experts", "Neither run has results of experts.", "", nullptr);
+  } else {
+    draw_expert_bars(context, room);
+  }
+  controls::record(context, "compare.experts", "what becomes of each expert", "plot",
+                   fmt::format("experts={};metric={};timed={}", comparison.experts.size(),
+                               snr_ ? "snr" : "time", timed ? 1 : 0),
+                   at, ImVec2(at.x + room.x, at.y + room.y));
+}
+
+}  // namespace app

@@ -1,0 +1,213 @@
+#include "app/gui/compare/compare_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/gui/plot/format.h"
+#include "app/protocol/request_json.h"
+#include "profiling/compare/comparison_csv.h"
+
+namespace app {
+namespace {
+
+using profiling::TimeDifference;
+using profiling::TimeVerdict;
+
+const std::vector<plot::Column> kSettingsColumns = {
+    {.title = "setting", .width = 0, .numeric = false},
+    {.title = "A", .width = 96, .numeric = false},
+    {.title = "B", .width = 96, .numeric = false},
+    {.title = "of",
+     .width = 66,
+     .numeric = false,
+     .tooltip = "requested; effective = what it came to instead; device or library"}};
+const std::vector<plot::Column> kTimeColumns = {
+    {.title = "what", .width = 0, .numeric = false},
+    {.title = "A", .width = 60, .tooltip = "median of A"},
+    {.title = "B", .width = 60, .tooltip = "median of B"},
+    {.title = "B / A", .width = 42, .tooltip = "ratio of the medians: below 1, B is faster"},
+    {.title = "interval",
+     .width = 92,
+     .tooltip = "holds the ratio with 95 %, from order statistics of both"},
+    {.title = "B is",
+     .width = 62,
+     .numeric = false,
+     .tooltip = "the reason is in the row's tooltip"},
+    {.title = "n A / B", .width = 56, .tooltip = "samples"}};
+
+plot::TableRow time_row(const std::string& name, const TimeDifference& time, const Theme& theme) {
+  const auto duration = [](double ns, std::size_t n) {
+    return plot::Cell{.text = n == 0 ? "none" : plot::duration_text(ns), .key = n == 0 ? 0.0 : ns};
+  };
+  plot::TableRow row;
+  row.tooltip = name + "\n" + time.reason;
+  row.cells.push_back({.text = name});
+  row.cells.push_back(duration(time.median_a, time.n_a));
+  row.cells.push_back(duration(time.median_b, time.n_b));
+  row.cells.push_back({.text = ratio_text(time.ratio), .key = time.ratio});
+  row.cells.push_back(
+      {.text = std::isnan(time.interval.low)
+                   ? "n/a"
+                   : fmt::format("{:.3f} \u2013 {:.3f}", time.interval.low, time.interval.high),
+       .key = time.interval.low});
+  row.cells.push_back(
+      {.text = time_verdict_name(time.verdict), .color = verdict_color(time.verdict, theme)});
+  row.cells.push_back({.text = fmt::format("{}/{}", time.n_a, time.n_b),
+                       .key = static_cast<double>(time.n_a + time.n_b)});
+  return row;
+}
+
+const engine::OperandStatistics& operand_of(const profiling::RecordedRun& run, bool weights) {
+  return weights ? run.result.weights : run.result.activations;
+}
+
+/// Both sample sets on the edges that fit them together.
+OverlaidBins time_bins(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> both = a;
+  both.insert(both.end(), b.begin(), b.end());
+  OverlaidBins bins;
+  bins.a = bins.b = plot::linear_bins(both);
+  const auto count = [](plot::Bins& into, const std::vector<double>& samples) {
+    std::ranges::fill(into.counts, 0.0);
+    if (into.counts.empty()) return;
+    for (const double sample : samples) {
+      // The last edge belongs to the last bin.
+      const int bin = into.find(sample);
+      const bool inside = bin >= 0;
+      if (inside || sample == into.edges.back()) {
+        into.counts[inside ? static_cast<std::size_t>(bin) : into.counts.size() - 1] += 1.0;
+      }
+    }
+  };
+  count(bins.a, a);
+  count(bins.b, b);
+  return bins;
+}
+
+void normalise(plot::Bins& bins) {
+  const double total = bins.total();
+  if (total <= 0.0) return;
+  for (double& count : bins.counts) count *= 100.0 / total;
+}
+
+}  // namespace
+
+std::string ratio_text(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "n/a";
+}
+
+ImU32 verdict_color(TimeVerdict verdict, const Theme& theme) {
+  if (verdict == TimeVerdict::Faster) return theme.colors.good;
+  return verdict == TimeVerdict::Slower ? theme.colors.bad : theme.colors.dim_text;
+}
+
+void CompareModel::follow(const CompareSide& a, const CompareSide& b, engine::Product product) {
+  if (a_ == a && b_ == b && product_ == product) return;
+  a_ = a;
+  b_ = b;
+  product_ = product;
+  task_.start([a, b, product] {
+    auto result = std::make_shared<Result>();
+    result->a = a;
+    result->b = b;
+    result->runs = profiling::compare_runs(a.pointers(), b.pointers(), product);
+    result->settings = settings_difference(*a.runs.front(), *b.runs.front(), request_codec());
+    return std::shared_ptr<const Result>(std::move(result));
+  });
+}
+
+bool CompareModel::tick() {
+  auto result = task_.take();
+  if (!result) return false;
+  result_ = std::move(*result);
+  ++generation_;
+  return true;
+}
+
+std::string CompareModel::csv() const {
+  return result_ ? comparison_csv(result_->runs, result_->settings) : std::string();
+}
+
+void CompareModel::make_rows(const Theme& theme) {
+  settings_rows_.clear();
+  time_rows_.clear();
+  if (!result_) return;
+  for (const profiling::SettingsRow& row : result_->settings.rows) {
+    plot::TableRow made;
+    made.tooltip = fmt::format("{} {}\nA: {}\nB: {}", row.group, row.field, row.a, row.b);
+    made.cells = {{.text = row.field}, {.text = row.a}, {.text = row.b}, {.text = row.group}};
+    settings_rows_.push_back(std::move(made));
+  }
+  time_rows_.push_back(time_row("step", result_->runs.step, theme));
+  for (const profiling::StageRow& row : result_->runs.stages) {
+    const auto index = static_cast<std::size_t>(row.stage);
+    const bool known = index < engine::kStageNames.size();
+    time_rows_.push_back(time_row(
+        fmt::format("all of {}", known ? engine::kStageNames[index] : "unknown"), row.time, theme));
+    time_rows_.back().chip = theme.stage(row.stage);
+  }
+  for (const profiling::KernelRow& row : result_->runs.kernels) {
+    time_rows_.push_back(time_row(plot::short_kernel_name(row.name), row.time, theme));
+    time_rows_.back().chip = theme.stage(row.stage);
+    time_rows_.back().tooltip = row.name + "\n" + row.time.reason;
+  }
+}
+
+const profiling::KernelRow* CompareModel::kernel_of(int row) const {
+  if (!result_) return nullptr;
+  const auto first = static_cast<int>(1 + result_->runs.stages.size());
+  const int index = row - first;
+  if (index < 0 || index >= static_cast<int>(result_->runs.kernels.size())) return nullptr;
+  return &result_->runs.kernels[static_cast<std::size_t>(index)];
+}
+
+OverlaidBins CompareModel::make_bins(Overlay overlay, int row) const {
+  const profiling::RunSide a = result_->a.pointers();
+  const profiling::RunSide b = result_->b.pointers();
+  if (overlay == Overlay::Steps) {
+    return time_bins(profiling::step_samples(a).durations_ns,
+                     profiling::step_samples(b).durations_ns);
+  }
+  if (overlay == Overlay::Kernel) {
+    const profiling::KernelRow* kernel = kernel_of(row);
+    if (kernel == nullptr) return {};
+    return time_bins(profiling::kernel_samples(a, kernel->name, kernel->stage).durations_ns,
+                     profiling::kernel_samples(b, kernel->name, kernel->stage).durations_ns);
+  }
+  const bool weights = overlay >= Overlay::WValues;
+  const auto histogram = [&](const profiling::RecordedRun& run) {
+    const engine::OperandStatistics& operand = operand_of(run, weights);
+    switch (overlay) {
+      case Overlay::XScales:
+      case Overlay::WScales:
+        return plot::magnitude_bins(operand.scale);
+      case Overlay::XAmax:
+      case Overlay::WAmax:
+        return plot::magnitude_bins(operand.amax);
+      default:
+        return plot::magnitude_bins(operand.after);
+    }
+  };
+  return {histogram(*a.front()), histogram(*b.front()), plot::AxisKind::Log2};
+}
+
+const OverlaidBins& CompareModel::bins(Overlay overlay, int row, bool normalised) {
+  const Asked asked{overlay, overlay == Overlay::Kernel ? row : -1, normalised, generation_};
+  if (asked_ == asked) return bins_;
+  asked_ = asked;
+  bins_ = make_bins(overlay, row);
+  if (normalised) {
+    normalise(bins_.a);
+    normalise(bins_.b);
+  }
+  return bins_;
+}
+
+const std::vector<plot::Column>& CompareModel::settings_columns() { return kSettingsColumns; }
+
+const std::vector<plot::Column>& CompareModel::time_columns() { return kTimeColumns; }
+
+}  // namespace app

@@ -1,0 +1,91 @@
+// What the Compare workspace derives from a pair of sides: worked out on a thread of its own, once
+// a pair; tables and bars are made from it once, never in a frame without a change.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/gui/compare/side_choice.h"
+#include "app/gui/plot/bins.h"
+#include "app/gui/plot/sorted_table.h"
+#include "app/gui/plot/ticks.h"
+#include "app/gui/shell/background_task.h"
+#include "profiling/compare/run_comparison.h"
+
+namespace app {
+
+/// What the overlaid histograms show.
+enum class Overlay { Steps, Kernel, XValues, XScales, XAmax, WValues, WScales, WAmax };
+
+struct OverlaidBins {
+  plot::Bins a;
+  plot::Bins b;
+  plot::AxisKind axis = plot::AxisKind::Nanoseconds;
+};
+
+class CompareModel {
+ public:
+  /// `wake` may be called from any thread when tick() would find something.
+  explicit CompareModel(std::function<void()> wake) : task_(std::move(wake)) {}
+
+  /// Starts working when the pair or the product is another one.
+  void follow(const CompareSide& a, const CompareSide& b, engine::Product product);
+  /// True when a result has come.
+  bool tick();
+  bool working() const { return task_.running(); }
+
+  /// Null until the first result; may be of the pair before while working().
+  const profiling::RunComparison* comparison() const { return result_ ? &result_->runs : nullptr; }
+  const profiling::SettingsDifference& settings() const { return result_->settings; }
+  /// Changes with every result.
+  std::uint64_t generation() const { return generation_; }
+  std::string csv() const;
+
+  void make_rows(const Theme& theme);
+  const std::vector<plot::TableRow>& settings_rows() const { return settings_rows_; }
+  /// The step, then stages, then kernels.
+  const std::vector<plot::TableRow>& time_rows() const { return time_rows_; }
+  /// `row` of time_rows(): which kernel, or nothing for the step and the stages.
+  const profiling::KernelRow* kernel_of(int row) const;
+  /// Bins on common edges, made when asked for something else. `normalised`: shares in percent.
+  const OverlaidBins& bins(Overlay overlay, int row, bool normalised);
+  static const std::vector<plot::Column>& settings_columns();
+  static const std::vector<plot::Column>& time_columns();
+
+ private:
+  struct Result {
+    CompareSide a;
+    CompareSide b;
+    profiling::RunComparison runs;
+    profiling::SettingsDifference settings;
+  };
+  struct Asked {
+    Overlay overlay;
+    int row;
+    bool normalised;
+    std::uint64_t generation;
+    bool operator==(const Asked&) const = default;
+  };
+  OverlaidBins make_bins(Overlay overlay, int row) const;
+
+  CompareSide a_;
+  CompareSide b_;
+  engine::Product product_ = engine::Product::Fprop;
+  BackgroundTask<std::shared_ptr<const Result>> task_;
+  std::shared_ptr<const Result> result_;
+  std::uint64_t generation_ = 0;
+  std::vector<plot::TableRow> settings_rows_;
+  std::vector<plot::TableRow> time_rows_;
+  std::optional<Asked> asked_;
+  OverlaidBins bins_;
+};
+
+/// "0.912", "n/a".
+std::string ratio_text(double ratio);
+ImU32 verdict_color(profiling::TimeVerdict verdict, const Theme& theme);
+
+}  // namespace app

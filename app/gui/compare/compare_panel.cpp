@@ -1,0 +1,266 @@
+// Layout, pickers and figures of the Compare workspace; its cards are in files of their own.
+#include "app/gui/compare/compare_panel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+constexpr float kPartWidth = 150;
+
+std::string percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
+
+}  // namespace
+
+bool ComparePanel::draw_picker(const PanelContext& context, const char* id, const char* label,
+                               const CompareSide& side, float width, CompareSide& chosen) {
+  std::vector<std::string> titles = sides_.titles();
+  int index = sides_.index_of(side);
+  if (index < 0 && !side.runs.empty()) {
+    // Its run has left what is at hand; it is kept for as long as it is compared.
+    index = static_cast<int>(titles.size());
+    titles.push_back(side.title);
+  }
+  const float name = ImGui::CalcTextSize(label).x + ImGui::GetStyle().ItemSpacing.x;
+  if (!controls::combo(context, id, label, index, titles,
+                       {.tooltip = side.title, .width = std::max(width - name, 1.0F)})) {
+    return false;
+  }
+  if (index >= static_cast<int>(sides_.offered().size())) return false;
+  chosen = sides_.offered()[static_cast<std::size_t>(index)];
+  return true;
+}
+
+void ComparePanel::draw_pickers(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float swap = theme.px(56);
+  const float open = theme.px(76);
+  const float picker = 0.5F * (area.size.x - swap - open - 3.0F * gap);
+  ImGui::SetCursorScreenPos(area.at);
+  CompareSide chosen;
+  if (draw_picker(context, "compare.a", "A", sides_.a(), picker, chosen)) sides_.choose_a(chosen);
+  ImGui::SameLine(0, gap);
+  if (controls::button(context, "compare.swap", "Swap",
+                       {.enabled = sides_.ready(),
+                        .reason = "Choose A and B first",
+                        .tooltip = "A becomes B and B becomes A",
+                        .width = swap})) {
+    sides_.swap();
+  }
+  ImGui::SameLine(0, gap);
+  if (draw_picker(context, "compare.b", "B", sides_.b(), picker, chosen)) sides_.choose_b(chosen);
+  ImGui::SameLine(0, gap);
+  const std::string& second = context.view.second_path;
+  if (controls::button(context, "compare.open", "Open B...",
+                       {.tooltip = second.empty() ? "A second recording to choose from"
+                                                  : "Opened beside: " + second,
+                        .width = open})) {
+    context.commands.open_second = true;
+  }
+}
+
+void ComparePanel::draw_again(const PanelContext& context, float width) {
+  const Theme& theme = context.theme;
+  const BatchNews& batch = context.view.batch;
+  const bool interleaved = batch.kind == profiling::GroupKind::Interleaved;
+  const bool running = batch.id != 0 && batch.state == BatchState::Running;
+  const float button = theme.px(110);
+  if (running) {
+    const BatchProgress& progress = batch.progress;
+    if (controls::button(context, "compare.cancel", "Cancel",
+                         {.tooltip = "What is measured is kept", .width = button})) {
+      context.commands.cancel_batch = true;
+    }
+    ImGui::SameLine(0, theme.px(kGap));
+    const std::string left =
+        progress.remaining_seconds < 0.0
+            ? std::string()
+            : fmt::format(", about {:.0f} s left", std::ceil(progress.remaining_seconds));
+    const std::string text =
+        fmt::format("{}: run {} of {}{}", interleaved ? "A against B" : "Sweep",
+                    progress.measured + progress.failed + 1, progress.total, left);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ImVec2 bar(std::max(width - button - theme.px(kGap), 1.0F), theme.px(kRowHeight));
+    ImGui::ProgressBar(static_cast<float>(progress.fraction), bar, text.c_str());
+    controls::record(context, "compare.progress", "progress", "figure", text, at,
+                     ImVec2(at.x + bar.x, at.y + bar.y));
+    return;
+  }
+  const bool lost = context.view.link.state == LinkState::Lost || !context.view.hello;
+  if (controls::button(
+          context, "compare.again", "Measure again",
+          {.enabled = sides_.ready() && !lost,
+           .reason = lost ? "There is no worker to measure with" : "Choose A and B first",
+           .tooltip = fmt::format("Run both on this worker in {} blocks A B B A of {} iterations: "
+                                  "drift then falls on both alike",
+                                  blocks_, iterations_),
+           .width = button})) {
+    context.commands.interleave = InterleavedOrder{.a = sides_.a().runs.front()->request,
+                                                   .b = sides_.b().runs.front()->request,
+                                                   .blocks = static_cast<int>(blocks_),
+                                                   .iterations = static_cast<int>(iterations_)};
+  }
+  ImGui::SameLine(0, theme.px(kGap));
+  controls::drag_int(
+      context, "compare.blocks", "blocks", blocks_, kMinBlocks, kMaxBlocks, 8,
+      {.tooltip = "Of both together; fewer than 8 give no verdict", .width = theme.px(44)});
+  blocks_ += blocks_ % 2;
+  ImGui::SameLine(0, theme.px(kGap));
+  controls::drag_int(context, "compare.iterations", "of", iterations_, 1, engine::kMaxIterations,
+                     20, {.tooltip = "Iterations of a block", .width = theme.px(52)});
+  if (interleaved && !batch.error.empty()) {
+    ImGui::SameLine(0, theme.px(kGap));
+    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
+    ImGui::TextUnformatted(batch.error.c_str());
+    ImGui::PopStyleColor();
+    controls::record(context, "compare.error", "error", "text", batch.error,
+                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    if (ImGui::IsItemHovered()) controls::tooltip(context, batch.error);
+  }
+}
+
+void ComparePanel::draw_nothing(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const bool one = context.view.runs.size() == 1;
+  if (context.view.link.state == LinkState::Lost || context.view.from_file) {
+    if (draw_empty(context, area.size, "Two runs are needed",
+                   "Open a recording with two runs or more, or one to compare with the run at "
+                   "hand. A recording ships with the program.",
+                   "compare.sample", "Open the shipped recording")) {
+      context.commands.open_sample = true;
+    }
+    return;
+  }
+  if (draw_empty(context, area.size, one ? "One run is at hand" : "Nothing to compare yet",
+                 one ? "Change something in the rail and run again, or run the same once more: "
+                       "then the two stand side by side here."
+                     : "Run twice with different settings, or open a recording: the last two runs "
+                       "stand side by side here.",
+                 "compare.run_now", one ? "Run once more" : "Run now")) {
+    context.commands.run_now = true;
+  }
+}
+
+void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  ImGui::SetCursorScreenPos(area.at);
+  const profiling::TimeDifference& step = model_.comparison()->step;
+  std::vector<Figure> figures;
+  figures.push_back({.id = "compare.verdict",
+                     .label = "B is",
+                     .value = {time_verdict_name(step.verdict), ""},
+                     .tooltip = step.reason,
+                     .color = verdict_color(step.verdict, theme)});
+  figures.push_back(
+      {.id = "compare.difference",
+       .label = "step of B against A",
+       .value = {std::isfinite(step.ratio) ? percent(step.ratio) : "n/a",
+                 std::isfinite(step.ratio) ? "%" : ""},
+       .note = std::isnan(step.interval.low) ? ""
+                                             : fmt::format("{} to {} %", percent(step.interval.low),
+                                                           percent(step.interval.high)),
+       .tooltip = "Difference of the medians, with the interval that holds it with 95 %"});
+  const auto side = [&](const char* id, const char* name, double median, std::size_t n,
+                        std::size_t color) {
+    figures.push_back({.id = id,
+                       .label = name,
+                       .value = plot::duration(n == 0 ? std::nan("") : median),
+                       .note = fmt::format("n {}", n),
+                       .tooltip = "Median of the timed iterations",
+                       .color = theme.series(color)});
+  };
+  side("compare.median_a", "A, median step", step.median_a, step.n_a, 0);
+  side("compare.median_b", "B, median step", step.median_b, step.n_b, 1);
+  if (std::isfinite(step.control_ratio)) {
+    figures.push_back({.id = "compare.control",
+                       .label = "A against itself",
+                       .value = {percent(step.control_ratio), "%"},
+                       .note = fmt::format("p of the blocks {:.3f}", step.block_p),
+                       .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
+                                  "p: how often the blocks would fall apart like this by chance"});
+  }
+  draw_headline(context, figures, area.size.x);
+  // The reason, in words, under the figures.
+  const ImVec2 at(area.at.x, area.at.y + headline_height(theme) + theme.px(2));
+  const std::string reason = plot::fitted(theme.fonts.label, step.reason, area.size.x);
+  plot::draw_text(ImGui::GetWindowDrawList(), theme.fonts.label, at, theme.colors.dim_text, reason);
+  const ImVec2 end(at.x + area.size.x, at.y + theme.fonts.label->FontSize);
+  controls::record(context, "compare.reason", "why", "text", step.reason, at, end);
+  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) {
+    controls::tooltip(context, step.reason);
+  }
+}
+
+void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  if (!sides_.ready()) return draw_nothing(context, area);
+  const bool backward =
+      sides_.a().runs.front()->result.backward && sides_.b().runs.front()->result.backward;
+  const auto product = backward ? static_cast<engine::Product>(product_) : engine::Product::Fprop;
+  model_.follow(sides_.a(), sides_.b(), product);
+  model_.tick();  // a small pair is ready at once
+  if (model_.comparison() == nullptr) {
+    ImGui::SetCursorScreenPos(area.at);
+    draw_empty(context, area.size, "Comparing", "Statistics of both runs are being worked out.", "",
+               nullptr);
+    return;
+  }
+  if (rows_for_ != model_.generation() || theme_kind_ != context.theme.kind) {
+    rows_for_ = model_.generation();
+    theme_kind_ = context.theme.kind;
+    model_.make_rows(theme);
+    times_table_.selected = -1;
+  }
+  const float figures = headline_height(theme) + theme.fonts.label->FontSize + theme.px(6);
+  draw_figures(context, {area.at, ImVec2(area.size.x, figures)});
+  const float top = area.at.y + figures + gap;
+  const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  const std::vector<Area> columns = columns_of(cards, gap, {0.42F, 0.58F});
+  const std::vector<Area> left = rows_of(columns[0], gap, {0.42F, 0.58F});
+  const std::vector<Area> right = rows_of(columns[1], gap, {0.48F, 0.52F});
+  draw_settings(context, left[0]);
+  draw_overlay(context, left[1]);
+  draw_experts(context, right[0]);
+  draw_times(context, right[1]);
+}
+
+void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float row = theme.px(kRowHeight);
+  const Area area{ImGui::GetCursorScreenPos(), size};
+  sides_.follow(context.view);
+  controls::segmented(context, "compare.part", part_, {"A and B", "Frontier"},
+                      {.tooltip = "Two runs side by side, or accuracy against time over a sweep",
+                       .width = theme.px(kPartWidth)});
+  const float taken = theme.px(kPartWidth) + 2.0F * gap;
+  const Area first{ImVec2(area.at.x + taken, area.at.y), ImVec2(area.size.x - taken, row)};
+  const float below = row + gap;
+  if (part_ == 1) {
+    const std::optional<FrontierWish> wish = frontier_.draw(context, area, taken);
+    if (!wish) return;
+    CompareSide side = SideChoice::side_of(wish->run);
+    wish->make_a ? sides_.choose_a(std::move(side)) : sides_.choose_b(std::move(side));
+    return;
+  }
+  ImGui::SetCursorScreenPos(first.at);
+  draw_again(context, first.size.x);
+  draw_pickers(context, {ImVec2(area.at.x, area.at.y + below), ImVec2(area.size.x, row)});
+  draw_pair(context, {ImVec2(area.at.x, area.at.y + 2.0F * below),
+                      ImVec2(area.size.x, area.size.y - 2.0F * below)});
+}
+
+std::unique_ptr<WorkspacePanel> make_compare_panel(const std::function<void()>& wake) {
+  return std::make_unique<ComparePanel>(wake);
+}
+
+}  // namespace app

@@ -1,0 +1,52 @@
+// Compare: two runs side by side, and the frontier of a sweep.
+#pragma once
+
+#include "app/gui/compare/compare_model.h"
+#include "app/gui/compare/frontier_view.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/plot/plot_frame.h"
+
+namespace app {
+
+class ComparePanel : public WorkspacePanel {
+ public:
+  explicit ComparePanel(const std::function<void()>& wake) : model_(wake) {}
+  void draw(const PanelContext& context, ImVec2 size) override;
+  bool tick() override { return model_.tick(); }
+
+ private:
+  void draw_pickers(const PanelContext& context, const Area& area);
+  bool draw_picker(const PanelContext& context, const char* id, const char* label,
+                   const CompareSide& side, float width, CompareSide& chosen);
+  void draw_again(const PanelContext& context, float width);
+  void draw_nothing(const PanelContext& context, const Area& area);
+  void draw_pair(const PanelContext& context, const Area& area);
+  void draw_figures(const PanelContext& context, const Area& area);
+  // compare_cards.cpp
+  void draw_settings(const PanelContext& context, const Area& area);
+  void draw_times(const PanelContext& context, const Area& area);
+  void draw_overlay(const PanelContext& context, const Area& area);
+  // compare_experts_card.cpp
+  void draw_experts(const PanelContext& context, const Area& area);
+  void draw_expert_bars(const PanelContext& context, ImVec2 size);
+
+  SideChoice sides_;
+  CompareModel model_;
+  FrontierView frontier_;
+  int part_ = 0;  // 0 = A and B, 1 = frontier
+  std::uint64_t rows_for_ = 0;
+  ThemeKind theme_kind_ = ThemeKind::Dark;
+  int product_ = 0;
+  bool snr_ = false;  // experts: error instead of time
+  int overlay_ = 0;
+  bool normalised_ = true;
+  std::int64_t blocks_ = 8;
+  std::int64_t iterations_ = 20;
+  plot::TableState settings_table_;
+  plot::TableState times_table_;
+  plot::PlotView overlay_view_;
+  plot::PlotView experts_view_;
+};
+
+}  // namespace app

@@ -1,0 +1,297 @@
+// The scatter of a sweep: whiskers of time, the frontier as a line, a menu at the clicked point.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "app/gui/compare/frontier_view.h"
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+#include "profiling/compare/comparison_csv.h"
+
+namespace app {
+namespace {
+
+using profiling::SnrChoice;
+using profiling::SweepPoint;
+
+constexpr const char* kMenu = "frontier.menu";
+const std::vector<plot::Column> kColumns = {
+    {.title = "settings", .width = 0, .numeric = false},
+    {.title = "median", .width = 74, .tooltip = "of a step"},
+    {.title = "p5", .width = 74},
+    {.title = "p95", .width = 74},
+    {.title = "worst dB", .width = 66, .tooltip = "lowest SNR of any expert's Y"},
+    {.title = "median dB", .width = 72, .tooltip = "middle SNR over experts"},
+    {.title = "", .width = 58, .numeric = false, .tooltip = "no other is better in both"}};
+
+/// Where the points lie. An exact product stands above all others.
+struct Extent {
+  plot::Range time;     // whiskers too
+  plot::Range medians;  // shown first: one long whisker must not squeeze all points together
+  plot::Range snr;
+  double exact = 0.0;  // height at which exact points stand
+  bool any_exact = false;
+};
+
+bool is_drawn(const SweepPoint& point, SnrChoice choice) {
+  return point.time.n > 0 && !std::isnan(snr_of(point, choice));
+}
+
+Extent extent_of(const std::vector<SweepPoint>& points, SnrChoice choice) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  plot::Range time{kInfinity, -kInfinity};
+  plot::Range medians{kInfinity, -kInfinity};
+  plot::Range snr{kInfinity, -kInfinity};
+  Extent extent;
+  for (const SweepPoint& point : points) {
+    if (!is_drawn(point, choice)) continue;
+    time = {std::min(time.min, point.time.p5), std::max(time.max, point.time.p95)};
+    medians = {std::min(medians.min, point.time.median), std::max(medians.max, point.time.median)};
+    const double value = snr_of(point, choice);
+    if (std::isinf(value)) {
+      extent.any_exact = true;
+    } else {
+      snr = {std::min(snr.min, value), std::max(snr.max, value)};
+    }
+  }
+  if (!(snr.max >= snr.min)) snr = {0.0, 1.0};
+  if (!(time.max >= time.min)) time = {0.0, 1.0};
+  extent.time = plot::padded(time, 0.08);
+  extent.time.min = std::max(0.0, extent.time.min);
+  extent.medians = medians.max > medians.min ? plot::padded(medians, 0.2) : extent.time;
+  extent.snr = plot::padded(snr, 0.12);
+  if (extent.any_exact) {
+    extent.exact = extent.snr.max + 0.06 * extent.snr.span();
+    extent.snr.max += 0.14 * extent.snr.span();
+  }
+  return extent;
+}
+
+/// Names beside points, where there is room; a point without one has its read-out.
+class LabelPlaces {
+ public:
+  LabelPlaces(ImVec2 min, ImVec2 max) : min_(min), max_(max) {}
+  void keep_free(ImVec2 at, float radius) {
+    taken_.push_back({ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius)});
+  }
+  std::optional<ImVec2> take(ImVec2 at, ImVec2 size, float gap) {
+    for (const float y : {at.y - size.y - 0.3F * gap, at.y + 0.3F * gap}) {
+      for (const float x : {at.x + gap, at.x - gap - size.x}) {
+        const Box box{ImVec2(x, y), ImVec2(x + size.x, y + size.y)};
+        if (!fits(box)) continue;
+        taken_.push_back(box);
+        return box.min;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Box {
+    ImVec2 min;
+    ImVec2 max;
+  };
+  bool fits(const Box& box) const {
+    if (box.min.x < min_.x || box.max.x > max_.x || box.min.y < min_.y || box.max.y > max_.y) {
+      return false;
+    }
+    return std::ranges::none_of(taken_, [&](const Box& other) {
+      return box.min.x < other.max.x && other.min.x < box.max.x && box.min.y < other.max.y &&
+             other.min.y < box.max.y;
+    });
+  }
+  ImVec2 min_;
+  ImVec2 max_;
+  std::vector<Box> taken_;
+};
+
+}  // namespace
+
+void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
+  const Theme& theme = context.theme;
+  const SnrChoice choice = median_snr_ ? SnrChoice::Median : SnrChoice::Worst;
+  const Extent extent = extent_of(points_, choice);
+  plot::FrameSpec spec;
+  spec.id = "##frontier.scatter";
+  spec.size = size;
+  spec.x = {.kind = plot::AxisKind::Nanoseconds,
+            .label = "time of a step",
+            .limits = extent.time,
+            .fit = extent.medians};
+  spec.y = {.kind = plot::AxisKind::Decibel, .label = "dB", .limits = extent.snr};
+  spec.selectable = false;
+  spec.min_span = extent.time.span() * 1e-3;
+  plot::PlotFrame frame(context, spec, view_);
+  ImDrawList* draw = frame.draw();
+  const auto place = [&](const SweepPoint& point) {
+    const double snr = snr_of(point, choice);
+    return ImVec2(frame.x().to_pixel(point.time.median),
+                  frame.y().to_pixel(std::isinf(snr) ? extent.exact : snr));
+  };
+  std::vector<ImVec2> line;
+  int nearest = -1;
+  float distance = theme.px(14) * theme.px(14);
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const SweepPoint& point = points_[i];
+    if (!is_drawn(point, choice)) continue;
+    const ImVec2 at = place(point);
+    if (point.on_frontier) line.push_back(at);
+    const ImVec2 off(at.x - frame.mouse().x, at.y - frame.mouse().y);
+    if (frame.hovered() && off.x * off.x + off.y * off.y < distance) {
+      distance = off.x * off.x + off.y * off.y;
+      nearest = static_cast<int>(i);
+    }
+  }
+  std::ranges::sort(line, {}, &ImVec2::x);
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    // Steps: between two points nothing was measured, and the left one is what can be had.
+    const ImVec2 corner(line[i].x, line[i - 1].y);
+    draw->AddLine(line[i - 1], corner, plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
+    draw->AddLine(corner, line[i], plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
+  }
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const SweepPoint& point = points_[i];
+    if (!is_drawn(point, choice)) continue;
+    const ImVec2 at = place(point);
+    const bool selected = static_cast<int>(i) == nearest || table_.selected == static_cast<int>(i);
+    const ImU32 color = point.on_frontier ? theme.colors.good : theme.colors.accent;
+    draw->AddLine(ImVec2(frame.x().to_pixel(point.time.p5), at.y),
+                  ImVec2(frame.x().to_pixel(point.time.p95), at.y), plot::faded(color, 0.6F));
+    draw->AddCircleFilled(at, theme.px(selected ? 5.5F : 4.0F), color, 16);
+    if (selected) draw->AddCircle(at, theme.px(8), theme.colors.text, 20);
+    controls::record(context, fmt::format("frontier.point.{}", i).c_str(), point.label.c_str(),
+                     "point", point.on_frontier ? "frontier" : "",
+                     ImVec2(at.x - theme.px(4), at.y - theme.px(4)),
+                     ImVec2(at.x + theme.px(4), at.y + theme.px(4)));
+  }
+  LabelPlaces places(frame.min(), frame.max());
+  for (const SweepPoint& point : points_) {
+    if (is_drawn(point, choice)) places.keep_free(place(point), theme.px(4));
+  }
+  for (const bool on_frontier : {true, false}) {
+    for (const SweepPoint& point : points_) {
+      if (point.on_frontier != on_frontier || !is_drawn(point, choice)) continue;
+      const ImVec2 name_size = plot::text_size(theme.fonts.label, point.label);
+      const auto at = places.take(place(point), name_size, theme.px(8));
+      if (!at) continue;
+      plot::draw_text(draw, theme.fonts.label, *at,
+                      on_frontier ? theme.colors.text : theme.colors.dim_text, point.label);
+    }
+  }
+  if (nearest < 0) return;
+  const SweepPoint& point = points_[static_cast<std::size_t>(nearest)];
+  // The plot has nothing to select: a press that did not become a drag is a click.
+  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
+      ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < theme.px(3) * theme.px(3)) {
+    menu_point_ = nearest;
+    open_menu_ = true;
+    table_.selected = nearest;
+    return;
+  }
+  if (menu_shown_) return;
+  const auto decibels = [](double snr) {
+    return plot::decibel_text(snr) + (std::isfinite(snr) ? " dB" : "");
+  };
+  plot::read_out(
+      context, point.label,
+      {{"median step", plot::duration_text(point.time.median), 0},
+       {"p5 \u2013 p95",
+        plot::duration_text(point.time.p5) + " \u2013 " + plot::duration_text(point.time.p95), 0},
+       {"samples", fmt::format("{}", point.time.n), 0},
+       {"worst expert", decibels(point.worst_snr_db), 0},
+       {"median expert", decibels(point.median_snr_db), 0},
+       {"click", "make it A or B", 0}});
+}
+
+void FrontierView::draw_points(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const Theme& theme = context.theme;
+  const float snr = theme.px(190);
+  const float sweeps = sweeps_.size() > 1 ? theme.px(200) : 0.0F;
+  const auto on_frontier =
+      std::ranges::count_if(points_, [](const SweepPoint& point) { return point.on_frontier; });
+  Card card(context,
+            {.id = "frontier.card",
+             .title = "Accuracy against time",
+             .question = "Which settings are worth their time? A click on a point makes it A or B.",
+             .note = fmt::format("{} points, {} on the frontier", points_.size(), on_frontier),
+             .measured = "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
+                         "middle one. Green: no other point is at least as accurate and as quick. "
+                         "Points were measured one after another, not interleaved: a small "
+                         "difference between two of them may be drift; measure the two again.",
+             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .csv = [this] { return profiling::sweep_csv(points_); },
+             .header_widgets = snr + sweeps},
+            area.size);
+  card.begin_header_widgets();
+  if (sweeps > 0.0F) {
+    const auto shown = std::ranges::find(sweeps_, shown_, &profiling::RunGroupMembers::id);
+    int index =
+        static_cast<int>(shown == sweeps_.end() ? sweeps_.size() - 1 : shown - sweeps_.begin());
+    if (controls::combo(context, "frontier.sweep", "", index, sweep_titles_,
+                        {.width = sweeps - theme.px(2 * kGap)})) {
+      shown_ = sweeps_[static_cast<std::size_t>(index)].id;
+      view_ = {};
+      table_.selected = -1;
+    }
+    ImGui::SameLine(0, theme.px(kGap));
+  }
+  int choice = median_snr_ ? 1 : 0;
+  if (controls::segmented(
+          context, "frontier.snr", choice, {"worst expert", "median"},
+          {.tooltip = "Whose SNR stands on the vertical axis", .width = snr - theme.px(kGap)})) {
+    median_snr_ = choice == 1;
+  }
+  card.end_header_widgets();
+  const ImVec2 room = card.room();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_scatter(context, room);
+  controls::record(context, "frontier.scatter", "accuracy against time", "plot",
+                   fmt::format("points={};frontier={}", points_.size(), on_frontier), at,
+                   ImVec2(at.x + room.x, at.y + room.y));
+}
+
+void FrontierView::draw_table(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  Card card(context,
+            {.id = "frontier.table_card",
+             .title = "Points",
+             .question = "The same as numbers; a click marks the point above.",
+             .note = "",
+             .measured = "As the plot above.",
+             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .csv = [this] { return profiling::sweep_csv(points_); }},
+            area.size);
+  plot::draw_table(context, "##frontier.table", kColumns, rows_, generation_, card.room(), table_);
+}
+
+std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  if (std::exchange(open_menu_, false)) ImGui::OpenPopup(kMenu);
+  std::optional<FrontierWish> wish;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
+  menu_shown_ = ImGui::BeginPopup(kMenu);
+  if (menu_shown_) {
+    const auto index = static_cast<std::size_t>(menu_point_);
+    const bool valid = menu_point_ >= 0 && index < runs_.size();
+    for (const auto& [id, label, make_a] : {std::tuple{"frontier.make_a", "Make it A", true},
+                                            std::tuple{"frontier.make_b", "Make it B", false}}) {
+      const bool chosen = ImGui::MenuItem(label, nullptr, false, valid);
+      controls::record(context, id, label, "menu", "", ImGui::GetItemRectMin(),
+                       ImGui::GetItemRectMax());
+      if (chosen && valid) wish = FrontierWish{.run = runs_[index], .make_a = make_a};
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+  return wish;
+}
+
+}  // namespace app

@@ -1,0 +1,246 @@
+// The sweep's axes and progress, and the points that are derived from its runs once they change.
+#include "app/gui/compare/frontier_view.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+using profiling::SweepPoint;
+
+bool is_running(const BatchNews& batch) {
+  return batch.id != 0 && batch.state == BatchState::Running;
+}
+
+}  // namespace
+
+SweepAxes FrontierView::axes(const WorkerHello& hello) const {
+  SweepAxes axes;
+  axes.pow2 = pow2_;
+  if (recipe_) axes.recipes = all_scalings();
+  if (backend_) axes.backends = backends_of(hello);
+  if (workspace_) axes.workspaces = all_workspaces();
+  if (routing_) {
+    axes.routings = {engine::RoutingDistribution::Uniform, engine::RoutingDistribution::Zipf,
+                     engine::RoutingDistribution::OneHot};
+  }
+  return axes;
+}
+
+void FrontierView::plan(const PanelContext& context) {
+  const SessionView& view = context.view;
+  if (!view.hello) {
+    planned_ = false;
+    return;
+  }
+  SweepAxes wanted = axes(*view.hello);
+  if (planned_ && planned_for_ == view.requested && planned_axes_ == wanted) return;
+  planned_ = true;
+  planned_for_ = view.requested;
+  planned_axes_ = std::move(wanted);
+  runnable_ = 0;
+  refusals_.clear();
+  for (const PlannedRun& run : plan_sweep(planned_for_, planned_axes_, *view.hello)) {
+    if (run.refused.empty()) {
+      ++runnable_;
+    } else {
+      refusals_.push_back(run.label + ": " + run.refused);
+    }
+  }
+}
+
+void FrontierView::follow(const PanelContext& context) {
+  const profiling::RunList& runs = context.view.runs;
+  const void* last = runs.empty() ? nullptr : runs.back().get();
+  const bool same = count_ == runs.size() && last_run_ == last;
+  if (!same) {
+    count_ = runs.size();
+    last_run_ = last;
+    sweeps_.clear();
+    sweep_titles_.clear();
+    for (profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
+      if (group.kind != profiling::GroupKind::Sweep) continue;
+      sweep_titles_.push_back(fmt::format("sweep of {:%H:%M:%S}, {} runs",
+                                          fmt::localtime(static_cast<std::time_t>(group.id / 1000)),
+                                          group.runs.size()));
+      sweeps_.push_back(std::move(group));
+    }
+    // A sweep that has just been started is what a person wants to see.
+    if (is_running(context.view.batch)) shown_ = 0;
+  }
+  if (same && made_for_ == shown_ && made_for_median_ == median_snr_) return;
+  made_for_ = shown_;
+  made_for_median_ = median_snr_;
+  points_.clear();
+  runs_.clear();
+  if (sweeps_.empty()) return make_rows(context);
+  auto sweep = std::ranges::find(sweeps_, shown_, &profiling::RunGroupMembers::id);
+  if (sweep == sweeps_.end()) sweep = std::prev(sweeps_.end());
+  for (const std::size_t run : sweep->runs) {
+    runs_.push_back(runs[run]);
+    points_.push_back(profiling::sweep_point(*runs[run], engine::Product::Fprop));
+  }
+  profiling::mark_frontier(
+      points_, median_snr_ ? profiling::SnrChoice::Median : profiling::SnrChoice::Worst);
+  make_rows(context);
+}
+
+void FrontierView::make_rows(const PanelContext& context) {
+  ++generation_;
+  rows_.clear();
+  for (const SweepPoint& point : points_) {
+    const auto duration = [&](double ns) {
+      return plot::Cell{.text = point.time.n == 0 ? "none" : plot::duration_text(ns), .key = ns};
+    };
+    plot::TableRow row;
+    row.tooltip = point.label;
+    row.cells = {{.text = point.label},
+                 duration(point.time.median),
+                 duration(point.time.p5),
+                 duration(point.time.p95),
+                 {.text = plot::decibel_text(point.worst_snr_db), .key = point.worst_snr_db},
+                 {.text = plot::decibel_text(point.median_snr_db), .key = point.median_snr_db},
+                 {.text = point.on_frontier ? "frontier" : ""}};
+    row.chip = point.on_frontier ? context.theme.colors.good : 0;
+    rows_.push_back(std::move(row));
+  }
+}
+
+void FrontierView::draw_progress(const PanelContext& context, float width) {
+  const Theme& theme = context.theme;
+  const BatchProgress& progress = context.view.batch.progress;
+  const float button = theme.px(80);
+  if (controls::button(context, "frontier.cancel", "Cancel",
+                       {.tooltip = "What is measured is kept", .width = button})) {
+    context.commands.cancel_batch = true;
+  }
+  ImGui::SameLine(0, theme.px(kGap));
+  const std::string left =
+      progress.remaining_seconds < 0.0
+          ? std::string()
+          : fmt::format(", about {:.0f} s left", std::ceil(progress.remaining_seconds));
+  const std::string text = fmt::format("{} of {}: {}{}", progress.measured + progress.failed + 1,
+                                       progress.total, progress.label, left);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 bar(std::max(width - button - theme.px(kGap), 1.0F), theme.px(kRowHeight));
+  ImGui::ProgressBar(static_cast<float>(progress.fraction), bar, text.c_str());
+  controls::record(context, "frontier.progress", "progress", "figure", text, at,
+                   ImVec2(at.x + bar.x, at.y + bar.y));
+}
+
+void FrontierView::draw_start(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  std::string reason;
+  if (!planned_) {
+    reason = "The worker has not said yet what it can do";
+  } else if (runnable_ == 0) {
+    reason = refusals_.empty() ? "There is nothing to run" : refusals_.front();
+  }
+  if (controls::button(
+          context, "frontier.start", "Start",
+          {.enabled = reason.empty(),
+           .reason = reason,
+           .tooltip =
+               "Measure every combination, one after another, with the rail's other settings",
+           .width = theme.px(80)})) {
+    context.commands.sweep = SweepOrder{.base = planned_for_, .axes = planned_axes_};
+  }
+}
+
+void FrontierView::draw_controls(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGapLarge);
+  ImGui::SetCursorScreenPos(area.at);
+  if (is_running(context.view.batch)) {
+    draw_progress(context, area.size.x);
+    return;
+  }
+  struct AxisBox {
+    const char* id;
+    const char* label;
+    bool* value;
+    const char* tooltip;
+  };
+  const AxisBox boxes[] = {
+      {"frontier.recipe", "recipes", &recipe_, "Every scaling recipe"},
+      {"frontier.pow2", "pow-2", &pow2_, "Power-of-two scales on and off, where a recipe has both"},
+      {"frontier.backend", "backends", &backend_, "Every backend that the worker has"},
+      {"frontier.workspace", "workspaces", &workspace_, "Every workspace strategy (CUDA)"},
+      {"frontier.routing", "routing", &routing_, "Uniform, Zipf and one-hot"}};
+  for (const AxisBox& box : boxes) {
+    controls::checkbox(context, box.id, box.label, *box.value, {.tooltip = box.tooltip});
+    ImGui::SameLine(0, gap);
+  }
+  draw_start(context);
+  ImGui::SameLine(0, gap);
+  const BatchNews& batch = context.view.batch;
+  const bool failed = batch.kind == profiling::GroupKind::Sweep && !batch.error.empty();
+  std::string words;
+  std::string tooltip;
+  if (failed) {
+    words = batch.error;
+  } else if (planned_) {
+    words = fmt::format("{} runs", runnable_);
+    if (!refusals_.empty()) words += fmt::format(", {} refused", refusals_.size());
+    for (const std::string& refusal : refusals_) tooltip += refusal + "\n";
+  }
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float room = area.end().x - at.x;
+  const ImFont* font = theme.fonts.label;
+  const float y = at.y + 0.5F * (theme.px(kRowHeight) - font->FontSize);
+  plot::draw_text(ImGui::GetWindowDrawList(), font, ImVec2(at.x, y),
+                  failed ? theme.colors.bad : theme.colors.dim_text,
+                  plot::fitted(font, words, room));
+  const ImVec2 end(at.x + std::max(room, 1.0F), at.y + theme.px(kRowHeight));
+  controls::record(context, "frontier.plan", "what Start will do", "text", words + "\n" + tooltip,
+                   at, end);
+  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) {
+    controls::tooltip(context, tooltip.empty() ? words : tooltip);
+  }
+}
+
+std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, const Area& area,
+                                               float taken_left) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float row = theme.px(kRowHeight);
+  plan(context);
+  follow(context);
+  // Five boxes and a button: at large text they take a row of their own.
+  const bool beside = area.size.x - taken_left > theme.px(640);
+  const Area first =
+      beside
+          ? Area{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)}
+          : Area{ImVec2(area.at.x, area.at.y + row + gap), ImVec2(area.size.x, row)};
+  draw_controls(context, first);
+  const float top = first.end().y + gap;
+  const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  if (points_.empty()) {
+    ImGui::SetCursorScreenPos(cards.at);
+    const bool running = is_running(context.view.batch);
+    if (draw_empty(context, cards.size, running ? "Measuring" : "No sweep yet",
+                   running ? "The first point is on its way."
+                           : "Choose above what is varied and start: every combination becomes a "
+                             "point of accuracy against time, with the rail's other settings.",
+                   "frontier.start_now",
+                   running || !planned_ || runnable_ == 0 ? nullptr : "Start the sweep")) {
+      context.commands.sweep = SweepOrder{.base = planned_for_, .axes = planned_axes_};
+    }
+    return std::nullopt;
+  }
+  const std::vector<Area> parts = rows_of(cards, gap, {0.64F, 0.36F});
+  draw_points(context, parts[0]);
+  draw_table(context, parts[1]);
+  return draw_menu(context);
+}
+
+}  // namespace app

@@ -1,0 +1,75 @@
+// Accuracy against time over a sweep: axes, progress, the points, and which of them no other beats.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/panels/card.h"
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/plot/plot_frame.h"
+#include "app/gui/plot/sorted_table.h"
+#include "profiling/compare/sweep_points.h"
+
+namespace app {
+
+/// A point was made A or B.
+struct FrontierWish {
+  std::shared_ptr<const profiling::RecordedRun> run;
+  bool make_a = false;
+};
+
+class FrontierView {
+ public:
+  /// `taken_left` of the first row belongs to the workspace.
+  std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
+
+ private:
+  void follow(const PanelContext& context);
+  void plan(const PanelContext& context);
+  void make_rows(const PanelContext& context);
+  SweepAxes axes(const WorkerHello& hello) const;
+  void draw_controls(const PanelContext& context, const Area& area);
+  void draw_progress(const PanelContext& context, float width);
+  void draw_start(const PanelContext& context);
+  // frontier_plot.cpp
+  void draw_points(const PanelContext& context, const Area& area);
+  void draw_scatter(const PanelContext& context, ImVec2 size);
+  std::optional<FrontierWish> draw_menu(const PanelContext& context);
+  void draw_table(const PanelContext& context, const Area& area);
+
+  // What is varied.
+  bool recipe_ = true;
+  bool pow2_ = true;
+  bool backend_ = false;
+  bool workspace_ = false;
+  bool routing_ = false;
+  // What that comes to; made again when the request or an axis changes.
+  engine::RunRequest planned_for_;
+  SweepAxes planned_axes_;
+  bool planned_ = false;
+  std::size_t runnable_ = 0;
+  std::vector<std::string> refusals_;
+
+  // Points of the sweep that is shown.
+  std::vector<profiling::RunGroupMembers> sweeps_;
+  std::vector<std::string> sweep_titles_;
+  std::int64_t shown_ = 0;  // its id; 0 = the newest
+  bool median_snr_ = false;
+  std::vector<profiling::SweepPoint> points_;
+  std::vector<std::shared_ptr<const profiling::RecordedRun>> runs_;
+  std::vector<plot::TableRow> rows_;
+  std::uint64_t generation_ = 0;
+  std::size_t count_ = 0;
+  const void* last_run_ = nullptr;
+  bool made_for_median_ = false;
+  std::int64_t made_for_ = -1;
+  plot::TableState table_;
+  plot::PlotView view_;
+  int menu_point_ = -1;     // that the menu is about
+  bool open_menu_ = false;  // in this frame
+  bool menu_shown_ = false;
+};
+
+}  // namespace app

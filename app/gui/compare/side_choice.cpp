@@ -1,0 +1,134 @@
+#include "app/gui/compare/side_choice.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "app/gui/shell/request_choices.h"
+#include "profiling/compare/sweep_points.h"
+
+namespace app {
+namespace {
+
+std::string time_of(std::int64_t unix_ms) {
+  return fmt::format("{:%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(unix_ms / 1000)));
+}
+
+const void* last_of(const profiling::RunList& runs) {
+  return runs.empty() ? nullptr : runs.back().get();
+}
+
+std::string title_of(const profiling::RecordedRun& run) {
+  const std::string summary = choices::summary(run.request);
+  return run.group.kind == profiling::GroupKind::None ? summary : run.group.label + ": " + summary;
+}
+
+void add_sides(const profiling::RunList& runs, const std::string& prefix,
+               std::vector<CompareSide>& sides) {
+  // Blocks are compared together; each alone is at hand too, below.
+  for (const profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
+    if (group.kind != profiling::GroupKind::Interleaved) continue;
+    for (const char* label : {"A", "B"}) {
+      CompareSide side;
+      for (const std::size_t run : group.runs) {
+        if (runs[run]->group.label == label) side.runs.push_back(runs[run]);
+      }
+      if (side.runs.empty()) continue;
+      side.title = fmt::format("{}{} of {}, {} blocks: {}", prefix, label, time_of(group.id),
+                               side.runs.size(), choices::summary(side.runs.front()->request));
+      sides.push_back(std::move(side));
+    }
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    sides.push_back(
+        {.title = fmt::format("{}{}. {}", prefix, i + 1, title_of(*runs[i])), .runs = {runs[i]}});
+  }
+}
+
+}  // namespace
+
+profiling::RunSide CompareSide::pointers() const {
+  profiling::RunSide side;
+  for (const auto& run : runs) side.push_back(run.get());
+  return side;
+}
+
+CompareSide SideChoice::side_of(std::shared_ptr<const profiling::RecordedRun> run) {
+  CompareSide side;
+  side.title = title_of(*run);
+  side.runs.push_back(std::move(run));
+  return side;
+}
+
+void SideChoice::list(const SessionView& view) {
+  offered_.clear();
+  add_sides(view.runs, "", offered_);
+  add_sides(view.second_runs, "second: ", offered_);
+  titles_.clear();
+  for (const CompareSide& side : offered_) titles_.push_back(side.title);
+}
+
+void SideChoice::follow(const SessionView& view) {
+  const bool same = first_count_ == view.runs.size() && last_run_ == last_of(view.runs) &&
+                    second_count_ == view.second_runs.size() &&
+                    last_second_ == last_of(view.second_runs);
+  if (!same) {
+    const bool second_opened = last_second_ != last_of(view.second_runs);
+    first_count_ = view.runs.size();
+    second_count_ = view.second_runs.size();
+    last_run_ = last_of(view.runs);
+    last_second_ = last_of(view.second_runs);
+    list(view);
+    if (second_opened && !view.second_runs.empty()) {
+      // Whoever opens a recording to compare with wants to see it.
+      if (a_.runs.empty() && !view.runs.empty()) a_ = side_of(view.runs.back());
+      b_ = side_of(view.second_runs.front());
+      chosen_ = true;
+    } else if (!chosen_ && view.runs.size() >= 2) {
+      a_ = side_of(view.runs[view.runs.size() - 2]);
+      b_ = side_of(view.runs.back());
+    }
+  }
+  const BatchNews& batch = view.batch;
+  if (batch.kind != profiling::GroupKind::Interleaved || batch.state == BatchState::Running ||
+      batch.id == 0 || batch.id == taken_batch_) {
+    return;
+  }
+  taken_batch_ = batch.id;
+  CompareSide sides[2];
+  for (const auto& run : view.runs) {
+    if (run->group.kind != profiling::GroupKind::Interleaved || run->group.id != batch.id) continue;
+    sides[run->group.label == "A" ? 0 : 1].runs.push_back(run);
+  }
+  if (sides[0].runs.empty() || sides[1].runs.empty()) return;
+  a_ = std::move(sides[0]);
+  b_ = std::move(sides[1]);
+  a_.title = title_of(*a_.runs.front());
+  b_.title = title_of(*b_.runs.front());
+  chosen_ = true;
+}
+
+int SideChoice::index_of(const CompareSide& side) const {
+  const auto found = std::ranges::find(offered_, side);
+  return found == offered_.end() ? -1 : static_cast<int>(found - offered_.begin());
+}
+
+void SideChoice::choose_a(CompareSide side) {
+  a_ = std::move(side);
+  chosen_ = true;
+}
+
+void SideChoice::choose_b(CompareSide side) {
+  b_ = std::move(side);
+  chosen_ = true;
+}
+
+void SideChoice::swap() {
+  std::swap(a_, b_);
+  chosen_ = true;
+}
+
+}  // namespace app

@@ -1,0 +1,57 @@
+// The sides that can be compared: every run at hand, every side of an interleaved measurement, and
+// those of a recording opened beside. A side that was chosen stays, also when its run has left.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/gui/view.h"
+#include "profiling/compare/run_comparison.h"
+
+namespace app {
+
+/// One run, or the blocks of one side of an interleaved measurement.
+struct CompareSide {
+  std::string title;
+  std::vector<std::shared_ptr<const profiling::RecordedRun>> runs;  // never empty once chosen
+
+  bool operator==(const CompareSide& other) const { return runs == other.runs; }
+  profiling::RunSide pointers() const;
+};
+
+class SideChoice {
+ public:
+  /// Looks at what is at hand now; cheap when nothing changed. Until a person chooses, A and B are
+  /// the last two runs, and a measurement that has ended takes both places.
+  void follow(const SessionView& view);
+
+  const std::vector<CompareSide>& offered() const { return offered_; }
+  const std::vector<std::string>& titles() const { return titles_; }
+  bool ready() const { return !a_.runs.empty() && !b_.runs.empty(); }
+  const CompareSide& a() const { return a_; }
+  const CompareSide& b() const { return b_; }
+  /// Position among offered(), -1 = no longer there.
+  int index_of(const CompareSide& side) const;
+  void choose_a(CompareSide side);
+  void choose_b(CompareSide side);
+  void swap();
+  /// A side of one run, as the frontier offers them.
+  static CompareSide side_of(std::shared_ptr<const profiling::RecordedRun> run);
+
+ private:
+  void list(const SessionView& view);
+
+  std::vector<CompareSide> offered_;
+  std::vector<std::string> titles_;
+  CompareSide a_;
+  CompareSide b_;
+  bool chosen_ = false;  // by a person
+  std::size_t first_count_ = 0;
+  std::size_t second_count_ = 0;
+  const void* last_run_ = nullptr;
+  const void* last_second_ = nullptr;
+  std::int64_t taken_batch_ = 0;
+};
+
+}  // namespace app

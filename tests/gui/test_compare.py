@@ -1,0 +1,205 @@
+"""The Compare workspace with real mouse and keys: pairs, swap, second recording, sweep, A against B."""
+import csv
+import io
+import pathlib
+import subprocess
+
+SAMPLE = pathlib.Path(__file__).parents[2] / "assets" / "sessions" / "h200.session"
+SMALL = ["--num_experts", "4", "--tokens", "256", "--n", "256", "--k", "256"]
+
+
+def value(window, name):
+    return window.control(name)["value"]
+
+
+def shown(name):
+    return lambda m: any(c["id"] == name for c in m["controls"])
+
+
+def compare(window):
+    window.key("ctrl+4")
+    window.wait("the workspace", lambda m: m["state"]["workspace"] == "compare")
+
+
+def record(program, path, *options):
+    subprocess.run([program, "run", "--worker-backend", "cpu", *SMALL, "--record", str(path), *options],
+                   check=True, capture_output=True, timeout=100)
+
+
+def open_pair(open_window, program, tmp_path):
+    """A recording of two runs that differ by recipe."""
+    path = tmp_path / "pair.session"
+    with open(tmp_path / "log.jsonl", "w") as file:
+        for scaling in ("BLOCK", "SCALING_NONE"):
+            file.write('{"shape":{"num_experts":4,"tokens":256,"n":256,"k":256},'
+                       '"recipe":{"scaling":"%s"},"launch":{"iterations":30}}\n' % scaling)
+    subprocess.run([program, "run", "--worker-backend", "cpu", "--requests", str(tmp_path / "log.jsonl"),
+                    "--record", str(path)], check=True, capture_output=True, timeout=100)
+    window = open_window(str(path), "--no-worker")
+    window.wait("two runs", lambda m: m["state"]["runs"] == 2)
+    compare(window)
+    window.wait("the comparison", shown("compare.verdict"))
+    window.settle()
+    return window
+
+
+def test_empty_state_offers_a_second_run(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("tab.3")
+    window.wait("what to do", shown("compare.run_now"))
+    assert window.control("compare.again")["enabled"] is False
+    assert "Choose A and B" in window.control("compare.again")["reason"]
+    window.click("compare.run_now")
+    window.wait("the pair", shown("compare.verdict"))
+    window.settle()
+    assert value(window, "compare.a").startswith("1.")
+    assert value(window, "compare.b").startswith("2.")
+    # The same settings: nothing in the table, and words that say so.
+    assert window.control("compare.settings") is None
+
+
+def test_without_a_worker_the_shipped_recording_is_offered(open_window):
+    window = open_window("--no-worker")
+    compare(window)
+    window.click("compare.sample")
+    window.wait("the shipped recording", lambda m: m["state"]["from_file"]
+                and m["state"]["session_path"].endswith(".session"))
+
+
+def test_pair_of_a_recording(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+    assert value(window, "compare.verdict") in ("faster", "slower", "ambiguous")
+    assert value(window, "compare.reason")
+    assert int(value(window, "compare.settings")) >= 1
+    assert int(value(window, "compare.times")) > 3
+    assert value(window, "compare.experts") == "experts=4;metric=time;timed=1"
+    before = value(window, "compare.a"), value(window, "compare.b")
+    difference = value(window, "compare.difference")
+    window.click("compare.swap")
+    window.wait("A and B swapped", lambda m: (value(window, "compare.a"), value(window, "compare.b"))
+                == before[::-1] and value(window, "compare.difference") != difference)
+    window.click("compare.metric.1")
+    window.wait("SNR", lambda m: "metric=snr" in value(window, "compare.experts"))
+    # Both the same: nothing differs, and nothing may be called faster.
+    window.choose("compare.a", value(window, "compare.b")[:2])
+    window.wait("one run against itself", lambda m: value(window, "compare.verdict") == "ambiguous"
+                and window.control("compare.settings") is None)
+
+
+def test_histograms_follow_what_is_chosen(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+    assert value(window, "compare.histogram") == "a=100;b=100"  # percent of each side
+    window.click("compare.normalise")
+    window.wait("counts", lambda m: value(window, "compare.histogram") == "a=30;b=30")
+    rows = [c for c in window.map()["controls"] if c["id"].startswith("compare.times.row.")]
+    kernel = next(c for c in rows if c["label"] not in ("step",) and not c["label"].startswith("all of"))
+    window.click(kernel["id"])
+    window.wait("the kernel's times", lambda m: value(window, "compare.overlay") == "times of the kernel")
+    window.choose("compare.overlay", "X values")
+    window.wait("values", lambda m: value(window, "compare.histogram") == "a=%.4g;b=%.4g" % (65536, 65536))
+    window.choose("compare.overlay", "X scales")
+    # BF16 has none: only one side remains.
+    window.wait("scales", lambda m: value(window, "compare.histogram").endswith(";b=0"))
+
+
+def test_second_recording_is_compared_with(open_window, program, tmp_path):
+    window = open_window()
+    window.wait_for_result()
+    record(program, window.folder / "second.session", "--iterations", "8")
+    compare(window)
+    window.click("compare.open")
+    window.wait("the dialog", shown("file.second.session"))
+    window.settle()
+    window.click("file.second.session")
+    window.wait("the name", lambda m: any(c["id"] == "file.path" and c["value"] == "second.session"
+                                          for c in m["controls"]))
+    window.settle()
+    window.click("file.accept")
+    window.wait("the second recording", lambda m: m["state"]["second_runs"] == 1)
+    window.wait("the pair", shown("compare.verdict"))
+    assert value(window, "compare.b").startswith("second: 1.")
+    assert not window.state()["from_file"]
+
+
+def test_sweep_becomes_a_frontier_and_a_point_becomes_a(open_window):
+    window = open_window()
+    window.wait_for_result()
+    shown_run = window.state()["shown_run_id"]
+    compare(window)
+    window.click("compare.part.1")
+    window.wait("what to do", shown("frontier.start_now"))
+    assert value(window, "frontier.plan").startswith("9 runs")
+    window.click("frontier.pow2")
+    window.wait("fewer runs", lambda m: value(window, "frontier.plan").startswith("6 runs"))
+    window.click("frontier.start")
+    window.wait("the end of the sweep", lambda m: m["state"]["batch_id"] > 0
+                and not m["state"]["batch_running"] and shown("frontier.scatter")(m), 120)
+    window.settle()
+    assert value(window, "frontier.scatter").startswith("points=6;")
+    assert value(window, "frontier.table") == "6"
+    # The run on screen is not dragged along.
+    assert window.state()["shown_run_id"] == shown_run
+    point = next(c for c in window.map()["controls"] if c["id"].startswith("frontier.point.")
+                 and c["value"] == "frontier")
+    window.click(point["id"])
+    window.wait("the menu", shown("frontier.make_a"))
+    window.settle()
+    window.click("frontier.make_a")
+    window.click("compare.part.0")
+    window.wait("the point as A", lambda m: point["label"] in value(window, "compare.a"))
+
+
+def test_sweep_is_cancelled_and_keeps_what_is_done(open_window):
+    window = open_window()
+    window.wait_for_result()
+    compare(window)
+    window.click("compare.part.1")
+    window.click("frontier.start")
+    window.wait("the first point", shown("frontier.point.0"), 60)
+    if window.control("frontier.cancel"):
+        window.click("frontier.cancel")
+    ended = window.wait("the end", lambda m: not m["state"]["batch_running"])
+    assert shown("frontier.point.0")(ended)
+
+
+def test_a_against_b_again_takes_their_places(open_window):
+    window = open_window()
+    window.wait_for_result()
+    compare(window)
+    window.click("compare.run_now")
+    window.wait("the pair", shown("compare.verdict"))
+    window.type_number("compare.iterations", "5")
+    window.wait("the number", lambda m: window.control("compare.iterations")
+                and value(window, "compare.iterations") == "5")
+    before = 0
+    # Equal settings get a verdict in under 3 of 100 measurements, never in two of two.
+    for _ in range(2):
+        window.click("compare.again")
+        ended = window.wait("the blocks", lambda m: m["state"]["batch_id"] > before
+                            and not m["state"]["batch_running"] and shown("compare.control")(m), 120)
+        window.settle()
+        before = ended["state"]["batch_id"]
+        if value(window, "compare.verdict") == "ambiguous":
+            break
+    assert "4 blocks" in value(window, "compare.a") and "4 blocks" in value(window, "compare.b")
+    # Identical settings: whatever the clock says, nothing may be claimed.
+    assert value(window, "compare.verdict") == "ambiguous", value(window, "compare.reason")
+
+
+def test_csv_of_everything(open_window, program, tmp_path):
+    window = open_pair(open_window, program, tmp_path)
+    window.click("compare.times_card.menu")
+    window.wait("the menu", shown("compare.times_card.menu.csv"))
+    window.settle()
+    window.click("compare.times_card.menu.csv")
+    text = subprocess.run(["xclip", "-selection", "clipboard", "-o"], env=window.environment,
+                          capture_output=True, text=True, timeout=10).stdout if has_xclip() else None
+    if text is None:
+        return
+    whats = [row["what"] for row in csv.DictReader(io.StringIO(text))]
+    assert whats.count("step") == 1 and whats.count("expert") == 4
+
+
+def has_xclip():
+    return subprocess.run(["which", "xclip"], capture_output=True).returncode == 0

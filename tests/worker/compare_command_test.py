@@ -1,0 +1,212 @@
+"""`expertscope sweep` and `expertscope ab` as a person calls them; statistics held against numpy and
+plain enumeration.
+
+Usage: compare_command_test.py EXPERTSCOPE   (the worker lies beside it)
+"""
+
+import csv
+import io
+import itertools
+import json
+import math
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+PROGRAM = sys.argv.pop(1)
+CPU = ["--worker-backend", "cpu"]
+SMALL = ["--num_experts", 4, "--tokens", 64, "--n", 64, "--k", 256, "--iterations", 12]
+
+
+def call(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100)
+
+
+def median_interval(samples, confidence):
+    """Order statistics by exact binomial counts: the widest rank that still keeps the confidence."""
+    n = len(samples)
+    rank = 0
+    while rank < n // 2 and 2 * sum(math.comb(n, i) for i in range(rank + 1)) <= (1 - confidence) * 2**n:
+        rank += 1
+    ordered = np.sort(samples)
+    return (ordered[rank - 1], ordered[n - rank]) if rank > 0 else (math.nan, math.nan)
+
+
+def rank_sum_p(a, b):
+    """Two-sided, by counting every way to deal the ranks (no ties)."""
+    values = sorted([*a, *b])
+    ranks = {value: i + 1 for i, value in enumerate(values)}
+    seen = sum(ranks[value] for value in a)
+    sums = [sum(deal) for deal in itertools.combinations(range(1, len(values) + 1), len(a))]
+    low = sum(s <= seen for s in sums) / len(sums)
+    high = sum(s >= seen for s in sums) / len(sums)
+    return min(1.0, 2 * min(low, high))
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self._folder.name, name)
+
+    def ok(self, *arguments):
+        done = call(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, code, *arguments):
+        done = call(*arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stderr
+
+    def request(self, name, **settings):
+        path = self.path(name)
+        with open(path, "w") as file:
+            json.dump({"shape": {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}, **settings}, file)
+        return path
+
+    def rows(self, session, query):
+        database = sqlite3.connect(f"file:{session}?mode=ro", uri=True)
+        try:
+            return database.execute(query).fetchall()
+        finally:
+            database.close()
+
+
+class Sweep(Commands):
+    def test_every_combination_is_measured_kept_and_compared(self):
+        session = self.path("s.session")
+        out = json.loads(self.ok("sweep", *CPU, *SMALL, "--axes", "recipe,pow2,backend", "--json",
+                                 "--record", session))
+        self.assertEqual(out["state"], "done")
+        labels = [run["label"] for run in out["runs"]]
+        self.assertEqual(len(labels), 9)  # six recipes, three of them with both kinds of scale
+        self.assertIn("fp8-block pow2", labels)
+        measured = [run for run in out["runs"] if "median_ns" in run]
+        self.assertEqual(len(measured), 9)
+        kept = self.rows(session, "SELECT kind, group_id, position, label FROM run_groups ORDER BY run_id")
+        self.assertEqual(kept, [("sweep", out["group"], i, run["label"]) for i, run in enumerate(measured)])
+        for i, run in enumerate(measured):
+            times = [t for (t,) in self.rows(
+                session, f"SELECT duration_ns FROM iterations WHERE run_id = {i + 1}")]
+            self.assertEqual(run["n"], len(times))
+            self.assertAlmostEqual(run["median_ns"], np.median(times))
+            self.assertAlmostEqual(run["p95_ns"], np.quantile(times, 0.95))
+        for run in measured:
+            beaten = any(other["worst_snr_db"] >= run["worst_snr_db"]
+                         and other["median_ns"] <= run["median_ns"]
+                         and (other["worst_snr_db"], -other["median_ns"])
+                         != (run["worst_snr_db"], -run["median_ns"]) for other in measured)
+            self.assertEqual(run["on_frontier"], not beaten, run["label"])
+
+    def test_what_the_worker_refuses_is_said_and_left_out(self):
+        out = json.loads(self.ok("sweep", *CPU, *SMALL, "--axes", "workspace", "--json"))
+        self.assertEqual(len(out["runs"]), 4)
+        self.assertEqual(sum("median_ns" in run for run in out["runs"]), 1)
+        self.assertIn("workspace", out["runs"][1]["refused"])
+        text = self.ok("sweep", *CPU, *SMALL, "--axes", "workspace")
+        self.assertIn("refused: ", text)
+
+    def test_an_axis_without_a_name_is_refused(self):
+        self.assertIn("axes", self.refused(1, "sweep", *CPU, *SMALL, "--axes", "colour"))
+
+    def test_ctrl_c_keeps_what_is_measured(self):
+        session = self.path("s.session")
+        process = subprocess.Popen(
+            [PROGRAM, "sweep", *CPU, "--num_experts", "8", "--tokens", "2048", "--n", "512", "--k", "512",
+             "--iterations", "20", "--json", "--record", session],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 60
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                if self.rows(session, "SELECT count(*) FROM runs")[0][0] > 0:
+                    break
+            except sqlite3.OperationalError:
+                pass
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, errors)
+        result = json.loads(out)
+        measured = [run for run in result["runs"] if "median_ns" in run]
+        self.assertEqual(result["state"], "cancelled")
+        self.assertGreater(len(measured), 0)
+        self.assertEqual(self.rows(session, "SELECT count(*) FROM runs")[0][0], len(measured))
+
+
+class AgainstEachOther(Commands):
+    def test_identical_settings_are_ambiguous(self):
+        a = self.request("a.json")
+        # By construction equal settings get a verdict in under 3 of 100 measurements; two in a row
+        # are no chance any more.
+        for _ in range(2):
+            out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", a, "--iterations", 10, "--json"))
+            if out["verdict"] == "ambiguous":
+                break
+        self.assertEqual(out["verdict"], "ambiguous", out)
+        self.assertEqual(out["settings"], [])
+        self.assertEqual((out["n_a"], out["n_b"]), (40, 40))
+
+    def test_four_times_the_tokens_are_slower_and_the_numbers_are_numpys(self):
+        a = self.request("a.json")
+        b = self.request("b.json", shape={"num_experts": 4, "tokens": 1024, "n": 256, "k": 256})
+        session = self.path("s.session")
+        out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", b, "--iterations", 9, "--record", session,
+                                 "--json"))
+        self.assertEqual(out["verdict"], "slower", out)
+        labels = [l for (l,) in self.rows(session, "SELECT label FROM run_groups ORDER BY position")]
+        self.assertEqual("".join(labels), "ABBAABBA")
+        blocks = {"A": [], "B": []}
+        for run, label in enumerate(labels, 1):
+            blocks[label].append([t for (t,) in self.rows(
+                session, f"SELECT duration_ns FROM iterations WHERE run_id = {run}")])
+        times = {side: np.concatenate(blocks[side]) for side in "AB"}
+        self.assertAlmostEqual(out["ratio"], np.median(times["B"]) / np.median(times["A"]))
+        low_a, high_a = median_interval(times["A"], 0.975)
+        low_b, high_b = median_interval(times["B"], 0.975)
+        self.assertAlmostEqual(out["ratio_low"], low_b / high_a)
+        self.assertAlmostEqual(out["ratio_high"], high_b / low_a)
+        odd = np.concatenate([blocks["A"][0], blocks["A"][2]])
+        even = np.concatenate([blocks["A"][1], blocks["A"][3]])
+        self.assertAlmostEqual(out["control_ratio"], np.median(even) / np.median(odd))
+        self.assertAlmostEqual(out["block_p"], rank_sum_p(*([np.median(t) for t in blocks[s]] for s in "AB")))
+        self.assertIn("shape.tokens", [row["field"] for row in out["settings"]])
+
+    def test_csv_has_every_stage_kernel_and_expert(self):
+        a = self.request("a.json")
+        b = self.request("b.json", seed=2)
+        out = self.ok("ab", *CPU, "--a", a, "--b", b, "--iterations", 2, "--csv")
+        rows = list(csv.DictReader(io.StringIO(out)))
+        whats = [row["what"] for row in rows]
+        self.assertEqual(whats.count("step"), 1)
+        self.assertEqual(whats.count("expert"), 4)
+        self.assertGreater(whats.count("kernel"), 1)
+        self.assertEqual([row["setting_b"] for row in rows if row["name"] == "requested.seed"], ["2"])
+
+    def test_few_blocks_give_no_verdict(self):
+        a = self.request("a.json")
+        b = self.request("b.json", shape={"num_experts": 4, "tokens": 1024, "n": 256, "k": 256})
+        text = self.ok("ab", *CPU, "--a", a, "--b", b, "--blocks", 4, "--iterations", 10)
+        self.assertIn("B is ambiguous", text)
+        self.assertIn("too few", text)
+
+    def test_a_refused_side_is_named(self):
+        a = self.request("a.json")
+        b = self.request("b.json", backend="CUBLASLT_GROUPED")
+        error = self.refused(1, "ab", *CPU, "--a", a, "--b", b)
+        self.assertIn("B cannot be measured", error)
+        self.assertIn("even number", self.refused(1, "ab", *CPU, "--a", a, "--b", a, "--blocks", 5))
+        self.assertIn("cannot open", self.refused(1, "ab", *CPU, "--a", a, "--b", self.path("none.json")))
+
+
+if __name__ == "__main__":
+    unittest.main()
