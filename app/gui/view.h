@@ -86,6 +86,9 @@ struct SessionView {
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorNews doctor{};
+  const std::vector<profiling::TimeNote>* notes = nullptr;  // of `run`; null without one
+  /// Of this window, while `run` timed its iterations on this machine; -1 = elsewhere or not known.
+  int frames_while_timing = -1;
   BatchNews batch{};
   std::vector<std::shared_ptr<const profiling::RecordedRun>>
       second_runs{};          // of the recording opened beside, for Compare
@@ -125,6 +128,7 @@ struct CommandSlots {
   std::optional<SweepOrder> sweep;
   std::optional<InterleavedOrder> interleave;
   bool cancel_batch = false;
+  std::optional<std::vector<profiling::TimeNote>> set_notes;  // of the run on screen, all of them
   std::optional<PictureOrder> save_picture;
   std::optional<CsvOrder> save_csv;
   std::string says;  // for the status bar: what was just done
@@ -137,9 +141,13 @@ struct PlotKeys {
   bool fit_selection = false;
   bool fit_all = false;
   bool clear = false;
-  int event = 0;      // records on (.) less records back (,)
-  int edge = 0;       // along the graph: to what waits (]) less to what was waited for ([)
-  bool find = false;  // open the search
+  int event = 0;           // records on (.) less records back (,)
+  int edge = 0;            // along the graph: to what waits (]) less to what was waited for ([)
+  bool find = false;       // open the search
+  bool mark = false;       // the selected range, for a while
+  bool keep_mark = false;  // as a note
+  int store = 0;           // keep this view of the timeline as 1..9; 0 = nothing asked
+  int recall = 0;          // come back to it
 };
 
 struct PanelContext {

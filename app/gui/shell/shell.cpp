@@ -39,6 +39,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       doctor_(wake_),
       recent_(wake_),
       tour_loader_(wake_),
+      notes_task_(wake_),
       csv_(wake_) {
   if (!settings.problem.empty()) notices_.add(Severity::Warn, settings.problem);
   panels_[0] = make_performance_panel(wake_);
@@ -81,6 +82,7 @@ void Shell::submit() {
   // The run supersedes a comparison on its way, which then follows it.
   if (link_.comparing() && !next_comparison_) next_comparison_ = asked_comparison_;
   if (link_.stepping() && !next_history_) next_history_ = asked_history_;
+  frames_while_timing_ = 0;
   link_.submit(state_.requested);
 }
 
@@ -159,6 +161,7 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (commands.show_workspace) state_.workspace = *commands.show_workspace;
   if (commands.show_recipes) state_.recipes = *commands.show_recipes;
   if (!commands.says.empty()) says_ = commands.says;
+  if (commands.set_notes) keep_notes(*commands.set_notes);
   if (commands.save_csv) save_csv(*commands.save_csv);
   if (commands.save_picture) {
     picture_ = commands.save_picture;

@@ -1,7 +1,9 @@
 // News from the worker and the background threads, taken in between frames.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -58,6 +60,20 @@ bool Shell::tick() {
                           tour_->phase() != Tour::Phase::WaitForResult);
   }
   return status_changed() || changed;
+}
+
+bool Shell::timing() const {
+  const LinkStatus link = link_.status();
+  if (link.state != LinkState::Busy || link.pulse.iterations <= 0 || link.pulse.iteration < 0) {
+    return false;
+  }
+  return local_worker();
+}
+
+bool Shell::local_worker() const {
+  std::array<char, 256> name{};
+  const bool named = ::gethostname(name.data(), name.size() - 1) == 0;
+  return named && link_.hello() && link_.hello()->host == name.data();
 }
 
 bool Shell::status_changed() {
@@ -134,6 +150,8 @@ void Shell::take_run(const RunDone& done) {
   const std::optional<profiling::RunGroup> group = batches_.take_result(done.result.id);
   if (group) run.group = *group;
   state_.add_live_run(std::move(run));
+  const int frames = std::exchange(frames_while_timing_, 0);
+  if (local_worker()) state_.set_frames_of_newest(frames);
   state_.last_error.clear();
   if (recorder_ != nullptr) recorder_->append(state_.live_runs().back());
 }
@@ -159,6 +177,11 @@ bool Shell::take_recording() {
 
 bool Shell::take_recorders() {
   bool changed = false;
+  if (const auto kept = notes_task_.take()) {
+    if (kept->starts_with("Not kept")) notices_.add(Severity::Bad, *kept);
+    says_ = *kept;
+    changed = true;
+  }
   if (const auto saved = csv_.take()) {
     notices_.add(saved->starts_with("Not") ? Severity::Bad : Severity::Good, *saved);
     changed = true;
