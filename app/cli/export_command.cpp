@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
 #include <memory>
 
 #include "app/cli/command.h"
@@ -14,14 +16,26 @@ struct ExportOptions {
   std::string session;
   std::string chrome;
   std::string csv;
+  int run = 0;  // 0 = all
+  double from_ms = -std::numeric_limits<double>::infinity();
+  double to_ms = std::numeric_limits<double>::infinity();
 };
+
+profiling::TraceChoice choice_of(const ExportOptions& options) {
+  profiling::TraceChoice choice;
+  if (options.run > 0) choice.run = static_cast<std::size_t>(options.run - 1);
+  if (std::isfinite(options.from_ms)) choice.range.begin_ns = std::llround(1e6 * options.from_ms);
+  if (std::isfinite(options.to_ms)) choice.range.end_ns = std::llround(1e6 * options.to_ms);
+  return choice;
+}
 
 int export_session(const ExportOptions& options) {
   const engine::Result<profiling::Session> session =
       profiling::open_session(options.session, request_codec());
   if (!session.ok()) return report(session.error());
   if (!options.chrome.empty()) {
-    const engine::Status written = profiling::export_chrome_trace(session.value(), options.chrome);
+    const engine::Status written =
+        profiling::export_chrome_trace(session.value(), options.chrome, choice_of(options));
     if (!written.ok()) return report(written.error());
     fmt::print("{}\n", options.chrome);
   }
@@ -47,10 +61,24 @@ void add_export_command(CLI::App& program, Action& chosen) {
       ->option_text("OUT.json");
   targets
       ->add_option("--csv", options->csv,
-                   "Folder for runs.csv, records.csv, experts.csv and, if there are any, "
-                   "comparisons.csv, findings.csv, snapshot_nodes.csv")
+                   "Folder for the tables: runs.csv, records.csv, iterations.csv, kernels.csv, "
+                   "experts.csv, expert_times.csv and others, one a table")
       ->option_text("DIR");
   targets->require_option(1, 2);
+  command.add_option("--run", options->run, "Chrome trace: only this run, counted from 1")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  // Far less than overflows nanoseconds.
+  const CLI::Range time(-1e12, 1e12);
+  command
+      .add_option("--from", options->from_ms,
+                  "Chrome trace: only what starts from this time on, in milliseconds since the "
+                  "first iteration")
+      ->option_text("MS")
+      ->check(time);
+  command.add_option("--to", options->to_ms, "Chrome trace: only what starts before this time")
+      ->option_text("MS")
+      ->check(time);
   command.callback([options, &chosen] { chosen = [options] { return export_session(*options); }; });
 }
 

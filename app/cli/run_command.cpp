@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +17,7 @@
 #include "app/cli/run_summary.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/request_json.h"
+#include "app/protocol/request_log.h"
 #include "profiling/session/session_file.h"
 
 namespace app::cli {
@@ -61,34 +61,14 @@ void print_json(const profiling::RecordedRun& run, bool one_line) {
   fmt::print("{}\n", document.dump(one_line ? -1 : 2));
 }
 
-/// One request a line; empty lines are skipped. The error names the line.
-engine::Result<std::vector<engine::RunRequest>> read_request_log(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    return engine::Error{engine::ErrorCode::NotFound,
-                         fmt::format("cannot open the request log {}", path)};
-  }
-  std::vector<engine::RunRequest> requests;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    engine::Result<engine::RunRequest> request = request_from_json(line);
-    if (!request.ok()) {
-      return engine::Error{request.error().code,
-                           fmt::format("{} line {}: {}", path, number, request.error().message)};
-    }
-    requests.push_back(std::move(request).value());
-  }
-  if (requests.empty()) {
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("the request log {} holds no request; write one a line", path)};
-  }
-  return requests;
-}
-
 engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
-  if (!options.request_log.empty()) return read_request_log(options.request_log);
+  if (!options.request_log.empty()) {
+    auto logged = read_request_log(options.request_log);
+    if (!logged.ok()) return logged.error();
+    std::vector<engine::RunRequest> requests;
+    for (LoggedRequest& one : logged.value()) requests.push_back(std::move(one.request));
+    return requests;
+  }
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
   return std::vector{std::move(request).value()};
@@ -153,8 +133,8 @@ void add_run_command(CLI::App& program, Action& chosen) {
   command.add_flag("--json", options->json, "Print request and result as JSON");
   command
       .add_option("--requests", options->request_log,
-                  "A request log, one JSON request a line, run in order on one worker; with "
-                  "--json each result is one line")
+                  "A request log, one JSON request a line (a \"caption\" is for the window's "
+                  "tours), run in order on one worker; with --json each result is one line")
       ->option_text("FILE");
   options->worker.add_to(command);
   options->request.add_to(command);

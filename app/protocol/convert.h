@@ -9,6 +9,7 @@
 #include "app/protocol/wire.h"
 #include "app/protocol/worker_link.h"
 #include "engine/backend/backend.h"
+#include "engine/model/amax_history.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -47,6 +48,11 @@ engine::Result<engine::ComparisonRequest> from_wire(const wire::ComparisonReques
 
 wire::RecipeComparison to_wire(const engine::RecipeComparison& comparison);
 engine::Result<engine::RecipeComparison> from_wire(const wire::RecipeComparison& message);
+
+wire::AmaxHistoryRequest to_wire(const engine::AmaxHistoryRequest& request);
+engine::Result<engine::AmaxHistoryRequest> from_wire(const wire::AmaxHistoryRequest& message);
+wire::AmaxHistory to_wire(const engine::AmaxHistory& history);
+engine::Result<engine::AmaxHistory> from_wire(const wire::AmaxHistory& message);
 
 inline constexpr std::size_t kMaxChunkRecords = 65536;
 inline constexpr std::size_t kMaxActivityRecords = 20'000'000;

@@ -38,6 +38,36 @@ engine::QuantizationSample read_sample(const wire::QuantizationSample& message, 
           .decoded = to_vector<float>(message.decoded())};
 }
 
+wire::RangeWaste wire_waste(const engine::RangeWaste& waste) {
+  wire::RangeWaste out;
+  out.set_scales(waste.scales);
+  out.set_mean(waste.mean);
+  out.set_max(waste.max);
+  return out;
+}
+
+engine::RangeWaste read_waste(const wire::RangeWaste& message) {
+  return {.scales = message.scales(), .mean = message.mean(), .max = message.max()};
+}
+
+wire::ExpertQuantization wire_expert(const engine::ExpertQuantization& expert) {
+  wire::ExpertQuantization out;
+  out.set_rows(expert.rows);
+  out.set_snr_db(expert.snr_db);
+  out.set_saturated(expert.saturated);
+  out.set_underflowed(expert.underflowed);
+  *out.mutable_waste() = wire_waste(expert.waste);
+  return out;
+}
+
+engine::ExpertQuantization read_expert(const wire::ExpertQuantization& message) {
+  return {.rows = message.rows(),
+          .snr_db = message.snr_db(),
+          .saturated = message.saturated(),
+          .underflowed = message.underflowed(),
+          .waste = read_waste(message.waste())};
+}
+
 wire::QuantizationReport wire_report(const engine::QuantizationReport& report) {
   wire::QuantizationReport out;
   *out.mutable_recipe() = app::to_wire(report.recipe);
@@ -53,11 +83,20 @@ wire::QuantizationReport wire_report(const engine::QuantizationReport& report) {
   out.set_moved_bytes(report.moved_bytes);
   out.mutable_times_ns()->Add(report.times_ns.begin(), report.times_ns.end());
   out.set_time_method(wire_text(report.time_method));
+  *out.mutable_waste() = wire_waste(report.waste);
+  for (const engine::ExpertQuantization& expert : report.experts) {
+    *out.add_experts() = wire_expert(expert);
+  }
   return out;
 }
 
 engine::QuantizationReport read_report(const wire::QuantizationReport& message, FieldCheck& check) {
   check.require(message.code_counts_size() <= 256, "code_counts has more than 256 codes");
+  check.require(message.experts_size() <= engine::kMaxExperts, "experts has more than its limit");
+  std::vector<engine::ExpertQuantization> experts;
+  for (const wire::ExpertQuantization& expert : message.experts()) {
+    experts.push_back(read_expert(expert));
+  }
   return {.recipe = read_recipe(message.recipe(), check),
           .columnwise = message.columnwise(),
           .refused = message.refused(),
@@ -70,7 +109,9 @@ engine::QuantizationReport read_report(const wire::QuantizationReport& message, 
           .scale_bytes = message.scale_bytes(),
           .moved_bytes = message.moved_bytes(),
           .times_ns = to_vector<std::int64_t>(message.times_ns()),
-          .time_method = message.time_method()};
+          .time_method = message.time_method(),
+          .waste = read_waste(message.waste()),
+          .experts = std::move(experts)};
 }
 
 }  // namespace
@@ -78,7 +119,9 @@ engine::QuantizationReport read_report(const wire::QuantizationReport& message, 
 wire::ComparisonRequest to_wire(const engine::ComparisonRequest& request) {
   wire::ComparisonRequest out;
   *out.mutable_request() = to_wire(request.request);
-  out.set_operand(request.weights ? wire::OPERAND_WEIGHTS : wire::OPERAND_ACTIVATIONS);
+  out.set_operand(request.weights     ? wire::OPERAND_WEIGHTS
+                  : request.gradients ? wire::OPERAND_GRADIENTS
+                                      : wire::OPERAND_ACTIVATIONS);
   for (const engine::Recipe& recipe : request.recipes) *out.add_recipes() = to_wire(recipe);
   out.set_sample_row(request.sample_row);
   out.set_sample_column(request.sample_column);
@@ -97,6 +140,7 @@ engine::Result<engine::ComparisonRequest> from_wire(const wire::ComparisonReques
     check.enumerator(operand, message.operand(), wire::Operand_IsValid, "operand");
   }
   request.weights = operand == engine::OperandRole::Weights;
+  request.gradients = operand == engine::OperandRole::Gradients;
   for (const wire::Recipe& recipe : message.recipes()) {
     request.recipes.push_back(read_recipe(recipe, check));
   }

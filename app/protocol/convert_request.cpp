@@ -59,7 +59,8 @@ static_assert(same(engine::GemmBackend::CublasLtGrouped, wire::CUBLASLT_GROUPED)
               same(engine::GemmBackend::CpuReference, wire::CPU_REFERENCE) &&
               same(engine::GemmBackend::CublasLtPerExpert, wire::CUBLASLT_PER_EXPERT));
 static_assert(same(engine::OperandRole::Activations, wire::OPERAND_ACTIVATIONS) &&
-              same(engine::OperandRole::Weights, wire::OPERAND_WEIGHTS));
+              same(engine::OperandRole::Weights, wire::OPERAND_WEIGHTS) &&
+              same(engine::OperandRole::Gradients, wire::OPERAND_GRADIENTS));
 
 template <class Wire, class Engine>
 Wire cast(Engine value) {

@@ -30,6 +30,24 @@ engine::MagnitudeHistogram read_histogram(const wire::MagnitudeHistogram& messag
           .nans = message.nans()};
 }
 
+void set_scale_summary(wire::ScaleSummary& out, const engine::ScaleSummary& summary) {
+  out.set_scales(summary.scales);
+  out.set_distinct(summary.distinct);
+  out.set_mean(summary.mean);
+  out.set_deviation(summary.deviation);
+  out.set_saturated(summary.saturated);
+  out.set_underflowed(summary.underflowed);
+}
+
+engine::ScaleSummary read_scale_summary(const wire::ScaleSummary& message) {
+  return {.scales = message.scales(),
+          .distinct = message.distinct(),
+          .mean = message.mean(),
+          .deviation = message.deviation(),
+          .saturated = message.saturated(),
+          .underflowed = message.underflowed()};
+}
+
 void set_scale_map(wire::ScaleMap& out, const engine::ScaleMap& map) {
   out.set_block_rows(map.block_rows);
   out.set_block_columns(map.block_columns);
@@ -40,6 +58,11 @@ void set_scale_map(wire::ScaleMap& out, const engine::ScaleMap& map) {
   out.mutable_mean()->Add(map.mean.begin(), map.mean.end());
   out.mutable_maximum()->Add(map.maximum.begin(), map.maximum.end());
   out.mutable_expert_first_row()->Add(map.expert_first_row.begin(), map.expert_first_row.end());
+  out.mutable_minimum()->Add(map.minimum.begin(), map.minimum.end());
+  out.mutable_deviation()->Add(map.deviation.begin(), map.deviation.end());
+  out.mutable_saturated_share()->Add(map.saturated_share.begin(), map.saturated_share.end());
+  out.mutable_underflowed_share()->Add(map.underflowed_share.begin(), map.underflowed_share.end());
+  set_scale_summary(*out.mutable_summary(), map.summary);
 }
 
 engine::ScaleMap read_scale_map(const wire::ScaleMap& message, const std::string& field,
@@ -48,6 +71,11 @@ engine::ScaleMap read_scale_map(const wire::ScaleMap& message, const std::string
   check.require(message.rows() >= 0 && message.columns() >= 0 && message.mean_size() == cells &&
                     message.maximum_size() == cells,
                 field + " does not hold rows * columns cells");
+  for (const auto* optional : {&message.minimum(), &message.deviation(), &message.saturated_share(),
+                               &message.underflowed_share()}) {
+    check.require(optional->empty() || optional->size() == cells,
+                  field + " holds some but not rows * columns cells");
+  }
   return {.block_rows = message.block_rows(),
           .block_columns = message.block_columns(),
           .source_rows = message.source_rows(),
@@ -56,7 +84,12 @@ engine::ScaleMap read_scale_map(const wire::ScaleMap& message, const std::string
           .columns = message.columns(),
           .mean = to_vector<float>(message.mean()),
           .maximum = to_vector<float>(message.maximum()),
-          .expert_first_row = to_vector<std::int64_t>(message.expert_first_row())};
+          .expert_first_row = to_vector<std::int64_t>(message.expert_first_row()),
+          .minimum = to_vector<float>(message.minimum()),
+          .deviation = to_vector<float>(message.deviation()),
+          .saturated_share = to_vector<float>(message.saturated_share()),
+          .underflowed_share = to_vector<float>(message.underflowed_share()),
+          .summary = read_scale_summary(message.summary())};
 }
 
 }  // namespace

@@ -78,6 +78,14 @@ engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
                      .event = ComparisonDone{.comparison = std::move(comparison).value()},
                      .answered = id};
     }
+    case wire::Frame::kHistoryFinished: {
+      const std::uint64_t id = frame.history_finished().id();
+      engine::Result<engine::AmaxHistory> history = from_wire(frame.history_finished().history());
+      if (!history.ok()) return history.error();
+      history.value().id = id;
+      return Arrival{
+          .pulse = {}, .event = HistoryDone{.history = std::move(history).value()}, .answered = id};
+    }
     case wire::Frame::kBenchStarted:
       return Arrival{.pulse = {}, .event = from_wire(frame.bench_started())};
     case wire::Frame::kBenchRow: {

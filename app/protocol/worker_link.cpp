@@ -90,6 +90,12 @@ class ProcessLink final : public WorkerLink {
     return put_job(std::move(frame));
   }
 
+  std::uint64_t step_history(const engine::AmaxHistoryRequest& request) override {
+    wire::Frame frame;
+    *frame.mutable_history()->mutable_history() = to_wire(request);
+    return put_job(std::move(frame));
+  }
+
   std::uint64_t bench(const engine::BenchOrder& order) override {
     wire::Frame frame;
     *frame.mutable_bench() = to_wire(order);
@@ -148,6 +154,7 @@ class ProcessLink final : public WorkerLink {
       if (frame.has_run()) frame.mutable_run()->set_id(id);
       if (frame.has_quantize()) frame.mutable_quantize()->set_id(id);
       if (frame.has_compare()) frame.mutable_compare()->set_id(id);
+      if (frame.has_history()) frame.mutable_history()->set_id(id);
       if (frame.has_bench()) frame.mutable_bench()->set_id(id);
       if (frame.has_doctor()) frame.mutable_doctor()->set_id(id);
       answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");

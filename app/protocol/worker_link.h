@@ -14,6 +14,7 @@
 #include "app/protocol/doctor_order.h"
 #include "engine/backend/backend.h"
 #include "engine/input/tensor_source.h"
+#include "engine/model/amax_history.h"
 #include "engine/model/bench_suite.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
@@ -82,6 +83,10 @@ struct QuantizeDone {
 struct ComparisonDone {
   engine::RecipeComparison comparison;
 };
+/// A finished history order; its id is in the history.
+struct HistoryDone {
+  engine::AmaxHistory history;
+};
 struct LogReport {
   int level = 0;
   std::string text;
@@ -89,7 +94,7 @@ struct LogReport {
 
 using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone,
                                ComparisonDone, BenchStart, BenchRowReport, LinearRowReport,
-                               BenchDone, DoctorDone>;
+                               BenchDone, DoctorDone, HistoryDone>;
 
 struct LinkStatus {
   LinkState state = LinkState::Starting;
@@ -132,6 +137,8 @@ class WorkerLink {
   virtual std::uint64_t quantize(const QuantizeOrder& order) = 0;
   /// Answered by ComparisonDone or RunError of the returned id; a later order supersedes it.
   virtual std::uint64_t compare(const engine::ComparisonRequest& request) = 0;
+  /// Answered by HistoryDone or RunError of the returned id; a later order supersedes it.
+  virtual std::uint64_t step_history(const engine::AmaxHistoryRequest& request) = 0;
   /// Answered by BenchStart, BenchRowReports or LinearRowReports, then BenchDone or RunError, all
   /// of the returned id; a later order supersedes it.
   virtual std::uint64_t bench(const engine::BenchOrder& order) = 0;

@@ -82,6 +82,15 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
       }
       return std::nullopt;
     }
+    case wire::Frame::kHistory: {
+      engine::Result<engine::AmaxHistoryRequest> request = from_wire(frame.history().history());
+      if (request.ok()) {
+        order({.id = frame.history().id(), .order = std::move(request).value()});
+      } else {
+        refuse_order(frame.history().id(), request.error());
+      }
+      return std::nullopt;
+    }
     case wire::Frame::kBench: {
       engine::Result<engine::BenchOrder> bench = from_wire(frame.bench());
       if (bench.ok()) {

@@ -11,6 +11,7 @@
 #include "app/worker/bench_job.h"
 #include "app/worker/doctor_job.h"
 #include "app/worker/quantize_dump.h"
+#include "engine/quantize/amax_history.h"
 
 namespace app {
 namespace {
@@ -65,6 +66,8 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
       status = run_request(backends, job.id, *request);
     } else if (const auto* comparison = std::get_if<engine::ComparisonRequest>(&job.order)) {
       status = compare(backends, job.id, *comparison);
+    } else if (const auto* history = std::get_if<engine::AmaxHistoryRequest>(&job.order)) {
+      status = step_history(job.id, *history);
     } else if (const auto* bench = std::get_if<engine::BenchOrder>(&job.order)) {
       status = run_bench(backends, job.id, *bench, progress_, sender_);
     } else if (const auto* doctor = std::get_if<DoctorOrder>(&job.order)) {
@@ -113,6 +116,18 @@ engine::Status EngineLoop::compare(Backends& backends, std::uint64_t id,
   wire::Frame frame;
   frame.mutable_comparison_finished()->set_id(id);
   *frame.mutable_comparison_finished()->mutable_comparison() = to_wire(comparison.value());
+  return sender_.send(frame);
+}
+
+engine::Status EngineLoop::step_history(std::uint64_t id,
+                                        const engine::AmaxHistoryRequest& request) {
+  if (engine::Status limits = engine::validate(request); !limits.ok()) return limits;
+  engine::Result<engine::AmaxHistory> history = engine::step_amax_history(request, progress_);
+  if (!history.ok()) return history.error();
+  history.value().id = id;
+  wire::Frame frame;
+  frame.mutable_history_finished()->set_id(id);
+  *frame.mutable_history_finished()->mutable_history() = to_wire(history.value());
   return sender_.send(frame);
 }
 

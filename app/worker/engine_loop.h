@@ -30,6 +30,7 @@ class EngineLoop {
   engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
   engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
   engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);
+  engine::Status step_history(std::uint64_t id, const engine::AmaxHistoryRequest& request);
   /// All that the window gets of a run.
   struct Observed {
     const engine::RunResult& result;

@@ -11,6 +11,7 @@
 #include "app/protocol/doctor_order.h"
 #include "app/protocol/worker_link.h"
 #include "engine/backend/backend.h"
+#include "engine/model/amax_history.h"
 #include "engine/model/bench_suite.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -20,7 +21,7 @@ namespace app {
 struct Job {
   std::uint64_t id = 0;
   std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest, engine::BenchOrder,
-               DoctorOrder>
+               DoctorOrder, engine::AmaxHistoryRequest>
       order;
 };
 

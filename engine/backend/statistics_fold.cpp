@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace engine {
 namespace {
@@ -53,29 +54,40 @@ GroupScales group_scales(ScaleLayout layout, std::int64_t data_rows, std::int64_
   return {.rows = present, .columns = 1, .row_stride = 1, .column_stride = 1, .floats = 1};
 }
 
-/// Calls visit(value, scale_row, scale_column) for every scale that is not padding.
+/// A scale that is not padding.
+struct ScalePlace {
+  std::int64_t index = 0;  // in the array
+  std::int64_t row = 0;    // among all scales
+  std::int64_t column = 0;
+  std::int64_t group_rows = 0;  // data rows of its group
+  std::int64_t group_row = 0;   // among the scales of its group
+};
+
+/// Calls visit(ScalePlace) for every scale.
 template <class Visit>
-void for_each_scale(const ScaleMapSource& source, const float* values, const Visit& visit) {
+void for_each_scale(const ScaleMapSource& source, const Visit& visit) {
   std::int64_t first_row = 0;
+  std::int64_t first = 0;
   for (const std::int64_t data_rows : source.splits) {
     const GroupScales group = group_scales(source.layout, data_rows, source.columns);
+    const auto one = [&](std::int64_t row, std::int64_t column) {
+      visit(ScalePlace{.index = first + row * group.row_stride + column * group.column_stride,
+                       .row = first_row + row,
+                       .column = column,
+                       .group_rows = data_rows,
+                       .group_row = row});
+    };
     // Along the smaller stride inside: 1x128 scales are stored column by column.
     if (group.row_stride < group.column_stride) {
       for (std::int64_t column = 0; column < group.columns; ++column) {
-        const float* line = values + column * group.column_stride;
-        for (std::int64_t row = 0; row < group.rows; ++row) {
-          visit(line[row], first_row + row, column);
-        }
+        for (std::int64_t row = 0; row < group.rows; ++row) one(row, column);
       }
     } else {
       for (std::int64_t row = 0; row < group.rows; ++row) {
-        const float* line = values + row * group.row_stride;
-        for (std::int64_t column = 0; column < group.columns; ++column) {
-          visit(line[column], first_row + row, column);
-        }
+        for (std::int64_t column = 0; column < group.columns; ++column) one(row, column);
       }
     }
-    values += group.floats;
+    first += group.floats;
     first_row += group.rows;
   }
 }
@@ -117,35 +129,22 @@ ScaleMap fold_scale_map(const ScaleMapSource& source) {
     map.source_rows += group_scales(source.layout, rows, source.columns).rows;
     map.expert_first_row.push_back(map.source_rows);
   }
-  const std::int64_t rows = std::min<std::int64_t>(map.source_rows, kScaleMapCells);
-  const std::int64_t columns = std::min<std::int64_t>(map.source_columns, kScaleMapCells);
-  map.rows = static_cast<int>(rows);
-  map.columns = static_cast<int>(columns);
-  if (rows == 0 || columns == 0) return map;
-
-  const auto cells = static_cast<std::size_t>(rows * columns);
-  std::vector<double> sum(cells, 0.0);
-  std::vector<std::int64_t> counted(cells, 0);
-  map.maximum.assign(cells, -std::numeric_limits<float>::infinity());
-  for_each_scale(
-      source, source.scale_inv, [&](float scale_inv, std::int64_t row, std::int64_t column) {
-        if (!std::isfinite(scale_inv) || scale_inv <= 0.0F) return;
-        const auto cell = static_cast<std::size_t>(row * rows / map.source_rows * columns +
-                                                   column * columns / map.source_columns);
-        const float exponent = std::log2(scale_inv);
-        sum[cell] += static_cast<double>(exponent);
-        ++counted[cell];
-        map.maximum[cell] = std::max(map.maximum[cell], exponent);
-      });
-  map.mean.resize(cells);
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    if (counted[cell] == 0) {
-      map.mean[cell] = map.maximum[cell] = std::numeric_limits<float>::quiet_NaN();
-    } else {
-      map.mean[cell] = static_cast<float>(sum[cell] / static_cast<double>(counted[cell]));
-    }
-  }
-  return map;
+  const std::int64_t block_rows = map.block_rows;
+  ScaleFolder folder(std::move(map), source.losses != nullptr);
+  for_each_scale(source, [&](const ScalePlace& place) {
+    FoldedScale scale{
+        .scale_inv = source.scale_inv[place.index], .row = place.row, .column = place.column};
+    const std::int64_t rows =
+        per_tensor ? place.group_rows
+                   : std::min(block_rows, place.group_rows - place.group_row * block_rows);
+    const std::int64_t columns =
+        per_tensor ? source.columns
+                   : std::min<std::int64_t>(kBlock, source.columns - place.column * kBlock);
+    scale.elements = rows * columns;
+    if (source.losses != nullptr) scale.losses = source.losses[place.index];
+    folder.add(scale);
+  });
+  return folder.take();
 }
 
 MagnitudeHistogram to_histogram(const kernels::MagnitudeCounts& counts) {
@@ -168,8 +167,8 @@ MagnitudeHistogram scale_histogram(const ScaleMapSource& source) {
   // one) a bin down: two ulp are added before binning.
   constexpr std::uint32_t kReciprocalSlack = 2;
   kernels::MagnitudeCounts counts{};
-  for_each_scale(source, source.scale_inv, [&](float scale_inv, std::int64_t, std::int64_t) {
-    const float scale = 1.0F / scale_inv;
+  for_each_scale(source, [&](const ScalePlace& place) {
+    const float scale = 1.0F / source.scale_inv[place.index];
     const std::uint32_t slack = std::isfinite(scale) && scale > 0.0F ? kReciprocalSlack : 0;
     // A scale of FLT_MAX must not spill into infinity.
     count_magnitude(std::min(std::bit_cast<std::uint32_t>(scale) + slack,
@@ -181,8 +180,8 @@ MagnitudeHistogram scale_histogram(const ScaleMapSource& source) {
 
 MagnitudeHistogram amax_histogram(const ScaleMapSource& source, const float* amax) {
   kernels::MagnitudeCounts counts{};
-  for_each_scale(source, amax, [&](float value, std::int64_t, std::int64_t) {
-    count_magnitude(std::bit_cast<std::uint32_t>(value), counts);
+  for_each_scale(source, [&](const ScalePlace& place) {
+    count_magnitude(std::bit_cast<std::uint32_t>(amax[place.index]), counts);
   });
   return to_histogram(counts);
 }

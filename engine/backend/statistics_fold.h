@@ -7,12 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "engine/backend/scale_folder.h"
 #include "engine/model/run_result.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {
-
-inline constexpr int kScaleMapCells = 512;  // most cells along either side of a ScaleMap
 
 /// One operand's scales on the host. Layouts and padding as kernels/quantize/quantize_block.h says;
 /// PerTensor has one value a group. Groups without rows have no scale that any element used: they
@@ -20,8 +19,9 @@ inline constexpr int kScaleMapCells = 512;  // most cells along either side of a
 struct ScaleMapSource {
   const float* scale_inv = nullptr;
   kernels::ScaleLayout layout = kernels::ScaleLayout::PerTensor;
-  std::vector<std::int64_t> splits = {};  // rows per group
-  std::int64_t columns = 0;               // data columns
+  std::vector<std::int64_t> splits = {};         // rows per group
+  std::int64_t columns = 0;                      // data columns
+  const kernels::BlockLosses* losses = nullptr;  // optional, laid out as scale_inv
 };
 
 /// Floats that an array of this layout, with these splits, spans (padding included).

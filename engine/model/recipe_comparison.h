@@ -15,11 +15,12 @@ inline constexpr int kMaxSampleSide = 32;
 inline constexpr int kMaxComparedRecipes = 32;
 inline constexpr int kMaxTimedLaunches = 1000;
 
-/// What to compare. The operand is X (`weights` false) or layer 0's W of `request`; the request's
-/// own recipe is ignored where `recipes` names others.
+/// What to compare. The operand is X, layer 0's W (`weights`) or dY (`gradients`; not both) of
+/// `request`; the request's own recipe is ignored where `recipes` names others.
 struct ComparisonRequest {
   RunRequest request;
   bool weights = false;
+  bool gradients = false;
   std::vector<Recipe> recipes = {};  // empty = default_comparison()
   std::int64_t sample_row = 0;       // first row and column of the sample, cut to the operand
   std::int64_t sample_column = 0;
@@ -46,6 +47,24 @@ struct QuantizationSample {
   std::vector<float> decoded;       // [rows, columns]
 };
 
+/// What rounding scales to powers of two leaves unused of the code's range, in binades: log2 of the
+/// scale that amax alone asks for over the scale that was used. Below 1 where a scale is rounded
+/// down from its own amax; NVFP4, whose scales are no powers of two, has no scales here.
+struct RangeWaste {
+  std::uint64_t scales = 0;  // that counted: amax finite and above 0, ideal scale finite
+  double mean = 0.0;
+  double max = 0.0;
+};
+
+/// What quantizing did to one expert's part of the operand. NaN SNR: no rows.
+struct ExpertQuantization {
+  std::int64_t rows = 0;
+  double snr_db = 0.0;
+  std::uint64_t saturated = 0;
+  std::uint64_t underflowed = 0;
+  RangeWaste waste = {};
+};
+
 /// One recipe in one direction.
 struct QuantizationReport {
   Recipe recipe = {};
@@ -62,6 +81,8 @@ struct QuantizationReport {
   std::int64_t moved_bytes = 0;             // compulsory traffic of the launches that were timed
   std::vector<std::int64_t> times_ns = {};  // of each timed launch
   std::string time_method = {};             // "CUDA events around ...", "steady clock around ..."
+  RangeWaste waste = {};                    // of all experts
+  std::vector<ExpertQuantization> experts = {};  // [num_experts]; empty before schema 5
 };
 
 struct RecipeComparison {

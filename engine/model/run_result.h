@@ -30,11 +30,22 @@ struct MagnitudeHistogram {
   std::uint64_t nans = 0;
 };
 
-/// Block scales folded to at most 512 x 512 cells for a texture. Cell values are log2 of scale_inv.
+/// All scales of an operand in a few figures, taken before any folding. All 0: not measured.
+struct ScaleSummary {
+  std::uint64_t scales = 0;       // finite and above 0
+  std::uint64_t distinct = 0;     // different values among them
+  double mean = 0.0;              // of log2 of scale_inv
+  double deviation = 0.0;         // of the same: standard deviation of the population
+  std::uint64_t saturated = 0;    // scales with at least one saturated element
+  std::uint64_t underflowed = 0;  // scales with at least one element that became zero
+};
+
+/// Block scales folded to at most 512 x 512 cells for a texture. Cell values are log2 of scale_inv;
+/// NaN where no scale of the cell is finite and above 0.
 struct ScaleMap {
-  std::int64_t block_rows =
-      0;  // data rows one scale covers (1 or 128); the expert's rows for per-tensor
-  std::int64_t block_columns = 0;  // data columns one scale covers (128); k for per-tensor
+  /// Data rows one scale covers (1, 16, 32 or 128); the largest expert's rows for per-tensor.
+  std::int64_t block_rows = 0;
+  std::int64_t block_columns = 0;  // data columns one scale covers (16 to 128); k for per-tensor
   std::int64_t source_rows = 0;    // scales along the rows before folding
   std::int64_t source_columns = 0;
   int rows = 0;
@@ -43,6 +54,12 @@ struct ScaleMap {
   std::vector<float> maximum;  // [rows, columns]
   std::vector<std::int64_t>
       expert_first_row;  // [num_experts + 1], in cells' rows scaled to source_rows
+  /// The rest is empty where it was not measured: recordings before schema 5.
+  std::vector<float> minimum = {};            // [rows, columns]
+  std::vector<float> deviation = {};          // [rows, columns], standard deviation in a cell
+  std::vector<float> saturated_share = {};    // [rows, columns], of the elements of a cell: 0 to 1
+  std::vector<float> underflowed_share = {};  // [rows, columns]
+  ScaleSummary summary = {};
 };
 
 /// Quantization of one operand of layer 0, all experts together.

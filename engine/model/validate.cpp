@@ -2,8 +2,10 @@
 // out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "engine/model/amax_history.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 
@@ -90,8 +92,48 @@ std::vector<Recipe> default_comparison() {
   };
 }
 
+int kept_ring_rows(const AmaxHistoryRequest& request) {
+  return std::min(request.request.recipe.delayed.history_length, request.steps);
+}
+
+Status validate(const AmaxHistoryRequest& request) {
+  if (Status run = validate(request.request); !run.ok()) return run;
+  const std::int64_t experts = request.request.shape.num_experts;
+  for (const Status& status :
+       {check_range("steps", request.steps, 1, kMaxHistorySteps),
+        check_range("tokens a step", request.tokens, 0, kMaxDimension),
+        check_range("outlier_step", request.outlier_step, -1, request.steps - 1),
+        check_range("outlier_expert", request.outlier_expert, 0, experts - 1),
+        check_range("the number of idle experts", std::ssize(request.idle), 0,
+                    request.steps * experts)}) {
+    if (!status.ok()) return status;
+  }
+  if (!(request.outlier_factor > 0.0) || !std::isfinite(request.outlier_factor)) {
+    return refuse(
+        fmt::format("outlier_factor is {}; it must be finite and above 0", request.outlier_factor));
+  }
+  for (const IdleExpert& idle : request.idle) {
+    for (const Status& status :
+         {check_range("the step of an idle expert", idle.step, 0, request.steps - 1),
+          check_range("an idle expert", idle.expert, 0, experts - 1)}) {
+      if (!status.ok()) return status;
+    }
+  }
+  const std::int64_t ring = experts * request.steps * kept_ring_rows(request);
+  if (ring > kMaxRingFloats) {
+    return refuse(
+        fmt::format("{} steps of {} experts with {} rows of history make {} numbers; at most {} "
+                    "fit: choose fewer steps or a shorter history",
+                    request.steps, experts, kept_ring_rows(request), ring, kMaxRingFloats));
+  }
+  return {};
+}
+
 Status validate(const ComparisonRequest& request) {
   if (Status run = validate(request.request); !run.ok()) return run;
+  if (request.weights && request.gradients) {
+    return refuse("a comparison is of W or of dY, not of both: order two of them");
+  }
   const auto recipes = static_cast<std::int64_t>(request.recipes.size());
   for (const Status& status :
        {check_range("sample_row", request.sample_row, 0, kMaxDimension * kMaxExperts),

@@ -75,7 +75,7 @@ class Comparison {
 
     Result<std::unique_ptr<TensorSource>> source = open_source(request, role(), /*layer=*/0);
     if (!source.ok()) return source.error();
-    const std::int64_t elements = row_offsets_.back() * request.shape.k;
+    const std::int64_t elements = row_offsets_.back() * columns();
     const std::int64_t element = element_bytes(source.value()->element());
     // The operand and its copy; codes and scales of one recipe, packed and as plain arrays.
     const std::int64_t wanted = elements * (2 * element + 1 + 1 + 4 + 4 + 4);
@@ -93,7 +93,7 @@ class Comparison {
               .row_offsets = row_offsets_.data(),
               .num_groups = static_cast<int>(rows_.size()),
               .capacity_rows = row_offsets_.back(),
-              .columns = request.shape.k};
+              .columns = columns()};
     operand_bytes_ = elements * element;
     result_.copy_bytes = 2 * operand_bytes_;
     copy_.reserve(std::max<std::int64_t>(operand_bytes_, 1));
@@ -135,8 +135,8 @@ class Comparison {
   void measure(const CpuQuantizer& quantizer, QuantizationReport& report) {
     const kernels::QuantizedView view = quantizer.view();
     unpack_operand(quantizer.layout(), view, rows_, unpacked_);
-    measure_operand(input_, quantizer.layout(), view, rows_, unpacked_,
-                    quantizer.amax().empty() ? nullptr : quantizer.amax().data(), report);
+    measure_report(input_, quantizer.layout(), view, rows_, unpacked_,
+                   quantizer.amax().empty() ? nullptr : quantizer.amax().data(), report);
     report.sample = sample_operand(input_, unpacked_, result_.request.sample_row,
                                    result_.request.sample_column);
   }
@@ -167,7 +167,14 @@ class Comparison {
   }
   bool cancelled() const { return context_.progress.cancel.load(std::memory_order_relaxed); }
   bool weights() const { return result_.request.weights; }
-  OperandRole role() const { return weights() ? OperandRole::Weights : OperandRole::Activations; }
+  OperandRole role() const {
+    if (result_.request.gradients) return OperandRole::Gradients;
+    return weights() ? OperandRole::Weights : OperandRole::Activations;
+  }
+  std::int64_t columns() const {
+    const ShapeSpec& shape = result_.request.request.shape;
+    return result_.request.gradients ? shape.n : shape.k;
+  }
 
   RunContext context_;
   RecipeComparison result_;

@@ -52,7 +52,7 @@ class DeviceComparison {
         operands.get(request, role(), 0, stream_, context_.progress);
     if (!operand.ok()) return operand.error();
 
-    const std::int64_t elements = row_offsets_.back() * request.shape.k;
+    const std::int64_t elements = row_offsets_.back() * columns();
     const auto offset_bytes = static_cast<std::int64_t>(row_offsets_.size() * sizeof(std::int64_t));
     ENGINE_TRY(allocate(device_offsets_, offset_bytes));
     ENGINE_TRY(allocate(copy_, 2 * elements));
@@ -66,7 +66,7 @@ class DeviceComparison {
                      .row_offsets = device_offsets_.as<std::int64_t>(),
                      .num_groups = static_cast<int>(rows_.size()),
                      .capacity_rows = row_offsets_.back(),
-                     .columns = request.shape.k};
+                     .columns = columns()};
     host_input_ = device_input_;
     host_input_.input = values_.data();
     host_input_.row_offsets = row_offsets_.data();
@@ -132,7 +132,7 @@ class DeviceComparison {
                                                         .amax = host.value().amax.data(),
                                                         .row_offsets = row_offsets_.data()});
     unpack_operand(layout, view, rows_, unpacked_);
-    measure_operand(host_input_, layout, view, rows_, unpacked_, host.value().amax.data(), report);
+    measure_report(host_input_, layout, view, rows_, unpacked_, host.value().amax.data(), report);
     report.sample = sample_operand(host_input_, unpacked_, result_.request.sample_row,
                                    result_.request.sample_column);
     report.code_bytes = written_code_bytes(layout, rows_, columns);
@@ -182,7 +182,14 @@ class DeviceComparison {
     return Error{ErrorCode::Cancelled, "the comparison was cancelled"};
   }
   bool weights() const { return result_.request.weights; }
-  OperandRole role() const { return weights() ? OperandRole::Weights : OperandRole::Activations; }
+  OperandRole role() const {
+    if (result_.request.gradients) return OperandRole::Gradients;
+    return weights() ? OperandRole::Weights : OperandRole::Activations;
+  }
+  std::int64_t columns() const {
+    const ShapeSpec& shape = result_.request.request.shape;
+    return result_.request.gradients ? shape.n : shape.k;
+  }
 
   cudaStream_t stream_;
   RunContext context_;

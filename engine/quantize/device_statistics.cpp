@@ -36,12 +36,15 @@ class Measurement {
   Result<OperandNumbers> on_device(const CudaQuantizer* quantizer) const {
     const std::int64_t sums_bytes =
         std::int64_t{sizeof(kernels::GroupQuantizationSums)} * input_.num_groups;
+    const std::int64_t scales = quantizer == nullptr ? 0 : scale_count(scale_source(*quantizer));
     Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(2 * std::int64_t{sizeof(kernels::MagnitudeCounts)} + sums_bytes);
+        DeviceBuffer::allocate(2 * std::int64_t{sizeof(kernels::MagnitudeCounts)} + sums_bytes +
+                               std::int64_t{sizeof(kernels::BlockLosses)} * scales);
     if (!buffer.ok()) return buffer.error();
     const DeviceBuffer counts = std::move(buffer).value();
     auto* const before = counts.as<kernels::MagnitudeCounts>();
     auto* const sums = reinterpret_cast<kernels::GroupQuantizationSums*>(before + 2);
+    auto* const losses = reinterpret_cast<kernels::BlockLosses*>(sums + input_.num_groups);
     ENGINE_CUDA_TRY(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream_),
                     "Clearing statistics");
     kernels::QuantizationStatisticsArgs args{
@@ -52,6 +55,7 @@ class Measurement {
       args.format = form.layout.format;
       args.layout = form.layout.scales;
       args.scale_inv = quantizer->scales(Direction::Rowwise).as<float>();
+      args.losses = losses;
     }
     ENGINE_CUDA_TRY(kernels::quantization_statistics(args, stream_),
                     "Launching the statistics kernel");
@@ -70,7 +74,7 @@ class Measurement {
     statistics.saturated = totals.saturated;
     statistics.underflowed = totals.underflowed;
     statistics.snr_db = totals.snr_db;
-    if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, statistics));
+    if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, losses, statistics));
     return numbers;
   }
 
@@ -111,16 +115,24 @@ class Measurement {
     return rows;
   }
 
-  Status add_scales(const CudaQuantizer& quantizer, OperandStatistics& statistics) const {
-    ScaleMapSource source{.layout = quantizer.form(Direction::Rowwise)->layout.scales,
-                          .splits = splits_,
-                          .columns = input_.columns};
+  ScaleMapSource scale_source(const CudaQuantizer& quantizer) const {
+    return {.layout = quantizer.form(Direction::Rowwise)->layout.scales,
+            .splits = splits_,
+            .columns = input_.columns};
+  }
+
+  Status add_scales(const CudaQuantizer& quantizer, const kernels::BlockLosses* device_losses,
+                    OperandStatistics& statistics) const {
+    ScaleMapSource source = scale_source(quantizer);
     const std::int64_t count = scale_count(source);
     const auto scales = fetch<float>(quantizer.scales(Direction::Rowwise).data(), count, stream_);
     if (!scales.ok()) return scales.error();
     const auto amax = fetch<float>(quantizer.amax(Direction::Rowwise).data(), count, stream_);
     if (!amax.ok()) return amax.error();
+    const auto losses = fetch<kernels::BlockLosses>(device_losses, count, stream_);
+    if (!losses.ok()) return losses.error();
     source.scale_inv = scales.value().data();
+    source.losses = losses.value().data();
     statistics.scale = scale_histogram(source);
     statistics.amax = amax_histogram(source, amax.value().data());
     statistics.scale_map = fold_scale_map(source);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
 #include "engine/backend/statistics_fold.h"
 #include "engine/input/element_rounding.h"
+#include "engine/quantize/range_waste.h"
 #include "kernels/diagnostics/statistics.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
@@ -54,6 +56,25 @@ struct Errors {
   }
 };
 
+/// Where the losses of one group's scales are counted. Strips share blocks, so counts are atomic;
+/// they are rare.
+struct GroupLosses {
+  kernels::BlockLosses* first = nullptr;  // in the order of PlainScales
+  std::int64_t first_row = 0;             // of the group, in the operand
+  ScaleGrid grid;
+  std::int64_t columns = 0;  // of the operand
+
+  kernels::BlockLosses& at(std::int64_t element) const {
+    const std::int64_t row = (element / columns - first_row) / grid.block_rows;
+    const std::int64_t column = element % columns / grid.block_columns;
+    return first[row * grid.columns + column];
+  }
+};
+
+void count_one(std::uint64_t& counter) {
+  std::atomic_ref(counter).fetch_add(1, std::memory_order_relaxed);
+}
+
 class Measure {
  public:
   Measure(const kernels::GroupedInput& input, const OperandLayout& layout,
@@ -64,7 +85,8 @@ class Measure {
         values_(code_values(layout)),
         grid_(code_grid(layout)) {}
 
-  Errors all_rows(std::int64_t first_row, std::int64_t rows) const {
+  /// Of one group; its losses go to `losses`.
+  Errors all_rows(std::int64_t first_row, std::int64_t rows, const GroupLosses& losses) const {
     Errors all;
     // A fixed number of strips, merged in order: sums do not depend on the number of threads.
     constexpr std::int64_t kStrips = 64;
@@ -78,9 +100,9 @@ class Measure {
       const std::int64_t end = std::min(rows, begin + height);
       for (std::int64_t i = (first_row + begin) * columns(); i < (first_row + end) * columns();
            ++i) {
-        element(i, errors);
+        element(i, losses, errors);
       }
-      if (layout_.hadamard) transformed(first_row + begin, first_row + end, errors);
+      if (layout_.hadamard) transformed(first_row + begin, first_row + end, losses, errors);
     }
     for (const Errors& strip : strips) all.add(strip);
     return all;
@@ -89,35 +111,43 @@ class Measure {
  private:
   std::int64_t columns() const { return input_.columns; }
 
-  void element(std::int64_t i, Errors& errors) const {
+  void element(std::int64_t i, const GroupLosses& losses, Errors& errors) const {
     const double x = element_value(input_, i);
     const double decoded = operand_.decoded.get()[i];
     const double factor = operand_.factors.get()[i];
     ++errors.counts[operand_.codes.get()[i]];
-    if (!layout_.hadamard) grid_position(x, i, errors);
+    if (!layout_.hadamard) grid_position(x, i, losses, errors);
     if (!std::isfinite(x) || !std::isfinite(decoded)) return;
     const double error = std::abs(x - decoded);
     errors.signal += x * x;
     errors.noise += error * error;
-    errors.underflowed += x != 0.0 && decoded == 0.0 ? 1 : 0;
+    if (x != 0.0 && decoded == 0.0) {
+      ++errors.underflowed;
+      count_one(losses.at(i).underflowed);
+    }
     if (factor > 0.0 && std::abs(x) >= grid_.smallest_normal * factor) {
       errors.relative = std::max(errors.relative, error / std::abs(x));
     }
   }
 
   /// How the element that was encoded lies on the grid of its code.
-  void grid_position(double encoded, std::int64_t i, Errors& errors) const {
+  void grid_position(double encoded, std::int64_t i, const GroupLosses& losses,
+                     Errors& errors) const {
     const double factor = operand_.factors.get()[i];
     const double value = values_[operand_.codes.get()[i]];
     if (std::isnan(encoded) || !(factor > 0.0)) return;
     const double scaled = std::abs(encoded) / factor;
-    errors.saturated += scaled > grid_.largest * (1.0 + 0x1p-22) ? 1 : 0;
+    if (scaled > grid_.largest * (1.0 + 0x1p-22)) {
+      ++errors.saturated;
+      count_one(losses.at(i).saturated);
+    }
     if (!std::isfinite(encoded) || !std::isfinite(value)) return;
     const double distance = std::abs(encoded / factor - value);
     errors.steps = std::max(errors.steps, distance / grid_.step(std::abs(value)));
   }
 
-  void transformed(std::int64_t first, std::int64_t end, Errors& errors) const {
+  void transformed(std::int64_t first, std::int64_t end, const GroupLosses& losses,
+                   Errors& errors) const {
     for (std::int64_t top = first; top < end; top += 16) {
       for (std::int64_t column = 0; column < columns(); ++column) {
         std::array<float, 16> block{};
@@ -130,7 +160,7 @@ class Measure {
         hadamard_transform(block);
         for (std::int64_t j = 0; j < rows; ++j) {
           const float y = bf16_value(bf16_bits(block[static_cast<std::size_t>(j)]));
-          grid_position(y, (top + j) * columns() + column, errors);
+          grid_position(y, (top + j) * columns() + column, losses, errors);
         }
       }
     }
@@ -204,6 +234,9 @@ void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView&
       for (std::int64_t c = 0; c < grid.columns; ++c) {
         const std::int64_t row = view.row_offsets[group] + r * grid.block_rows;
         plain.factors.push_back(operand.factors.get()[row * view.columns + c * grid.block_columns]);
+        plain.elements.push_back(
+            std::min(grid.block_rows, rows - r * grid.block_rows) *
+            std::min(grid.block_columns, view.columns - c * grid.block_columns));
       }
     }
     plain.columns = grid.columns;
@@ -212,50 +245,53 @@ void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView&
   }
 }
 
+void append(const PlainScales& more, PlainScales& all) {
+  all.factors.insert(all.factors.end(), more.factors.begin(), more.factors.end());
+  all.elements.insert(all.elements.end(), more.elements.begin(), more.elements.end());
+  all.losses.insert(all.losses.end(), more.losses.begin(), more.losses.end());
+  for (std::size_t group = 1; group < more.first_row.size(); ++group) {
+    all.first_row.push_back(all.rows + more.first_row[group]);
+  }
+  all.columns = more.columns;
+  all.rows += more.rows;
+}
+
 ScaleMap fold_plain_scales(const PlainScales& plain, const ScaleGrid& block) {
   ScaleMap map;
   map.block_rows = block.block_rows;
   map.block_columns = block.block_columns;
   map.source_rows = plain.rows;
   map.source_columns = plain.columns;
-  map.rows = static_cast<int>(std::min<std::int64_t>(plain.rows, kScaleMapCells));
-  map.columns = static_cast<int>(std::min<std::int64_t>(plain.columns, kScaleMapCells));
   map.expert_first_row = plain.first_row;
-  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
-  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-  std::vector<double> sums(cells, 0.0);
-  std::vector<std::int64_t> counts(cells, 0);
-  map.mean.assign(cells, kNone);
-  map.maximum.assign(cells, kNone);
+  const bool with_losses = plain.losses.size() == plain.factors.size();
+  ScaleFolder folder(std::move(map), with_losses);
   for (std::int64_t r = 0; r < plain.rows; ++r) {
-    const std::int64_t row = r * map.rows / plain.rows;
     for (std::int64_t c = 0; c < plain.columns; ++c) {
-      const float factor = plain.factors[static_cast<std::size_t>(r * plain.columns + c)];
-      if (!(factor > 0.0F) || !std::isfinite(factor)) continue;
-      const auto cell =
-          static_cast<std::size_t>(row * map.columns + c * map.columns / plain.columns);
-      const float value = std::log2(factor);
-      sums[cell] += value;
-      map.maximum[cell] = counts[cell] == 0 ? value : std::max(map.maximum[cell], value);
-      ++counts[cell];
+      const auto i = static_cast<std::size_t>(r * plain.columns + c);
+      FoldedScale scale{
+          .scale_inv = plain.factors[i], .row = r, .column = c, .elements = plain.elements[i]};
+      if (with_losses) scale.losses = plain.losses[i];
+      folder.add(scale);
     }
   }
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    if (counts[cell] > 0) {
-      map.mean[cell] = static_cast<float>(sums[cell] / static_cast<double>(counts[cell]));
-    }
-  }
-  return map;
+  return folder.take();
 }
 
 void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
                      const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
                      const UnpackedOperand& operand, const float* amax, QuantizationReport& report,
-                     std::vector<kernels::GroupQuantizationSums>* groups) {
+                     std::vector<kernels::GroupQuantizationSums>* groups, PlainScales* scales) {
+  PlainScales plain;
+  add_plain_scales(layout, view, splits, operand, plain);
+  plain.losses.resize(plain.factors.size());
   const Measure measure(input, layout, operand);
   Errors errors;
   for (std::size_t group = 0; group < splits.size(); ++group) {
-    const Errors of_group = measure.all_rows(view.row_offsets[group], splits[group]);
+    const GroupLosses losses{.first = plain.losses.data() + plain.first_row[group] * plain.columns,
+                             .first_row = view.row_offsets[group],
+                             .grid = scale_grid(layout, splits[group], view.columns),
+                             .columns = view.columns};
+    const Errors of_group = measure.all_rows(view.row_offsets[group], splits[group], losses);
     errors.add(of_group);
     if (groups == nullptr) continue;
     groups->push_back({.signal = of_group.signal,
@@ -263,8 +299,6 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
                        .saturated = static_cast<std::uint64_t>(of_group.saturated),
                        .underflowed = static_cast<std::uint64_t>(of_group.underflowed)});
   }
-  PlainScales plain;
-  add_plain_scales(layout, view, splits, operand, plain);
   OperandStatistics& statistics = report.statistics;
   statistics.before = to_histogram(counts_of(input.input, input.type, input));
   statistics.after =
@@ -276,6 +310,7 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
   if (amax != nullptr) {
     statistics.amax = histogram_of(plain_amax(layout, splits, view.columns, amax));
   }
+  if (scales != nullptr) append(plain, *scales);
   for (float& factor : plain.factors) factor = 1.0F / factor;
   statistics.scale = histogram_of(plain.factors);
   statistics.elements = static_cast<std::uint64_t>(input.row_offsets[input.num_groups]) *
@@ -290,6 +325,31 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
   report.max_ulp = std::max<std::int64_t>(report.max_ulp, 0);
   report.code_counts.assign(errors.counts.begin(),
                             errors.counts.begin() + std::ssize(code_values(layout)));
+}
+
+void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
+                    const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
+                    const UnpackedOperand& operand, const float* amax, QuantizationReport& report) {
+  std::vector<kernels::GroupQuantizationSums> groups;
+  PlainScales scales;
+  measure_operand(input, layout, view, splits, operand, amax, report, &groups, &scales);
+  std::vector<float> amax_of_scales;
+  if (amax != nullptr && layout.fp32_scales()) {
+    amax_of_scales = plain_amax(layout, splits, view.columns, amax);
+  }
+  const std::vector<RangeWaste> waste =
+      range_waste(input, layout, splits, scales, amax_of_scales, report.recipe.amax_epsilon);
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    const kernels::GroupQuantizationSums& sums = groups[group];
+    report.experts.push_back({.rows = splits[group],
+                              .snr_db = splits[group] == 0
+                                            ? std::numeric_limits<double>::quiet_NaN()
+                                            : snr_db(sums.signal, sums.noise),
+                              .saturated = sums.saturated,
+                              .underflowed = sums.underflowed,
+                              .waste = waste[group]});
+  }
+  report.waste = total_waste(waste);
 }
 
 QuantizationSample sample_operand(const kernels::GroupedInput& input,

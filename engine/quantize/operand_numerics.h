@@ -20,24 +20,37 @@ struct PlainScales {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::vector<float> factors;
-  std::vector<std::int64_t> first_row = {0};  // [groups + 1]
+  std::vector<std::int64_t> elements = {};        // that each scale covers
+  std::vector<kernels::BlockLosses> losses = {};  // of each scale, or empty: not counted
+  std::vector<std::int64_t> first_row = {0};      // [groups + 1]
 };
 
-/// Adds the groups of a view after those that are there.
+/// Adds the groups of a view after those that are there, without their losses.
 void add_plain_scales(const OperandLayout& layout, const kernels::QuantizedView& view,
                       std::span<const std::int64_t> splits, const UnpackedOperand& operand,
                       PlainScales& plain);
+
+/// Adds the groups of `more` after those of `all`.
+void append(const PlainScales& more, PlainScales& all);
 
 /// log2 of the factors, folded so that every scale falls into exactly one cell.
 ScaleMap fold_plain_scales(const PlainScales& plain, const ScaleGrid& block);
 
 /// Fills statistics, errors and code counts of the report; `amax` may be null. All of the operand's
 /// rows belong to groups. Codes of transformed elements count as saturated and towards max_ulp by
-/// their distance from the transformed element. `groups`: optional, the error sums of every group.
+/// their distance from the transformed element. `groups`: optional, the error sums of every group
+/// are added; `scales`: optional, the scales with their losses are.
 void measure_operand(const kernels::GroupedInput& input, const OperandLayout& layout,
                      const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
                      const UnpackedOperand& operand, const float* amax, QuantizationReport& report,
-                     std::vector<kernels::GroupQuantizationSums>* groups = nullptr);
+                     std::vector<kernels::GroupQuantizationSums>* groups = nullptr,
+                     PlainScales* scales = nullptr);
+
+/// As measure_operand(), and the rows of the experts with what their scales leave unused. The
+/// report's recipe is set.
+void measure_report(const kernels::GroupedInput& input, const OperandLayout& layout,
+                    const kernels::QuantizedView& view, std::span<const std::int64_t> splits,
+                    const UnpackedOperand& operand, const float* amax, QuantizationReport& report);
 
 /// A corner of at most kMaxSampleSide x kMaxSampleSide elements; near the end it moves up and left,
 /// so that it stays full.

@@ -21,8 +21,11 @@ struct GroupScales {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
 
+  KERNELS_HOST_DEVICE std::int64_t offset(std::int64_t row, std::int64_t column) const {
+    return (row >> row_shift) * row_stride + (column >> column_shift) * column_stride;
+  }
   KERNELS_HOST_DEVICE float at(std::int64_t row, std::int64_t column) const {
-    return first[(row >> row_shift) * row_stride + (column >> column_shift) * column_stride];
+    return first[offset(row, column)];
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -158,8 +159,19 @@ class OperandScan {
       sums.noise += part.noise;
       sums.saturated += part.saturated;
       sums.underflowed += part.underflowed;
+      if (args_.losses != nullptr && (part.saturated | part.underflowed) != 0) {
+        add_losses(group, row, column + at, part);
+      }
     }
     state.after.add(state.y.data(), count);
+  }
+
+  /// Tasks share the blocks that are taller than a row.
+  void add_losses(int group, std::int64_t row, std::int64_t column, const SpanSums& part) const {
+    const GroupScales& scales = scales_[static_cast<std::size_t>(group)];
+    BlockLosses& block = args_.losses[scales.first - args_.scale_inv + scales.offset(row, column)];
+    std::atomic_ref(block.saturated).fetch_add(part.saturated, std::memory_order_relaxed);
+    std::atomic_ref(block.underflowed).fetch_add(part.underflowed, std::memory_order_relaxed);
   }
 
   const QuantizationStatisticsArgs& args_;

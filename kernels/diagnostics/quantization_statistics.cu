@@ -41,6 +41,10 @@ __device__ void add_slot(MagnitudeCounts* counts, int slot, std::uint32_t count)
   atomicAdd(reinterpret_cast<unsigned long long*>(target), count);
 }
 
+__device__ void add_count(std::uint64_t& target, std::uint32_t count) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(&target), count);
+}
+
 __device__ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 __device__ std::int64_t multiple_of_4(std::int64_t a) { return divide_up(a, 4) * 4; }
 
@@ -84,13 +88,17 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
 
   const int copy = static_cast<int>(threadIdx.x) % kCopies;
   GroupScales scales;
+  BlockLosses* losses = nullptr;  // of the group
   double signal = 0.0;
   double noise = 0.0;
   unsigned long long saturated = 0;
   unsigned long long underflowed = 0;
 
   const auto enter = [&](int group, std::int64_t group_rows) {
-    if constexpr (kQuantized) scales = scales_of_group(args, group, group_rows);
+    if constexpr (kQuantized) {
+      scales = scales_of_group(args, group, group_rows);
+      if (args.losses != nullptr) losses = args.losses + (scales.first - args.scale_inv);
+    }
   };
   const auto visit = [&](const WalkPosition& position) {
     const FloatVector x = load_floats<kType>(args.input.input, position.element);
@@ -104,6 +112,8 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
       scale = __fdiv_rn(1.0F, scale_inv);
       if (scale > 3.402823466e38F) scale = 3.402823466e38F;
     }
+    std::uint32_t too_large = 0;
+    std::uint32_t too_small = 0;
 #pragma unroll
     for (int i = 0; i < kWalkVector; ++i) {
       const float original = x.value[i];
@@ -119,10 +129,20 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
           noise += error * error;
         }
         // NaN compares false and is not counted.
-        if (fabsf(__fmul_rn(original, scale)) > kSaturationLimit<kFormat>) ++saturated;
-        if ((codes.code[i] & 0x7FU) == 0 && original != 0.0F) ++underflowed;
+        if (fabsf(__fmul_rn(original, scale)) > kSaturationLimit<kFormat>) ++too_large;
+        if ((codes.code[i] & 0x7FU) == 0 && original != 0.0F) ++too_small;
       } else if (isfinite(original)) {
         signal += static_cast<double>(original) * static_cast<double>(original);
+      }
+    }
+    if constexpr (kQuantized) {
+      saturated += too_large;
+      underflowed += too_small;
+      // Neighbours of one vector share their scale: a block is a multiple of it.
+      if (losses != nullptr && (too_large | too_small) != 0) {
+        BlockLosses& block = losses[scales.offset(position.row, position.column)];
+        if (too_large != 0) add_count(block.saturated, too_large);
+        if (too_small != 0) add_count(block.underflowed, too_small);
       }
     }
   };

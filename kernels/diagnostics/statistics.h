@@ -41,6 +41,12 @@ struct GroupQuantizationSums {
   std::uint64_t underflowed;  // x != 0 and the code is +-0
 };
 
+/// What became of the elements that share one scale.
+struct BlockLosses {
+  std::uint64_t saturated;
+  std::uint64_t underflowed;
+};
+
 struct QuantizationStatisticsArgs {
   GroupedInput input;
   const std::uint8_t* codes =
@@ -51,6 +57,7 @@ struct QuantizationStatisticsArgs {
   MagnitudeCounts* before = nullptr;      // added to, caller zeroes
   MagnitudeCounts* after = nullptr;       // added to, caller zeroes
   GroupQuantizationSums* sums = nullptr;  // [num_groups], added to, caller zeroes
+  BlockLosses* losses = nullptr;  // optional, laid out as scale_inv; added to, caller zeroes
 };
 
 /// Error of one group's product. Sums over elements where both values are finite.

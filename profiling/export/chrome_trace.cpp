@@ -1,45 +1,35 @@
-// Chrome trace events, written as a stream: a recording of millions of records never stands in
-// memory as text. Numbers are written by hand, strings through the JSON library.
+// Which records of a session become which events of the trace.
 #include "profiling/export/chrome_trace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <map>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "profiling/export/replaced_file.h"
 #include "profiling/export/setting_names.h"
+#include "profiling/export/trace_events.h"
+#include "profiling/trace/timeline_lanes.h"
 
 namespace profiling {
 
 namespace {
 
-constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 // Thread ids keep tracks apart and in this order.
 constexpr int kIterationTrack = 1;
 constexpr int kFirstHostTrack = 1000;
-constexpr int kFirstDeviceTrack = 100'000;
+constexpr int kFirstDeviceTrack = 10'000'000;
+// Tracks of one lane follow each other, so that lanes of 16 bits never meet.
+constexpr int kTracksOfLane = 64;
+// Processes of experts come after those of runs.
+constexpr int kFirstExpertProcess = 1'000'000;
 
-std::string json_string(const std::string& text) {
-  // Names from a file may hold any bytes: broken UTF-8 becomes a replacement character.
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-int track_of(const ActivityRecord& record) {
-  return (record.kind == ActivityKind::HostSpan ? kFirstHostTrack : kFirstDeviceTrack) +
-         record.lane;
-}
-
-/// Nanoseconds as decimal microseconds; a double would round away nanoseconds of a long recording.
-std::string microseconds(std::int64_t time_ns) {
-  const bool negative = time_ns < 0;
-  const std::uint64_t magnitude =
-      negative ? 0 - static_cast<std::uint64_t>(time_ns) : static_cast<std::uint64_t>(time_ns);
-  return fmt::format("{}{}.{:03}", negative ? "-" : "", magnitude / 1000, magnitude % 1000);
+int first_track_of(bool host, int lane) {
+  return (host ? kFirstHostTrack : kFirstDeviceTrack) + lane * kTracksOfLane;
 }
 
 /// Wraps instead of overflowing: times of a file may be anything.
@@ -47,130 +37,190 @@ std::int64_t shifted(std::int64_t time_ns, std::uint64_t shift_ns) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) + shift_ns);
 }
 
-class TraceWriter {
- public:
-  explicit TraceWriter(ReplacedFile& file) : file_(file) {}
-
-  void begin(std::uint64_t shift_ns) {
-    // Times are said in microseconds by the format; "ns" only chooses what the viewer shows.
-    text_ += fmt::format(
-        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"shift_ns\":{}}},\"traceEvents\":[",
-        shift_ns);
-  }
-
-  void metadata(int process, int track, const char* what, const std::string& name) {
-    event(fmt::format(
-        "{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"name\":{}}}}}", process,
-        track, what, json_string(name)));
-  }
-
-  void sort_index(int process, int track, const char* what, int index) {
-    event(fmt::format(
-        "{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"sort_index\":{}}}}}",
-        process, track, what, index));
-  }
-
-  void slice(int process, int track, std::string_view quoted_name, std::string_view category,
-             std::int64_t start_ns, std::int64_t duration_ns, std::string_view args) {
-    event(
-        fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"name\":{},\"cat\":\"{}\",\"ts\":{},"
-                    "\"dur\":{},\"args\":{{{}}}}}",
-                    process, track, quoted_name, category, microseconds(start_ns),
-                    microseconds(duration_ns), args));
-  }
-
-  void end() {
-    text_ += "\n]}\n";
-    flush();
-  }
-
- private:
-  void event(const std::string& line) {
-    text_ += first_ ? "\n" : ",\n";
-    first_ = false;
-    text_ += line;
-    if (text_.size() >= kFlushBytes) flush();
-  }
-  void flush() {
-    file_.write(text_);
-    text_.clear();
-  }
-
-  ReplacedFile& file_;
-  std::string text_;
-  bool first_ = true;
-};
-
 std::string_view category_of(engine::Stage stage) {
   return static_cast<std::size_t>(stage) < engine::kStageNames.size() ? engine::stage_name(stage)
                                                                       : "other";
 }
 
-void write_tracks(const RecordedRun& run, int process, TraceWriter& writer) {
-  const engine::RunResult& result = run.result;
-  writer.metadata(process, 0, "process_name",
-                  fmt::format("run {}: {}{}{}", process, run_title(result.effective),
-                              result.device.name.empty() ? "" : " on ", result.device.name));
-  writer.sort_index(process, 0, "process_sort_index", process);
-  if (!result.iterations.empty()) {
-    writer.metadata(process, kIterationTrack, "thread_name",
-                    fmt::format("iterations ({})", result.iteration_method));
-    writer.sort_index(process, kIterationTrack, "thread_sort_index", kIterationTrack);
+/// Slices of a track must not overlap, or viewers drop them: each record of a lane gets the first
+/// of the lane's tracks that is free. Records come by start.
+class Tracks {
+ public:
+  /// `lane`: the first of its kTracksOfLane tracks.
+  int of(int lane, const ActivityRecord& record) {
+    std::vector<std::int64_t>& ends = ends_[lane];
+    std::size_t track = 0;
+    while (track < ends.size() && ends[track] > record.start_ns) ++track;
+    if (track == kTracksOfLane) --track;
+    if (track == ends.size()) ends.push_back(record.end_ns);
+    ends[track] = std::max(ends[track], record.end_ns);
+    return lane + static_cast<int>(track);
   }
-  std::set<std::pair<int, std::string>> tracks;
-  for (const ActivityRecord& record : run.activity.records) {
-    tracks.emplace(track_of(record),
-                   fmt::format("{} {}", record.kind == ActivityKind::HostSpan ? "thread" : "stream",
-                               record.lane));
+
+  template <class Label>
+  void name_all(int process, TraceWriter& writer, Label label) const {
+    for (const auto& [lane, ends] : ends_) {
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        writer.thread(process, lane + static_cast<int>(i),
+                      label(lane) + (i == 0 ? std::string() : fmt::format(" ({})", i + 1)));
+      }
+    }
   }
-  for (const auto& [track, name] : tracks) {
-    writer.metadata(process, track, "thread_name", name);
-    writer.sort_index(process, track, "thread_sort_index", track);
-  }
+  bool empty() const { return ends_.empty(); }
+
+ private:
+  std::map<int, std::vector<std::int64_t>> ends_;
+};
+
+int lane_of(const ActivityRecord& record) {
+  return first_track_of(record.kind == ActivityKind::HostSpan, record.lane);
 }
 
-void write_run(const RecordedRun& run, int process, std::uint64_t shift_ns, TraceWriter& writer) {
-  write_tracks(run, process, writer);
-  for (std::size_t i = 0; i < run.result.iterations.size(); ++i) {
-    const engine::Iteration& iteration = run.result.iterations[i];
-    writer.slice(process, kIterationTrack, fmt::format("\"iteration {}\"", i), "iteration",
-                 shifted(iteration.start_ns, shift_ns), iteration.duration_ns,
-                 fmt::format("\"iteration\":{}", i));
+int expert_lane_of(const ActivityRecord& record) { return (record.expert + 1) * kTracksOfLane; }
+
+/// One run on its way into the file.
+class RunTrace {
+ public:
+  RunTrace(const RecordedRun& run, int process, TimeRange range, std::uint64_t shift_ns,
+           TraceWriter& writer)
+      : run_(run),
+        process_(process),
+        range_(range),
+        shift_ns_(shift_ns),
+        writer_(writer),
+        records_(records_in(run.activity, range)) {
+    for (const std::string& name : run.activity.names) names_.push_back(json_string(name));
   }
-  std::vector<std::string> names;
-  names.reserve(run.activity.names.size());
-  for (const std::string& name : run.activity.names) names.push_back(json_string(name));
-  std::string args;
-  for (const ActivityRecord& record : run.activity.records) {
+
+  void write() {
+    name_tracks();
+    write_iterations();
+    write_replays();
+    write_power();
+    Tracks tracks;
+    for (const ActivityRecord& record : records_) {
+      write_record(process_, tracks.of(lane_of(record), record), record);
+    }
+    Tracks experts;
+    for (const ActivityRecord& record : records_) {
+      if (record.expert < 0) continue;
+      write_record(kFirstExpertProcess + process_, experts.of(expert_lane_of(record), record),
+                   record);
+    }
+  }
+
+ private:
+  void name_tracks() {
+    const engine::RunResult& result = run_.result;
+    const std::string title =
+        fmt::format("run {}: {}{}{}", process_, run_title(result.effective),
+                    result.device.name.empty() ? "" : " on ", result.device.name);
+    writer_.process(process_, process_, title);
+    if (!result.iterations.empty()) {
+      writer_.thread(process_, kIterationTrack,
+                     fmt::format("iterations ({})", result.iteration_method));
+    }
+    // Which tracks there are is known only after all records have been dealt out.
+    Tracks tracks;
+    Tracks experts;
+    for (const ActivityRecord& record : records_) {
+      tracks.of(lane_of(record), record);
+      if (record.expert >= 0) experts.of(expert_lane_of(record), record);
+    }
+    tracks.name_all(process_, writer_, [](int lane) {
+      const bool host = lane < kFirstDeviceTrack;
+      return fmt::format("{} {}", host ? "thread" : "stream",
+                         (lane - first_track_of(host, 0)) / kTracksOfLane);
+    });
+    if (experts.empty()) return;
+    const int process = kFirstExpertProcess + process_;
+    writer_.process(process, process, "experts of " + title);
+    experts.name_all(process, writer_,
+                     [](int lane) { return fmt::format("expert {}", lane / kTracksOfLane - 1); });
+  }
+
+  void write_iterations() {
+    std::vector<std::pair<std::int64_t, std::size_t>> by_start;
+    for (std::size_t i = 0; i < run_.result.iterations.size(); ++i) {
+      const std::int64_t start_ns = run_.result.iterations[i].start_ns;
+      if (range_.contains(start_ns)) by_start.emplace_back(start_ns, i);
+    }
+    std::ranges::sort(by_start);
+    for (const auto& [start_ns, i] : by_start) {
+      writer_.slice(process_, kIterationTrack, fmt::format("\"iteration {}\"", i), "iteration",
+                    shifted(start_ns, shift_ns_), run_.result.iterations[i].duration_ns,
+                    fmt::format("\"iteration\":{}", i));
+    }
+  }
+
+  /// From the first record of a replay to its last: asynchronous, since neighbours may overlap.
+  void write_replays() {
+    if (run_.activity.nodes.empty()) return;
+    for (const ActivityRecord& replay : iteration_spans(records_)) {
+      writer_.pair(process_, fmt::format("replay {}", replay.iteration + 1), "replay",
+                   replay.iteration + 1, shifted(replay.start_ns, shift_ns_),
+                   shifted(replay.end_ns, shift_ns_));
+    }
+  }
+
+  /// What the device did not say has no counter.
+  void write_power() {
+    for (const PowerSample& sample : run_.power.samples) {
+      if (!range_.contains(sample.time_ns)) continue;
+      const std::int64_t time_ns = shifted(sample.time_ns, shift_ns_);
+      const auto count = [&](std::string_view name, std::string_view unit, double value) {
+        if (value >= 0.0) writer_.counter(process_, name, unit, time_ns, value);
+      };
+      count("power", "W", sample.power_w);
+      count("SM clock", "MHz", sample.sm_clock_mhz);
+      count("memory clock", "MHz", sample.memory_clock_mhz);
+      count("temperature", "C", sample.temperature_c);
+    }
+  }
+
+  void write_record(int process, int track, const ActivityRecord& record) {
     const std::string_view stage = category_of(record.stage);
-    args.clear();
-    fmt::format_to(std::back_inserter(args), "\"stage\":\"{}\",\"layer\":{}", stage, record.layer);
+    args_.clear();
+    fmt::format_to(std::back_inserter(args_), "\"stage\":\"{}\",\"layer\":{}", stage, record.layer);
     if (record.expert >= 0) {
-      fmt::format_to(std::back_inserter(args), ",\"expert\":{}", record.expert);
+      fmt::format_to(std::back_inserter(args_), ",\"expert\":{}", record.expert);
     }
     if (record.iteration >= 0) {
-      fmt::format_to(std::back_inserter(args), ",\"iteration\":{}", record.iteration);
+      fmt::format_to(std::back_inserter(args_), ",\"iteration\":{}", record.iteration);
     }
     // As text: JavaScript viewers would round a 64-bit number.
     if (record.node_id != 0) {
-      fmt::format_to(std::back_inserter(args), ",\"node\":\"{}\"", record.node_id);
+      fmt::format_to(std::back_inserter(args_), ",\"node\":\"{}\"", record.node_id);
     }
-    writer.slice(process, track_of(record),
-                 record.name < names.size() ? std::string_view(names[record.name]) : "\"?\"", stage,
-                 shifted(record.start_ns, shift_ns), record.duration_ns(), args);
+    writer_.slice(process, track,
+                  record.name < names_.size() ? std::string_view(names_[record.name]) : "\"?\"",
+                  stage, shifted(record.start_ns, shift_ns_), record.duration_ns(), args_);
   }
-}
+
+  const RecordedRun& run_;
+  const int process_;
+  const TimeRange range_;
+  const std::uint64_t shift_ns_;
+  TraceWriter& writer_;
+  const std::span<const ActivityRecord> records_;
+  std::vector<std::string> names_;  // quoted
+  std::string args_;
+};
 
 /// Perfetto drops events before time 0: everything moves right by what the earliest needs. One
 /// shift for all runs keeps their first iterations above each other.
-std::int64_t earliest_ns(const Session& session) {
+std::int64_t earliest_ns(const Session& session, const TraceChoice& choice) {
   std::int64_t earliest = 0;
   for (const RecordedRun& run : session.runs) {
-    for (const ActivityRecord& record : run.activity.records) {
-      earliest = std::min(earliest, record.start_ns);
+    const std::span<const ActivityRecord> records = records_in(run.activity, choice.range);
+    if (!records.empty()) earliest = std::min(earliest, records.front().start_ns);
+    for (const PowerSample& sample : run.power.samples) {
+      if (choice.range.contains(sample.time_ns)) earliest = std::min(earliest, sample.time_ns);
     }
     for (const engine::Iteration& iteration : run.result.iterations) {
-      earliest = std::min(earliest, iteration.start_ns);
+      if (choice.range.contains(iteration.start_ns)) {
+        earliest = std::min(earliest, iteration.start_ns);
+      }
     }
   }
   return earliest;
@@ -178,14 +228,21 @@ std::int64_t earliest_ns(const Session& session) {
 
 }  // namespace
 
-engine::Status export_chrome_trace(const Session& session, const std::string& path) {
+engine::Status export_chrome_trace(const Session& session, const std::string& path,
+                                   const TraceChoice& choice) {
+  if (choice.run && *choice.run >= session.runs.size()) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("run {} was chosen; the session has {} runs", *choice.run + 1,
+                                     session.runs.size())};
+  }
   engine::Result<ReplacedFile> file = ReplacedFile::create(path);
   if (!file.ok()) return file.error();
-  const std::uint64_t shift_ns = 0 - static_cast<std::uint64_t>(earliest_ns(session));
+  const std::uint64_t shift_ns = 0 - static_cast<std::uint64_t>(earliest_ns(session, choice));
   TraceWriter writer(file.value());
   writer.begin(shift_ns);
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
-    write_run(session.runs[i], static_cast<int>(i) + 1, shift_ns, writer);
+    if (choice.run && *choice.run != i) continue;
+    RunTrace(session.runs[i], static_cast<int>(i) + 1, choice.range, shift_ns, writer).write();
   }
   writer.end();
   return file.value().commit();

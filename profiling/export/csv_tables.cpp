@@ -11,6 +11,7 @@
 #include "profiling/export/chrome_trace.h"
 #include "profiling/export/csv_table.h"
 #include "profiling/export/doctor_csv.h"
+#include "profiling/export/run_csv.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/trace/statistics.h"
 
@@ -155,6 +156,8 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
                 "underflowed",
                 session, write_experts);
   if (!experts.ok()) return experts;
+  engine::Status derived = export_run_csv(session, base);
+  if (!derived.ok()) return derived;
   const engine::Status graphs = export_doctor_csv(session, base);
   if (!graphs.ok() || session.comparisons.empty()) return graphs;
   return write_csv(base / "comparisons.csv",

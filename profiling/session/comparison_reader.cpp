@@ -1,48 +1,13 @@
 // As run_tables.cpp: positions count up from 0, and vectors grow by the rows that are there.
 #include <fmt/format.h>
 
+#include "profiling/session/comparison_table.h"
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/table_cells.h"
 
 namespace profiling {
 namespace {
-
-/// One table read to its end; `visit` gets the comparison of every row and reads the cells after
-/// comparison_id.
-class ComparisonTable {
- public:
-  ComparisonTable(const TableSource& source, Session& session, const char* table, const char* query,
-                  std::size_t bytes_per_row)
-      : rows_(source.database, source.path, table, query, source.budget, bytes_per_row),
-        session_(session) {}
-
-  template <class Visit>
-  engine::Status each(Visit visit) {
-    while (rows_.next()) {
-      const auto last = static_cast<std::int64_t>(session_.comparisons.size());
-      const auto id = rows_.integer<std::int64_t>("comparison_id", 1, last);
-      if (rows_.ok()) {
-        visit(session_.comparisons[static_cast<std::size_t>(id - 1)].comparison, rows_);
-      }
-    }
-    return rows_.take();
-  }
-
-  /// The same with the report that the next cell names.
-  template <class Visit>
-  engine::Status each_report(Visit visit) {
-    return each([&visit](engine::RecipeComparison& comparison, RowReader& rows) {
-      const auto report =
-          rows.integer<std::size_t>("report", 0, std::ssize(comparison.reports) - 1);
-      if (rows.ok()) visit(comparison.reports[report], rows);
-    });
-  }
-
- private:
-  RowReader rows_;
-  Session& session_;
-};
 
 bool flag(RowReader& rows, const char* column) { return rows.integer<int>(column, 0, 1) != 0; }
 
@@ -81,7 +46,9 @@ engine::Status read_headers(const TableSource& source, Session& session) {
         rows.integer<std::uint64_t>("order_id", RowReader::kAnyLow, RowReader::kAnyHigh);
     recorded.wall_clock_ms = rows.count("wall_clock_ms");
     comparison.request.request = request_of(rows, "request_json", source.codec);
-    comparison.request.weights = rows.choice("operand", kOperandNames) == 1;
+    const std::size_t operand = rows.choice("operand", kOperandNames);
+    comparison.request.weights = operand == 1;
+    comparison.request.gradients = operand == 2;
     comparison.request.sample_row = rows.count("sample_row");
     comparison.request.sample_column = rows.count("sample_column");
     comparison.request.timed_launches =

@@ -50,6 +50,17 @@ void check_report(const engine::QuantizationReport& report, std::size_t experts,
   rules.between("scale_bytes", report.scale_bytes, 0, kAnyCount);
   rules.between("moved_bytes", report.moved_bytes, 0, kAnyCount);
   check_times("report times", report.times_ns, rules);
+  rules.require(report.experts.empty() || report.experts.size() == experts, [&] {
+    return fmt::format("report has rows of {} experts where {} were routed to",
+                       report.experts.size(), experts);
+  });
+  rules.count("waste scales", report.waste.scales);
+  for (const engine::ExpertQuantization& expert : report.experts) {
+    rules.between("expert rows", expert.rows, 0, engine::kMaxDimension);
+    rules.count("expert saturated", expert.saturated);
+    rules.count("expert underflowed", expert.underflowed);
+    rules.count("expert waste scales", expert.waste.scales);
+  }
 }
 
 }  // namespace

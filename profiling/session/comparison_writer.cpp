@@ -4,6 +4,7 @@
 
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/float_blob.h"
+#include "profiling/session/numerics_tables.h"
 #include "profiling/session/schema.h"
 
 namespace profiling {
@@ -39,11 +40,12 @@ class ComparisonWriter {
     const engine::RecipeComparison& comparison = recorded.comparison;
     const engine::ComparisonRequest& request = comparison.request;
     const engine::DeviceFacts& device = comparison.device;
+    const std::size_t operand = request.weights ? 1 : request.gradients ? 2 : 0;
     comparisons_.row(id_, static_cast<std::int64_t>(comparison.id), recorded.wall_clock_ms,
-                     codec.to_json(request.request), kOperandNames[request.weights ? 1 : 0],
-                     request.sample_row, request.sample_column, request.timed_launches, device.name,
-                     device.driver, device.compute_capability, device.cublaslt_version,
-                     device.cublaslt_path, device.blas, device.multiprocessors, device.memory_bytes,
+                     codec.to_json(request.request), kOperandNames[operand], request.sample_row,
+                     request.sample_column, request.timed_launches, device.name, device.driver,
+                     device.compute_capability, device.cublaslt_version, device.cublaslt_path,
+                     device.blas, device.multiprocessors, device.memory_bytes,
                      comparison.copy_bytes, comparison.wall_ns);
     std::int64_t position = 0;
     for (const engine::Recipe& recipe : request.recipes) {
@@ -133,7 +135,9 @@ engine::Status write_comparison(const Target& to, std::int64_t comparison_id,
                                 const RecordedComparison& recorded, const RequestCodec& codec) {
   ComparisonWriter writer(to, comparison_id);
   writer.write(recorded, codec);
-  return writer.take();
+  engine::Status status = writer.take();
+  return status.ok() ? write_comparison_numerics(to, comparison_id, recorded.comparison)
+                     : std::move(status);
 }
 
 }  // namespace profiling

@@ -16,6 +16,7 @@
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/doctor_rules.h"
 #include "profiling/session/measurement_tables.h"
+#include "profiling/session/numerics_tables.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/run_tables.h"
 #include "profiling/session/schema.h"
@@ -238,6 +239,7 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
   }
   if (status.ok() && version.value() >= kMeasurementVersion) {
     status = read_measurement_tables(source, session);
+    if (status.ok()) status = read_numerics_tables(source, session);
   }
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Table definitions up to version 3; doctor_schema.h and measurement_schema.h have the later ones.
+// Table definitions up to version 3; the other headers of schemas have the later ones.
 // Every table is STRICT, and rows of a run carry (run_id, position) as their key, so that one pass
 // in key order reads them and a gap or a repeat is seen at once.
 #include "profiling/session/schema.h"
@@ -10,6 +10,7 @@
 
 #include "profiling/session/doctor_schema.h"
 #include "profiling/session/measurement_schema.h"
+#include "profiling/session/numerics_schema.h"
 
 namespace profiling {
 namespace {
@@ -368,12 +369,13 @@ constexpr TableDefinition kTables[] = {
 };
 
 constexpr auto kAllTables = [] {
-  std::array<TableDefinition,
-             std::size(kTables) + std::size(kDoctorTables) + std::size(kMeasurementTables)>
+  std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables) +
+                                  std::size(kMeasurementTables) + std::size(kNumericsTables)>
       all{};
   auto end = std::ranges::copy(kTables, all.begin()).out;
   end = std::ranges::copy(kDoctorTables, end).out;
-  std::ranges::copy(kMeasurementTables, end);
+  end = std::ranges::copy(kMeasurementTables, end).out;
+  std::ranges::copy(kNumericsTables, end);
   return all;
 }();
 

@@ -16,6 +16,7 @@
 #include "profiling/session/doctor_rules.h"
 #include "profiling/session/float_blob.h"
 #include "profiling/session/measurement_tables.h"
+#include "profiling/session/numerics_tables.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
@@ -223,6 +224,17 @@ class SqliteSessionWriter final : public SessionWriter {
     return status;
   }
 
+  engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
+    if (static_cast<std::int64_t>(run) >= runs_) {
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           fmt::format("{}: there is no run {} to pin notes to", path_, run + 1)};
+    }
+    if (engine::Status status = check_time_notes(notes); !status.ok()) return status;
+    const Target to{.database = database_.get(), .path = path_};
+    return in_transaction(
+        [&] { return replace_time_notes(to, static_cast<std::int64_t>(run) + 1, notes); });
+  }
+
   engine::Status set_note(const std::string& key, const std::string& value) override {
     if (!is_clean_text(key) || !is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
       return engine::Error{
@@ -271,9 +283,10 @@ class SqliteSessionWriter final : public SessionWriter {
     const Target to{.database = database_.get(), .path = path_};
     const std::int64_t run_id = runs_ + 1;
     engine::Status status = write_header(to, run_id, run, codec_);
-    for (const auto write : {write_deviations, write_splits, write_experts, write_iterations,
-                             write_replay_checks, write_operands, write_histograms, write_records,
-                             write_graph, write_step_tables, write_measurement_tables}) {
+    for (const auto write :
+         {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
+          write_operands, write_histograms, write_records, write_graph, write_step_tables,
+          write_measurement_tables, write_numerics_tables}) {
       if (!status.ok()) break;
       status = write(to, run_id, run);
     }

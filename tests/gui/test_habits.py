@@ -1,5 +1,7 @@
 """Palette, undo, and the other habits of hand: with real keys and mouse."""
 import os
+import pathlib
+import struct
 import subprocess
 import time
 
@@ -15,11 +17,13 @@ def palette(window, text):
         c["id"] == "palette" and c["value"].startswith(f"typed={text};") for c in m["controls"]))
 
 
-def press(window, key):
+def press(window, *keys):
     """Held for a few frames, as a finger does: an older ImGui does not see a shorter press."""
-    window.xdotool("keydown", key)
-    time.sleep(0.1)
-    window.xdotool("keyup", key)
+    for key in keys:
+        window.xdotool("keydown", key)
+    time.sleep(0.15)
+    for key in reversed(keys):
+        window.xdotool("keyup", key)
 
 
 def rows(current):
@@ -165,3 +169,182 @@ def test_dropped_files(open_window, tmp_path):
     drop(window, other)
     window.wait("sentence", lambda m: any(
         c["kind"] == "text" and "notes.txt cannot be used" in c["value"] for c in m["controls"]))
+
+
+def said(window, words):
+    return window.wait(words, lambda m: any(c["id"] == "status.says" and words in c["value"]
+                                            for c in m["controls"]))
+
+
+def test_numbers_are_copied_whole(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.settle()
+    x, y = window.centre("headline.step")
+    window.xdotool("mousemove", x, y)
+    window.settle()
+    window.xdotool("click", 3)
+    current = said(window, "Copied ")
+    words = next(c["value"] for c in current["controls"] if c["id"] == "status.says")
+    number, unit = words.split(":")[0].split()[1:]
+    assert unit == "ns" and float(number) > 0 and "median" in words
+    # The clipboard holds the number alone: it is pasted into a field.
+    palette(window, "")
+    press(window, "ctrl", "v")
+    window.wait("the number", lambda m: any(c["id"] == "palette.filter" and c["value"] == number
+                                            for c in m["controls"]))
+    press(window, "Escape")
+    window.settle()
+    # A cell of a table by Ctrl+C.
+    row = window.control("performance.kernels.row.0")
+    table = window.control("performance.kernels")
+    low, high = row["rect"][1], row["rect"][3]
+    window.xdotool("mousemove", round(table["rect"][2] - 60), round((low + high) / 2))
+    window.settle()
+    press(window, "ctrl", "c")
+    said(window, "shown as")
+
+
+def test_picture_and_table_of_a_card(open_window):
+    window = open_window()
+    window.wait_for_result()
+    for tab, card in [(0, "performance.timeline_card"), (1, "numerics.map_card")]:
+        stem = card.split("_")[0].replace(".", "-")
+        window.click(f"tab.{tab}")
+        window.settle()
+        window.click(f"{card}.menu")
+        window.wait("menu", lambda m, c=card: any(e["id"] == f"{c}.menu.png"
+                                                  for e in m["controls"]))
+        window.settle()
+        window.click(f"{card}.menu.png")
+        path = window.wait("picture", lambda m, s=stem: s in m["state"]["screenshot_path"])
+        path = path["state"]["screenshot_path"]
+        data = pathlib.Path(path).read_bytes()
+        assert data.startswith(b"\x89PNG")
+        width, height = struct.unpack(">II", data[16:24])
+        assert 100 < width < 1440 and 60 < height < 900
+        window.wait("notice", lambda m, p=path: any(p in e["value"] for e in m["controls"]))
+        window.settle()
+        window.click(f"{card}.menu")
+        window.wait("menu", lambda m, c=card: any(e["id"] == f"{c}.menu.save_csv"
+                                                  for e in m["controls"]))
+        window.settle()
+        window.click(f"{card}.menu.save_csv")
+        notice = window.wait("table", lambda m, s=stem: any(
+            "Table saved" in e["value"] and s in e["value"] for e in m["controls"]))
+        saved = next(e["value"] for e in notice["controls"]
+                     if "Table saved" in e["value"] and stem in e["value"])
+        table = pathlib.Path(saved.removeprefix("Table saved: "))
+        assert len(table.read_text().splitlines()) > 1
+        window.settle()
+        while window.control("notice.0.close"):
+            window.click("notice.0.close")
+            window.settle()
+
+
+def drag_over(window, name, start, end):
+    """Drags over a plot, from one share of its width to another."""
+    window.centre(name)
+    x0, y0, x1, y1 = window.control(name)["rect"]
+    y = round((y0 + y1) / 2)
+    begin, stop = round(x0 + start * (x1 - x0)), round(x0 + end * (x1 - x0))
+    window.xdotool("mousemove", begin, y)
+    window.settle()
+    window.xdotool("mousedown", 1)
+    for x in range(begin, stop, max(10, (stop - begin) // 12)):
+        window.xdotool("mousemove", x, y)
+        time.sleep(0.04)
+    window.xdotool("mousemove", stop, y)
+    time.sleep(0.1)
+    window.xdotool("mouseup", 1)
+
+
+def write_note(window, text):
+    drag_over(window, "performance.timeline", 0.4, 0.7)
+    window.wait("a selection", lambda m: any(
+        c["id"] == "performance.timeline" and "selected_from_ns" in c["value"]
+        for c in m["controls"]))
+    window.key("shift+m")
+    window.wait("the field", lambda m: any(c["id"] == "note.text" for c in m["controls"]))
+    window.settle()
+    window.xdotool("type", "--delay", 40, text)
+    window.wait("the words", lambda m: any(c["id"] == "note.text" and c["value"] == text
+                                           for c in m["controls"]))
+    press(window, "Return")
+    window.wait("the note", lambda m: any(c["id"] == "performance.note.0" and c["label"] == text
+                                          for c in m["controls"]))
+
+
+def test_notes_travel_with_the_session(open_window, program):
+    from test_window import save_session
+    from window_driver import Window
+    window = open_window()
+    window.wait_for_result()
+    drag_over(window, "performance.timeline", 0.4, 0.6)
+    window.key("m")
+    window.wait("a mark", lambda m: any(c["id"] == "performance.mark" for c in m["controls"]))
+    window.key("Escape")
+    window.wait("no mark", lambda m: all(c["id"] != "performance.mark" for c in m["controls"]))
+    write_note(window, "spike")
+    path = save_session(window)
+    window.close()
+    with Window(program, window.folder, [str(path), "--no-worker"]) as again:
+        again.wait("the note", lambda m: any(
+            c["id"] == "performance.note.0" and c["label"] == "spike" for c in m["controls"]))
+        again.click("performance.note.0")
+        again.wait("its words", lambda m: any(c["id"] == "note.text" for c in m["controls"]))
+        again.settle()
+        again.click("note.delete")
+        again.wait("it gone from the file", lambda m: any(
+            c["id"] == "status.says" and "Notes kept in" in c["value"] for c in m["controls"]))
+        assert again.control("performance.note.0") is None
+    with Window(program, window.folder, [str(path), "--no-worker"]) as third:
+        third.wait("recording", lambda m: m["state"]["from_file"])
+        assert third.control("performance.note.0") is None
+
+
+def test_drawing_rests_while_iterations_are_timed(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.type_number("engine.iterations", "600")
+    window.wait("600 steps", lambda m: any(c["id"] == "engine.iterations" and c["value"] == "600"
+                                           for c in m["controls"]))
+    window.wait("the long run", lambda m: m["state"]["link"] == "busy")
+    window.xdotool("mousemove", 700, 5)
+    began, first = time.monotonic(), window.map()["frame"]
+    time.sleep(3)
+    seconds, frames = time.monotonic() - began, window.map()["frame"] - first
+    if window.state()["link"] == "busy":
+        assert frames <= 2 * seconds + 6, (frames, seconds)
+    window.wait("the result", lambda m: m["state"]["shown_run_id"] == m["state"]["requested_id"]
+                and not m["state"]["stale"], 120)
+    assert "drawn while timing" in window.control("headline.step")["label"]
+
+
+def test_nothing_is_drawn_at_rest(open_window):
+    window = open_window()
+    window.wait_for_result()
+    for tab in range(3):
+        window.click(f"tab.{tab}")
+        window.xdotool("mousemove", 700, 5)
+        window.settle()
+        frame = window.map()["frame"]
+        time.sleep(2)
+        assert window.map()["frame"] == frame, f"tab {tab}"
+
+
+def test_the_window_remembers_itself(open_window, program):
+    from window_driver import Window
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.theme")
+    window.key("ctrl+equal")
+    scale = window.wait("larger text", lambda m: m["text_scale"] > 1.05)["text_scale"]
+    window.key("q")
+    window.wait("no rail", lambda m: all(c["id"] != "shape.tokens" for c in m["controls"]))
+    window.close_politely()
+    with Window(program, window.folder) as again:
+        current = again.wait("a frame", lambda m: m["frame"] > 2)
+        assert abs(current["text_scale"] - scale) < 0.01
+        assert again.control("top.theme")["label"] == "Dark"
+        assert again.control("shape.tokens") is None

@@ -18,6 +18,7 @@ class ControlProbe : public FrameProbe {
   void begin(Shell& shell, std::function<void()> wake) override;
   bool wants_frame(Shell& shell) override;
   void feed(Shell& shell) override;
+  bool presents() const override { return false; }
   void drawn(Shell& shell, const FrameCost& cost) override;
   const std::string& problem() const { return problem_; }
 

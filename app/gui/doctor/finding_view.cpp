@@ -63,6 +63,25 @@ void confidence_chip(const PanelContext& context, profiling::Confidence confiden
   ImGui::Dummy(size);
 }
 
+namespace {
+
+/// Null when there is nothing to list.
+std::function<std::string()> of_findings(const profiling::DoctorReport* report, char separator) {
+  if (report == nullptr || report->findings.empty()) return {};
+  return [report, separator] {
+    std::string text = fmt::format("rule{0}hazard{0}confidence{0}title\n", separator);
+    for (const profiling::Finding& one : report->findings) {
+      std::string title = one.title;
+      std::ranges::replace(title, '"', '\'');
+      text += fmt::format("{1}{0}{2}{0}{3}{0}\"{4}\"\n", separator, one.rule, one.hazard,
+                          profiling::name_of(one.confidence), title);
+    }
+    return text;
+  };
+}
+
+}  // namespace
+
 void FindingView::draw_list(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
   ImGui::SetCursorScreenPos(area.at);
@@ -74,7 +93,9 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
              .question = "What may make replays of this graph wrong or hang?",
              .note = report == nullptr ? "" : fmt::format("{}, most certain first", count),
              .measured = "Possible and likely come from rules over the snapshot; proved and "
-                         "disproved only from experiments that show the fault and take it away."},
+                         "disproved only from experiments that show the fault and take it away.",
+             .text = of_findings(report, '\t'),
+             .csv = of_findings(report, ',')},
             area.size);
   if (count == 0) {
     draw_empty(context, card.room(), report == nullptr ? "Not examined" : "No finding",
@@ -197,7 +218,12 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
        .question = "Why is it thought, what would prove it, and what is the way out?",
        .note = chosen ? fmt::format("hazard {}", report->findings[index].hazard) : "",
        .measured = "The rule that made it and the facts it leans on; facts carry their source "
-                   "and date."},
+                   "and date.",
+       .text =
+           chosen
+               ? [&one =
+                      report->findings[index]] { return one.title + "\n" + one.explanation + "\n"; }
+               : std::function<std::string()>()},
       area.size);
   if (!chosen) {
     draw_empty(context, card.room(), "No finding chosen", "Click one on the left.", "", nullptr);
@@ -245,7 +271,12 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
              .title = one.title.c_str(),
              .question = "What does this case of the gallery show?",
              .note = fmt::format("hazard {}", one.hazard),
-             .measured = "The gallery's own words; Prove runs the program."},
+             .measured = "The gallery's own words; Prove runs the program.",
+             .text =
+                 [&one] {
+                   return fmt::format("{}\n{}\n{}\n{}\n", one.title, one.mistake, one.symptom,
+                                      one.cure);
+                 }},
             area.size);
   ImGui::BeginChild("##doctor.case", card.room(), false);
   heading(context, healthy ? "The mistake that the twin does not make" : "The mistake");

@@ -139,6 +139,30 @@ void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, f
   }
 }
 
+namespace {
+
+/// Every node with the nodes it waits for; null without a graph.
+std::function<std::string()> of_nodes(const profiling::GraphSnapshot* graph, char separator) {
+  if (graph == nullptr) return {};
+  return [graph, separator] {
+    std::vector<std::string> waits(graph->nodes.size());
+    for (const profiling::SnapshotEdge& edge : graph->edges) {
+      std::string& of = waits[static_cast<std::size_t>(edge.to)];
+      if (!of.empty()) of += ' ';
+      of += std::to_string(edge.from);
+    }
+    std::string text = fmt::format("node{0}id{0}name{0}stage{0}layer{0}waits_for\n", separator);
+    for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
+      const profiling::SnapshotNode& node = graph->nodes[i];
+      text += fmt::format("{1}{0}{2}{0}\"{3}\"{0}{4}{0}{5}{0}{6}\n", separator, i, node.id,
+                          node.name, engine::stage_name(node.stage), node.layer, waits[i]);
+    }
+    return text;
+  };
+}
+
+}  // namespace
+
 void TopologyView::draw(const PanelContext& context, const Area& area, GraphScene& scene,
                         const std::vector<profiling::NodeState>& board) {
   ImGui::SetCursorScreenPos(area.at);
@@ -156,6 +180,8 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
              .note = note,
              .measured = "Nodes, edges and parameters as the driver gives them for the captured "
                          "graph, before it was instantiated.",
+             .text = of_nodes(graph, '\t'),
+             .csv = of_nodes(graph, ','),
              .header_widgets = widgets},
             area.size);
   const ImVec2 room = card.room();

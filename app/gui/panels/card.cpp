@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -15,6 +17,19 @@ using plot::faded;
 using plot::fitted;
 using plot::text_size;
 
+namespace {
+
+/// "performance.timeline_card" -> "performance-timeline".
+std::string file_stem(std::string id) {
+  constexpr std::string_view kCard = "_card";
+  if (id.ends_with(kCard)) id.resize(id.size() - kCard.size());
+  std::ranges::replace(id, '.', '-');
+  std::ranges::replace(id, '_', '-');
+  return id;
+}
+
+}  // namespace
+
 Card::Card(const PanelContext& context, const CardSpec& spec, ImVec2 size) : context_(context) {
   const Theme& theme = context.theme;
   ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.panel);
@@ -24,6 +39,8 @@ Card::Card(const PanelContext& context, const CardSpec& spec, ImVec2 size) : con
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
+  card_min_ = ImGui::GetWindowPos();
+  card_max_ = ImVec2(card_min_.x + ImGui::GetWindowWidth(), card_min_.y + ImGui::GetWindowHeight());
   draw_header(spec);
 }
 
@@ -72,7 +89,7 @@ void Card::draw_menu(const CardSpec& spec) {
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0.0F);
   const bool pressed =
       controls::button(context_, menu_id.c_str(), "...",
-                       {.tooltip = "Copy, and how this is measured", .width = theme.px(26)});
+                       {.tooltip = "Copy, save, and how this is measured", .width = theme.px(26)});
   ImGui::PopStyleVar(2);
   ImGui::PopStyleColor();
   if (pressed) ImGui::OpenPopup(menu_id.c_str());
@@ -83,10 +100,17 @@ void Card::draw_menu(const CardSpec& spec) {
       const bool chosen = ImGui::MenuItem(label, nullptr, false, static_cast<bool>(make));
       controls::record(context_, (menu_id + "." + name).c_str(), label, "menu", "",
                        ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-      if (chosen) ImGui::SetClipboardText(make().c_str());
+      return chosen;
     };
-    item("text", "Copy as text", spec.text);
-    item("csv", "Copy as CSV", spec.csv);
+    if (item("text", "Copy as text", spec.text)) ImGui::SetClipboardText(spec.text().c_str());
+    if (item("csv", "Copy as CSV", spec.csv)) ImGui::SetClipboardText(spec.csv().c_str());
+    ImGui::Separator();
+    if (item("png", "Save a PNG of this panel", [] { return std::string(); })) {
+      context_.commands.save_picture = PictureOrder{file_stem(spec.id), card_min_, card_max_};
+    }
+    if (item("save_csv", "Save as CSV", spec.csv)) {
+      context_.commands.save_csv = CsvOrder{file_stem(spec.id), spec.csv()};
+    }
     ImGui::Separator();
     ImGui::PushFont(theme.fonts.label);
     ImGui::TextUnformatted("How is this measured");
@@ -141,6 +165,12 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
     const ImVec2 high(x + block, origin.y + headline_height(theme));
     if (ImGui::IsMouseHoveringRect(low, high) && ImGui::IsWindowHovered()) {
       controls::tooltip(context, figure.tooltip);
+    }
+    if (controls::copy_wanted(low, high)) {
+      const bool exact = !std::isnan(figure.value.exact);
+      controls::copy_number(context,
+                            exact ? controls::all_digits(figure.value.exact) : figure.value.figure,
+                            exact ? figure.value.exact_unit : figure.value.unit, figure.label);
     }
     controls::record(context, figure.id, figure.label.c_str(), "figure", figure.value.text(), low,
                      high);

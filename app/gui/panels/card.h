@@ -42,6 +42,8 @@ class Card {
   const PanelContext& context_;
   ImVec2 header_widgets_at_;
   ImVec2 content_at_;
+  ImVec2 card_min_;
+  ImVec2 card_max_;
 };
 
 struct Figure {

@@ -66,6 +66,16 @@ double code_value(CodeFormat format, std::uint8_t code) {
   }
 }
 
+double grid_steps(CodeFormat format, std::uint8_t code, double encoded) {
+  const double value = code_value(format, code);
+  if (!std::isfinite(value) || !std::isfinite(encoded)) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const Fields fields = fields_of(format, code);
+  return std::abs(encoded - value) /
+         std::ldexp(1.0, power_of(format, fields) - format.mantissa_bits);
+}
+
 std::string code_hex(CodeFormat format, std::uint8_t code) {
   return fmt::format("0x{:0{}X}", code, format.bits() / 4);
 }

@@ -21,6 +21,10 @@ struct CodeFormat {
 CodeFormat code_format(const engine::Recipe& recipe, bool weights);
 /// NaN and infinities where the format has them: E4M3 has no infinity, E2M1 neither.
 double code_value(CodeFormat format, std::uint8_t code);
+/// Distance from `encoded`, an element before rounding in units of its scale, to the code's value,
+/// in steps of the grid at that value; at most 0.5 where rounding was to nearest. NaN for codes and
+/// elements that are not finite.
+double grid_steps(CodeFormat format, std::uint8_t code, double encoded);
 /// "0x3D", "0x5" for four bits.
 std::string code_hex(CodeFormat format, std::uint8_t code);
 /// "0 0111 101": sign, exponent, mantissa.

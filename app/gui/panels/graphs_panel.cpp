@@ -133,6 +133,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
       context.view.run == nullptr && !context.view.visits.empty()) {
     view_ = 3;
   }
+  if (context.graphs_view >= 0) view_ = context.graphs_view;
   const ReportSource* source = sources_.chosen();
   scene_.show(source == nullptr ? nullptr : source->report,
               source == nullptr ? nullptr : source->run);

@@ -64,7 +64,8 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
                      expert.rows == 0 ? "no rows" : with_unit(error.snr_db), theme.colors.accent},
                     {"SNR of X", expert.rows == 0 ? "no rows" : with_unit(expert.x_snr_db), 0},
                     {"max error", plot::number_text(error.max_abs_error), 0},
-                    {"rms of reference", plot::number_text(error.reference_rms), 0}});
+                    {"rms of reference", plot::number_text(error.reference_rms), 0},
+                    {"scales in the selection", scales_in_selection(hovered), 0}});
   }
   double worst = INFINITY;
   for (const engine::ExpertResult& expert : model_.run().result.experts) {
@@ -77,28 +78,51 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
                    at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
-void NumericsPanel::draw_errors(const PanelContext& context, const Area& area) {
+std::string NumericsPanel::scales_in_selection(int expert) const {
+  if (!selection_) return "no selection";
+  const auto index = static_cast<std::size_t>(expert);
+  if (index >= selection_->scales_of_experts.size()) return "not known, folded";
+  return plot::count_text(selection_->scales_of_experts[index]);
+}
+
+void NumericsPanel::draw_lower(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
-  Card card(
-      context,
-      {.id = "numerics.errors_card",
-       .title = "Experts",
-       .question = "Error, saturation and underflow of every expert; a click on a column sorts.",
-       .note = "",
-       .measured =
-           "The chosen product of layer 0 against that of the unquantized operands; saturated and "
-           "underflowed count elements of X.",
-       .text =
-           [this] {
-             return plot::table_text(expert_error_columns(model_.product()), model_.expert_rows());
-           },
-       .csv =
-           [this] {
-             return plot::table_csv(expert_error_columns(model_.product()), model_.expert_rows());
-           }},
-      area.size);
-  plot::draw_table(context, "##numerics.errors", expert_error_columns(model_.product()),
-                   model_.expert_rows(), model_.generation(), card.room(), table_);
+  const bool elements = lower_ == 1;
+  const auto columns = [this] { return expert_error_columns(model_.product()); };
+  CardSpec spec{.id = "numerics.errors_card",
+                .title = elements ? "Elements" : "Experts",
+                .question = elements
+                                ? "What becomes of one number under the recipe of this run?"
+                                : "Error, saturation and underflow of every expert; a click on a "
+                                  "column sorts.",
+                .note = "",
+                .header_widgets = context.theme.px(150)};
+  if (elements) {
+    spec.measured =
+        "The worker quantizes the same operand by the same recipe again and sends 32 x 32 elements "
+        "around the block that was clicked: codes and scales as the kernels write them. An ulp is "
+        "a step of the format's grid at the code.";
+    spec.text = [this] { return inspector_.list('\t'); };
+    spec.csv = [this] { return inspector_.list(','); };
+  } else {
+    spec.measured =
+        "The chosen product of layer 0 against that of the unquantized operands; saturated and "
+        "underflowed count elements of X.";
+    spec.text = [this, columns] { return plot::table_text(columns(), model_.expert_rows()); };
+    spec.csv = [this, columns] { return plot::table_csv(columns(), model_.expert_rows()); };
+  }
+  Card card(context, spec, area.size);
+  card.begin_header_widgets();
+  controls::segmented(context, "numerics.lower", lower_, {"Experts", "Elements"},
+                      {.tooltip = "Errors of all experts, or single elements of the operand",
+                       .width = context.theme.px(150 - kGap)});
+  card.end_header_widgets();
+  if (elements) {
+    inspector_.draw(context, model_, {ImGui::GetCursorScreenPos(), card.room()});
+    return;
+  }
+  plot::draw_table(context, "##numerics.errors", columns(), model_.expert_rows(),
+                   model_.generation(), card.room(), table_);
 }
 
 }  // namespace app

@@ -2,11 +2,57 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/numerics_panel.h"
+#include "app/gui/plot/plot_text.h"
 
 namespace app {
+
+namespace {
+
+constexpr float kLayerWidth = 118;
+
+struct LayerWords {
+  const char* item;    // of the choice
+  const char* legend;  // of an unfolded map
+  const char* folded;
+};
+
+const LayerWords& words_of(MapLayer layer) {
+  static constexpr std::array<LayerWords, 6> kWords = {{
+      {"largest", "scale_inv", "largest scale_inv of a cell"},
+      {"mean", "scale_inv", "mean of log2 scale_inv"},
+      {"std dev", "standard deviation of log2 scale_inv", "std dev of log2 scale_inv"},
+      {"max - min", "max - min of log2 scale_inv", "max - min of log2 scale_inv"},
+      {"saturated", "saturated elements", "saturated elements"},
+      {"underflowed", "underflowed elements", "underflowed elements"},
+  }};
+  return kWords.at(static_cast<std::size_t>(layer));
+}
+
+bool is_share(MapLayer layer) {
+  return layer == MapLayer::Saturated || layer == MapLayer::Underflowed;
+}
+
+std::string end_text(MapLayer layer, double value) {
+  if (is_share(layer)) return fmt::format("{:.3g} %", 100.0 * value);
+  if (layer == MapLayer::Deviation || layer == MapLayer::Distance) {
+    return fmt::format("{:.2f} binades", value);
+  }
+  return fmt::format("2^{:.1f}", value);
+}
+
+/// "mean 2^-7.31, std dev 0.42, 5 distinct of 1 024, 3 with saturation".
+std::string summary_text(const engine::ScaleSummary& summary) {
+  if (summary.scales == 0) return "";
+  return fmt::format("mean 2^{:.2f}, std dev {:.2f}, {} distinct, {} saturated, {} underflowed",
+                     summary.mean, summary.deviation, plot::count_text(summary.distinct),
+                     plot::count_text(summary.saturated), plot::count_text(summary.underflowed));
+}
+
+}  // namespace
 
 void NumericsPanel::draw_map_read_out(const PanelContext& context,
                                       const plot::HeatmapHover& hover) const {
@@ -33,11 +79,13 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
   if (!per_tensor) lines.push_back({"rows", range_text(row_first, row_last, map.block_rows), 0});
   lines.push_back({"columns", range_text(column_first, column_last, map.block_columns), 0});
   const float largest = map.maximum[cell];
-  lines.push_back({folded ? "largest scale_inv" : "scale_inv",
-                   plot::log2_text(static_cast<double>(largest)),
-                   context.theme.sequential(
-                       static_cast<float>((static_cast<double>(largest) - model_.map_colors().min) /
-                                          model_.map_colors().span()))});
+  lines.push_back(
+      {folded ? "largest scale_inv" : "scale_inv", plot::log2_text(static_cast<double>(largest)),
+       model_.layer() == MapLayer::Largest
+           ? context.theme.sequential(
+                 static_cast<float>((static_cast<double>(largest) - model_.map_colors().min) /
+                                    model_.map_colors().span()))
+           : 0});
   if (folded) {
     lines.push_back(
         {"mean of log2", fmt::format("{:.3f}", static_cast<double>(map.mean[cell])), 0});
@@ -47,7 +95,49 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
                      0});
   }
   lines.push_back({"scale", plot::log2_text(-static_cast<double>(largest)), 0});
+  if (folded && cell < map.minimum.size() && cell < map.deviation.size()) {
+    lines.push_back(
+        {"smallest scale_inv", plot::log2_text(static_cast<double>(map.minimum[cell])), 0});
+    lines.push_back({"std dev of log2", fmt::format("{:.3f}", map.deviation[cell]), 0});
+  }
+  if (cell < map.saturated_share.size() && cell < map.underflowed_share.size()) {
+    lines.push_back({"saturated", plot::share_text(map.saturated_share[cell], 1.0), 0});
+    lines.push_back({"underflowed", plot::share_text(map.underflowed_share[cell], 1.0), 0});
+  }
+  lines.push_back({"click", "elements of this block", 0});
   plot::read_out(context, "", lines);
+}
+
+void NumericsPanel::draw_map_layers(const PanelContext& context) {
+  const engine::ScaleMap& map = model_.statistics().scale_map;
+  std::vector<std::string> items;
+  std::vector<controls::Options> options;
+  for (int i = 0; i < 6; ++i) {
+    const auto layer = static_cast<MapLayer>(i);
+    items.emplace_back(words_of(layer).item);
+    options.push_back({.enabled = map.rows == 0 || map_layer(map, layer).rows > 0,
+                       .reason = "This recording is older than the figure: run again"});
+  }
+  int layer = static_cast<int>(model_.layer());
+  if (controls::combo(context, "numerics.map_layer", "", layer, items,
+                      {.tooltip = "What a cell of the map shows",
+                       .width = context.theme.px(kLayerWidth - kGap)},
+                      options)) {
+    model_.choose_layer(static_cast<MapLayer>(layer));
+  }
+}
+
+void NumericsPanel::inspect_at(const PanelContext& context, const plot::HeatmapHover& hover) {
+  const engine::ScaleMap& map = model_.statistics().scale_map;
+  // The first block of the cell: a folded cell stands for several.
+  const auto first = [](std::int64_t cell, std::int64_t source, std::int64_t cells) {
+    return (cell * source + cells - 1) / cells;
+  };
+  const std::int64_t row = first(hover.row, map.source_rows, map.rows);
+  const std::int64_t column = first(hover.column, map.source_columns, map.columns);
+  lower_ = 1;
+  inspector_.go_to(context, model_, model_.operand_row(static_cast<double>(row)),
+                   column * map.block_columns);
 }
 
 void NumericsPanel::draw_map(const PanelContext& context, const Area& area) {
@@ -77,37 +167,63 @@ void NumericsPanel::draw_map(const PanelContext& context, const Area& area) {
                                  map.block_rows, map.block_columns)
                    : "",
        .measured = "log2 of scale_inv of every block. Tensors with more than 512 blocks along a "
-                   "side are folded; a cell shows the largest of the scales it stands for and "
-                   "the read-out adds their mean.",
+                   "side are folded; the choice in the header says which figure of the scales "
+                   "it stands for a cell shows. Saturated and underflowed are shares of the "
+                   "elements of a cell; the line above is over all scales, before folding.",
        .text = [listed] { return listed('\t'); },
-       .csv = [listed] { return listed(','); }},
+       .csv = [listed] { return listed(','); },
+       .header_widgets = context.theme.px(kLayerWidth)},
       area.size);
+  card.begin_header_widgets();
+  draw_map_layers(context);
+  card.end_header_widgets();
+  const Theme& theme = context.theme;
+  const std::string summary = summary_text(map.summary);
+  const ImVec2 above = ImGui::GetCursorScreenPos();
+  if (!summary.empty()) {
+    const ImFont* font = theme.fonts.label;
+    const float width = card.room().x;
+    plot::draw_text(ImGui::GetWindowDrawList(), font, above, theme.colors.text,
+                    plot::fitted(font, "log2 scale_inv: " + summary, width));
+    ImGui::SetCursorScreenPos(ImVec2(above.x, above.y + font->FontSize + theme.px(kGapSmall)));
+  }
+  controls::record(context, "numerics.map_summary", "summary of the scales", "text", summary, above,
+                   ImVec2(above.x + card.room().x, above.y + theme.px(14)));
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (model_.map().rows == 0) {
+  if (map.rows == 0) {
     draw_no_scales(context, room, "map of scales");
+  } else if (model_.map().rows == 0) {
+    draw_empty(context, room, "Not in this recording",
+               "It was made before saturation and spread were counted for every block. Run again, "
+               "or choose the largest or the mean.",
+               "", nullptr);
   } else {
     const plot::Range colors = model_.map_colors();
-    const plot::HeatmapHover hover = plot::draw_heatmap(
-        context,
-        {.id = "##numerics.map",
-         .size = room,
-         .x_label = "scale column",
-         .y_label = "scale row",
-         .separators = model_.separators(),
-         .source_rows = static_cast<double>(map.source_rows),
-         .source_columns = static_cast<double>(map.source_columns),
-         .colors = colors,
-         .legend = map.rows < map.source_rows || map.columns < map.source_columns
-                       ? "largest scale_inv of a cell"
-                       : "scale_inv",
-         .legend_ends = {fmt::format("2^{:.1f}", colors.min), fmt::format("2^{:.1f}", colors.max)}},
-        model_.map(), model_.generation(), map_state_);
+    const plot::HeatmapHover hover =
+        plot::draw_heatmap(context,
+                           {.id = "##numerics.map",
+                            .size = room,
+                            .x_label = "scale column",
+                            .y_label = "scale row",
+                            .separators = model_.separators(),
+                            .source_rows = static_cast<double>(map.source_rows),
+                            .source_columns = static_cast<double>(map.source_columns),
+                            .colors = colors,
+                            .legend = map.rows < map.source_rows || map.columns < map.source_columns
+                                          ? words_of(model_.layer()).folded
+                                          : words_of(model_.layer()).legend,
+                            .legend_ends = {end_text(model_.layer(), colors.min),
+                                            end_text(model_.layer(), colors.max)}},
+                           model_.map(), model_.map_generation(), map_state_);
     if (hover.inside) draw_map_read_out(context, hover);
+    if (hover.inside && hover.clicked) inspect_at(context, hover);
   }
   controls::record(context, "numerics.scale_map", "block-scale map", "plot",
-                   fmt::format("rows={};columns={};source_rows={};source_columns={};experts={}",
-                               map.rows, map.columns, map.source_rows, map.source_columns,
+                   fmt::format("layer={};rows={};columns={};source_rows={};source_columns={};"
+                               "experts={}",
+                               words_of(model_.layer()).item, map.rows, map.columns,
+                               map.source_rows, map.source_columns,
                                map.expert_first_row.empty() ? 0 : map.expert_first_row.size() - 1),
                    at, ImVec2(at.x + room.x, at.y + room.y));
 }

@@ -85,6 +85,35 @@ std::string recipe_text(const engine::Recipe& recipe) {
   return text;
 }
 
+plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer) {
+  plot::Grid grid{.rows = map.rows, .columns = map.columns, .values = {}};
+  switch (layer) {
+    case MapLayer::Largest:
+      grid.values = map.maximum;
+      break;
+    case MapLayer::Mean:
+      grid.values = map.mean;
+      break;
+    case MapLayer::Deviation:
+      grid.values = map.deviation;
+      break;
+    case MapLayer::Distance:
+      grid.values = map.minimum;
+      for (std::size_t cell = 0; cell < std::min(grid.values.size(), map.maximum.size()); ++cell) {
+        grid.values[cell] = map.maximum[cell] - map.minimum[cell];
+      }
+      break;
+    case MapLayer::Saturated:
+      grid.values = map.saturated_share;
+      break;
+    case MapLayer::Underflowed:
+      grid.values = map.underflowed_share;
+      break;
+  }
+  const auto cells = static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns);
+  return grid.values.size() == cells && cells > 0 ? grid : plot::Grid{};
+}
+
 const engine::OperandStatistics& NumericsModel::statistics() const {
   if (operand_ == Operand::Gradients) return run_->result.gradients;
   return operand_ == Operand::Activations ? run_->result.activations : run_->result.weights;
@@ -104,13 +133,7 @@ void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, engi
   scale_ = plot::magnitude_bins(statistics.scale);
   amax_ = plot::magnitude_bins(statistics.amax);
   const engine::ScaleMap& map = statistics.scale_map;
-  map_ = {.rows = map.rows, .columns = map.columns, .values = map.maximum};
-  if (map_.values.size() !=
-      static_cast<std::size_t>(map.rows) * static_cast<std::size_t>(map.columns)) {
-    map_ = {};
-  }
-  map_colors_ = plot::value_range(map_.values);
-  if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
+  choose_layer(layer_);
   separators_.clear();
   // The first and the last edge are the frame of the plot.
   for (std::size_t i = 1; i + 1 < map.expert_first_row.size(); ++i) {
@@ -118,6 +141,19 @@ void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, engi
     if (row != map.expert_first_row[i - 1]) separators_.push_back(static_cast<double>(row));
   }
   derive_experts(theme);
+}
+
+void NumericsModel::choose_layer(MapLayer layer) {
+  layer_ = layer;
+  ++map_generation_;
+  map_ = map_layer(statistics().scale_map, layer);
+  map_colors_ = plot::value_range(map_.values);
+  // Spreads and shares begin at nothing: a map of zeros must not look like a map of ones.
+  if (layer != MapLayer::Largest && layer != MapLayer::Mean && !map_.values.empty()) {
+    const bool share = layer == MapLayer::Saturated || layer == MapLayer::Underflowed;
+    map_colors_ = {0.0, map_colors_.max > 0.0 ? map_colors_.max : share ? 0.01 : 1.0};
+  }
+  if (map_colors_.empty()) map_colors_ = plot::padded(map_colors_, 0.0);
 }
 
 int NumericsModel::expert_at(double source_row) const {
@@ -128,6 +164,20 @@ int NumericsModel::expert_at(double source_row) const {
   const auto index = static_cast<std::ptrdiff_t>(after - first.begin()) - 1;
   const auto experts = static_cast<std::ptrdiff_t>(first.size()) - 1;
   return index >= 0 && index < experts ? static_cast<int>(index) : -1;
+}
+
+std::int64_t NumericsModel::operand_row(double source_row) const {
+  const engine::ScaleMap& map = statistics().scale_map;
+  const int expert = expert_at(source_row);
+  if (expert < 0) return 0;
+  std::int64_t start = 0;
+  for (int i = 0; i < expert; ++i) {
+    start += operand_ == Operand::Weights ? run_->result.effective.shape.n
+                                          : run_->result.splits.at(static_cast<std::size_t>(i));
+  }
+  const std::int64_t first = map.expert_first_row[static_cast<std::size_t>(expert)];
+  const auto block = static_cast<std::int64_t>(source_row) - first;
+  return start + block * std::max<std::int64_t>(map.block_rows, 1);
 }
 
 void NumericsModel::derive_experts(const Theme& theme) {

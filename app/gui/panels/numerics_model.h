@@ -16,11 +16,18 @@ namespace app {
 
 enum class Operand { Activations, Weights, Gradients };
 
+/// What the cells of the block-scale map show.
+enum class MapLayer { Largest, Mean, Deviation, Distance, Saturated, Underflowed };
+
+/// A layer of a map as a grid; empty where the run has not measured it.
+plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer);
+
 class NumericsModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   void set(Run run, std::uint64_t generation, Operand operand, engine::Product product,
            const Theme& theme);
+  void choose_layer(MapLayer layer);
 
   const profiling::RecordedRun& run() const { return *run_; }
   const engine::OperandStatistics& statistics() const;
@@ -36,10 +43,15 @@ class NumericsModel {
   const plot::Bins& scale() const { return scale_; }
   const plot::Bins& amax() const { return amax_; }
   const plot::Grid& map() const { return map_; }
+  MapLayer layer() const { return layer_; }
+  /// Names the content of the map: changes with the layer, too.
+  std::uint64_t map_generation() const { return map_generation_; }
   plot::Range map_colors() const { return map_colors_; }
   const std::vector<double>& separators() const { return separators_; }
   /// Expert that owns a row of scales, or -1.
   int expert_at(double source_row) const;
+  /// Row of the operand that a row of scales starts with: experts start blocks of their own.
+  std::int64_t operand_row(double source_row) const;
   const std::vector<plot::Bar>& snr_bars() const { return snr_bars_; }
   const std::vector<plot::TableRow>& expert_rows() const { return expert_rows_; }
 
@@ -53,6 +65,8 @@ class NumericsModel {
   engine::Product product_ = engine::Product::Fprop;
   bool quantized_ = false;
   plot::Bins before_, after_, scale_, amax_;
+  MapLayer layer_ = MapLayer::Largest;
+  std::uint64_t map_generation_ = 0;
   plot::Grid map_;
   plot::Range map_colors_;
   std::vector<double> separators_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -11,7 +12,7 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 160;
+constexpr float kPartWidth = 320;
 
 }  // namespace
 
@@ -32,7 +33,6 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   // Another operand has another range; a newer run of the same one keeps the zoom.
   if (model_.generation() != 0 && model_.operand() != operand) {
     value_view_ = {};
-    scale_view_ = {};
     map_state_.view = {};
   }
   theme_kind_ = context.theme.kind;
@@ -110,18 +110,33 @@ void NumericsPanel::draw_no_scales(const PanelContext& context, ImVec2 size,
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
-  int part = context.view.recipes ? 1 : 0;
-  if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes"},
-                          {.tooltip = "The run on screen, or every recipe on the same operand "
-                                      "(Ctrl+Shift+2)",
-                           .width = theme.px(kPartWidth)})) {
-    context.commands.show_recipes = part == 1;
+  // The session's own switch (Ctrl+Shift+2) wins over a part that only this workspace knows.
+  if (context.view.recipes != recipes_shown_) part_ = context.view.recipes ? 1 : 0;
+  recipes_shown_ = context.view.recipes;
+  int part = part_ > 1 ? part_ : context.view.recipes ? 1 : 0;
+  if (controls::segmented(
+          context, "numerics.part", part, {"This run", "Recipes", "Pow-2 cost", "Amax history"},
+          {.tooltip = "The run on screen; every recipe on the same operand "
+                      "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
+                      "step by step",
+           .width = theme.px(kPartWidth)})) {
+    part_ = part;
+    if (context.view.recipes != (part == 1)) context.commands.show_recipes = part == 1;
+    recipes_shown_ = part == 1;
   }
   const float taken = theme.px(kPartWidth + kGapLarge);
-  if (part == 1) {
-    recipes_.draw(context, area, taken);
-  } else {
-    draw_run(context, area, taken);
+  switch (part) {
+    case 1:
+      recipes_.draw(context, area, taken);
+      return;
+    case 2:
+      pow2_.draw(context, area, taken);
+      return;
+    case 3:
+      history_.draw(context, area, taken);
+      return;
+    default:
+      draw_run(context, area, taken);
   }
 }
 
@@ -143,20 +158,26 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   const bool wide = cards.size.x >= theme.px(1180);
   const std::vector<Area> columns =
       wide ? columns_of(cards, gap, {0.30F, 0.37F, 0.33F}) : columns_of(cards, gap, {0.36F, 0.64F});
-  const std::vector<Area> left = rows_of(columns[0], gap, {0.4F, 0.6F});
+  // The text of the selection keeps its height; the histograms share the rest.
+  const float selection =
+      theme.px(kRowHeight + 3 * kGap) + 3.0F * (theme.fonts.label->FontSize + theme.px(4));
+  const float histograms = std::max(columns[0].size.y - selection - 2.0F * gap, 1.0F);
+  const std::vector<Area> left =
+      rows_of(columns[0], gap, {0.4F * histograms, 0.6F * histograms, selection});
   draw_values(context, left[0]);
   draw_scales(context, left[1]);
+  draw_selection(context, left[2]);
   if (wide) {
     const std::vector<Area> right = rows_of(columns[2], gap, {0.4F, 0.6F});
     draw_map(context, columns[1]);
     draw_snr(context, right[0]);
-    draw_errors(context, right[1]);
+    draw_lower(context, right[1]);
   } else {
     const std::vector<Area> right = rows_of(columns[1], gap, {0.56F, 0.44F});
     const std::vector<Area> errors = columns_of(right[1], gap, {0.32F, 0.68F});
     draw_map(context, right[0]);
     draw_snr(context, errors[0]);
-    draw_errors(context, errors[1]);
+    draw_lower(context, errors[1]);
   }
   veil_.draw(context, area.at, area.end());
 }

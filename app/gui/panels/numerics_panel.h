@@ -2,9 +2,17 @@
 // and beside it the view of all recipes on the same operand.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
+#include "app/gui/panels/history_view.h"
+#include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/numerics_model.h"
+#include "app/gui/panels/numerics_selection.h"
+#include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
 
@@ -13,6 +21,7 @@ namespace app {
 class NumericsPanel : public WorkspacePanel {
  public:
   void draw(const PanelContext& context, ImVec2 size) override;
+  bool tick() override { return part_ == 3 && history_.tick(); }
 
  private:
   void follow_run(const PanelContext& context);
@@ -21,25 +30,39 @@ class NumericsPanel : public WorkspacePanel {
   // numerics_value_cards.cpp
   void draw_values(const PanelContext& context, const Area& area);
   void draw_scales(const PanelContext& context, const Area& area);
+  // numerics_selection_card.cpp
+  void follow_selection();
+  void draw_selection(const PanelContext& context, const Area& area);
   // numerics_map_card.cpp
   void draw_map(const PanelContext& context, const Area& area);
+  void draw_map_layers(const PanelContext& context);
+  void inspect_at(const PanelContext& context, const plot::HeatmapHover& hover);
   void draw_map_read_out(const PanelContext& context, const plot::HeatmapHover& hover) const;
   // numerics_error_cards.cpp
   void draw_snr(const PanelContext& context, const Area& area);
-  void draw_errors(const PanelContext& context, const Area& area);
+  std::string scales_in_selection(int expert) const;
+  void draw_lower(const PanelContext& context, const Area& area);
   void draw_no_scales(const PanelContext& context, ImVec2 size, const char* what) const;
 
   RecipesView recipes_;
+  Pow2View pow2_;
+  HistoryView history_;
+  /// Parts beyond those that the session knows: 2 = cost of pow-2 scales, 3 = amax history.
+  int part_ = 0;
+  bool recipes_shown_ = false;  // as the session said last
   NumericsModel model_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;
   int product_ = 0;  // engine::Product whose error is shown
   bool log_counts_ = true;
-  plot::PlotView value_view_;
-  plot::PlotView scale_view_;  // shared by the scale and the amax histogram
+  plot::PlotView value_view_;  // shared by the three histograms
+  std::optional<ValueSelection> selection_;
+  std::uint64_t selection_generation_ = 0;  // of the model that it was made of
   plot::PlotView snr_view_;
   plot::HeatmapState map_state_;
+  int lower_ = 0;  // 0 = experts, 1 = elements
+  RunInspector inspector_;
   plot::TableState table_;
   StaleVeil veil_;
 };

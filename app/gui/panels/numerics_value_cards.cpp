@@ -33,6 +33,26 @@ std::string bins_list(const std::vector<std::pair<const char*, const plot::Bins*
   return text;
 }
 
+/// End bins of both cards together: zeros left, infinities and NaN right.
+void reserve(const NumericsModel& model, plot::HistogramSpec& spec) {
+  bool zeros = false;
+  bool infinities = false;
+  bool nans = false;
+  for (const plot::Bins* bins : {&model.before(), &model.after(), &model.scale(), &model.amax()}) {
+    zeros = zeros || bins->zeros > 0;
+    infinities = infinities || bins->infinities > 0;
+    nans = nans || bins->nans > 0;
+  }
+  spec.reserved_left = zeros ? 1 : 0;
+  spec.reserved_right = (infinities ? 1 : 0) + (nans ? 1 : 0);
+}
+
+plot::Range shared_limits(const NumericsModel& model) {
+  const plot::Range limits = plot::histogram_limits(
+      {&model.before(), &model.after(), &model.scale(), &model.amax()}, plot::AxisKind::Log2);
+  return limits.empty() ? plot::Range{-8.0, 8.0} : limits;
+}
+
 }  // namespace
 
 void NumericsPanel::draw_values(const PanelContext& context, const Area& area) {
@@ -56,15 +76,14 @@ void NumericsPanel::draw_values(const PanelContext& context, const Area& area) {
   card.end_header_widgets();
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  plot::Range limits =
-      plot::histogram_limits({&model_.before(), &model_.after()}, plot::AxisKind::Log2);
-  if (limits.empty()) limits = {-8.0, 8.0};
   plot::HistogramSpec spec;
+  reserve(model_, spec);
+  spec.selectable = true;
   spec.id = "##numerics.values";
   spec.size = room;
   spec.x.kind = plot::AxisKind::Log2;
   spec.x.label = "|value|";
-  spec.x.limits = limits;
+  spec.x.limits = shared_limits(model_);
   spec.y_label = "elements / octave";
   spec.log_y = log_counts_;
   const std::vector<plot::HistogramSeries> series = {
@@ -106,31 +125,29 @@ void NumericsPanel::draw_scales(const PanelContext& context, const Area& area) {
                    "for the whole tensor would lose.",
        .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
        .measured = "Quantization scale (what the operand is multiplied by) and amax of each "
-                   "block or tensor. Both plots share the axis. " +
+                   "block or tensor. All three plots share axis, zoom and selection. " +
                    std::string(kCountMethod),
        .text = [all] { return bins_list(all, '\t'); },
        .csv = [all] { return bins_list(all, ','); }},
       area.size);
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  plot::Range limits =
-      plot::histogram_limits({&model_.scale(), &model_.amax()}, plot::AxisKind::Log2);
-  const bool none = limits.empty() && blocks == 0;
-  if (none) {
+  if (blocks == 0) {
     draw_no_scales(context, room, "histogram of scales");
   } else {
-    if (limits.empty()) limits = {-8.0, 8.0};
     const float half = std::floor(0.5F * (room.y - theme.px(kGapSmall)));
     const auto one = [&](const char* id, const char* label, const plot::Bins& bins, ImU32 color) {
       plot::HistogramSpec spec;
       spec.id = id;
       spec.size = ImVec2(room.x, half);
       spec.x.kind = plot::AxisKind::Log2;
-      spec.x.limits = limits;
+      spec.x.limits = shared_limits(model_);
+      spec.selectable = true;
+      reserve(model_, spec);
       spec.y_label = std::string(label) + ", blocks / octave";
       spec.log_y = log_counts_;
       const plot::HistogramSeries series{.name = label, .color = color, .bins = &bins};
-      plot::draw_histogram(context, spec, {series}, scale_view_);
+      plot::draw_histogram(context, spec, {series}, value_view_);
     };
     one("##numerics.scale", "scale", model_.scale(), theme.stage(engine::Stage::Quantize));
     ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + half + theme.px(kGapSmall)));

@@ -22,44 +22,137 @@ std::string PerformancePanel::experts_text(char separator) const {
   return text;
 }
 
-void PerformancePanel::draw_experts(const PanelContext& context, const Area& area) {
-  ImGui::SetCursorScreenPos(area.at);
-  const Theme& theme = context.theme;
-  const engine::RunResult& result = model_.run().result;
-  const std::vector<engine::Stage>& stages = model_.expert_stages();
-  // Side by side where a title fits beside them; a step with a backward pass has too many.
-  const float row = theme.px(74) * static_cast<float>(stages.size());
-  const bool listed = row > area.size.x - theme.px(200);
-  const float widgets = stages.size() <= 1 ? 0.0F : listed ? theme.px(110) : row;
+namespace {
+
+const char* method_name(engine::ExpertMethod method) {
+  switch (method) {
+    case engine::ExpertMethod::Trace:
+      return "records";
+    case engine::ExpertMethod::Stamps:
+      return "stamps";
+    case engine::ExpertMethod::Isolated:
+      break;
+  }
+  return "isolated";
+}
+
+/// How the shown times came about.
+std::string how_measured(engine::ExpertMethod method, const engine::RunResult& result) {
+  switch (method) {
+    case engine::ExpertMethod::Trace:
+      return "Sum of an expert's records of one stage in one iteration; bar = median, whiskers = "
+             "p5 to p95 over iterations. Records: " +
+             result.activity_method +
+             ". Where one launch serves all experts, no time is given to any of them.";
+    case engine::ExpertMethod::Stamps:
+      return "From the begin of an expert's first tile to the end of its last in one quantize "
+             "launch for all experts, by the device's global timer, which every tile of the kernel "
+             "writes down. Tiles of other experts run beside them, so the times add up to more "
+             "than the launch.";
+    case engine::ExpertMethod::Isolated:
+      break;
+  }
+  return "A launch in which only this expert has rows, four in a row between two CUDA events. The "
+         "whole device is its own, so the experts' times do not add up to the launch for all. dW "
+         "is "
+         "written for every expert, with or without rows.";
+}
+
+std::string source_name(const PerformanceModel::ExpertSource& source) {
+  const std::string stage(engine::stage_name(source.stage));
+  if (source.method == engine::ExpertMethod::Trace) return stage;
+  return stage + ", " + method_name(source.method);
+}
+
+}  // namespace
+
+std::string PerformancePanel::experts_note() const {
   std::size_t samples = 0;
   for (const profiling::ExpertTime& expert : model_.experts()) {
     samples = std::max(samples, expert.time.n);
   }
+  const PerformanceModel::ExpertSource source = model_.source(model_.source_index());
+  std::string note = source.method == engine::ExpertMethod::Trace
+                         ? fmt::format("{}, n {}", range_note(), samples)
+                         : fmt::format("n {}", samples);
+  for (const PerformanceModel::Agreement& agreement : model_.agreements()) {
+    note += fmt::format(" \u00b7 {:.2f} of {}", agreement.ratio.median,
+                        method_name(agreement.other.method));
+  }
+  return note;
+}
+
+std::string PerformancePanel::agreement_text() const {
+  std::string text;
+  for (const PerformanceModel::Agreement& agreement : model_.agreements()) {
+    text += fmt::format(
+        "\nAgainst {}: {:.2f} of its time, median over {} experts (p5 {:.2f}, p95 "
+        "{:.2f}).",
+        method_name(agreement.other.method), agreement.ratio.median, agreement.ratio.n,
+        agreement.ratio.p5, agreement.ratio.p95);
+  }
+  return text;
+}
+
+/// Nothing names an expert: what can be done about it, with the button that does it.
+void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room) {
+  const engine::RunResult& result = model_.run().result;
+  if (result.effective.backend != engine::GemmBackend::CublasLtGrouped) {
+    draw_empty(context, room, "No time per expert",
+               "No record in " + range_note() +
+                   " names an expert. Method: " + result.activity_method + ".",
+               "", nullptr);
+    return;
+  }
+  const bool live = !context.view.from_file;
+  const bool asked = draw_empty(
+      context, room, "One launch, all experts",
+      "The grouped kernel computes every expert in one launch, so no record belongs to a single "
+      "expert, and a share by FLOP would be a guess. Each expert can be launched alone, and the "
+      "tiles of the quantize kernel can write down when they ran." +
+          std::string(live ? "" : " This recording has neither."),
+      live ? "performance.measure_experts" : "", live ? "Measure each expert" : nullptr);
+  if (!asked) return;
+  engine::RunRequest request = context.view.requested;
+  request.measure.isolated = true;
+  // Stamps are left by quantize kernels.
+  request.measure.stamps = request.recipe.scaling != engine::Scaling::None;
+  context.commands.set_request = request;
+  context.commands.run_now = true;
+}
+
+void PerformancePanel::draw_experts(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const Theme& theme = context.theme;
+  const engine::RunResult& result = model_.run().result;
+  const std::size_t sources = model_.source_count();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < sources; ++i) names.push_back(source_name(model_.source(i)));
+  // Side by side where a title fits beside them; a step with a backward pass has too many.
+  const float row = theme.px(74) * static_cast<float>(sources);
+  const bool listed = row > area.size.x - theme.px(200) || !picture_names_only_stages();
+  const float widgets = sources <= 1 ? 0.0F : listed ? theme.px(130) : row;
+  const auto method =
+      sources == 0 ? engine::ExpertMethod::Trace : model_.source(model_.source_index()).method;
   Card card(
       context,
       {.id = "performance.experts_card",
        .title = "Per expert",
        .question = "Which expert takes how long in one iteration, and does it follow its tokens?",
-       .note = stages.empty() ? "" : fmt::format("{}, n {}", range_note(), samples),
-       .measured = "Sum of an expert's records of one stage in one iteration; bar = median, "
-                   "whiskers = p5 to p95 over iterations. Records: " +
-                   result.activity_method +
-                   ". Where one launch serves all experts, no time is given to any of them.",
+       .note = sources == 0 ? "" : experts_note(),
+       .measured = how_measured(method, result) + agreement_text(),
        .text = [this] { return experts_text('\t'); },
        .csv = [this] { return experts_text(','); },
        .header_widgets = widgets},
       area.size);
-  ;
-  if (stages.size() > 1) {
+  if (sources > 1) {
     card.begin_header_widgets();
-    int index = static_cast<int>(model_.stage_index());
-    std::vector<std::string> names;
-    for (const engine::Stage stage : stages) names.emplace_back(engine::stage_name(stage));
+    int index = static_cast<int>(model_.source_index());
     const controls::Options options{.width = widgets - theme.px(kGap)};
     constexpr const char* kId = "performance.expert_stage";
     if (listed ? controls::combo(context, kId, "", index, names, options)
                : controls::segmented(context, kId, index, names, options)) {
-      model_.set_stage(static_cast<std::size_t>(index));
+      model_.set_source(static_cast<std::size_t>(index));
       model_.lay_out(theme);
     }
     card.end_header_widgets();
@@ -68,16 +161,7 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string value = "none";
   if (model_.experts().empty()) {
-    const bool grouped = result.effective.backend == engine::GemmBackend::CublasLtGrouped;
-    draw_empty(context, room, grouped ? "One launch, all experts" : "No time per expert",
-               grouped
-                   ? "The grouped kernel computes every expert in one launch, so no record belongs "
-                     "to a single expert, and a share by FLOP would be a guess. The totals of each "
-                     "kernel are in the table beside this. Method: " +
-                         result.activity_method + "."
-                   : "No record in " + range_note() +
-                         " names an expert. Method: " + result.activity_method + ".",
-               "", nullptr);
+    draw_no_experts(context, room);
   } else {
     double highest = 0.0;
     for (const plot::Bar& bar : model_.expert_bars()) {
@@ -88,29 +172,41 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
         {.id = "##performance.experts",
          .size = room,
          .y = {.kind = plot::AxisKind::Nanoseconds,
-               .label = fmt::format("{} / iteration", plot::time_unit(highest).name),
+               .label = fmt::format("{} / {}", plot::time_unit(highest).name,
+                                    method == engine::ExpertMethod::Trace ? "iteration" : "launch"),
                .limits = {0.0, std::max(highest * 1.1, 1.0)}},
          .x_label = "expert",
          .companion_label = "tokens"},
         model_.expert_bars(), expert_view_);
-    value = fmt::format("experts={};stage={}", model_.experts().size(),
-                        engine::stage_name(stages[model_.stage_index()]));
-    if (hovered >= 0) {
-      const plot::Bar& bar = model_.expert_bars()[static_cast<std::size_t>(hovered)];
-      std::vector<plot::ReadOutLine> lines = {
-          {"tokens", plot::count_text(static_cast<std::uint64_t>(bar.companion)),
-           theme.colors.warn},
-          {"median", plot::duration_text(bar.value), bar.color},
-          {"p5 \u2013 p95",
-           plot::duration_text(bar.low) + " \u2013 " + plot::duration_text(bar.high), 0}};
-      if (bar.companion > 0.0 && std::isfinite(bar.value)) {
-        lines.push_back({"per token", plot::duration_text(bar.value / bar.companion), 0});
-      }
-      plot::read_out(context, fmt::format("expert {}", hovered), lines);
+    value = fmt::format("experts={};stage={};method={}", model_.experts().size(),
+                        engine::stage_name(model_.source(model_.source_index()).stage),
+                        method_name(method));
+    for (const PerformanceModel::Agreement& agreement : model_.agreements()) {
+      value +=
+          fmt::format(";of_{}={:.3f}", method_name(agreement.other.method), agreement.ratio.median);
     }
+    if (hovered >= 0) draw_expert_read_out(context, hovered);
   }
   controls::record(context, "performance.experts", "time per expert", "plot", value, at,
                    ImVec2(at.x + room.x, at.y + room.y));
+}
+
+bool PerformancePanel::picture_names_only_stages() const {
+  return model_.picture().measured_experts.empty();
+}
+
+void PerformancePanel::draw_expert_read_out(const PanelContext& context, int expert) const {
+  const plot::Bar& bar = model_.expert_bars()[static_cast<std::size_t>(expert)];
+  std::vector<plot::ReadOutLine> lines = {
+      {"tokens", plot::count_text(static_cast<std::uint64_t>(bar.companion)),
+       context.theme.colors.warn},
+      {"median", plot::duration_text(bar.value), bar.color},
+      {"p5 \u2013 p95", plot::duration_text(bar.low) + " \u2013 " + plot::duration_text(bar.high),
+       0}};
+  if (bar.companion > 0.0 && std::isfinite(bar.value)) {
+    lines.push_back({"per token", plot::duration_text(bar.value / bar.companion), 0});
+  }
+  plot::read_out(context, fmt::format("expert {}", expert), lines);
 }
 
 }  // namespace app

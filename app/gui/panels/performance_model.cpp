@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -81,7 +82,18 @@ void PerformanceModel::set_lanes(plot::LaneChoice choice) {
   }
 }
 
-void PerformanceModel::set_stage(std::size_t index) { stage_index_ = index; }
+void PerformanceModel::set_source(std::size_t index) { source_index_ = index; }
+
+std::size_t PerformanceModel::source_count() const {
+  return picture().expert_stages.size() + picture().measured_experts.size();
+}
+
+PerformanceModel::ExpertSource PerformanceModel::source(std::size_t index) const {
+  const std::vector<engine::Stage>& stages = picture().expert_stages;
+  if (index < stages.size()) return {engine::ExpertMethod::Trace, stages[index]};
+  const MeasuredExperts& measured = picture().measured_experts[index - stages.size()];
+  return {measured.method, measured.stage};
+}
 
 bool PerformanceModel::take() {
   bool changed = false;
@@ -103,13 +115,13 @@ bool PerformanceModel::take() {
 }
 
 void PerformanceModel::lay_out(const Theme& theme) {
-  if (stage_index_ >= expert_stages().size()) stage_index_ = 0;
+  if (source_index_ >= source_count()) source_index_ = 0;
   const bool same = laid_out_ == derived_ && laid_out_theme_ == theme.kind;
   if (!same) lay_out_kernels(theme);
-  if (!same || laid_out_stage_ != stage_index_) lay_out_experts(theme);
+  if (!same || laid_out_source_ != source_index_) lay_out_experts(theme);
   laid_out_ = derived_;
   laid_out_theme_ = theme.kind;
-  laid_out_stage_ = stage_index_;
+  laid_out_source_ = source_index_;
 }
 
 void PerformanceModel::lay_out_kernels(const Theme& theme) {
@@ -130,19 +142,44 @@ void PerformanceModel::lay_out_kernels(const Theme& theme) {
   }
 }
 
-const std::vector<profiling::ExpertTime>& PerformanceModel::experts() const {
-  if (stage_index_ >= expert_stages().size()) return kNoExperts;
-  const engine::Stage stage = expert_stages()[stage_index_];
+const std::vector<profiling::ExpertTime>& PerformanceModel::experts_of(std::size_t source) const {
+  if (source >= source_count()) return kNoExperts;
+  const std::vector<engine::Stage>& stages = picture().expert_stages;
+  if (source >= stages.size()) return picture().measured_experts[source - stages.size()].times;
   for (const RangePicture::StageExperts& experts : range_->experts) {
-    if (experts.stage == stage) return experts.times;
+    if (experts.stage == stages[source]) return experts.times;
   }
   return kNoExperts;
 }
 
+void PerformanceModel::compare_methods() {
+  agreements_.clear();
+  const ExpertSource mine = source(source_index_);
+  for (std::size_t other = 0; other < source_count(); ++other) {
+    if (other == source_index_ || source(other).stage != mine.stage) continue;
+    std::map<int, double> medians;
+    for (const profiling::ExpertTime& expert : experts_of(other)) {
+      medians[expert.expert] = expert.time.median;
+    }
+    std::vector<double> ratios;
+    for (const profiling::ExpertTime& expert : experts()) {
+      const auto found = medians.find(expert.expert);
+      if (found != medians.end() && found->second > 0.0) {
+        ratios.push_back(expert.time.median / found->second);
+      }
+    }
+    if (ratios.empty()) continue;
+    agreements_.push_back(
+        {.other = source(other), .ratio = profiling::summarize(std::move(ratios))});
+  }
+}
+
 void PerformanceModel::lay_out_experts(const Theme& theme) {
   expert_bars_.clear();
-  if (expert_stages().empty()) return;
-  const engine::Stage stage = expert_stages()[stage_index_];
+  agreements_.clear();
+  if (source_count() == 0) return;
+  compare_methods();
+  const engine::Stage stage = source(source_index_).stage;
   const std::vector<std::int64_t>& splits = run().result.splits;
   expert_bars_.resize(splits.size());
   for (std::size_t expert = 0; expert < splits.size(); ++expert) {

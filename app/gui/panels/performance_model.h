@@ -24,7 +24,7 @@ class PerformanceModel {
   void set_run(RecordedRunPointer run, std::uint64_t generation);
   void set_range(std::optional<plot::Range> range);
   void set_lanes(plot::LaneChoice choice);
-  void set_stage(std::size_t index);
+  void set_source(std::size_t index);
   /// Takes in what the background threads have made; true when something has changed.
   bool take();
   /// Brings rows and bars up to date with what was taken in; call before drawing.
@@ -40,13 +40,18 @@ class PerformanceModel {
   }
   plot::LaneChoice lane_choice() const { return choice_; }
 
+  /// Changes with everything that is drawn: a run, a range, a choice of lanes.
+  std::uint64_t derived() const { return derived_; }
+
   // All of these need ready().
+  const std::shared_ptr<const RunPicture>& shared_picture() const { return lanes_->run; }
   const profiling::RecordedRun& run() const { return *lanes_->run->run; }
   const RunPicture& picture() const { return *lanes_->run; }
   /// Names what the table holds: changes with the run and the range.
   std::uint64_t table_generation() const { return table_generation_; }
   const plot::TimelineLanes& lanes() const { return lanes_->lanes; }
-  const std::vector<double>& iteration_ns() const { return picture().iteration_ns; }
+  const std::vector<double>& iteration_ns() const { return iteration_series().values; }
+  const plot::FoldedSeries& iteration_series() const { return picture().iteration_ns; }
   const profiling::Distribution& iterations() const { return picture().iterations; }
   const std::vector<StageSum>& stage_sums() const { return range_->stage_sums; }
   double total_ns() const { return range_->total_ns; }
@@ -55,10 +60,23 @@ class PerformanceModel {
   const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }
   /// Durations of one row of the table; -1 = of the one with the largest sum.
   const plot::Bins& row_bins(int row) const;
-  /// Stages in which records name an expert.
-  const std::vector<engine::Stage>& expert_stages() const { return picture().expert_stages; }
-  std::size_t stage_index() const { return stage_index_; }
-  const std::vector<profiling::ExpertTime>& experts() const;
+  /// Where times of experts come from: records of the timed iterations first, which follow the
+  /// range, then what was measured apart from them.
+  struct ExpertSource {
+    engine::ExpertMethod method = engine::ExpertMethod::Trace;
+    engine::Stage stage = engine::Stage::Fprop;
+  };
+  std::size_t source_count() const;
+  ExpertSource source(std::size_t index) const;
+  std::size_t source_index() const { return source_index_; }
+  const std::vector<profiling::ExpertTime>& experts() const { return experts_of(source_index_); }
+  /// Median over the experts of this source's time by that of another method for the same stage.
+  /// Empty where there is no other.
+  struct Agreement {
+    ExpertSource other;
+    profiling::Distribution ratio;
+  };
+  const std::vector<Agreement>& agreements() const { return agreements_; }
   const std::vector<plot::Bar>& expert_bars() const { return expert_bars_; }
 
  private:
@@ -69,21 +87,24 @@ class PerformanceModel {
 
   void lay_out_kernels(const Theme& theme);
   void lay_out_experts(const Theme& theme);
+  void compare_methods();
+  const std::vector<profiling::ExpertTime>& experts_of(std::size_t source) const;
 
   std::uint64_t generation_ = 0;
   RecordedRunPointer wanted_run_;
   plot::LaneChoice choice_ = plot::LaneChoice::Streams;
   std::shared_ptr<const LanePicture> lanes_;
   std::shared_ptr<const RangePicture> range_;
-  std::size_t stage_index_ = 0;
+  std::size_t source_index_ = 0;
 
   std::uint64_t derived_ = 0;  // counts what has arrived
   std::uint64_t laid_out_ = 0;
   ThemeKind laid_out_theme_ = ThemeKind::Dark;
-  std::size_t laid_out_stage_ = 0;
+  std::size_t laid_out_source_ = 0;
   std::uint64_t table_generation_ = 0;
   std::vector<plot::TableRow> kernel_rows_;
   std::vector<plot::Bar> expert_bars_;
+  std::vector<Agreement> agreements_;
 
   BackgroundTask<RunDerivations> run_task_;
   BackgroundTask<std::shared_ptr<const RangePicture>> range_task_;

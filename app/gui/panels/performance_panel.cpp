@@ -6,9 +6,43 @@
 #include <algorithm>
 
 namespace app {
+namespace {
+
+/// What tracing every node costs, where this run has measured it.
+void add_observer_figure(const engine::Measurements& measured, std::vector<Figure>& figures) {
+  const auto timing = [&](engine::TraceLevel level) {
+    const auto found = std::ranges::find(measured.observer, level, &engine::ObserverTiming::level);
+    return found == measured.observer.end() ? nullptr : &*found;
+  };
+  const engine::ObserverTiming* const off = timing(engine::TraceLevel::Off);
+  const engine::ObserverTiming* const nodes = timing(engine::TraceLevel::Nodes);
+  if (off == nullptr || nodes == nullptr || off->median_ns <= 0.0) return;
+  const auto row = [&](const char* name, const engine::ObserverTiming* one) {
+    return one == nullptr
+               ? std::string()
+               : fmt::format("\n{}: {} ({} \u2013 {}, n {}), {:+.2f} %", name,
+                             plot::duration_text(one->median_ns), plot::duration_text(one->p5_ns),
+                             plot::duration_text(one->p95_ns), one->samples,
+                             100.0 * (one->median_ns / off->median_ns - 1.0));
+  };
+  // Spreads that overlap this much tell no difference.
+  const bool ambiguous = nodes->median_ns >= off->p5_ns && nodes->median_ns <= off->p95_ns;
+  figures.push_back(
+      {.id = "performance.observer",
+       .label = ambiguous ? "observer, within the spread" : "observer",
+       .value = {fmt::format("{:+.1f}", 100.0 * (nodes->median_ns / off->median_ns - 1.0)), "%"},
+       .note = "",
+       .tooltip = "The same step, blocks of all levels by turns (median, p5 \u2013 p95):" +
+                  row("nothing traced", off) +
+                  row("graph launches traced", timing(engine::TraceLevel::Graphs)) +
+                  row("every node traced", nodes)});
+}
+
+}  // namespace
 
 bool PerformancePanel::tick() {
-  if (model_.take()) return true;
+  const bool found = find_.take();
+  if (model_.take() || found) return true;
   if (!model_.deriving()) return false;
   // Long work must become visible even if nobody moves the mouse.
   const auto now = std::chrono::steady_clock::now();
@@ -27,11 +61,14 @@ void PerformancePanel::follow_run(const PanelContext& context) {
     model_.set_run(view.run, view.run_generation);
     // A range of the last run's axis means nothing on this one's.
     timeline_view_.selection.reset();
+    notes_.forget();
     timeline_view_.drag_start.reset();
     table_.selected = -1;
   }
   has_run_ = true;
-  if (model_.ready()) model_.lay_out(context.theme);
+  if (!model_.ready()) return;
+  model_.lay_out(context.theme);
+  find_.show(model_.shared_picture());
 }
 
 std::string PerformancePanel::range_note() const {
@@ -84,6 +121,7 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
          .note = "",
          .tooltip = "What one launch of the graph costs the host: median of cudaGraphLaunch()"});
   }
+  add_observer_figure(result.measurements, figures);
   figures.push_back({.id = "performance.records",
                      .label = result.dropped_records > 0 ? "records, some dropped" : "records",
                      .value = {plot::count_text(model_.run().activity.records.size()), ""},
@@ -116,17 +154,19 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
   const Area cards{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
   const float room = cards.size.y - 2.0F * gap;
   // The timeline needs a row's worth per lane, no more; tables and plots take the rest.
-  const float wanted = theme.px(96) + theme.px(26) * static_cast<float>(model_.lanes().rows());
-  const float timeline = std::clamp(wanted, std::max(0.26F * room, theme.px(120)), 0.36F * room);
+  const float wanted = theme.px(96) + power_strip_height(theme) +
+                       theme.px(26) * static_cast<float>(model_.lanes().rows());
+  const float timeline = std::clamp(wanted, std::max(0.26F * room, theme.px(120)), 0.42F * room);
   const float rest = room - timeline;
   const std::vector<Area> rows = rows_of(cards, gap, {timeline, 0.55F * rest, 0.45F * rest});
   const std::vector<Area> middle = columns_of(rows[1], gap, {0.42F, 0.58F});
-  const std::vector<Area> bottom = columns_of(rows[2], gap, {0.42F, 0.58F});
+  const std::vector<Area> bottom = columns_of(rows[2], gap, {0.34F, 0.32F, 0.34F});
   draw_timeline_card(context, rows[0]);
   draw_experts(context, middle[0]);
   draw_kernels(context, middle[1]);
   draw_iterations(context, bottom[0]);
   draw_row_histogram(context, bottom[1]);
+  draw_roofline(context, bottom[2]);
   veil_.draw(context, model_.deriving() ? "adding up" : "", origin,
              ImVec2(origin.x + size.x, origin.y + size.y));
 }

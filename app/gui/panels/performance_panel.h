@@ -9,25 +9,45 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/performance_model.h"
+#include "app/gui/panels/time_notes.h"
+#include "app/gui/panels/timeline_find.h"
 
 namespace app {
 
 class PerformancePanel : public WorkspacePanel {
  public:
-  explicit PerformancePanel(const std::function<void()>& wake) : model_(wake) {}
+  explicit PerformancePanel(const std::function<void()>& wake) : model_(wake), find_(wake) {}
   bool tick() override;
   void draw(const PanelContext& context, ImVec2 size) override;
 
  private:
+  /// Between which pixels the time axis lies.
+  struct PixelSpan {
+    float left = 0.0F;
+    float right = 0.0F;
+  };
   void follow_run(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
   std::string range_note() const;
   // performance_timeline_card.cpp
   void draw_timeline_card(const PanelContext& context, const Area& area);
+  void draw_timeline_widgets(const PanelContext& context, float width);
+  PixelSpan draw_timeline(const PanelContext& context, ImVec2 size);
   void draw_stage_sums(const PanelContext& context, float width);
   // performance_experts_card.cpp
   void draw_experts(const PanelContext& context, const Area& area);
   std::string experts_text(char separator) const;
+  std::string experts_note() const;
+  std::string agreement_text() const;
+  bool picture_names_only_stages() const;
+  void draw_no_experts(const PanelContext& context, ImVec2 room);
+  void draw_expert_read_out(const PanelContext& context, int expert) const;
+  // performance_power_strip.cpp
+  float power_strip_height(const Theme& theme) const;
+  void draw_power_strip(const PanelContext& context, ImVec2 size, PixelSpan time_axis);
+  // performance_roofline_card.cpp
+  void draw_roofline(const PanelContext& context, const Area& area);
+  std::string roofline_text(char separator) const;
   // performance_kernel_cards.cpp
   void draw_kernels(const PanelContext& context, const Area& area);
   void draw_iterations(const PanelContext& context, const Area& area);
@@ -36,10 +56,16 @@ class PerformancePanel : public WorkspacePanel {
   PerformanceModel model_;
   bool has_run_ = false;
   std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
+  TimelineFind find_;
   plot::PlotView timeline_view_;
+  TimeNotes notes_;
+  plot::PlotView strip_view_;
+  plot::TimelineBlocks timeline_blocks_;
+  plot::TimelineMinimap minimap_;
   plot::PlotView expert_view_;
   plot::PlotView iteration_view_;
   plot::PlotView row_view_;
+  plot::PlotView roofline_view_;
   plot::TableState table_;
   StaleVeil veil_;
 };

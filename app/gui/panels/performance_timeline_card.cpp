@@ -44,39 +44,111 @@ void PerformancePanel::draw_stage_sums(const PanelContext& context, float width)
   ImGui::Dummy(ImVec2(width, font->FontSize));
 }
 
+void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float width) {
+  const Theme& theme = context.theme;
+  const bool graph = !model_.run().activity.nodes.empty();
+  const float choices = theme.px(220);
+  const float gap = theme.px(kGap);
+  if (width > choices + theme.px(140)) {
+    if (find_.draw(context, width - choices - 2.0F * gap, timeline_view_.x.min)) {
+      plot::bring_into_view(model_.run().activity.records[*find_.chosen()], model_.lanes(),
+                            timeline_view_);
+    }
+    ImGui::SameLine(0, gap);
+  }
+  int choice = static_cast<int>(model_.lane_choice());
+  const bool experts = !model_.expert_stages().empty();
+  if (controls::segmented(
+          context, "performance.lanes", choice,
+          {"Streams", graph ? "Replays" : "Iterations", "Experts"}, {.width = choices},
+          {{.tooltip = "A lane for each stream or thread"},
+           {.tooltip = "Every replay or iteration as one block, above what it consists of"},
+           {.enabled = experts,
+            .reason = "No record names an expert: one launch serves all of them",
+            .tooltip = "A lane for each expert, or for a few neighbours where there are many"}})) {
+    model_.set_lanes(static_cast<plot::LaneChoice>(choice));
+  }
+}
+
 void PerformancePanel::draw_timeline_card(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const profiling::RecordedRun& run = model_.run();
+  const Theme& theme = context.theme;
+  const float widgets = std::min(theme.px(480), 0.62F * area.size.x);
   Card card(
       context,
       {.id = "performance.timeline_card",
        .title = "Timeline",
        .question = "When did what run? Wheel zooms at the cursor, right drag or Shift+drag pans, "
                    "left drag selects a range, double click or Home shows the timed iterations, "
-                   "once more all records.",
+                   "once more all records. A click chooses a record; , and . go to its neighbours "
+                   "in the row, [ and ] along the graph. The strip below shows everything.",
        .note = run.result.activity_method,
        .measured = "Records: " + run.result.activity_method +
                    ".\nSpans narrower than 3 pixels are folded into one block with a line "
-                   "across; it carries their count and takes the colour of the longest.",
+                   "across; it carries their count and takes the colour of the longest. A gap is "
+                   "measured from the end of one record to the start of the next in its row. The "
+                   "strip is as high as the records in a pixel are busy, against the busiest.",
        .text = [this] { return plot::table_text(kernel_columns(), model_.kernel_rows()); },
-       .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); }},
+       .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); },
+       .header_widgets = widgets},
       area.size);
-  ;
-  const ImVec2 room = card.room();
   if (run.activity.records.empty()) {
-    if (draw_empty(context, room, "No records",
+    if (draw_empty(context, card.room(), "No records",
                    "This run left no activity: " + run.result.activity_method, "performance.again",
                    "Run again")) {
       context.commands.run_now = true;
     }
     return;
   }
-  const float sums = context.theme.fonts.label->FontSize + context.theme.px(6);
+  card.begin_header_widgets();
+  draw_timeline_widgets(context, widgets);
+  card.end_header_widgets();
+  const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 plot_size(room.x, room.y - sums);
-  const plot::TimelineResult shown = plot::draw_timeline(
-      context, "##performance.timeline", plot_size, run.activity, model_.lanes(), timeline_view_);
-  if (shown.selection_changed) {
+  const float sums = theme.fonts.label->FontSize + theme.px(6);
+  const float strip = theme.px(12);
+  const float power = power_strip_height(theme);
+  const ImVec2 plot_size(room.x, room.y - sums - strip - power - theme.px(2));
+  const PixelSpan time_axis = draw_timeline(context, plot_size);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y));
+  draw_power_strip(context, ImVec2(room.x, power), time_axis);
+  const ImVec2 strip_at(at.x, at.y + plot_size.y + power + theme.px(2));
+  ImGui::SetCursorScreenPos(strip_at);
+  const int busy = minimap_.draw(context, "##performance.minimap", ImVec2(room.x, strip),
+                                 model_.lanes(), model_.derived(), timeline_view_);
+  controls::record(context, "performance.minimap", "the whole recording", "plot",
+                   fmt::format("busy_pixels={}", busy), strip_at,
+                   ImVec2(strip_at.x + room.x, strip_at.y + strip));
+  ImGui::SetCursorScreenPos(ImVec2(at.x, strip_at.y + strip + theme.px(4)));
+  draw_stage_sums(context, room.x);
+}
+
+PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& context,
+                                                            ImVec2 size) {
+  const profiling::Activity& activity = model_.run().activity;
+  if (find_.obey(context.keys, model_.lanes())) {
+    plot::bring_into_view(activity.records[*find_.chosen()], model_.lanes(), timeline_view_);
+  }
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const float notes = notes_.prepare(context, timeline_view_);
+  const ImVec2 at(corner.x, corner.y + notes);
+  size.y -= notes;
+  ImGui::SetCursorScreenPos(at);
+  const plot::TimelineResult shown =
+      plot::draw_timeline(context,
+                          {.id = "##performance.timeline",
+                           .size = size,
+                           .generation = model_.derived(),
+                           .chosen = find_.chosen(),
+                           .hits = find_.hits()},
+                          activity, model_.lanes(), timeline_view_, timeline_blocks_);
+  if (shown.clicked) find_.choose(shown.record);
+  ImGui::SetCursorScreenPos(corner);
+  const bool note_chosen =
+      notes_.draw(context, ImVec2(shown.left, at.y + context.theme.px(kGapSmall)),
+                  ImVec2(shown.right, at.y + size.y), timeline_view_);
+  if (shown.selection_changed || note_chosen) {
     model_.set_range(timeline_view_.selection);
     table_.selected = -1;
   }
@@ -88,10 +160,14 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                          timeline_view_.selection->min, timeline_view_.selection->max,
                          model_.records_in_range());
   }
+  if (find_.chosen()) {
+    const profiling::ActivityRecord& record = activity.records[*find_.chosen()];
+    value += fmt::format(";record={};record_start_ns={};record_node={}", *find_.chosen(),
+                         record.start_ns, record.node_id);
+  }
   controls::record(context, "performance.timeline", "timeline", "plot", value, at,
-                   ImVec2(at.x + plot_size.x, at.y + plot_size.y));
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + plot_size.y + context.theme.px(4)));
-  draw_stage_sums(context, room.x);
+                   ImVec2(at.x + size.x, at.y + size.y));
+  return {shown.left, shown.right};
 }
 
 }  // namespace app

@@ -257,6 +257,17 @@ std::int64_t RecipesModel::operand_row(const engine::ScaleMap& map, double sourc
                                   std::max<std::int64_t>(operand_rows() - 1, 0));
 }
 
+double steps_to_code(const RecipeOverlay& overlay, std::size_t index) {
+  const engine::QuantizationSample& sample = overlay.report->sample;
+  const engine::Recipe& recipe = overlay.report->recipe;
+  const bool transformed =
+      recipe.scaling == Scaling::Nvfp4 && recipe.hadamard && overlay.report->columnwise;
+  const auto factor = static_cast<double>(sample.scale_inv[index]);
+  if (transformed || !(factor > 0.0)) return kNone;
+  return grid_steps(overlay.format, sample.codes[index],
+                    static_cast<double>(sample.original[index]) / factor);
+}
+
 ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   const engine::QuantizationSample& sample = overlay.report->sample;
   if (row < 0 || column < 0 || row >= sample.rows || column >= sample.columns) return {};
@@ -281,7 +292,9 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   }
   reading.error = fmt::format("- x = {:+.3g}", error);
   if (original != 0.0 && std::isfinite(error)) {
-    reading.error += fmt::format(" ({:+.2f} %)", 100.0 * error / std::abs(original));
+    const double steps = steps_to_code(overlay, index);
+    reading.error += fmt::format(" ({:+.2f} %{})", 100.0 * error / std::abs(original),
+                                 std::isfinite(steps) ? fmt::format(", {:.2f} ulp", steps) : "");
   }
   return reading;
 }

@@ -7,6 +7,8 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
+#include "app/gui/panels/numerics_inspector.h"
+#include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -36,7 +38,11 @@ void RecipesView::follow(const PanelContext& context) {
   if (live_ && can_ask && (!asked_ || *asked_ != wanted(context))) order(context);
   RecipesModel::Comparison found;
   for (const RecipesModel::Comparison& one : view.comparisons) {
-    if (one->comparison.request.weights == (operand_ == 1)) found = one;
+    const engine::ComparisonRequest& request = one->comparison.request;
+    if (request.weights == (operand_ == 1) && !request.gradients && !is_inspection(request) &&
+        !is_pow2_order(request)) {
+      found = one;
+    }
   }
   shown_ = found != nullptr;
   if (!shown_) return;

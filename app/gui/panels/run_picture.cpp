@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace app {
 namespace {
@@ -35,16 +36,42 @@ std::array<bool, engine::kStageNames.size()> stages_with_experts(
   return named;
 }
 
+/// By method and stage, in the order in which they were measured.
+std::vector<MeasuredExperts> measured_experts(const engine::Measurements& measurements) {
+  std::vector<MeasuredExperts> all;
+  for (const engine::ExpertTiming& timing : measurements.experts) {
+    auto found = std::ranges::find_if(all, [&](const MeasuredExperts& one) {
+      return one.method == timing.method && one.stage == timing.stage;
+    });
+    if (found == all.end()) {
+      all.push_back({.method = timing.method, .stage = timing.stage, .times = {}});
+      found = all.end() - 1;
+    }
+    constexpr double kNotKept = std::numeric_limits<double>::quiet_NaN();
+    found->times.push_back({.expert = timing.expert,
+                            .time = {.n = static_cast<std::size_t>(timing.samples),
+                                     .median = timing.median_ns,
+                                     .p5 = timing.p5_ns,
+                                     .p95 = timing.p95_ns,
+                                     .minimum = kNotKept,
+                                     .maximum = kNotKept,
+                                     .sum = kNotKept}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   auto picture = std::make_shared<RunPicture>();
   const std::vector<profiling::ActivityRecord>& records = run->activity.records;
   picture->spans = profiling::iteration_spans(records);
+  std::vector<double> iteration_ns;
   for (const engine::Iteration& iteration : run->result.iterations) {
-    picture->iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
+    iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
   }
-  picture->iterations = profiling::summarize(picture->iteration_ns);
+  picture->iterations = profiling::summarize(iteration_ns);
+  picture->iteration_ns = plot::fold_series(std::move(iteration_ns));
   const auto named = stages_with_experts(records);
   // The product first: it is what most people came for.
   for (const bool product : {true, false}) {
@@ -53,6 +80,8 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
       if (named[i] && (stage == Stage::Fprop) == product) picture->expert_stages.push_back(stage);
     }
   }
+  picture->measured_experts = measured_experts(run->result.measurements);
+  picture->roofline = profiling::roofline_points(run->result, run->activity);
   for (const profiling::ActivityRecord& record : records) {
     const plot::Range range{static_cast<double>(record.start_ns),
                             static_cast<double>(record.end_ns)};

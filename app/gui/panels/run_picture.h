@@ -8,11 +8,20 @@
 #include <vector>
 
 #include "app/gui/plot/bins.h"
+#include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/timeline_plot.h"
 #include "profiling/session/session_file.h"
+#include "profiling/trace/roofline.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
+
+/// Times of experts that were measured apart from the timed iterations.
+struct MeasuredExperts {
+  engine::ExpertMethod method = engine::ExpertMethod::Isolated;
+  engine::Stage stage = engine::Stage::Fprop;
+  std::vector<profiling::ExpertTime> times;
+};
 
 using RecordedRunPointer = std::shared_ptr<const profiling::RecordedRun>;
 
@@ -20,11 +29,13 @@ using RecordedRunPointer = std::shared_ptr<const profiling::RecordedRun>;
 struct RunPicture {
   RecordedRunPointer run;
   std::vector<profiling::ActivityRecord> spans;  // of the iterations
-  std::vector<double> iteration_ns;
+  plot::FoldedSeries iteration_ns;
   profiling::Distribution iterations;
   std::vector<engine::Stage> expert_stages;  // in which timed records name an expert
-  plot::Range limits;                        // of all records
-  plot::Range timed;                         // of those in iterations
+  std::vector<MeasuredExperts> measured_experts;
+  std::vector<profiling::RooflinePoint> roofline;
+  plot::Range limits;  // of all records
+  plot::Range timed;   // of those in iterations
 };
 std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run);
 

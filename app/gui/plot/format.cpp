@@ -34,20 +34,23 @@ TimeUnit time_unit(double nanoseconds) {
 }
 
 Quantity duration(double nanoseconds) {
-  if (std::isnan(nanoseconds)) return {"n/a", ""};
+  if (std::isnan(nanoseconds)) return {.figure = "n/a", .unit = ""};
   const TimeUnit unit = time_unit(nanoseconds);
   const double value = nanoseconds / unit.nanoseconds;
   const bool whole_ns = unit.nanoseconds == 1.0 && value == std::floor(value);
-  return {whole_ns ? fmt::format("{:.0f}", value) : four_digits(value), unit.name};
+  return {whole_ns ? fmt::format("{:.0f}", value) : four_digits(value), unit.name, nanoseconds,
+          "ns"};
 }
 
 std::string duration_text(double nanoseconds) { return duration(nanoseconds).text(); }
 
 Quantity flop_rate(double flop_per_second) {
-  if (!std::isfinite(flop_per_second)) return {"n/a", ""};
-  if (flop_per_second >= 1e12) return {four_digits(flop_per_second / 1e12), "TFLOP/s"};
-  if (flop_per_second >= 1e9) return {four_digits(flop_per_second / 1e9), "GFLOP/s"};
-  return {four_digits(flop_per_second / 1e6), "MFLOP/s"};
+  if (!std::isfinite(flop_per_second)) return {.figure = "n/a", .unit = ""};
+  if (flop_per_second >= 1e12)
+    return {four_digits(flop_per_second / 1e12), "TFLOP/s", flop_per_second, "FLOP/s"};
+  if (flop_per_second >= 1e9)
+    return {four_digits(flop_per_second / 1e9), "GFLOP/s", flop_per_second, "FLOP/s"};
+  return {four_digits(flop_per_second / 1e6), "MFLOP/s", flop_per_second, "FLOP/s"};
 }
 
 std::string number_text(double value) {

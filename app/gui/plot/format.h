@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ TimeUnit time_unit(double nanoseconds);
 struct Quantity {
   std::string figure;
   std::string unit;
+  double exact = std::numeric_limits<double>::quiet_NaN();  // unrounded, in `exact_unit`
+  std::string exact_unit{};
   std::string text() const { return unit.empty() ? figure : figure + " " + unit; }
 };
 

@@ -107,8 +107,12 @@ void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
             .limits = {0.0, std::max(height_of(peak, spec.log_y) * 1.08, 1.0)}},
       .selectable = spec.selectable,
       .min_span = spec.x.kind == AxisKind::Log2 ? 1.0 : spec.x.limits.span() * 1e-3,
-      .left_margin = theme.px(42) + static_cast<float>(on_left) * end_width,
-      .right_margin = theme.px(kGap) + static_cast<float>(on_right) * end_width};
+      .left_margin = theme.px(42) + static_cast<float>(std::max<int>(static_cast<int>(on_left),
+                                                                     spec.reserved_left)) *
+                                        end_width,
+      .right_margin = theme.px(kGap) + static_cast<float>(std::max<int>(static_cast<int>(on_right),
+                                                                        spec.reserved_right)) *
+                                           end_width};
   float left_slot = ImGui::GetCursorScreenPos().x + theme.px(42);
   bool in_plot = false;
   ImVec2 top_left;

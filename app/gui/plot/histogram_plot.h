@@ -27,6 +27,9 @@ struct HistogramSpec {
   bool shares = false;   // counts are percent of their series already
   bool end_bins = true;  // zeros left, infinities and NaN right
   bool selectable = false;
+  /// End bins that a plot above or below has: room for them keeps the axes under each other.
+  int reserved_left = 0;
+  int reserved_right = 0;
 };
 
 /// Union of the series' ranges with a little air, whole octaves on a log2 axis. {} when all are

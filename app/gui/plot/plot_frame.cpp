@@ -1,9 +1,12 @@
 // Axes and mouse of the plots.
 #include "app/gui/plot/plot_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/controls/copy.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -66,6 +69,7 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::SetCursorScreenPos(min_);
   ImGui::InvisibleButton(spec.id, ImVec2(max_.x - min_.x, max_.y - min_.y),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  const ImGuiID id = ImGui::GetID(spec.id);
   hovered_ = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
   mouse_ = io.MousePos;
@@ -107,8 +111,9 @@ void PlotFrame::take_input(const FrameSpec& spec) {
     view_.drag_start.reset();
   } else if (ImGui::IsItemActivated() && !right_drag && !io.KeyShift && spec.selectable) {
     view_.drag_start = at;
+    view_.dragged = id;
   }
-  if (view_.drag_start && !active) {
+  if (view_.drag_start && view_.dragged == id && !active) {
     const float start_pixel = before.to_pixel(*view_.drag_start);
     if (std::abs(mouse_.x - start_pixel) >= kDragThreshold) {
       view_.selection = clamped(between(*view_.drag_start, at), limits);
@@ -148,17 +153,22 @@ void PlotFrame::draw_axes(const FrameSpec& spec) {
   }
   if (spec.x.ticks && !view_.x.empty()) {
     std::string title = spec.x.label;
+    double origin = 0.0;  // what the labels count from
     if (spec.x.kind == AxisKind::Nanoseconds) {
       const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
-      title += std::string(title.empty() ? "" : ", ") + time_unit(reach).name;
+      origin = tick_origin(view_.x);
+      const char* unit = time_unit(origin == 0.0 ? reach : view_.x.span()).name;
+      title = origin == 0.0 ? title + (title.empty() ? "" : ", ") + unit
+                            : fmt::format("{} after {:.9f} s", unit, origin * 1e-9);
     }
     const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
     const float title_start = max_.x - title_width;
     const float baseline = max_.y + theme.px(3);
     const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
     const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
-    for (const Tick& tick : ticks(spec.x.kind, view_.x, most)) {
-      const float pixel = std::floor(x_.to_pixel(tick.value));
+    const Range counted{view_.x.min - origin, view_.x.max - origin};
+    for (const Tick& tick : ticks(spec.x.kind, counted, most)) {
+      const float pixel = std::floor(x_.to_pixel(origin + tick.value));
       draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
       const float half = 0.5F * text_size(font, tick.label).x;
       if (pixel + half > title_start - theme.px(kGap) && title_width > 0.0F) continue;
@@ -221,6 +231,22 @@ void place_read_out(const PanelContext& context, const std::string& title,
   ImGui::SetNextWindowPos(at);
 }
 
+void copy_read_out(const PanelContext& context, const std::string& title,
+                   const std::vector<ReadOutLine>& lines) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!io.KeyCtrl || io.WantTextInput || lines.empty() ||
+      !ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_C), false)) {
+    return;
+  }
+  std::string text = title.empty() ? "" : title + "\n";
+  for (const ReadOutLine& line : lines) {
+    text += line.label + "\t" +
+            (std::isnan(line.exact) ? line.value : controls::all_digits(line.exact)) + "\n";
+  }
+  ImGui::SetClipboardText(text.c_str());
+  context.commands.says = "Copied the read-out: " + lines.front().label + " " + lines.front().value;
+}
+
 }  // namespace
 
 void read_out(const PanelContext& context, const std::string& title,
@@ -258,6 +284,7 @@ void read_out(const PanelContext& context, const std::string& title,
     ImGui::PopFont();
   }
   ImGui::EndTooltip();
+  copy_read_out(context, title, lines);
 }
 
 }  // namespace app::plot

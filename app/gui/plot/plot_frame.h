@@ -5,6 +5,7 @@
 
 #include <imgui.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct PlotView {
   bool held = false;
   std::optional<Range> selection;
   std::optional<double> drag_start;
+  ImGuiID dragged = 0;  // the plot that a drag began in: several may share a view
 };
 
 struct Axis {
@@ -46,7 +48,8 @@ struct FrameSpec {
 struct ReadOutLine {
   std::string label{};
   std::string value{};
-  ImU32 color = 0;  // chip before the label; 0 = none
+  ImU32 color = 0;                                          // chip before the label; 0 = none
+  double exact = std::numeric_limits<double>::quiet_NaN();  // copied in place of `value`
 };
 
 class PlotFrame {
@@ -90,7 +93,7 @@ class PlotFrame {
   bool selection_changed_ = false;
 };
 
-/// A tooltip of labelled values with the units right-aligned.
+/// A tooltip of labelled values with the units right-aligned. Ctrl+C copies it, a line each.
 void read_out(const PanelContext& context, const std::string& title,
               const std::vector<ReadOutLine>& lines);
 

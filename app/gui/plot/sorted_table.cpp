@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -47,6 +48,16 @@ void toggle(TableState& state, int index) {
   }
 }
 
+/// Numeric cells give their sort key, which is the number itself, in the unit that their column's
+/// CSV has.
+void offer_copy(const PanelContext& context, const Column& column, const Cell& cell, ImVec2 min,
+                ImVec2 max) {
+  if (!controls::copy_wanted(min, max)) return;
+  const bool number = column.numeric && !cell.text.empty() && !std::isnan(cell.key);
+  controls::copy_number(context, number ? controls::all_digits(cell.key) : cell.text, "",
+                        fmt::format("{}, shown as {}", column.title, cell.text));
+}
+
 void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
                const Cell& cell, bool first) {
   const Theme& theme = context.theme;
@@ -63,6 +74,7 @@ void draw_cell(const PanelContext& context, const Column& column, const TableRow
     at.x += side + theme.px(6);
     width -= side + theme.px(6);
   }
+  offer_copy(context, column, cell, at, ImVec2(at.x + width, at.y + ImGui::GetTextLineHeight()));
   const std::string text = fitted(font, cell.text, width);
   if (column.numeric) {
     draw_text_right(draw, font, ImVec2(at.x + width, middle), color, text);

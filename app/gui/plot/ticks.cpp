@@ -71,4 +71,12 @@ std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   return result;
 }
 
+double tick_origin(Range view) {
+  constexpr double kTiny = 5e-4;
+  const double reach = std::max(std::abs(view.min), std::abs(view.max));
+  if (view.empty() || view.span() > kTiny * reach) return 0.0;
+  const double round = std::pow(10.0, std::ceil(std::log10(view.span())));
+  return std::floor(view.min / round) * round;
+}
+
 }  // namespace app::plot

@@ -27,5 +27,8 @@ struct Tick {
 /// Smallest step of the form {1, 2, 5} * 10^i that gives at most `most` ticks in `span`.
 double nice_step(double span, int most);
 std::vector<Tick> ticks(AxisKind kind, Range view, int most);
+/// What times are best counted from: 0, or, where the view is tiny against its distance from 0, a
+/// round time shortly before it, so that nanoseconds of a long recording have labels that fit.
+double tick_origin(Range view);
 
 }  // namespace app::plot

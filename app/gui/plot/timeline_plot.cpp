@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
@@ -19,7 +20,6 @@ constexpr double kSnapPixels = 6.0;
 void show_record(const PanelContext& context, const profiling::Activity& activity,
                  const profiling::TimelineLod& row, const TimelineSegment& block) {
   const profiling::ActivityRecord& record = row.records()[block.longest];
-  const std::string_view stage = engine::stage_name(record.stage);
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
     lines.push_back({"records folded here", count_text(block.count), 0});
@@ -29,7 +29,17 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   }
   lines.push_back({(block.count > 1) ? "longest of them" : "duration",
                    duration_text(static_cast<double>(record.duration_ns())), 0});
-  lines.push_back({"stage", std::string(stage), context.theme.stage(record.stage)});
+  if (row.records().data() != activity.records.data()) {
+    lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+    const bool graph = !activity.nodes.empty();
+    const std::string which =
+        fmt::format("{} {}", graph ? "replay" : "iteration", record.iteration + (graph ? 1 : 0));
+    read_out(context, block.count > 1 ? fmt::format("{}s", graph ? "replay" : "iteration") : which,
+             lines);
+    return;
+  }
+  lines.push_back(
+      {"stage", std::string(engine::stage_name(record.stage)), context.theme.stage(record.stage)});
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
   lines.push_back(
       {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert), 0});
@@ -73,7 +83,8 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
                 const TimelineSegment& block, float top, float bottom) {
   const Theme& theme = context.theme;
   const profiling::ActivityRecord& record = row.records()[block.longest];
-  const ImU32 color = theme.stage(record.stage);
+  const bool span = row.records().data() != activity.records.data();
+  const ImU32 color = span ? theme.colors.accent : theme.stage(record.stage);
   const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
   const float right = std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 1.0F);
   ImDrawList* draw = frame.draw();
@@ -94,9 +105,12 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
   const float visible_left = std::max(left, frame.min().x);
   const float room = std::min(right, frame.max().x) - visible_left - theme.px(6);
   if (room < theme.px(28) || bottom - top < font->FontSize) return;
-  std::string name = record.name < activity.names.size()
-                         ? short_kernel_name(activity.names[record.name])
-                         : std::string(engine::stage_name(record.stage));
+  std::string name;
+  if (span) {
+    name = std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
+  } else if (record.name < activity.names.size()) {
+    name = short_kernel_name(activity.names[record.name]);
+  }
   if (record.expert >= 0) name += " e" + std::to_string(record.expert);
   // Every stage colour is light or middle toned: dark ink reads on all of them.
   constexpr ImU32 kInk = IM_COL32(12, 16, 20, 255);
@@ -104,11 +118,92 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
             kInk, fitted(font, name, room));
 }
 
+/// What the row did not do around `time`: measured between two records, not between two pixels.
+/// Nothing where the row is busy or the gap is open.
+void show_gap(const PanelContext& context, const PlotFrame& frame,
+              const profiling::Activity& activity, const profiling::TimelineLod& row,
+              float middle) {
+  const double time = frame.hover_x();
+  const std::size_t next = row.started_by(static_cast<std::int64_t>(std::floor(time)));
+  if (next == 0 || next == row.size()) return;
+  const profiling::ActivityRecord& before = row.records()[row.members()[next - 1]];
+  const profiling::ActivityRecord& after = row.records()[row.members()[next]];
+  if (after.start_ns <= before.end_ns || static_cast<double>(before.end_ns) > time) return;
+  const Theme& theme = context.theme;
+  const float left = frame.x().to_pixel(static_cast<double>(before.end_ns));
+  const float right = frame.x().to_pixel(static_cast<double>(after.start_ns));
+  frame.draw()->AddLine(ImVec2(left, middle), ImVec2(right, middle), theme.colors.warn);
+  for (const float end : {left, right}) {
+    frame.draw()->AddLine(ImVec2(end, middle - theme.px(4)), ImVec2(end, middle + theme.px(4)),
+                          theme.colors.warn);
+  }
+  const auto name_of = [&](const profiling::ActivityRecord& record) {
+    if (row.records().data() != activity.records.data()) {
+      return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
+    }
+    return record.name < activity.names.size() ? short_kernel_name(activity.names[record.name])
+                                               : std::string("?");
+  };
+  read_out(context, "",
+           {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
+             theme.colors.warn},
+            {"after", name_of(before), 0},
+            {"before", name_of(after), 0}});
+}
+
+void mark_hits(const PanelContext& context, const PlotFrame& frame,
+               const profiling::TimelineLod& hits, std::int64_t begin, std::int64_t end) {
+  const int pixels = static_cast<int>(frame.max().x - frame.min().x);
+  const ImU32 color = context.theme.colors.warn;
+  const float height = context.theme.px(kGapSmall);
+  for (const TimelineSegment& hit : hits.query(begin, end, pixels)) {
+    const float left = frame.x().to_pixel(static_cast<double>(hit.begin_ns));
+    const float right = std::max(frame.x().to_pixel(static_cast<double>(hit.end_ns)), left + 2.0F);
+    frame.draw()->AddRectFilled(ImVec2(left, frame.min().y), ImVec2(right, frame.min().y + height),
+                                color);
+  }
+}
+
+/// Around the record wherever it lies, wide enough to be seen at any zoom.
+void outline(const PanelContext& context, const PlotFrame& frame,
+             const profiling::ActivityRecord& record, float top, float bottom) {
+  float left = frame.x().to_pixel(static_cast<double>(record.start_ns));
+  float right = frame.x().to_pixel(static_cast<double>(record.end_ns));
+  if (right < frame.min().x || left > frame.max().x) return;
+  const float wanted = context.theme.px(4);
+  if (right - left < wanted) {
+    left = 0.5F * (left + right - wanted);
+    right = left + wanted;
+  }
+  frame.draw()->AddRect(ImVec2(left, top), ImVec2(right, bottom), context.theme.colors.text, 0.0F,
+                        0, context.theme.px(2));
+}
+
+bool holds(const profiling::TimelineLod& row, const profiling::Activity& activity,
+           std::uint32_t record) {
+  return row.records().data() == activity.records.data() &&
+         std::binary_search(row.members().begin(), row.members().end(), record);
+}
+
+void ask(const TimelineLanes& lanes, TimelineBlocks wanted, TimelineBlocks& drawn) {
+  if (drawn.generation == wanted.generation && drawn.begin_ns == wanted.begin_ns &&
+      drawn.end_ns == wanted.end_ns && drawn.pixels == wanted.pixels &&
+      drawn.rows.size() == lanes.rows()) {
+    return;
+  }
+  for (const profiling::TimelineLane& lane : lanes.lanes) {
+    for (const profiling::TimelineLod& row : lane.rows) {
+      wanted.rows.push_back(row.query(wanted.begin_ns, wanted.end_ns, wanted.pixels));
+    }
+  }
+  drawn = std::move(wanted);
+}
+
 }  // namespace
 
-TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2 size,
+TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& spec,
                              const profiling::Activity& activity, const TimelineLanes& lanes,
-                             PlotView& view) {
+                             PlotView& view, TimelineBlocks& drawn) {
   TimelineResult result;
   const Theme& theme = context.theme;
   float label_width = 0.0F;
@@ -116,57 +211,82 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
     label_width = std::max(label_width, text_size(theme.fonts.label, label).x);
   }
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  FrameSpec spec{.id = id,
-                 .size = size,
-                 .x = {.kind = AxisKind::Nanoseconds,
-                       .label = "since the first timed iteration",
-                       .limits = lanes.limits,
-                       .fit = lanes.timed},
-                 .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
-                 .selectable = true,
-                 .min_span = 20.0,
-                 .left_margin = label_width + theme.px(kGapLarge)};
-  PlotFrame frame(context, spec, view);
-  const float lane_gap = theme.px(kGapSmall);
-  const float room =
-      frame.max().y - frame.min().y - lane_gap * static_cast<float>(lanes.lanes.size() + 1);
+  FrameSpec frame_spec{
+      .id = spec.id,
+      .size = spec.size,
+      .x = {.kind = AxisKind::Nanoseconds,
+            .label = "since the first timed iteration",
+            .limits = lanes.limits,
+            .fit = lanes.timed},
+      .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
+      .selectable = true,
+      .min_span = 10.0,
+      .left_margin = label_width + theme.px(kGapLarge)};
+  PlotFrame frame(context, frame_spec, view);
+  result.left = frame.min().x;
+  result.right = frame.max().x;
+  // Many lanes leave no room between them.
+  const float height = frame.max().y - frame.min().y;
+  const float lane_gap =
+      std::min(theme.px(kGapSmall), 0.2F * height / static_cast<float>(lanes.lanes.size() + 1));
+  const float room = height - lane_gap * static_cast<float>(lanes.lanes.size() + 1);
   const float row_height = std::clamp(
-      room / static_cast<float>(std::max<std::size_t>(lanes.rows(), 1)), theme.px(3), theme.px(44));
+      room / static_cast<float>(std::max<std::size_t>(lanes.rows(), 1)), 1.0F, theme.px(44));
   const auto view_begin = static_cast<std::int64_t>(std::floor(frame.x().view.min));
   const auto view_end = static_cast<std::int64_t>(std::ceil(frame.x().view.max));
   const int pixels = static_cast<int>(frame.max().x - frame.min().x);
+  ask(lanes, {spec.generation, view_begin, view_end, pixels, {}}, drawn);
+  std::size_t row_index = 0;
   float top = frame.min().y + lane_gap;
+  float labelled_to = frame.min().y;
   std::optional<TimelineSegment> hovered;
   const profiling::TimelineLod* hovered_row = nullptr;
+  float hovered_middle = 0.0F;
   for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
     const profiling::TimelineLane& lane = lanes.lanes[i];
     const float lane_height = row_height * static_cast<float>(lane.rows.size());
-    frame.draw()->PushClipRect(origin, frame.max());
-    draw_text(frame.draw(), theme.fonts.label,
-              ImVec2(origin.x, top + 0.5F * (std::min(lane_height, theme.px(26)) -
-                                             theme.fonts.label->FontSize)),
-              theme.colors.dim_text, lanes.labels[i]);
-    frame.draw()->PopClipRect();
+    const float label_top =
+        top + 0.5F * (std::min(lane_height, theme.px(26)) - theme.fonts.label->FontSize);
+    // Lanes lower than a line of text: only as many labels as stay apart.
+    if (label_top >= labelled_to) {
+      labelled_to = label_top + theme.fonts.label->FontSize;
+      frame.draw()->PushClipRect(origin, frame.max());
+      draw_text(frame.draw(), theme.fonts.label, ImVec2(origin.x, label_top), theme.colors.dim_text,
+                lanes.labels[i]);
+      frame.draw()->PopClipRect();
+    }
     for (const profiling::TimelineLod& row : lane.rows) {
-      const std::vector<TimelineSegment> blocks = row.query(view_begin, view_end, pixels);
+      const std::vector<TimelineSegment>& blocks = drawn.rows[row_index++];
+      const float bottom = top + std::max(row_height - 1.0F, 1.0F);
+      const bool mouse_in_row =
+          frame.hovered() && frame.mouse().y >= top && frame.mouse().y < top + row_height;
+      if (mouse_in_row) {
+        hovered_row = &row;
+        hovered_middle = 0.5F * (top + bottom);
+      }
       result.drawn_blocks += blocks.size();
       for (const TimelineSegment& block : blocks) {
         result.visible_records += block.count;
-        draw_block(context, frame, activity, row, block, top, top + row_height - 1.0F);
+        draw_block(context, frame, activity, row, block, top, bottom);
         const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
         const float right =
             std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 2.0F);
-        if (frame.hovered() && frame.mouse().y >= top && frame.mouse().y < top + row_height &&
-            frame.mouse().x >= left && frame.mouse().x < right) {
+        if (mouse_in_row && frame.mouse().x >= left && frame.mouse().x < right) {
           hovered = block;
-          hovered_row = &row;
-          frame.draw()->AddRect(ImVec2(left, top), ImVec2(right, top + row_height - 1.0F),
-                                theme.colors.text);
+          frame.draw()->AddRect(ImVec2(left, top), ImVec2(right, bottom), theme.colors.text);
         }
+      }
+      if (spec.chosen && holds(row, activity, *spec.chosen)) {
+        outline(context, frame, activity.records[*spec.chosen], top, bottom);
       }
       top += row_height;
     }
     top += lane_gap;
+  }
+  if (spec.hits != nullptr) mark_hits(context, frame, *spec.hits, view_begin, view_end);
+  result.clicked = frame.clicked();
+  if (result.clicked && hovered && hovered_row->records().data() == activity.records.data()) {
+    result.record = hovered->longest;
   }
   if (frame.selection_changed()) {
     result.selection_changed = true;
@@ -182,8 +302,21 @@ TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2
     read_out(context, "", {{"selected", duration_text(range.span()), theme.colors.accent}});
   } else if (hovered) {
     show_record(context, activity, *hovered_row, *hovered);
+  } else if (hovered_row != nullptr) {
+    show_gap(context, frame, activity, *hovered_row, hovered_middle);
   }
   return result;
+}
+
+void bring_into_view(const profiling::ActivityRecord& record, const TimelineLanes& lanes,
+                     PlotView& view) {
+  const auto begin = static_cast<double>(record.start_ns);
+  const auto end = static_cast<double>(record.end_ns);
+  if (begin >= view.x.min && end <= view.x.max) return;
+  const double span = std::max(view.x.span(), 1.2 * (end - begin));
+  const double middle = 0.5 * (begin + end);
+  view.x = clamped({middle - 0.5 * span, middle + 0.5 * span}, lanes.limits);
+  view.held = true;
 }
 
 }  // namespace app::plot

@@ -2,6 +2,8 @@
 // pixels that keeps counts and the longest. Cost a frame follows the pixels, not the records.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,14 +31,53 @@ struct TimelineLanes {
 TimelineLanes make_timeline(const profiling::Activity& activity,
                             std::span<const profiling::ActivityRecord> spans, LaneChoice choice);
 
+/// The blocks of the last frame: a view that has not moved asks no pyramid.
+struct TimelineBlocks {
+  std::uint64_t generation = 0;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  int pixels = 0;
+  std::vector<std::vector<profiling::TimelineSegment>> rows;  // of all lanes, in order
+};
+
+struct TimelineSpec {
+  const char* id = "";
+  ImVec2 size{};
+  std::uint64_t generation = 0;                  // names the lanes
+  std::optional<std::uint32_t> chosen{};         // record that is outlined
+  const profiling::TimelineLod* hits = nullptr;  // of a search: marked above the lanes
+};
+
 struct TimelineResult {
   bool selection_changed = false;
   std::size_t visible_records = 0;  // records that touch the view
   std::size_t drawn_blocks = 0;
+  bool clicked = false;                   // without a drag
+  std::optional<std::uint32_t> record{};  // under that click; of a fold the longest
+  float left = 0.0F;                      // screen pixels between which the time axis lies
+  float right = 0.0F;
 };
 
-TimelineResult draw_timeline(const PanelContext& context, const char* id, ImVec2 size,
+TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& spec,
                              const profiling::Activity& activity, const TimelineLanes& lanes,
-                             PlotView& view);
+                             PlotView& view, TimelineBlocks& blocks);
+
+/// Moves the view, keeping its span, until the record lies in it.
+void bring_into_view(const profiling::ActivityRecord& record, const TimelineLanes& lanes,
+                     PlotView& view);
+
+/// Everything in one strip, with the view as a window in it that can be dragged. `generation` names
+/// the lanes. Returns the pixels that are busy, for the control map.
+class TimelineMinimap {
+ public:
+  int draw(const PanelContext& context, const char* id, ImVec2 size, const TimelineLanes& lanes,
+           std::uint64_t generation, PlotView& view);
+
+ private:
+  void add_up(const TimelineLanes& lanes, int pixels);
+
+  std::uint64_t generation_ = 0;
+  std::vector<float> busy_;  // 0..1 a pixel
+};
 
 }  // namespace app::plot

@@ -88,6 +88,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     draw_step(request);
     draw_recipe(request);
     draw_engine(request);
+    draw_measure(request);
   }
   {
     const ChildScope foot("##rail_foot", {0, 0}, theme.colors.panel,

@@ -24,6 +24,9 @@ class FrameProbe {
   virtual bool wants_frame(Shell& shell) = 0;
   /// After GLFW's input and before ImGui's NewFrame: the place to add input.
   virtual void feed(Shell& shell) = 0;
+  /// False: frames are built but not given to GL, whose cost on a software renderer would drown
+  /// what is measured.
+  virtual bool presents() const { return true; }
   virtual void drawn(Shell& shell, const FrameCost& cost) = 0;
 };
 

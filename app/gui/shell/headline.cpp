@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
+#include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
-#include "profiling/trace/statistics.h"
 
 namespace app {
 namespace {
@@ -20,16 +22,9 @@ struct Figure {
   std::string label;
   std::string tooltip;
   ImU32 color;
+  double exact = std::numeric_limits<double>::quiet_NaN();  // in `exact_unit`
+  std::string exact_unit{};
 };
-
-std::vector<double> durations_ms(const engine::RunResult& result) {
-  std::vector<double> durations;
-  durations.reserve(result.iterations.size());
-  for (const engine::Iteration& one : result.iterations) {
-    durations.push_back(static_cast<double>(one.duration_ns) * 1e-6);
-  }
-  return durations;
-}
 
 /// Three significant digits without an exponent: 0.0123, 3.41, 1108.
 std::string three_digits(double value) {
@@ -55,21 +50,29 @@ int worst_expert(const std::vector<engine::ExpertResult>& experts) {
   return worst;
 }
 
-std::vector<Figure> figures(const engine::RunResult& result, const Palette& colors) {
+/// "0 frames drawn while timing": the window draws on the machine that it measures.
+std::string drawn_text(int frames) {
+  if (frames < 0) return {};
+  return fmt::format(" · {} frame{} drawn while timing", frames, frames == 1 ? "" : "s");
+}
+
+std::vector<Figure> figures(const engine::RunResult& result, const profiling::Distribution& time,
+                            int frames, const Palette& colors) {
   std::vector<Figure> list;
-  const profiling::Distribution time = profiling::summarize(durations_ms(result));
   if (time.n > 0) {
     list.push_back(
         {.id = "headline.step",
-         .value = three_digits(time.median),
+         .value = three_digits(1e-6 * time.median),
          .unit = "ms",
-         .label = fmt::format("step, median of {}", time.n),
+         .label = fmt::format("step, median of {}", time.n) + drawn_text(frames),
          .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms",
-                                result.iteration_method, time.n, three_digits(time.median),
-                                three_digits(time.p5), three_digits(time.p95)),
-         .color = colors.text});
+                                result.iteration_method, time.n, three_digits(1e-6 * time.median),
+                                three_digits(1e-6 * time.p5), three_digits(1e-6 * time.p95)),
+         .color = colors.text,
+         .exact = time.median,
+         .exact_unit = "ns"});
     if (time.median > 0 && result.flop > 0) {
-      const double per_second = result.flop / (time.median * 1e-3);
+      const double per_second = result.flop / (time.median * 1e-9);
       const bool tera = per_second >= 1e11;
       list.push_back(
           {.id = "headline.throughput",
@@ -79,7 +82,9 @@ std::vector<Figure> figures(const engine::RunResult& result, const Palette& colo
            .tooltip = fmt::format("{:.4g} useful FLOP of one step (2·m·n·k over all experts and "
                                   "layers, padding not counted) divided by its median time",
                                   result.flop),
-           .color = colors.text});
+           .color = colors.text,
+           .exact = per_second,
+           .exact_unit = "FLOP/s"});
     }
   }
   if (const int worst = worst_expert(result.experts); worst >= 0) {
@@ -91,7 +96,9 @@ std::vector<Figure> figures(const engine::RunResult& result, const Palette& colo
                     .tooltip =
                         "Product of layer 0 against the product of the unquantized operands: "
                         "10·log10(sum y² / sum (y - ŷ)²), the lowest of all experts",
-                    .color = snr < 15 ? colors.warn : colors.text});
+                    .color = snr < 15 ? colors.warn : colors.text,
+                    .exact = snr,
+                    .exact_unit = "dB"});
   }
   return list;
 }
@@ -123,11 +130,25 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
                    figure.value + (figure.unit.empty() ? "" : " " + figure.unit),
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   if (ImGui::IsItemHovered()) controls::tooltip(context, figure.tooltip);
+  if (controls::copy_wanted(ImGui::GetItemRectMin(), ImGui::GetItemRectMax())) {
+    const bool exact = !std::isnan(figure.exact);
+    controls::copy_number(context, exact ? controls::all_digits(figure.exact) : figure.value,
+                          exact ? figure.exact_unit : figure.unit, figure.label);
+  }
 }
 
 }  // namespace
 
-void draw_headline(const PanelContext& context) {
+profiling::Distribution step_time_ns(const engine::RunResult& result) {
+  std::vector<double> durations;
+  durations.reserve(result.iterations.size());
+  for (const engine::Iteration& one : result.iterations) {
+    durations.push_back(static_cast<double>(one.duration_ns));
+  }
+  return profiling::summarize(std::move(durations));
+}
+
+void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   if (view.run == nullptr) {
@@ -140,7 +161,7 @@ void draw_headline(const PanelContext& context) {
   const engine::RunResult& result = view.run->result;
   const ImVec2 origin = ImGui::GetCursorPos();
   if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
-  for (const Figure& figure : figures(result, theme.colors)) {
+  for (const Figure& figure : figures(result, step_ns, view.frames_while_timing, theme.colors)) {
     draw_figure(context, figure);
     ImGui::SameLine(0, theme.px(28));
     ImGui::SetCursorPosY(origin.y);

@@ -12,6 +12,9 @@ namespace {
 constexpr int kCtrl = GLFW_MOD_CONTROL;
 constexpr int kCtrlShift = GLFW_MOD_CONTROL | GLFW_MOD_SHIFT;
 
+// Keys of this group count only while a tour is on screen.
+constexpr const char* kTour = "Tour";
+
 const std::vector<ActionRow> kActions = {
     {Action::Run,
      "run.now",
@@ -109,8 +112,33 @@ const std::vector<ActionRow> kActions = {
     // `?` comes by character: where it lies depends on the layout.
     {Action::Help, "help.keys", "Help", "Keys and mouse", "?  F1", {{GLFW_KEY_F1, 0}}},
     {Action::Close, "view.close", "View", "Close what is in front", "Esc", {{GLFW_KEY_ESCAPE, 0}}},
+    {Action::TourPause,
+     "tour.pause",
+     kTour,
+     "Pause the tour, or let it go on",
+     "Space",
+     {{GLFW_KEY_SPACE, 0}}},
+    {Action::TourBack,
+     "tour.back",
+     kTour,
+     "The tour's step before",
+     "Left arrow",
+     {{GLFW_KEY_LEFT, 0}}},
+    {Action::TourNext,
+     "tour.next",
+     kTour,
+     "The tour's next step",
+     "Right arrow",
+     {{GLFW_KEY_RIGHT, 0}}},
+    {Action::TourStop, "tour.stop", kTour, "End the tour: all is as before", "", {}},
     {Action::Quit, "file.quit", "File", "Close the window", "Ctrl+Q", {{GLFW_KEY_Q, kCtrl}}},
 };
+
+std::vector<Chord> digits(int modifiers) {
+  std::vector<Chord> chords;
+  for (int key = GLFW_KEY_1; key <= GLFW_KEY_9; ++key) chords.push_back({key, modifiers});
+  return chords;
+}
 
 const std::vector<PlotRow> kPlotRows = {
     {"Wheel  or  Ctrl+wheel", "zoom at the cursor", {}, nullptr},
@@ -142,6 +170,18 @@ const std::vector<PlotRow> kPlotRows = {
      "Timeline: along the graph, to what it waited for and to what waits for it",
      {{GLFW_KEY_RIGHT_BRACKET, 0}, {GLFW_KEY_LEFT_BRACKET, 0}},
      [](int key, PlotKeys& keys) { keys.edge += key == GLFW_KEY_RIGHT_BRACKET ? 1 : -1; }},
+    {"M",
+     "mark the selected range of the timeline; Esc drops the mark",
+     {{GLFW_KEY_M, 0}},
+     [](int, PlotKeys& keys) { keys.mark = true; }},
+    {"Shift+M",
+     "pin a note to the selected range",
+     {{GLFW_KEY_M, GLFW_MOD_SHIFT}},
+     [](int, PlotKeys& keys) { keys.keep_mark = true; }},
+    {"Alt+1 ... Alt+9", "keep this view of the timeline under a number", digits(GLFW_MOD_ALT),
+     [](int key, PlotKeys& keys) { keys.store = key - GLFW_KEY_0; }},
+    {"1 ... 9", "come back to a kept view", digits(0),
+     [](int key, PlotKeys& keys) { keys.recall = key - GLFW_KEY_0; }},
     {"Double click, Home  or  0",
      "show everything",
      {{GLFW_KEY_HOME, 0}, {GLFW_KEY_0, 0}, {GLFW_KEY_KP_0, 0}},
@@ -167,7 +207,7 @@ const ActionRow& row_of(Action action) {
                        [action](const ActionRow& row) { return row.action == action; });
 }
 
-std::optional<Action> action_of(int key, int modifiers, bool typing) {
+std::optional<Action> action_of(int key, int modifiers, const KeyContext& context) {
   // A field being typed in keeps its own undo, its letters, and Escape, which restores its value.
   const bool function_key = key >= GLFW_KEY_F1 && key <= GLFW_KEY_F25;
   for (const ActionRow& row : kActions) {
@@ -177,7 +217,8 @@ std::optional<Action> action_of(int key, int modifiers, bool typing) {
     if (!meant) continue;
     const bool with_control = (modifiers & GLFW_MOD_CONTROL) != 0;
     const bool edits = row.action == Action::Undo || row.action == Action::Redo;
-    if (typing && (edits || !(with_control || function_key))) return std::nullopt;
+    if (row.group == kTour && (!context.touring || context.typing)) return std::nullopt;
+    if (context.typing && (edits || !(with_control || function_key))) return std::nullopt;
     return row.action;
   }
   return std::nullopt;

@@ -37,6 +37,10 @@ enum class Action {
   Palette,
   Help,
   Close,
+  TourPause,
+  TourBack,
+  TourNext,
+  TourStop,
   Quit,
 };
 
@@ -58,8 +62,12 @@ struct ActionRow {
 const std::vector<ActionRow>& action_table();
 const ActionRow& row_of(Action action);
 
-/// The action of a key press; plain letters are left to a text field while it is typed in.
-std::optional<Action> action_of(int key, int modifiers, bool typing);
+/// What the keyboard depends on besides the key.
+struct KeyContext {
+  bool typing = false;   // in a text field, which keeps plain letters and its own undo
+  bool touring = false;  // a tour is on screen: Space and the arrows are its own
+};
+std::optional<Action> action_of(int key, int modifiers, const KeyContext& context);
 
 /// What the plot under the mouse obeys: keys with what they add, and mouse gestures (no chords).
 struct PlotRow {

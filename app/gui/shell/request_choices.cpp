@@ -25,6 +25,9 @@ const std::vector<std::string> kWeightStorages = {"One tensor", "List"};
 const std::vector<std::string> kSetupArrays = {"Per matmul", "Shared"};
 const std::vector<std::string> kWgradTypes = {"BF16", "FP32"};
 const std::vector<std::string> kHighPrecisions = {"BF16", "FP16"};
+const std::vector<std::string> kTraceLevels = {"Nodes", "Graphs", "Off"};
+const std::vector<std::string> kCacheModes = {"Warm", "Cold"};
+const std::vector<std::string> kPaces = {"Sustained", "Burst"};
 
 template <class Enum>
 const std::string& name_in(const std::vector<std::string>& names, Enum value) {
@@ -47,6 +50,9 @@ const std::vector<std::string>& weight_storages() { return kWeightStorages; }
 const std::vector<std::string>& setup_arrays() { return kSetupArrays; }
 const std::vector<std::string>& wgrad_types() { return kWgradTypes; }
 const std::vector<std::string>& high_precisions() { return kHighPrecisions; }
+const std::vector<std::string>& trace_levels() { return kTraceLevels; }
+const std::vector<std::string>& cache_modes() { return kCacheModes; }
+const std::vector<std::string>& paces() { return kPaces; }
 
 engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role) {
   switch (role) {

@@ -26,6 +26,9 @@ const std::vector<std::string>& weight_storages();
 const std::vector<std::string>& setup_arrays();
 const std::vector<std::string>& wgrad_types();      // BF16, FP32
 const std::vector<std::string>& high_precisions();  // BF16, FP16
+const std::vector<std::string>& trace_levels();
+const std::vector<std::string>& cache_modes();
+const std::vector<std::string>& paces();
 
 /// The request's own field for the values of an operand.
 engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role);

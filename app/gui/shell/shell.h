@@ -24,6 +24,7 @@
 #include "app/gui/shell/session_state.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/tour.h"
+#include "app/gui/shell/tour_player.h"
 #include "app/gui/shell/window.h"
 
 namespace app {
@@ -44,6 +45,9 @@ class Shell {
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
+  /// A worker of this machine times iterations: drawing now would disturb what it measures.
+  bool timing() const;
+  bool touring() const { return player_.has_value(); }
   const SessionState& state() const { return state_; }
   /// Of the newest frame.
   const ControlMap& controls() const { return controls_; }
@@ -62,10 +66,13 @@ class Shell {
   bool take_doctor();
   bool take_recorders();
   bool status_changed();
+  bool local_worker() const;
   // shell.cpp
   void submit();
   void compare(const engine::ComparisonRequest& request);
   void compare_next();
+  void step_history(const engine::AmaxHistoryRequest& request);
+  void step_next();
   void cancel();
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
@@ -83,6 +90,8 @@ class Shell {
   void take_choice(const FileDialog::Choice& choice);
   std::vector<RecentFile> recent_files() const;
   std::string dated_path(const char* stem, const char* suffix) const;
+  void keep_notes(const std::vector<profiling::TimeNote>& notes);
+  void save_csv(const CsvOrder& order);
   void remember_folder(const std::string& path);
   // shell_actions.cpp
   void act_on_view(Action action);
@@ -106,7 +115,18 @@ class Shell {
   void draw_main(const PanelContext& context, float height);
   void draw_link_banner(const PanelContext& context);
   void draw_overlays(const PanelContext& context);
+  void save_picture(int width, int height);
   void take_change(const engine::RunRequest& before);
+  // shell_player.cpp
+  void find_tours();
+  void open_tour(const std::string& path);
+  void begin_player(TourScript script);
+  void end_player();
+  bool tick_player();
+  void begin_player_step();
+  engine::Result<engine::RunRequest> request_of_step(std::size_t index) const;
+  void draw_player(const PanelContext& context);
+  void act_on_tour(Action action);
   // shell_tour.cpp
   void begin_tour();
   void tick_tour();
@@ -131,8 +151,15 @@ class Shell {
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
   std::optional<Tour> tour_;
+  std::vector<NamedTour> tours_;
+  BackgroundTask<engine::Result<TourScript>> tour_loader_;
+  std::optional<TourPlayer> player_;
+  std::optional<Action> tour_wish_;  // pressed in the caption panel, done after the frame
+  int asked_graphs_view_ = -1;
   std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
+  profiling::Distribution step_ns_;  // of the run on screen
+  std::uint64_t step_generation_ = 0;
 
   RequestHistory history_;
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
@@ -140,18 +167,26 @@ class Shell {
   std::function<void()> chosen_;  // in the palette, done after the frame
   std::string says_;              // in the status bar: what a key just did, or why it could not
   bool help_ = false;
+  bool redraw_ = false;  // something was said after the frame that should have shown it
   bool screenshot_wanted_ = false;
+  std::optional<PictureOrder> picture_;
+  int picture_frames_ = 0;  // still to be drawn before it: the menu and the tooltip go first
+  BackgroundTask<std::string> notes_task_;  // as for csv_
+  BackgroundTask<std::string> csv_;         // the sentence on what became of it
   std::string screenshot_path_;
   std::string asked_inspection_;  // the file the present worker has been asked about
   std::string recording_path_;
   // An order of its own would supersede the run on its way: the comparison waits for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
+  std::optional<engine::AmaxHistoryRequest> next_history_;  // likewise
+  engine::AmaxHistoryRequest asked_history_;
   bool first_hello_ = true;
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;
   std::size_t drawn_recorded_runs_ = 0;
   std::uint64_t frame_ = 0;
+  int frames_while_timing_ = 0;  // of the run on its way
   std::optional<int> exit_code_;
 };
 

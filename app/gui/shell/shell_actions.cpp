@@ -46,6 +46,11 @@ void Shell::act(Action action) {
           std::filesystem::path(dated_path("expertscope", ".session")).filename().string());
     case Action::ToggleRecording:
       return toggle_recording();
+    case Action::TourPause:
+    case Action::TourBack:
+    case Action::TourNext:
+    case Action::TourStop:
+      return act_on_tour(action);
     default:
       return act_on_view(action);
   }
@@ -111,6 +116,8 @@ void Shell::close_front() {
     files_.close();
   } else if (help_) {
     help_ = false;
+  } else if (player_) {
+    end_player();
   } else {
     notices_.clear();
   }
@@ -133,14 +140,22 @@ std::string Shell::refusal(Action action) const {
     case Action::PreviousRun:
       return state_.run_index() > 0 ? "" : "There is no run before this one";
     case Action::NextRun:
-      return state_.run_index() + 1 < state_.runs().size() ? ""
-                                                           : "There is no run after this one";
+      return state_.run_index() + 1 < state_.runs().size() ? "" : "There is no run after this one";
     case Action::BackToLive:
       return state_.from_file() ? "" : "No recording is open";
     case Action::SaveSession:
       return state_.live_runs().empty() && state_.live_comparisons().empty()
                  ? "No run of this window to save yet"
                  : "";
+    case Action::TourPause:
+    case Action::TourStop:
+      return player_ ? "" : "No tour is on screen";
+    case Action::TourBack:
+      if (!player_) return "No tour is on screen";
+      return player_->index() > 0 ? "" : "This is the first step";
+    case Action::TourNext:
+      if (!player_) return "No tour is on screen";
+      return player_->index() + 1 < player_->script().steps.size() ? "" : "This is the last step";
     default:
       return "";
   }
@@ -185,6 +200,22 @@ std::vector<PaletteEntry> Shell::palette_entries() {
                          history_.changed(state_.requested, request, 0);
                          show_request(request);
                        }});
+  }
+  for (const auto& [index, name] :
+       {std::pair{0, "Replays"}, {1, "Topology"}, {2, "Memory"}, {3, "Doctor"}}) {
+    entries.push_back({.id = fmt::format("view.graphs.{}", index),
+                       .group = "View",
+                       .title = fmt::format("Graphs: {}", name),
+                       .act = [this, shown = index] {
+                         state_.workspace = Workspace::Graphs;
+                         asked_graphs_view_ = shown;
+                       }});
+  }
+  for (const NamedTour& tour : tours_) {
+    entries.push_back({.id = "tour." + tour.title,
+                       .group = "Tour",
+                       .title = "Play the tour: " + tour.title,
+                       .act = [this, path = tour.path] { open_tour(path); }});
   }
   for (const RecentFile& file : recent_files()) {
     entries.push_back({.id = "recent." + file.path,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -53,10 +54,11 @@ constexpr ImGuiWindowFlags kFixed =
 void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   controls_.begin_frame();
   ++frame_;
+  if (timing()) ++frames_while_timing_;
   const engine::RunRequest before = state_.requested;
   const SessionView now = view();
   CommandSlots commands;
-  const PanelContext context{now, commands, theme, controls_, keys};
+  const PanelContext context{now, commands, theme, controls_, keys, asked_graphs_view_};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,
@@ -67,6 +69,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   carry_out(commands);
   take_change(before);
   // Its own change of the request is its own step of the history.
+  if (const auto wish = std::exchange(tour_wish_, std::nullopt)) act(*wish);
   if (const std::function<void()> chosen = std::exchange(chosen_, nullptr)) chosen();
   if (tour_) tour_->frame_drawn();
 }
@@ -74,8 +77,8 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
 void Shell::take_change(const engine::RunRequest& before) {
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ++gesture_;
   if (state_.requested == before || tour_) return;
-  const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
-                       ImGui::IsMouseReleased(ImGuiMouseButton_Left);
+  const bool dragged =
+      ImGui::IsMouseDown(ImGuiMouseButton_Left) || ImGui::IsMouseReleased(ImGuiMouseButton_Left);
   says_.clear();
   history_.changed(before, state_.requested, dragged ? gesture_ : 0);
   if (state_.live) submit();
@@ -94,7 +97,8 @@ void Shell::draw_root(const PanelContext& context) {
                   .recording_path = recording_path_,
                   .recorded_runs = drawn_recorded_runs_,
                   .live_runs = state_.live_runs().size() + state_.live_comparisons().size(),
-                  .recent = recent_files()}));
+                  .recent = recent_files(),
+                  .tours = tours_}));
   }
   ImGui::Dummy({0, 1});
   const float height = ImGui::GetContentRegionAvail().y - theme.px(kStatusHeight) - 1;
@@ -154,18 +158,24 @@ void Shell::draw_main(const PanelContext& context, float height) {
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
   draw_link_banner(context);
   notices_.draw(context);
+  if (player_) draw_player(context);
   if (tour_ && tour_->step() != nullptr) {
     const Banner caption(context, "tour.caption", theme.colors.accent, tour_->step()->caption, 0);
+  }
+  if (context.view.run != nullptr && step_generation_ != context.view.run_generation) {
+    step_generation_ = context.view.run_generation;
+    step_ns_ = step_time_ns(context.view.run->result);
   }
   {
     const ChildScope headline("##headline", {width, theme.px(kHeadlineHeight)}, theme.colors.panel,
                               {theme.px(kPanelPadding), theme.px(6)}, kFixed);
-    draw_headline(context);
+    draw_headline(context, step_ns_);
   }
   const ImVec2 size = {width, ImGui::GetContentRegionAvail().y};
   {
     const ChildScope workspace("##workspace", size, theme.colors.window, {0, 0}, kFixed);
     panels_[static_cast<std::size_t>(state_.workspace)]->draw(context, size);
+    if (state_.workspace == Workspace::Graphs) asked_graphs_view_ = -1;
   }
   ImGui::PopStyleVar();
 }
@@ -201,6 +211,26 @@ void Shell::draw_overlays(const PanelContext& context) {
   chosen_ = palette_.draw(context, palette_entries());
 }
 
+void Shell::save_picture(int width, int height) {
+  if (!picture_ || picture_frames_-- > 0) return;
+  const PictureOrder order = *std::exchange(picture_, std::nullopt);
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  // A framebuffer may have more pixels than the window has units.
+  const float across = static_cast<float>(width) / std::max(display.x, 1.0F);
+  const float down = static_cast<float>(height) / std::max(display.y, 1.0F);
+  const auto pixel = [](float at, float scale) {
+    return static_cast<int>(std::lround(std::max(at, 0.0F) * scale));
+  };
+  PixelArea area{.x = pixel(order.min.x, across), .y = pixel(order.min.y, down)};
+  area.width = std::min(pixel(order.max.x, across), width) - area.x;
+  area.height = std::min(pixel(order.max.y, down), height) - area.y;
+  screenshot_path_ = dated_path(order.stem.c_str(), ".png");
+  const std::string problem = write_picture(screenshot_path_, area, height);
+  notices_.add(problem.empty() ? Severity::Good : Severity::Bad,
+               problem.empty() ? "Picture saved: " + screenshot_path_ : "No picture: " + problem);
+  redraw_ = true;
+}
+
 void Shell::after_render(const Theme& theme, int width, int height) {
   if (tour_ && tour_->phase() == Tour::Phase::Shoot) {
     const std::string path = tour_->picture_path();
@@ -210,13 +240,14 @@ void Shell::after_render(const Theme& theme, int width, int height) {
     tour_->picture_written();
     if (tour_->phase() == Tour::Phase::Done) finish_tour();
   }
+  save_picture(width, height);
   if (screenshot_wanted_) {
     screenshot_wanted_ = false;
     screenshot_path_ = dated_path("expertscope", ".png");
     const std::string problem = write_screenshot(screenshot_path_, width, height);
     notices_.add(problem.empty() ? Severity::Good : Severity::Bad,
                  problem.empty() ? "Picture saved: " + screenshot_path_ : "No picture: " + problem);
-    wake_();
+    redraw_ = true;
   }
   if (options_.control_map_path.empty()) return;
   const engine::Status status = engine::validate(state_.requested);

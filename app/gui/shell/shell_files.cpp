@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "app/gui/shell/shell.h"
@@ -17,13 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class FileKind { Recording, Graph, Tensor, Unknown };
+enum class FileKind { Recording, Graph, Tensor, Tour, Unknown };
 
 FileKind kind_of(const std::string& path) {
   const auto ends = [&](const char* suffix) { return path.ends_with(suffix); };
   if (ends(".session")) return FileKind::Recording;
   if (ends(".dot") || ends(".gv")) return FileKind::Graph;
   if (ends(".npy") || ends(".safetensors")) return FileKind::Tensor;
+  if (is_tour_file(path)) return FileKind::Tour;
   return FileKind::Unknown;
 }
 
@@ -45,10 +47,15 @@ void Shell::open_file(const std::string& path) {
     case FileKind::Tensor:
       open_tensor(path);
       break;
+    case FileKind::Tour:
+      open_tour(path);
+      break;
     case FileKind::Unknown:
       notices_.add(Severity::Warn,
-                   path + " cannot be used: known are recordings (.session), captured graphs "
-                          "(.dot, .gv) and tensors (.npy, .safetensors)");
+                   path +
+                       " cannot be used: known are recordings (.session), captured graphs "
+                       "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
+                       "logs (.jsonl)");
       return;
   }
   remember_file(settings_.recent, path);
@@ -101,7 +108,10 @@ void Shell::save_session(const std::string& path) {
     return;
   }
   saver_ = std::make_unique<Recorder>(path, wake_);
-  for (const SessionState::Run& run : state_.live_runs()) saver_->append(run);
+  for (const SessionState::Run& run : state_.live_runs()) {
+    saver_->append(run);
+    saver_->set_notes(run, state_.notes_of(run));
+  }
   for (const SessionState::Comparison& one : state_.live_comparisons()) saver_->append(one);
   for (const SessionState::Visit& one : state_.live_visits()) saver_->append(one);
   saver_->finish();
@@ -133,6 +143,30 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
       rail_.path_chosen(choice.purpose, choice.path, state_.requested);
       return;
   }
+}
+
+void Shell::keep_notes(const std::vector<profiling::TimeNote>& notes) {
+  const SessionState::Run run = state_.shown();
+  if (run == nullptr) return;
+  state_.set_notes(run, notes);
+  if (!state_.from_file()) {
+    if (recorder_ != nullptr) recorder_->set_notes(run, notes);
+    says_ = "Notes are kept with the run: Save or Record writes them";
+    return;
+  }
+  notes_task_.start([path = state_.session_path(), index = state_.run_index(), notes] {
+    const engine::Status status = profiling::store_time_notes(path, index, notes);
+    return status.ok() ? "Notes kept in " + path : "Not kept: " + status.error().message;
+  });
+}
+
+void Shell::save_csv(const CsvOrder& order) {
+  const std::string path = dated_path(order.stem.c_str(), ".csv");
+  csv_.start([path, text = order.text] {
+    std::ofstream file(path, std::ios::trunc);
+    file << text;
+    return file.flush() ? "Table saved: " + path : "Not saved: " + path + " cannot be written";
+  });
 }
 
 std::vector<RecentFile> Shell::recent_files() const {

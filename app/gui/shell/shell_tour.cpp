@@ -14,8 +14,9 @@ void Shell::begin_tour() {
   std::error_code error;
   std::filesystem::create_directories(options_.tour_folder, error);
   if (error) return fail_tour(options_.tour_folder + ": " + error.message());
-  auto steps = load_tour(assets_folder() + "/tours/first_steps.json");
-  if (!steps.ok()) return fail_tour(steps.error().message);
+  const bool named = is_tour_file(options_.open_file);
+  auto script = load_tour(named ? options_.open_file : assets_folder() + "/tours/first_steps.json");
+  if (!script.ok()) return fail_tour(script.error().message);
   // Every run of the tour is one of its steps.
   state_.live = false;
   recording_path_ = options_.tour_folder + "/tour.session";
@@ -24,7 +25,7 @@ void Shell::begin_tour() {
     std::filesystem::remove(recording_path_ + suffix, error);
   }
   recorder_ = std::make_unique<Recorder>(recording_path_, wake_);
-  tour_.emplace(std::move(steps).value(), options_.tour_folder);
+  tour_.emplace(std::move(script).value().steps, options_.tour_folder);
 }
 
 void Shell::tick_tour() {

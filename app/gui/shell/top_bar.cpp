@@ -30,14 +30,12 @@ void draw_run_picker(const PanelContext& context, float width, TopBarWishes& wis
 }
 
 /// Files opened before, below the button beside Open; those that are gone dimmed, with the reason.
-void draw_recent(const PanelContext& context, const std::vector<RecentFile>& files, float width,
+void draw_recent(const PanelContext& context, const TopBarState& state, float width,
                  TopBarWishes& wishes) {
   const Theme& theme = context.theme;
+  const std::vector<RecentFile>& files = state.recent;
   if (controls::button(context, "top.recent", "v",
-                       {.enabled = !files.empty(),
-                        .reason = "No file was opened yet",
-                        .tooltip = "Files opened before",
-                        .width = width})) {
+                       {.tooltip = "Files opened before, and tours", .width = width})) {
     wishes.check_recent = true;
     ImGui::OpenPopup("##recent");
   }
@@ -54,6 +52,15 @@ void draw_recent(const PanelContext& context, const std::vector<RecentFile>& fil
       if (!there && ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
         controls::tooltip(context, file.missing);
       }
+    }
+    if (files.empty()) ImGui::TextDisabled("No file was opened yet");
+    if (!state.tours.empty()) ImGui::Separator();
+    for (std::size_t i = 0; i < state.tours.size(); ++i) {
+      const NamedTour& tour = state.tours[i];
+      const std::string label = "Tour: " + tour.title;
+      if (ImGui::MenuItem(label.c_str())) wishes.play_tour = tour.path;
+      controls::record(context, ("tours." + std::to_string(i)).c_str(), label.c_str(), "menu", "",
+                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
     }
     ImGui::EndPopup();
   }
@@ -133,7 +140,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   ImGui::SameLine(0, 1);
   ImGui::SetCursorPosY(row_y);
-  draw_recent(context, state.recent, recent_width, wishes);
+  draw_recent(context, state, recent_width, wishes);
   next();
   if (controls::button(context, "top.save", "Save",
                        {.enabled = state.live_runs > 0,

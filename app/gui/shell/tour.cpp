@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/gui/shell/control_map_file.h"
+#include "app/gui/shell/request_choices.h"
 #include "app/protocol/request_json.h"
+#include "app/protocol/request_log.h"
 
 namespace app {
 namespace {
@@ -27,20 +30,53 @@ std::optional<Workspace> workspace_named(const std::string& name) {
   return std::nullopt;
 }
 
+engine::Result<TourScript> tour_of_log(const std::string& path) {
+  auto logged = read_request_log(path);
+  if (!logged.ok()) return logged.error();
+  TourScript script;
+  script.title = std::filesystem::path(path).stem().string();
+  for (std::size_t i = 0; i < logged.value().size(); ++i) {
+    LoggedRequest& one = logged.value()[i];
+    TourStep step;
+    step.name = fmt::format("{:02}-request", i + 1);
+    step.title = fmt::format("Request {}", i + 1);
+    step.caption = one.caption.empty() ? choices::summary(one.request) : std::move(one.caption);
+    step.request_patch = request_to_json(one.request);
+    script.steps.push_back(std::move(step));
+  }
+  return script;
+}
+
 }  // namespace
 
-engine::Result<std::vector<TourStep>> load_tour(const std::string& path) {
+bool is_tour_file(const std::string& path) {
+  return path.ends_with(".json") || path.ends_with(".jsonl") || path.ends_with(".log");
+}
+
+double reading_seconds(const TourStep& step) {
+  // About three words a second, and time to look at what the caption speaks of.
+  constexpr double kWordSeconds = 0.35;
+  constexpr double kLookSeconds = 5.0;
+  const auto words = std::count(step.caption.begin(), step.caption.end(), ' ') + 1;
+  return kLookSeconds + kWordSeconds * static_cast<double>(words);
+}
+
+engine::Result<TourScript> load_tour(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
   };
   std::ifstream file(path);
   if (!file) return engine::Error{engine::ErrorCode::NotFound, path + " cannot be read"};
   const json document = json::parse(file, nullptr, false);
+  const bool one_object = document.is_object() && document.contains("steps");
+  if (!one_object && !path.ends_with(".json")) return tour_of_log(path);
   if (!document.is_object() || !document.contains("steps") || !document["steps"].is_array()) {
     return refuse("it must be a JSON object with a list \"steps\"");
   }
-  std::vector<TourStep> steps;
+  TourScript script;
+  std::vector<TourStep>& steps = script.steps;
   try {
+    script.title = document.value("title", std::filesystem::path(path).stem().string());
     for (const json& entry : document["steps"]) {
       TourStep step;
       step.name = entry.at("name").get<std::string>();
@@ -48,9 +84,13 @@ engine::Result<std::vector<TourStep>> load_tour(const std::string& path) {
       const auto workspace = workspace_named(entry.at("workspace").get<std::string>());
       if (!workspace) return refuse("step " + step.name + " names an unknown workspace");
       step.workspace = *workspace;
+      step.title = entry.value("title", std::string());
+      step.view = entry.value("view", std::string());
       step.preset = entry.value("preset", std::string());
       if (entry.contains("request")) step.request_patch = entry["request"].dump();
       step.open_sample = entry.value("open_sample", false);
+      step.recording = entry.value("recording", std::string());
+      step.run = entry.value("run", step.run);
       step.seconds = entry.value("seconds", step.seconds);
       steps.push_back(std::move(step));
     }
@@ -58,7 +98,7 @@ engine::Result<std::vector<TourStep>> load_tour(const std::string& path) {
     return refuse(error.what());
   }
   if (steps.empty()) return refuse("it has no steps");
-  return steps;
+  return script;
 }
 
 engine::Result<engine::RunRequest> patched_request(

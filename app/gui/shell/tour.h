@@ -1,6 +1,6 @@
-// The guided run: a list of steps from assets, each a caption, a change of the request and a
-// picture. Plays in the same window that a person uses; fails loudly when a step does not get its
-// result.
+// A tour: a list of steps, each a caption and what the window shows with it (a request to run, or
+// a recording). TourScript is the file; Tour plays it off-screen, a picture a step, and fails
+// loudly when a step does not get its result; TourPlayer (tour_player.h) plays it to a person.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,32 @@
 namespace app {
 
 struct TourStep {
-  std::string name;  // of the picture: "01-first-numbers"
+  std::string name;   // of the picture: "01-first-numbers"
+  std::string title;  // a few words; empty = the name
   std::string caption;
   Workspace workspace = Workspace::Performance;
-  std::string preset;         // shape preset; empty = as it is
+  std::string view;    // of the workspace: "recipes", "replays", "topology", "memory", "doctor"
+  std::string preset;  // shape preset; empty = as it is
   std::string request_patch;  // JSON merged into the request; empty = no run is asked for
   bool open_sample = false;   // show the recording that ships
+  std::string recording;      // or this one: a path, or a name in assets/sessions
+  int run = -1;               // of the recording; -1 = its first
   double seconds = 60;        // until the step counts as failed
 };
 
-engine::Result<std::vector<TourStep>> load_tour(const std::string& path);
+struct TourScript {
+  std::string title;
+  std::vector<TourStep> steps;
+};
+
+/// A tour (.json with "steps") or a request log (one request a line, with captions). The error
+/// names the file and what is wrong with it.
+engine::Result<TourScript> load_tour(const std::string& path);
+/// Whether this file looks like one, by its ending.
+bool is_tour_file(const std::string& path);
+
+/// Seconds that a person needs to read the caption.
+double reading_seconds(const TourStep& step);
 
 /// The request of a step: the preset's shape, then the patch.
 engine::Result<engine::RunRequest> patched_request(const engine::RunRequest& request,

@@ -31,10 +31,13 @@ constexpr int kFramesAfterEvent = 3;
 // How late a stalled pulse may be seen; asking costs microseconds and draws nothing.
 constexpr double kTickSeconds = 0.1;
 constexpr double kCaretSeconds = 0.4;
+// While a worker of this machine times its iterations; a person who acts is answered at once.
+constexpr double kTimingSeconds = 0.5;
 
 /// What input callbacks leave for the loop.
 struct Input {
   bool any = false;
+  bool touring = false;  // as of the last frame
   std::vector<Action> actions;
   PlotKeys plot_keys;
   std::vector<std::string> dropped_files;
@@ -58,10 +61,12 @@ void on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers
   input.any = true;
   if (action == GLFW_RELEASE) return;
   key = printed_key(key, scancode, modifiers);
-  if (const auto meant = action_of(key, modifiers, ImGui::GetIO().WantTextInput)) {
-    input.actions.push_back(*meant);
-  }
-  if (!ImGui::GetIO().WantTextInput) add_plot_key(key, modifiers, input.plot_keys);
+  const KeyContext context{.typing = ImGui::GetIO().WantTextInput, .touring = input.touring};
+  const auto meant = action_of(key, modifiers, context);
+  if (meant) input.actions.push_back(*meant);
+  // Escape also drops the selection of the plot under the mouse.
+  const bool taken = meant && *meant != Action::Close;
+  if (!context.typing && !taken) add_plot_key(key, modifiers, input.plot_keys);
 }
 
 void on_char(GLFWwindow* window, unsigned int codepoint) {
@@ -207,6 +212,9 @@ FrameCost draw_frame(GLFWwindow* window, Shell& shell, const Theme& theme, const
   shell.draw(theme, keys);
   ImGui::Render();
   const Moment built;
+  if (probe != nullptr && !probe->presents()) {
+    return {.cpu = built.cpu - begun.cpu, .wall = built.wall - begun.wall, .present = 0};
+  }
   int width = 0;
   int height = 0;
   glfwGetFramebufferSize(window, &width, &height);
@@ -226,11 +234,14 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   Theme theme;
   follow_settings(theme, shell.settings(), true);
   int frames_wanted = kFramesAfterEvent;
+  int touched = 0;  // frames still owed to a person's last act
+  bool held = false;
   double caret_drawn = 0;
+  double drawn = 0;
   while (glfwWindowShouldClose(window) == GLFW_FALSE && !shell.closing()) {
     const bool probed = probe != nullptr && probe->wants_frame(shell);
     if (probed) frames_wanted = std::max(frames_wanted, 1);
-    if (frames_wanted > 0) {
+    if (frames_wanted > 0 && !held) {
       glfwPollEvents();
     } else {
       glfwWaitEventsTimeout(kTickSeconds);
@@ -238,18 +249,23 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     const Moment before_news;
     if (shell.tick() || input.any) frames_wanted = kFramesAfterEvent;
     const Moment after_news;
+    if (input.any) touched = kFramesAfterEvent;
     input.any = false;
     for (const Action action : input.actions) shell.act(action);
     input.actions.clear();
     for (const std::string& path : input.dropped_files) shell.open_file(path);
     input.dropped_files.clear();
+    input.touring = shell.touring();
     // A text caret blinks; nothing else moves by itself.
     const double now = glfwGetTime();
     if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
       frames_wanted = std::max(frames_wanted, 1);
     }
-    if (frames_wanted == 0) continue;
+    held = touched == 0 && probe == nullptr && shell.timing() && now - drawn < kTimingSeconds;
+    if (frames_wanted == 0 || held) continue;
     --frames_wanted;
+    touched = std::max(touched - 1, 0);
+    drawn = now;
     caret_drawn = now;
     follow_settings(theme, shell.settings(), false);
     FrameCost cost = draw_frame(window, shell, theme, std::exchange(input.plot_keys, {}), probe);

@@ -29,6 +29,7 @@ struct OperandSums {
   MagnitudeHistogram micro_before = {};
   MagnitudeHistogram micro_after = {};
   PlainScales plain = {};
+  std::vector<kernels::BlockLosses> losses = {};  // FP8 with FP32 scales: laid out as they are
 };
 
 void merge(const MagnitudeHistogram& more, MagnitudeHistogram& all) {
@@ -61,13 +62,13 @@ void add_micro(const OperandStage& stage, const ExpertElements& expert, OperandS
   QuantizationReport report;
   std::vector<GroupQuantizationSums> groups;
   measure_operand(input, layout, view, splits, unpacked,
-                  layout.e2m1() ? stage.expert_amax(0, expert.expert) : nullptr, report, &groups);
+                  layout.e2m1() ? stage.expert_amax(0, expert.expert) : nullptr, report, &groups,
+                  &sums.plain);
   sums.experts[static_cast<std::size_t>(expert.expert)] = groups.front();
   merge(report.statistics.before, sums.micro_before);
   merge(report.statistics.after, sums.micro_after);
   merge(report.statistics.amax, sums.amax);
   merge(report.statistics.scale, sums.scale);
-  add_plain_scales(layout, view, splits, unpacked, sums.plain);
 }
 
 /// What rounding wider elements lost; the twin only knows FP8 codes.
@@ -111,7 +112,12 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
                                            .before = &sums.before,
                                            .after = &sums.after,
                                            .sums = &own};
-  if (stage.plan().quantized()) args.scale_inv = stage.expert_scale_inv(expert.expert);
+  if (stage.plan().quantized()) {
+    args.scale_inv = stage.expert_scale_inv(expert.expert);
+    const ScaleMapSource scales = stage.scales();
+    if (sums.losses.empty()) sums.losses.resize(static_cast<std::size_t>(scale_count(scales)));
+    args.losses = sums.losses.data() + (args.scale_inv - scales.scale_inv);
+  }
   if (!stage.plan().rounded()) {
     kernels::quantization_statistics_cpu(args);
     return;
@@ -143,7 +149,8 @@ OperandStatistics finish_operand(const OperandStage& stage, const OperandSums& s
     statistics.scale_map =
         fold_plain_scales(sums.plain, scale_grid(stage.layout(1), 1, stage.plan().columns));
   } else if (stage.plan().quantized()) {
-    const ScaleMapSource scales = stage.scales();
+    ScaleMapSource scales = stage.scales();
+    if (!sums.losses.empty()) scales.losses = sums.losses.data();
     statistics.amax = amax_histogram(scales, stage.amax());
     statistics.scale = scale_histogram(scales);
     statistics.scale_map = fold_scale_map(scales);

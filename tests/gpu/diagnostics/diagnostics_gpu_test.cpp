@@ -73,18 +73,21 @@ struct Statistics {
   std::vector<kernels::MagnitudeCounts> before;
   std::vector<kernels::MagnitudeCounts> after;
   std::vector<kernels::GroupQuantizationSums> sums;
+  std::vector<kernels::BlockLosses> losses = {};  // laid out as the scales
 };
 
 Statistics on_cpu(const tests::Operand& operand, bool quantized) {
   Statistics result{
       .before = std::vector<kernels::MagnitudeCounts>(1),
       .after = std::vector<kernels::MagnitudeCounts>(1),
-      .sums = std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1)};
+      .sums = std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1),
+      .losses = std::vector<kernels::BlockLosses>(operand.scale_inv.size())};
   kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
   if (!quantized) args.codes = nullptr;
   args.before = result.before.data();
   args.after = result.after.data();
   args.sums = result.sums.data();
+  args.losses = result.losses.data();
   kernels::quantization_statistics_cpu(args);
   return result;
 }
@@ -99,6 +102,8 @@ Statistics on_gpu(const tests::Operand& operand, bool quantized) {
   const DeviceCopy<kernels::MagnitudeCounts> after(std::vector<kernels::MagnitudeCounts>(1));
   const DeviceCopy<kernels::GroupQuantizationSums> sums(
       std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1));
+  const DeviceCopy<kernels::BlockLosses> losses(
+      std::vector<kernels::BlockLosses>(operand.scale_inv.size()));
   kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
   args.input.input = operand.type == InputType::Fp32 ? static_cast<const void*>(floats.get())
                                                      : static_cast<const void*>(words.get());
@@ -108,9 +113,11 @@ Statistics on_gpu(const tests::Operand& operand, bool quantized) {
   args.before = before.get();
   args.after = after.get();
   args.sums = sums.get();
+  args.losses = losses.get();
   EXPECT_EQ(kernels::quantization_statistics(args, nullptr), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  return {.before = before.read(), .after = after.read(), .sums = sums.read()};
+  return {
+      .before = before.read(), .after = after.read(), .sums = sums.read(), .losses = losses.read()};
 }
 
 void expect_equal(const kernels::MagnitudeCounts& gpu, const kernels::MagnitudeCounts& cpu) {
@@ -149,6 +156,11 @@ TEST_F(DiagnosticsGpu, QuantizationStatisticsEqualTheTwin) {
             expect_close(gpu.sums[g].noise, cpu.sums[g].noise);
             EXPECT_EQ(gpu.sums[g].saturated, cpu.sums[g].saturated) << g;
             EXPECT_EQ(gpu.sums[g].underflowed, cpu.sums[g].underflowed) << g;
+          }
+          ASSERT_EQ(gpu.losses.size(), cpu.losses.size());
+          for (std::size_t i = 0; i < cpu.losses.size(); ++i) {
+            ASSERT_EQ(gpu.losses[i].saturated, cpu.losses[i].saturated) << i;
+            ASSERT_EQ(gpu.losses[i].underflowed, cpu.losses[i].underflowed) << i;
           }
         }
       }

@@ -57,7 +57,19 @@ void expect_same(const OperandStatistics& a, const OperandStatistics& b) {
   ASSERT_EQ(a.scale_map.mean.size(), b.scale_map.mean.size());
   for (std::size_t i = 0; i < a.scale_map.mean.size(); ++i) {
     EXPECT_NEAR(a.scale_map.mean[i], b.scale_map.mean[i], 1e-5);
+    EXPECT_NEAR(a.scale_map.minimum[i], b.scale_map.minimum[i], 1e-5);
+    EXPECT_NEAR(a.scale_map.deviation[i], b.scale_map.deviation[i], 1e-5);
   }
+  // The kernel's twin and the comparison's own loops have counted these.
+  EXPECT_EQ(a.scale_map.saturated_share, b.scale_map.saturated_share);
+  EXPECT_EQ(a.scale_map.underflowed_share, b.scale_map.underflowed_share);
+  EXPECT_EQ(a.scale_map.saturated_share.size(), a.scale_map.mean.size());
+  EXPECT_EQ(a.scale_map.summary.scales, b.scale_map.summary.scales);
+  EXPECT_EQ(a.scale_map.summary.distinct, b.scale_map.summary.distinct);
+  EXPECT_EQ(a.scale_map.summary.saturated, b.scale_map.summary.saturated);
+  EXPECT_EQ(a.scale_map.summary.underflowed, b.scale_map.summary.underflowed);
+  EXPECT_NEAR(a.scale_map.summary.mean, b.scale_map.summary.mean, 1e-5);
+  EXPECT_NEAR(a.scale_map.summary.deviation, b.scale_map.summary.deviation, 1e-5);
 }
 
 TEST_F(CpuComparison, AgreesWithTheStatisticsOfARun) {
@@ -82,6 +94,66 @@ TEST_F(CpuComparison, AgreesWithTheStatisticsOfARun) {
                       weights ? result.value().weights : result.value().activations);
         }
       }
+    }
+  }
+}
+
+TEST_F(CpuComparison, GradientsAgreeWithARunToo) {
+  ComparisonRequest request = small();
+  request.gradients = true;
+  request.request.linear.passes = StepPasses::ForwardBackward;
+  request.request.linear.gradients = SyntheticInput{Distribution::HeavyTailed, ElementType::Bf16};
+  for (const Scaling scaling : {Scaling::Block, Scaling::Mxfp8}) {
+    request.request.recipe = {.scaling = scaling, .gradient_format = Fp8Format::E5m2};
+    request.recipes = {request.request.recipe};
+    const auto comparison = compare(request);
+    ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+    const auto result = run(request.request);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(comparison.value().reports.front().statistics.elements, 300U * 144U);
+    expect_same(comparison.value().reports.front().statistics, result.value().gradients);
+  }
+  request.weights = true;
+  EXPECT_FALSE(validate(request).ok());
+}
+
+TEST_F(CpuComparison, PowerOfTwoScalesWasteLessThanABinadeAndOthersNothing) {
+  ComparisonRequest request = small();
+  request.timed_launches = 0;
+  request.request.activations = SyntheticInput{Distribution::HeavyTailed, ElementType::Bf16};
+  request.recipes = {{.scaling = Scaling::Block, .pow2_scales = false},
+                     {.scaling = Scaling::Block, .pow2_scales = true},
+                     {.scaling = Scaling::PerTensorCurrent, .pow2_scales = true},
+                     {.scaling = Scaling::Mxfp8},
+                     {.scaling = Scaling::Nvfp4}};
+  const auto comparison = compare(request);
+  ASSERT_TRUE(comparison.ok()) << comparison.error().message;
+  for (const QuantizationReport& report : comparison.value().reports) {
+    ASSERT_EQ(report.refused, "");
+    ASSERT_EQ(report.experts.size(), 3U);
+    std::uint64_t scales = 0;
+    std::uint64_t saturated = 0;
+    for (std::size_t expert = 0; expert < report.experts.size(); ++expert) {
+      const ExpertQuantization& row = report.experts[expert];
+      EXPECT_EQ(row.rows, comparison.value().splits[expert]);
+      EXPECT_LE(row.waste.mean, row.waste.max);
+      EXPECT_LE(row.waste.max, report.waste.max);
+      scales += row.waste.scales;
+      saturated += row.saturated;
+    }
+    EXPECT_EQ(scales, report.waste.scales);
+    EXPECT_EQ(saturated, report.statistics.saturated);
+    if (report.recipe.scaling == Scaling::Nvfp4) {
+      EXPECT_EQ(scales, 0U);
+      continue;
+    }
+    EXPECT_EQ(scales, report.statistics.scale_map.summary.scales);
+    if (report.recipe.scaling == Scaling::Block && !report.recipe.pow2_scales) {
+      EXPECT_NEAR(report.waste.mean, 0.0, 1e-6);
+      EXPECT_NEAR(report.waste.max, 0.0, 1e-6);
+    } else {
+      EXPECT_GT(report.waste.mean, 0.0);
+      EXPECT_LT(report.waste.max, 1.0);
     }
   }
 }

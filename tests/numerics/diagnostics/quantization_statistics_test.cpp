@@ -127,6 +127,41 @@ TEST_P(QuantizationStatistics, AgreesWithPlainLoops) {
   }
 }
 
+TEST_P(QuantizationStatistics, LossesOfTheBlocksAddUpToThoseOfTheGroups) {
+  const auto [type, format, layout] = GetParam();
+  const tests::Operand operand = tests::make_operand({.type = type,
+                                                      .format = format,
+                                                      .layout = layout,
+                                                      .splits = {0, 3, 0, 37, 131, 0},
+                                                      .columns = 272});
+  std::vector<kernels::BlockLosses> losses(operand.scale_inv.size());
+  Statistics statistics;
+  statistics.sums.resize(6);
+  kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
+  args.before = &statistics.before;
+  args.after = &statistics.after;
+  args.sums = statistics.sums.data();
+  args.losses = losses.data();
+  kernels::quantization_statistics_cpu(args);
+  kernels::BlockLosses blocks = {};
+  for (const kernels::BlockLosses& block : losses) {
+    blocks.saturated += block.saturated;
+    blocks.underflowed += block.underflowed;
+    if (layout == ScaleLayout::Block1x128) {
+      EXPECT_LE(block.saturated + block.underflowed, 128U);
+    }
+  }
+  kernels::BlockLosses groups = {};
+  for (const GroupQuantizationSums& group : statistics.sums) {
+    groups.saturated += group.saturated;
+    groups.underflowed += group.underflowed;
+  }
+  EXPECT_GT(groups.saturated, 0U);
+  EXPECT_GT(groups.underflowed, 0U);
+  EXPECT_EQ(blocks.saturated, groups.saturated);
+  EXPECT_EQ(blocks.underflowed, groups.underflowed);
+}
+
 TEST_P(QuantizationStatistics, WithoutCodesAfterEqualsBefore) {
   const auto [type, format, layout] = GetParam();
   const tests::Operand operand =

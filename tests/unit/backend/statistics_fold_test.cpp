@@ -95,6 +95,54 @@ TEST(FoldScaleMap, FoldsToTheCellLimitWithMeanAndMaximum) {
   EXPECT_THAT(map.maximum, testing::Each(3.0F));
 }
 
+TEST(FoldScaleMap, ACellSaysHowFarItsScalesLieApartAndTheSummaryHowManyThereAre) {
+  ScaleMapSource source{
+      .layout = ScaleLayout::Block1x128, .splits = {4 * kScaleMapCells}, .columns = 128};
+  std::vector<float> scales(static_cast<std::size_t>(4 * kScaleMapCells));
+  for (std::size_t row = 0; row < scales.size(); ++row) {
+    scales[row] = std::ldexp(1.0F, static_cast<int>(row % 4));
+  }
+  source.scale_inv = scales.data();
+  const ScaleMap map = fold_scale_map(source);
+  EXPECT_THAT(map.minimum, testing::Each(0.0F));
+  EXPECT_THAT(map.deviation, testing::Each(testing::FloatEq(std::sqrt(1.25F))));
+  EXPECT_TRUE(map.saturated_share.empty()) << "nobody has counted";
+  EXPECT_EQ(map.summary.scales, scales.size());
+  EXPECT_EQ(map.summary.distinct, 4U);
+  EXPECT_DOUBLE_EQ(map.summary.mean, 1.5);
+  EXPECT_DOUBLE_EQ(map.summary.deviation, std::sqrt(1.25));
+}
+
+TEST(FoldScaleMap, EqualScalesDeviateByNothingAtAll) {
+  const std::vector<float> scales(400, 0.1F);
+  const ScaleMap map = fold_scale_map({.scale_inv = scales.data(),
+                                       .layout = ScaleLayout::Block1x128,
+                                       .splits = {400},
+                                       .columns = 128});
+  EXPECT_EQ(map.summary.deviation, 0.0);
+  EXPECT_EQ(map.summary.distinct, 1U);
+  EXPECT_THAT(map.deviation, testing::Each(0.0F));
+}
+
+TEST(FoldScaleMap, LossesAreSharesOfTheElementsThatACellCovers) {
+  // 130 rows and 200 columns: the second tile row holds 2 rows, the second column 72.
+  const std::vector<float> scales = {1, 1, kPoison, kPoison, 1, 1, kPoison, kPoison};
+  std::vector<kernels::BlockLosses> losses(8, {1000, 1000});
+  losses[0] = {.saturated = 128, .underflowed = 0};
+  losses[1] = {.saturated = 0, .underflowed = 0};
+  losses[4] = {.saturated = 0, .underflowed = 64};
+  losses[5] = {.saturated = 144, .underflowed = 0};
+  const ScaleMap map = fold_scale_map({.scale_inv = scales.data(),
+                                       .layout = ScaleLayout::Block128x128,
+                                       .splits = {130},
+                                       .columns = 200,
+                                       .losses = losses.data()});
+  EXPECT_THAT(map.saturated_share, testing::ElementsAre(1.0F / 128, 0.0F, 0.0F, 1.0F));
+  EXPECT_THAT(map.underflowed_share, testing::ElementsAre(0.0F, 0.0F, 0.25F, 0.0F));
+  EXPECT_EQ(map.summary.saturated, 2U);
+  EXPECT_EQ(map.summary.underflowed, 1U);
+}
+
 TEST(FoldScaleMap, LeavesOutEmptyGroupsOfPerTensorScales) {
   const std::vector<float> scales = {2.0F, 1.0F, 8.0F};
   const ScaleMap map = fold_scale_map({.scale_inv = scales.data(),

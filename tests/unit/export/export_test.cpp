@@ -105,11 +105,12 @@ TEST_F(Export, ChromeTraceHoldsEveryRecordOnATrackOfItsLane) {
     if (event["name"] == "process_name") processes[process] = event["args"]["name"];
     if (event["name"] == "thread_name") tracks[{process, event["tid"]}] = event["args"]["name"];
   }
-  ASSERT_EQ(processes.size(), 2U);
+  ASSERT_EQ(processes.size(), 3U);  // the runs and the experts of the first
   EXPECT_THAT(processes[1], HasSubstr("mixtral \"small\""));
   EXPECT_THAT(processes[1], HasSubstr("on a CPU"));
   EXPECT_THAT(processes[2], HasSubstr("bf16"));
-  ASSERT_EQ(slices.size(), 6U);  // 2 iterations and 2 + 2 records
+  ASSERT_EQ(slices.size(), 7U);  // 2 iterations, 2 + 2 records, and 1 of them again by expert
+  EXPECT_EQ((tracks[{1'000'001, 384}]), "expert 5");
 
   const auto find = [&](int process, const std::string& category) {
     for (const nlohmann::json& slice : slices) {
@@ -143,6 +144,31 @@ TEST_F(Export, ChromeTraceHoldsEveryRecordOnATrackOfItsLane) {
   // Nanoseconds survive where a double of microseconds would round them.
   EXPECT_THAT(read_all(path), HasSubstr("\"dur\":9007199254740.993"));
   EXPECT_EQ(files_in_folder(), 1U);
+}
+
+TEST_F(Export, PowerAndClocksAreCountersOnTheRunsTimeAxis) {
+  Session session = two_runs();
+  session.runs[1].power.samples = {{.time_ns = -2000, .sm_clock_mhz = 1980, .power_w = 430.5},
+                                   {.time_ns = 100'000'000, .power_w = 700.0}};
+  const fs::path path = folder_ / "trace.json";
+  ASSERT_TRUE(profiling::export_chrome_trace(session, path.string()).ok());
+  std::vector<nlohmann::json> counters;
+  const nlohmann::json trace = nlohmann::json::parse(read_all(path));
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["ph"] == "C") counters.push_back(event);
+  }
+  ASSERT_EQ(counters.size(), 3U);  // the second sample says nothing of the clock
+  EXPECT_EQ(counters[0]["name"], "power");
+  EXPECT_EQ(counters[0]["pid"], 2);
+  EXPECT_DOUBLE_EQ(counters[0]["ts"], 0.0);  // now the earliest of all
+  EXPECT_DOUBLE_EQ(counters[0]["args"]["W"], 430.5);
+  EXPECT_DOUBLE_EQ(counters[1]["args"]["MHz"], 1980.0);
+  EXPECT_DOUBLE_EQ(counters[2]["ts"], 100'002.0);
+  ASSERT_TRUE(profiling::export_chrome_trace(session, path.string(),
+                                             {.run = 1, .range = {.begin_ns = 0, .end_ns = 10}})
+                  .ok());
+  EXPECT_THAT(read_all(path), testing::Not(HasSubstr("\"ph\":\"C\"")));
+  EXPECT_FALSE(profiling::export_chrome_trace(session, path.string(), {.run = 2}).ok());
 }
 
 TEST_F(Export, AnEmptySessionIsAValidTrace) {

@@ -83,5 +83,17 @@ TEST(Format, ShortensKernelNames) {
   EXPECT_EQ(short_kernel_name("memset"), "memset");
 }
 
+TEST(Ticks, NanosecondsFarFromZeroCountFromARoundTimeNearby) {
+  EXPECT_DOUBLE_EQ(tick_origin({0.0, 1e9}), 0.0);
+  EXPECT_DOUBLE_EQ(tick_origin({5e8, 1e9}), 0.0);
+  const Range view{99'900'000'123.0, 99'900'000'143.0};  // 20 ns at 99.9 s
+  const double origin = tick_origin(view);
+  EXPECT_DOUBLE_EQ(origin, 99'900'000'100.0);
+  const auto far = ticks(AxisKind::Nanoseconds, {view.min - origin, view.max - origin}, 5);
+  ASSERT_GE(far.size(), 3U);
+  EXPECT_EQ(far[0].label, "25");
+  EXPECT_EQ(far[1].label, "30");
+}
+
 }  // namespace
 }  // namespace app::plot

@@ -35,6 +35,12 @@ void obey_rules(wire::OperandStatistics& operand) {
   map.set_columns(map.mean_size());
   while (map.maximum_size() < map.mean_size()) map.add_maximum(1.5F);
   while (map.maximum_size() > map.mean_size()) map.mutable_maximum()->RemoveLast();
+  map.mutable_deviation()->Clear();  // absent, as from an older worker
+  for (auto* cells :
+       {map.mutable_minimum(), map.mutable_saturated_share(), map.mutable_underflowed_share()}) {
+    cells->Resize(map.mean_size(), 0.25F);
+  }
+  map.mutable_summary();
 }
 
 /// A random sample of one row that holds its elements.
@@ -136,11 +142,40 @@ TEST(Convert, ComparisonKeepsEveryField) {
     for (wire::QuantizationReport& report : *message.mutable_reports()) {
       obey_rules(*report.mutable_statistics());
       obey_rules(*report.mutable_sample());
+      report.mutable_waste();
+      for (wire::ExpertQuantization& expert : *report.mutable_experts()) expert.mutable_waste();
     }
     const engine::Result<engine::RecipeComparison> comparison = from_wire(message);
     ASSERT_TRUE(comparison.ok()) << comparison.error().message;
     const wire::RecipeComparison again = to_wire(comparison.value());
     ASSERT_TRUE(MessageDifferencer::Equals(message, again)) << difference(message, again);
+  }
+}
+
+TEST(Convert, AmaxHistoryKeepsEveryField) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    wire::AmaxHistory message;
+    testing::RandomMessage(seed).fill(message);
+    choose_inputs(*message.mutable_request()->mutable_request());
+    const int steps = 1 + static_cast<int>(seed % 3);
+    message.set_steps(steps);
+    message.set_experts(2);
+    message.set_ring_rows(3);
+    for (auto* values : {message.mutable_amax(), message.mutable_history_amax(),
+                         message.mutable_scale_used(), message.mutable_scale_wanted()}) {
+      values->Resize(2 * steps, 0.5F);
+    }
+    message.mutable_rows()->Resize(2 * steps, 7);
+    message.mutable_saturated()->Resize(2 * steps, 8);
+    message.mutable_underflowed()->Resize(2 * steps, 9);
+    message.mutable_snr_db()->Resize(2 * steps, 1.5);
+    message.mutable_ring()->Resize(6 * steps, 0.25F);
+    const engine::Result<engine::AmaxHistory> history = from_wire(message);
+    ASSERT_TRUE(history.ok()) << history.error().message;
+    const wire::AmaxHistory again = to_wire(history.value());
+    ASSERT_TRUE(MessageDifferencer::Equals(message, again)) << difference(message, again);
+    message.add_ring(1.0F);
+    EXPECT_FALSE(from_wire(message).ok()) << "a ring of another size";
   }
 }
 

@@ -51,6 +51,19 @@ engine::OperandStatistics sample_operand(int salt) {
   map.mean = {base, -1.5F, std::numeric_limits<float>::quiet_NaN(), 3.0F, 4.0F, 5.0F};
   map.maximum = {base + 1.0F, 0.5F, 2.5F, -0.0F, 4.5F, 1e-40F};
   map.expert_first_row = {0, 100, 100, 300};
+  map.minimum = {base - 2.0F, -3.5F, std::numeric_limits<float>::quiet_NaN(), 1.0F, 2.0F, 3.0F};
+  map.deviation = {0.25F, 0.5F, std::numeric_limits<float>::quiet_NaN(), 0.0F, base, 1.0F};
+  // Odd ones come from where nobody counted losses.
+  if (salt % 2 == 0) {
+    map.saturated_share = {0.0F, 0.5F, 1.0F, 0.125F, 0.0F, 0.25F};
+    map.underflowed_share = {0.25F, 0.0F, 0.0F, 0.0F, 0.75F, 1.0F};
+  }
+  map.summary = {.scales = 1500,
+                 .distinct = static_cast<std::uint64_t>(salt) + 7,
+                 .mean = -3.25,
+                 .deviation = 0.5 + salt,
+                 .saturated = 17,
+                 .underflowed = 19};
   return operand;
 }
 
@@ -59,10 +72,22 @@ std::string describe(const engine::MagnitudeHistogram& histogram) {
                      histogram.zeros, histogram.infinities, histogram.nans);
 }
 
+std::string describe_spread(const engine::ScaleMap& map) {
+  const engine::ScaleSummary& s = map.summary;
+  return fmt::format("spread {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n[{}]\n", s.scales, s.distinct,
+                     s.mean, s.deviation, s.saturated, s.underflowed, fmt::join(map.minimum, ","),
+                     fmt::join(map.deviation, ","), fmt::join(map.saturated_share, ","),
+                     fmt::join(map.underflowed_share, ","));
+}
+
+std::string describe(const engine::RangeWaste& waste) {
+  return fmt::format("waste {} {} {}\n", waste.scales, waste.mean, waste.max);
+}
+
 std::string describe(const engine::OperandStatistics& operand) {
   const engine::ScaleMap& map = operand.scale_map;
   return describe(operand.before) + describe(operand.after) + describe(operand.amax) +
-         describe(operand.scale) +
+         describe(operand.scale) + describe_spread(map) +
          fmt::format("{} {} {} {}\nmap {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n", operand.elements,
                      operand.saturated, operand.underflowed, operand.snr_db, map.block_rows,
                      map.block_columns, map.source_rows, map.source_columns, map.rows, map.columns,
@@ -105,6 +130,8 @@ RecordedRun sample_run(int salt) {
                .id = 1000 + salt,
                .position = salt,
                .label = "“B”"};
+  run.notes = {{.begin_ns = -500, .end_ns = 1200, .text = "größer", .created_ms = 17 + salt},
+               {.begin_ns = 7, .end_ns = 7, .text = "", .created_ms = 18}};
 
   engine::RunResult& result = run.result;
   result.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
@@ -220,8 +247,10 @@ RecordedComparison sample_comparison(int salt) {
   comparison.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
   comparison.request.request = sample_run(salt).request;
   comparison.request.weights = salt % 2 == 1;
+  comparison.request.gradients = salt % 3 == 0 && salt % 2 == 0;
   comparison.request.recipes = {{.scaling = engine::Scaling::PerTensorDelayed,
                                  .activation_format = engine::Fp8Format::E5m2,
+                                 .gradient_format = engine::Fp8Format::E5m2,
                                  .pow2_scales = false,
                                  .amax_epsilon = 0.125F,
                                  .split_accumulator = false,
@@ -229,6 +258,8 @@ RecordedComparison sample_comparison(int salt) {
                                              .algorithm = kernels::AmaxAlgorithm::MostRecent,
                                              .margin = -3},
                                  .square_weight_blocks = false,
+                                 .square_activation_blocks = true,
+                                 .square_gradient_blocks = true,
                                  .hadamard = false,
                                  .stochastic_rounding = true},
                                 {.scaling = engine::Scaling::Nvfp4}};
@@ -262,6 +293,15 @@ RecordedComparison sample_comparison(int salt) {
   report.moved_bytes = 3050;
   report.times_ns = {30, 31, 32 + salt};
   report.time_method = "steady clock around each call";
+  report.waste = {.scales = 700, .mean = 0.375, .max = 0.875};
+  for (const std::int64_t rows : comparison.splits) {
+    report.experts.push_back(
+        {.rows = rows,
+         .snr_db = rows == 0 ? std::numeric_limits<double>::quiet_NaN() : 30.5 + salt,
+         .saturated = 3,
+         .underflowed = static_cast<std::uint64_t>(rows),
+         .waste = {.scales = 2, .mean = 0.25, .max = 0.5 + salt}});
+  }
   comparison.reports = {report, {.recipe = comparison.request.recipes[1], .refused = "“not here”"}};
   return recorded;
 }
@@ -271,15 +311,16 @@ std::string describe(const RecordedComparison& recorded) {
   const engine::RecipeComparison& comparison = recorded.comparison;
   const engine::ComparisonRequest& request = comparison.request;
   const auto describe_recipe = [](const engine::Recipe& r) {
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", static_cast<int>(r.scaling),
-                       static_cast<int>(r.activation_format), r.pow2_scales, r.amax_epsilon,
-                       r.split_accumulator, r.delayed.history_length,
-                       static_cast<int>(r.delayed.algorithm), r.delayed.margin,
-                       r.square_weight_blocks, r.hadamard, r.stochastic_rounding);
+    return fmt::format(
+        "{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", static_cast<int>(r.scaling),
+        static_cast<int>(r.activation_format), r.pow2_scales, r.amax_epsilon, r.split_accumulator,
+        r.delayed.history_length, static_cast<int>(r.delayed.algorithm), r.delayed.margin,
+        r.square_weight_blocks, r.hadamard, r.stochastic_rounding,
+        static_cast<int>(r.gradient_format), r.square_activation_blocks, r.square_gradient_blocks);
   };
   std::string text = fmt::format(
-      "{} {} {}\n{} {} {} {}\n{} {} {}\nsplits {}\ncopies {}\n", codec.to_json(request.request),
-      recorded.wall_clock_ms, comparison.id, request.weights, request.sample_row,
+      "{} {} {}\n{} {} {} {} {}\n{} {} {}\nsplits {}\ncopies {}\n", codec.to_json(request.request),
+      recorded.wall_clock_ms, comparison.id, request.weights, request.gradients, request.sample_row,
       request.sample_column, request.timed_launches, comparison.device.name, comparison.copy_bytes,
       comparison.wall_ns, fmt::join(comparison.splits, ","),
       fmt::join(comparison.copy_times_ns, ","));
@@ -294,6 +335,11 @@ std::string describe(const RecordedComparison& recorded) {
                         fmt::join(s.scale_inv, ","), fmt::join(s.decoded, ","));
     text += fmt::format("{} {} {} [{}] {}\n", r.code_bytes, r.scale_bytes, r.moved_bytes,
                         fmt::join(r.times_ns, ","), r.time_method);
+    text += describe(r.waste);
+    for (const engine::ExpertQuantization& e : r.experts) {
+      text += fmt::format("{} {} {} {} ", e.rows, e.snr_db, e.saturated, e.underflowed) +
+              describe(e.waste);
+    }
   }
   return text;
 }
@@ -366,6 +412,10 @@ std::string describe(const RecordedRun& run) {
   }
   text += fmt::format("group {} {} {} {}\n", static_cast<int>(run.group.kind), run.group.id,
                       run.group.position, run.group.label);
+  for (const TimeNote& note : run.notes) {
+    text +=
+        fmt::format("note {} {} [{}] {}\n", note.begin_ns, note.end_ns, note.text, note.created_ms);
+  }
   return text;
 }
 

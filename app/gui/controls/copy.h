@@ -1,0 +1,23 @@
+// Copying a number: right click on it, or Ctrl+C while the pointer is on it. The clipboard gets the
+// number alone, with all its digits, so that it can be pasted into a sheet; what was copied and its
+// unit are said in the status bar.
+#pragma once
+
+#include <string>
+
+#include "app/gui/view.h"
+
+namespace app::controls {
+
+/// The pointer is on the rectangle of the window being drawn and asks for its number. `right_click`
+/// off where the right button pans.
+bool copy_wanted(ImVec2 min, ImVec2 max, bool right_click = true);
+
+/// `number` to the clipboard; "Copied 10253124.5 ns: step, median" to the status bar.
+void copy_number(const PanelContext& context, const std::string& number, const std::string& unit,
+                 const std::string& label);
+
+/// The shortest text that reads back as the same double.
+std::string all_digits(double value);
+
+}  // namespace app::controls

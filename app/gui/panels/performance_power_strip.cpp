@@ -1,0 +1,202 @@
+// Clock and power under the timeline, on its axis: what the card was allowed while the kernels ran.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/panels/performance_panel.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+using profiling::PowerSample;
+
+// NVML's bits for "nothing to do" and "somebody set the clock": neither holds a busy card back.
+constexpr std::uint64_t kHarmless = 0x1 | 0x2;
+
+struct Curve {
+  const char* name;
+  const char* unit;
+  double (*value)(const PowerSample&);  // negative = the device did not say
+  ImU32 color;
+  double highest = 0.0;
+};
+
+/// The samples around a view: one more on each side, so that lines leave it where they should.
+struct Visible {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+Visible visible(const std::vector<PowerSample>& samples, plot::Range view) {
+  const auto before = [](const PowerSample& sample, double time) {
+    return static_cast<double>(sample.time_ns) < time;
+  };
+  const auto first = std::lower_bound(samples.begin(), samples.end(), view.min, before);
+  const auto last = std::lower_bound(first, samples.end(), view.max, before);
+  return {static_cast<std::size_t>(std::max<std::ptrdiff_t>(first - samples.begin() - 1, 0)),
+          static_cast<std::size_t>(
+              std::min<std::ptrdiff_t>(last - samples.begin() + 1, std::ssize(samples)))};
+}
+
+void draw_curve(const plot::PlotFrame& frame, const std::vector<PowerSample>& samples,
+                Visible shown, const Curve& curve) {
+  // Never more than one line a pixel: a stride's largest and smallest are both on it.
+  const auto pixels = static_cast<std::size_t>(std::max(frame.max().x - frame.min().x, 1.0F));
+  const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
+  const auto y_of = [&](double value) {
+    return frame.y().to_pixel(value / std::max(curve.highest, 1.0));
+  };
+  ImVec2 previous;
+  bool joined = false;
+  for (std::size_t i = shown.first; i < shown.last; i += stride) {
+    double low = 0.0;
+    double high = -1.0;
+    for (std::size_t j = i; j < std::min(i + stride, shown.last); ++j) {
+      const double value = curve.value(samples[j]);
+      if (value < 0.0) continue;
+      low = high < 0.0 ? value : std::min(low, value);
+      high = std::max(high, value);
+    }
+    if (high < 0.0) {
+      joined = false;
+      continue;
+    }
+    const float x = frame.x().to_pixel(static_cast<double>(samples[i].time_ns));
+    const ImVec2 at(x, y_of(high));
+    if (joined) frame.draw()->AddLine(previous, at, curve.color, 1.5F);
+    if (stride > 1) frame.draw()->AddLine(at, ImVec2(x, y_of(low)), curve.color);
+    previous = ImVec2(x, y_of(stride > 1 ? low : high));
+    joined = true;
+  }
+}
+
+/// A band where something held the clock back.
+void draw_limits(const PanelContext& context, const plot::PlotFrame& frame,
+                 const std::vector<PowerSample>& samples, Visible shown) {
+  const float top = frame.max().y - context.theme.px(3);
+  for (std::size_t i = shown.first; i + 1 < shown.last; ++i) {
+    if ((samples[i].clock_reasons & ~kHarmless) == 0) continue;
+    frame.draw()->AddRectFilled(
+        ImVec2(frame.x().to_pixel(static_cast<double>(samples[i].time_ns)), top),
+        ImVec2(frame.x().to_pixel(static_cast<double>(samples[i + 1].time_ns)), frame.max().y),
+        context.theme.colors.warn);
+  }
+}
+
+void show_sample(const PanelContext& context, const PowerSample& sample,
+                 std::span<const Curve> curves) {
+  std::vector<plot::ReadOutLine> lines = {
+      {"time", plot::duration_text(static_cast<double>(sample.time_ns)), 0}};
+  for (const Curve& curve : curves) {
+    const double value = curve.value(sample);
+    lines.push_back({curve.name,
+                     value < 0.0 ? "not told" : fmt::format("{:.0f} {}", value, curve.unit),
+                     curve.color});
+  }
+  if (sample.memory_clock_mhz >= 0) {
+    lines.push_back({"memory clock", fmt::format("{} MHz", sample.memory_clock_mhz), 0});
+  }
+  if (sample.temperature_c >= 0) {
+    lines.push_back({"temperature", fmt::format("{} \u00b0C", sample.temperature_c), 0});
+  }
+  const std::string limits = profiling::clock_reason_names(sample.clock_reasons);
+  lines.push_back({"clock held back by", limits.empty() ? "nothing" : limits, 0});
+  plot::read_out(context, "clock and power", lines);
+}
+
+}  // namespace
+
+float PerformancePanel::power_strip_height(const Theme& theme) const {
+  const profiling::PowerTrace& power = model_.run().power;
+  if (!power.samples.empty()) return theme.px(54);
+  return power.missing.empty() ? 0.0F : theme.fonts.label->FontSize + theme.px(kGapSmall);
+}
+
+void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,
+                                        PixelSpan time_axis) {
+  const profiling::PowerTrace& power = model_.run().power;
+  const Theme& theme = context.theme;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 end(at.x + size.x, at.y + size.y);
+  const ImFont* font = theme.fonts.label;
+  if (power.samples.empty()) {
+    if (power.missing.empty()) return;
+    const std::string text = "No clock and power: " + power.missing;
+    plot::draw_text(ImGui::GetWindowDrawList(), font, ImVec2(at.x, at.y + theme.px(2)),
+                    theme.colors.dim_text, plot::fitted(font, text, size.x));
+    controls::record(context, "performance.power", "clock and power", "text", text, at, end);
+    return;
+  }
+  Curve curves[] = {
+      {"power", "W", [](const PowerSample& s) { return s.power_w; },
+       theme.stage(engine::Stage::Fprop)},
+      {"SM clock", "MHz", [](const PowerSample& s) { return static_cast<double>(s.sm_clock_mhz); },
+       theme.stage(engine::Stage::Amax)}};
+  for (Curve& curve : curves) {
+    for (const PowerSample& sample : power.samples) {
+      curve.highest = std::max(curve.highest, curve.value(sample));
+    }
+  }
+  // The timeline's view, both ways; its selection and drags stay its own.
+  strip_view_.x = timeline_view_.x;
+  strip_view_.held = timeline_view_.held;
+  strip_view_.selection = timeline_view_.selection;
+  const plot::Range before = strip_view_.x;
+  Visible shown;
+  std::optional<std::size_t> nearest;
+  {
+    plot::PlotFrame frame(
+        context,
+        {.id = "##performance.power",
+         .size = size,
+         .x = {.kind = plot::AxisKind::Nanoseconds,
+               .limits = model_.lanes().limits,
+               .ticks = false,
+               .fit = model_.lanes().timed},
+         .y = {.kind = plot::AxisKind::Number, .limits = {0.0, 1.08}, .ticks = false},
+         .selectable = false,
+         .min_span = 20.0,
+         .left_margin = time_axis.left - at.x,
+         .right_margin = std::max(end.x - time_axis.right, 1.0F)},
+        strip_view_);
+    shown = visible(power.samples, frame.x().view);
+    draw_limits(context, frame, power.samples, shown);
+    for (const Curve& curve : curves) draw_curve(frame, power.samples, shown, curve);
+    // The curves are drawn from zero, so the lower half is free.
+    ImVec2 label(frame.min().x + theme.px(6), frame.max().y - font->FontSize - theme.px(6));
+    for (const Curve& curve : curves) {
+      const std::string text =
+          fmt::format("{} \u2264 {:.0f} {}", curve.name, curve.highest, curve.unit);
+      plot::draw_text(frame.draw(), font, label, curve.color, text);
+      label.x += plot::text_size(font, text).x + theme.px(kGapSection);
+    }
+    if (frame.hovered() && shown.first < shown.last) {
+      const double time = frame.hover_x();
+      nearest = shown.first;
+      for (std::size_t i = shown.first; i < shown.last; ++i) {
+        if (std::abs(static_cast<double>(power.samples[i].time_ns) - time) <
+            std::abs(static_cast<double>(power.samples[*nearest].time_ns) - time)) {
+          nearest = i;
+        }
+      }
+      const float x = frame.x().to_pixel(static_cast<double>(power.samples[*nearest].time_ns));
+      frame.draw()->AddLine(ImVec2(x, frame.min().y), ImVec2(x, frame.max().y),
+                            plot::faded(theme.colors.text, 0.6F));
+    }
+  }
+  if (nearest) show_sample(context, power.samples[*nearest], curves);
+  if (strip_view_.x != before) {
+    timeline_view_.x = strip_view_.x;
+    timeline_view_.held = strip_view_.held;
+  }
+  controls::record(
+      context, "performance.power", "clock and power", "plot",
+      fmt::format("samples={};shown={};max_w={:.0f};max_mhz={:.0f};method={}", power.samples.size(),
+                  shown.last - shown.first, curves[0].highest, curves[1].highest, power.method),
+      at, end);
+}
+
+}  // namespace app

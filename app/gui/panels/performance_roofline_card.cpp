@@ -1,0 +1,233 @@
+// The products of the run under the roofs of their device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/panels/performance_panel.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+using profiling::RooflinePoint;
+
+constexpr double kTera = 1e12;
+
+/// A memory rate and a product rate: what is reached lies under the lower of the two.
+struct Roof {
+  double bytes_per_s = 0.0;
+  double flop_per_s = 0.0;
+  double at(double intensity) const {
+    if (bytes_per_s <= 0.0) return flop_per_s;
+    if (flop_per_s <= 0.0) return bytes_per_s * intensity;
+    return std::min(bytes_per_s * intensity, flop_per_s);
+  }
+  bool empty() const { return bytes_per_s <= 0.0 && flop_per_s <= 0.0; }
+};
+
+Roof practical_roof(const engine::RunResult& result) {
+  const engine::Ceilings& ceilings = result.measurements.ceilings;
+  return {ceilings.copy_bytes_per_s, ceilings.product_flop_per_s};
+}
+
+Roof nominal_roof(const engine::RunResult& result) {
+  const auto peaks = profiling::nominal_peaks(result);
+  return peaks ? Roof{peaks->bytes_per_s, peaks->flop_per_s()} : Roof{};
+}
+
+/// The device's rate at the clock it had while the iterations ran; 0 = not known.
+double clock_adjusted(const profiling::RecordedRun& run) {
+  const auto peaks = profiling::nominal_peaks(run.result);
+  const std::vector<engine::Iteration>& iterations = run.result.iterations;
+  if (!peaks || iterations.empty()) return 0.0;
+  const profiling::TimeSpan timed{
+      .begin_ns = 0, .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
+  const profiling::PowerSummary power = profiling::summarize_power(run.power.samples, {&timed, 1});
+  return power.samples == 0 ? 0.0 : peaks->flop_per_clock * power.sm_clock_mhz * 1e6;
+}
+
+std::string rate_text(double flop_per_s) {
+  return fmt::format("{:.4g} TFLOP/s", flop_per_s / kTera);
+}
+
+std::string share_text(double rate, double of) {
+  return of <= 0.0 ? "not measured" : fmt::format("{:.1f} %", 100.0 * rate / of);
+}
+
+void draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness) {
+  constexpr int kSteps = 64;
+  const plot::Range view = frame.x().view;
+  ImVec2 previous;
+  for (int step = 0; step <= kSteps; ++step) {
+    const double x = view.min + view.span() * step / kSteps;
+    const ImVec2 at(frame.x().to_pixel(x),
+                    frame.y().to_pixel(std::log10(roof.at(std::exp2(x)) / kTera)));
+    if (step > 0) frame.draw()->AddLine(previous, at, color, thickness);
+    previous = at;
+  }
+}
+
+struct Scales {
+  plot::Range x;  // log2 of FLOP a byte
+  plot::Range y;  // log10 of TFLOP/s
+};
+
+Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical,
+                 const Roof& nominal) {
+  double low = std::log2(points.front().work.intensity());
+  double high = low;
+  double top = 0.0;
+  double bottom = points.front().flop_per_s();
+  for (const RooflinePoint& point : points) {
+    low = std::min(low, std::log2(point.work.intensity()));
+    high = std::max(high, std::log2(point.work.intensity()));
+    top = std::max(top, point.flop_per_s());
+    bottom = std::min(bottom, point.flop_per_s());
+  }
+  for (const Roof& roof : {practical, nominal}) {
+    if (roof.empty()) continue;
+    top = std::max(top, roof.at(std::exp2(high)));
+    // The ridge belongs to the picture: it says on which side of it a product is.
+    if (roof.bytes_per_s <= 0.0 || roof.flop_per_s <= 0.0) continue;
+    const double ridge = std::log2(roof.flop_per_s / roof.bytes_per_s);
+    low = std::min(low, ridge);
+    high = std::max(high, ridge);
+  }
+  return {{std::floor(low) - 1.0, std::ceil(high) + 1.0},
+          {std::floor(std::log10(bottom / kTera) - 0.3), std::log10(top / kTera) + 0.15}};
+}
+
+}  // namespace
+
+std::string PerformancePanel::roofline_text(char separator) const {
+  const profiling::RecordedRun& run = model_.run();
+  const Roof practical = practical_roof(run.result);
+  std::string text = fmt::format(
+      "stage{0}n{0}median_ns{0}flop{0}bytes{0}flop_per_s{0}copy_bytes_per_s{0}dense_flop_per_s{0}"
+      "nominal_flop_per_s{0}clock_adjusted_flop_per_s\n",
+      separator);
+  for (const RooflinePoint& point : model_.picture().roofline) {
+    text += fmt::format(
+        "{1}{0}{2}{0}{3:.0f}{0}{4:.0f}{0}{5:.0f}{0}{6:.0f}{0}{7:.0f}{0}{8:.0f}{0}"
+        "{9:.0f}{0}{10:.0f}\n",
+        separator, engine::stage_name(point.stage), point.samples, point.median_ns, point.work.flop,
+        point.work.bytes, point.flop_per_s(), practical.bytes_per_s, practical.flop_per_s,
+        nominal_roof(run.result).flop_per_s, clock_adjusted(run));
+  }
+  return text;
+}
+
+void PerformancePanel::draw_roofline(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const profiling::RecordedRun& run = model_.run();
+  const engine::Ceilings& ceilings = run.result.measurements.ceilings;
+  const std::vector<RooflinePoint>& points = model_.picture().roofline;
+  const Roof practical = practical_roof(run.result);
+  const Roof nominal = nominal_roof(run.result);
+  const auto peaks = profiling::nominal_peaks(run.result);
+  const bool offers = practical.empty() && !points.empty() && !context.view.from_file;
+  Card card(
+      context,
+      {.id = "performance.roofline_card",
+       .title = "Roofline",
+       .question = "Is a product held back by memory or by arithmetic, and how far below what this "
+                   "device can do?",
+       .note = ceilings.products > 0 ? ceilings.product : "",
+       .measured =
+           "A point is a product: counted work (2 m n k of the routed rows) by the median time in "
+           "which its records ran, against counted bytes (every operand once, scales included). "
+           "Solid roof: this run's own copy (bytes read + written) and dense product" +
+           std::string(ceilings.product.empty() ? "" : " (" + ceilings.product + ")") +
+           ". Thin roof: " +
+           (peaks ? peaks->source : std::string("none, the device is not in the table")) + ".",
+       .text = [this] { return roofline_text('\t'); },
+       .csv = [this] { return roofline_text(','); },
+       .header_widgets = offers ? context.theme.px(112) : 0.0F},
+      area.size);
+  const Theme& theme = context.theme;
+  if (offers) {
+    card.begin_header_widgets();
+    if (controls::button(context, "performance.measure_ceilings", "Measure roofs",
+                         {.tooltip = "Runs again with a copy and a dense product of this size",
+                          .width = theme.px(104)})) {
+      engine::RunRequest request = context.view.requested;
+      request.measure.ceilings = true;
+      context.commands.set_request = request;
+      context.commands.run_now = true;
+    }
+    card.end_header_widgets();
+  }
+  const ImVec2 room = card.room();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  std::string value = fmt::format("points={};copy_gbps={:.0f};dense_tflops={:.2f};nominal={}",
+                                  points.size(), practical.bytes_per_s / 1e9,
+                                  practical.flop_per_s / kTera, nominal.empty() ? 0 : 1);
+  if (points.empty()) {
+    draw_empty(context, room, "No product to place",
+               "No record of this run belongs to a product, so its rate is not known. Method: " +
+                   run.result.activity_method + ".",
+               "", nullptr);
+  } else {
+    const Scales scales = scales_of(points, practical, nominal);
+    const RooflinePoint* hovered = nullptr;
+    {
+      plot::PlotFrame frame(
+          context,
+          {.id = "##performance.roofline",
+           .size = room,
+           .x = {.kind = plot::AxisKind::Log2, .label = "FLOP / byte", .limits = scales.x},
+           .y = {.kind = plot::AxisKind::Log10Count, .label = "TFLOP/s", .limits = scales.y},
+           .selectable = false,
+           .min_span = 1.0},
+          roofline_view_);
+      if (!nominal.empty()) draw_roof(frame, nominal, plot::faded(theme.colors.dim_text, 0.8F), 1);
+      if (!practical.empty()) draw_roof(frame, practical, theme.colors.accent, 2);
+      ImVec2 last_label(-1e6F, -1e6F);
+      for (const RooflinePoint& point : points) {
+        const ImVec2 spot(frame.x().to_pixel(std::log2(point.work.intensity())),
+                          frame.y().to_pixel(std::log10(point.flop_per_s() / kTera)));
+        frame.draw()->AddCircleFilled(spot, theme.px(5), theme.stage(point.stage), 16);
+        frame.draw()->AddCircle(spot, theme.px(5), theme.colors.window, 16);
+        const float dx = frame.mouse().x - spot.x;
+        const float dy = frame.mouse().y - spot.y;
+        if (frame.hovered() && dx * dx + dy * dy < theme.px(10) * theme.px(10)) hovered = &point;
+        // Products of one step often lie together: their names stand below each other.
+        ImVec2 label(spot.x + theme.px(8), spot.y - theme.px(5));
+        const float line = theme.fonts.label->FontSize;
+        if (std::abs(label.x - last_label.x) < theme.px(48) &&
+            std::abs(label.y - last_label.y) < line) {
+          label.y = last_label.y + line;
+        }
+        last_label = label;
+        plot::draw_text(frame.draw(), theme.fonts.label, label, theme.colors.text,
+                        std::string(engine::stage_name(point.stage)));
+      }
+    }
+    if (hovered != nullptr) {
+      const double rate = hovered->flop_per_s();
+      plot::read_out(
+          context, std::string(engine::stage_name(hovered->stage)),
+          {{"rate", rate_text(rate), theme.stage(hovered->stage)},
+           {"time a step", plot::duration_text(hovered->median_ns), 0},
+           {"iterations", plot::count_text(hovered->samples), 0},
+           {"intensity", fmt::format("{:.0f} FLOP/B", hovered->work.intensity()), 0},
+           {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns),
+            0},
+           {"of the dense product", share_text(rate, practical.flop_per_s), theme.colors.accent},
+           {"of the peak at its clock", share_text(rate, clock_adjusted(run)), 0},
+           {"of the nominal peak",
+            nominal.empty() ? "not known" : share_text(rate, nominal.flop_per_s), 0}});
+    }
+    for (const RooflinePoint& point : points) {
+      value +=
+          fmt::format(";{}={:.3f}", engine::stage_name(point.stage), point.flop_per_s() / kTera);
+    }
+  }
+  controls::record(context, "performance.roofline", "roofline", "plot", value, at,
+                   ImVec2(at.x + room.x, at.y + room.y));
+}
+
+}  // namespace app

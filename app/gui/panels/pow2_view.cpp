@@ -1,0 +1,348 @@
+#include "app/gui/panels/pow2_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/panels/recipes_model.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+constexpr std::array kScalings = {engine::Scaling::PerTensorCurrent,
+                                  engine::Scaling::PerTensorDelayed, engine::Scaling::Block,
+                                  engine::Scaling::Mxfp8};
+
+const char* const kMethod =
+    "One order quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
+    "of "
+    "the scale that a block's amax asks for over the scale that was used. Times are medians of "
+    "timed launches of the quantization alone; nothing here is computed from a model.";
+
+std::string db_text(double value) { return std::isnan(value) ? "n/a" : plot::decibel_text(value); }
+
+plot::Quantity db(double value) { return {db_text(value), std::isfinite(value) ? "dB" : ""}; }
+
+plot::Quantity time_of(double nanoseconds) {
+  if (std::isnan(nanoseconds)) return {"not timed", ""};
+  const std::string text = plot::duration_text(nanoseconds);
+  const std::size_t space = text.find(' ');
+  if (space == std::string::npos) return {text, ""};
+  return {text.substr(0, space), text.substr(space + 1)};
+}
+
+}  // namespace
+
+void Pow2View::order(const PanelContext& context) {
+  asked_ = pow2_order(context.view.requested, operand_ == 1);
+  context.commands.compare = asked_;
+}
+
+void Pow2View::follow(const PanelContext& context) {
+  const SessionView& view = context.view;
+  const bool can_ask = !view.from_file && view.link.state != LinkState::Lost && view.hello &&
+                       engine::validate(view.requested).ok();
+  if (live_ && can_ask && (!asked_ || *asked_ != pow2_order(view.requested, operand_ == 1))) {
+    order(context);
+  }
+  const auto scaling = kScalings.at(static_cast<std::size_t>(scaling_));
+  // The newest is looked at first: scanning ends at the one that is shown.
+  Pow2Model::Comparison found;
+  for (auto one = view.comparisons.rbegin(); one != view.comparisons.rend() && !found; ++one) {
+    const engine::ComparisonRequest& request = (*one)->comparison.request;
+    if (request.weights != (operand_ == 1) || request.gradients) continue;
+    if (*one == model_.recorded() || compares_pow2((*one)->comparison)) found = *one;
+  }
+  shown_ = found != nullptr;
+  if (!shown_) return;
+  if (found == model_.recorded() && model_.scaling() == scaling &&
+      theme_kind_ == context.theme.kind) {
+    return;
+  }
+  theme_kind_ = context.theme.kind;
+  model_.set(std::move(found), scaling, context.theme);
+}
+
+void Pow2View::draw_order_button(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  if (view.comparing) {
+    if (controls::button(context, "pow2.cancel", "Cancel", {.width = theme.px(84)})) {
+      context.commands.cancel = true;
+      live_ = false;
+    }
+    return;
+  }
+  const engine::Status valid = engine::validate(view.requested);
+  controls::Options options{.tooltip =
+                                "Quantize the operand with both kinds of scale, with the "
+                                "rail's shape, input, routing and settings",
+                            .width = theme.px(84)};
+  if (!valid.ok()) {
+    options.enabled = false;
+    options.reason = valid.error().message;
+  } else if (view.link.state == LinkState::Lost) {
+    options.enabled = false;
+    options.reason = "There is no worker: " + view.link.reason;
+  }
+  if (controls::button(context, "pow2.compare", "Compare", options)) order(context);
+}
+
+float Pow2View::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float row = theme.px(kRowHeight);
+  const bool beside = area.size.x - taken_left >= theme.px(560);
+  ImVec2 at(beside ? area.at.x + taken_left : area.at.x,
+            beside ? area.at.y : area.at.y + row + theme.px(kGapSmall));
+  ImGui::SetCursorScreenPos(at);
+  controls::segmented(context, "pow2.operand", operand_, {"X", "W"},
+                      {.tooltip = "Activations, or the weights of layer 0", .width = theme.px(64)});
+  ImGui::SameLine(0, gap);
+  controls::segmented(
+      context, "pow2.scaling", scaling_, {"Tensor", "Delayed", "Block", "MXFP8"},
+      {.tooltip = "Kind of scaling whose scales are compared", .width = theme.px(236)});
+  ImGui::SameLine(0, gap);
+  draw_order_button(context);
+  ImGui::SameLine(0, gap);
+  controls::checkbox(context, "pow2.live", "Live", live_,
+                     {.enabled = !context.view.from_file,
+                      .reason = "A recording stays as it is: go back to live first",
+                      .tooltip = "Compare anew whenever the request changes; the newest wins"});
+  float bottom = at.y + row;
+  const SessionView& view = context.view;
+  std::string status;
+  if (!view.comparison_error.empty()) status = view.comparison_error;
+  if (shown_ && !view.from_file && !view.comparing &&
+      !answers(model_.recorded()->comparison.request, pow2_order(view.requested, operand_ == 1))) {
+    status = "answers an older request: Compare again";
+  }
+  if (!status.empty()) {
+    const ImFont* font = theme.fonts.label;
+    plot::draw_text(ImGui::GetWindowDrawList(), font,
+                    ImVec2(area.at.x, bottom + theme.px(kGapSmall)), theme.colors.warn,
+                    plot::fitted(font, status, area.size.x));
+    bottom += font->FontSize + theme.px(kGapSmall);
+  }
+  controls::record(context, "pow2.status", "state of the comparison", "text",
+                   view.comparing ? "comparing" : status, at, ImVec2(area.end().x, bottom));
+  return bottom + gap;
+}
+
+void Pow2View::draw_figures(const PanelContext& context, float width) {
+  const Pow2Pair& pair = model_.pair();
+  const engine::RangeWaste waste = pair.pow2 != nullptr ? pair.pow2->waste : engine::RangeWaste{};
+  const auto binades = [&waste](double value) -> plot::Quantity {
+    return waste.scales == 0 ? plot::Quantity{"n/a", ""}
+                             : plot::Quantity{fmt::format("{:.3f}", value), "binades"};
+  };
+  const double none = std::nan("");
+  const double free_db = pair.free != nullptr ? pair.free->statistics.snr_db : none;
+  const double pow2_db = pair.pow2 != nullptr ? pair.pow2->statistics.snr_db : none;
+  const auto launches = [](const engine::QuantizationReport* report) {
+    return report == nullptr ? std::string() : fmt::format("n {}", report->times_ns.size());
+  };
+  const bool mx = model_.scaling() == engine::Scaling::Mxfp8;
+  draw_headline(context,
+                {{.id = "pow2.wasted",
+                  .label = "range wasted, mean",
+                  .value = binades(waste.mean),
+                  .note = fmt::format("n {}", plot::si_text(static_cast<double>(waste.scales))),
+                  .tooltip = kMethod},
+                 {.id = "pow2.worst",
+                  .label = "worst scale",
+                  .value = binades(waste.max),
+                  .tooltip = kMethod},
+                 {.id = "pow2.free_snr",
+                  .label = "SNR, FP32 scales",
+                  .value = db(free_db),
+                  .tooltip = mx ? "MXFP8 has no other scales than powers of two" : kMethod},
+                 {.id = "pow2.pow2_snr",
+                  .label = "SNR, pow-2 scales",
+                  .value = db(pow2_db),
+                  .tooltip = kMethod},
+                 {.id = "pow2.lost",
+                  .label = "SNR lost",
+                  .value = db(model_.lost_db()),
+                  .tooltip = "Below 0: rounding the scales has helped this operand",
+                  .color = model_.lost_db() > 0.0 ? context.theme.colors.warn : 0},
+                 {.id = "pow2.free_time",
+                  .label = "time, FP32 scales",
+                  .value = time_of(Pow2Model::median_ns(pair.free)),
+                  .note = launches(pair.free),
+                  .tooltip = kMethod},
+                 {.id = "pow2.pow2_time",
+                  .label = "time, pow-2 scales",
+                  .value = time_of(Pow2Model::median_ns(pair.pow2)),
+                  .note = launches(pair.pow2),
+                  .tooltip = kMethod}},
+                width);
+}
+
+void Pow2View::draw_waste(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  Card card(context,
+            {.id = "pow2.waste_card",
+             .title = "Range wasted",
+             .question = "How much of the code's range do rounded scales leave unused?",
+             .note = "binades per expert: mean, line to the worst scale",
+             .measured = kMethod,
+             .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
+             .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); }},
+            area.size);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = card.room();
+  const int hovered = plot::draw_bars(context,
+                                      {.id = "##pow2.waste",
+                                       .size = room,
+                                       .y = {.label = "binades", .limits = {0.0, 1.0}},
+                                       .x_label = "expert"},
+                                      model_.waste(), waste_view_);
+  if (hovered >= 0) {
+    const engine::RangeWaste& waste =
+        model_.pair().pow2->experts[static_cast<std::size_t>(hovered)].waste;
+    plot::read_out(
+        context, fmt::format("expert {}", hovered),
+        {{"mean", fmt::format("{:.4f} binades", waste.mean), 0},
+         {"worst scale", fmt::format("{:.4f} binades", waste.max), 0},
+         {"largest code used",
+          fmt::format("{:.1f} % of the range's top, on average", 100.0 * std::exp2(-waste.mean)),
+          0},
+         {"scales", plot::count_text(waste.scales), 0}});
+  }
+  controls::record(context, "pow2.waste", "wasted range per expert", "plot",
+                   fmt::format("experts={}", model_.waste().size()), at,
+                   ImVec2(at.x + room.x, at.y + room.y));
+}
+
+void Pow2View::draw_snr(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const Theme& theme = context.theme;
+  const bool twin = model_.pair().free != nullptr;
+  if (!twin) variant_ = 1;
+  Card card(context,
+            {.id = "pow2.snr_card",
+             .title = "SNR of the operand",
+             .question = "What does the switch between both kinds of scale do to each expert?",
+             .note = "dB per expert",
+             .measured = kMethod,
+             .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
+             .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
+             .header_widgets = theme.px(150)},
+            area.size);
+  card.begin_header_widgets();
+  controls::segmented(context, "pow2.variant", variant_, {"FP32", "pow-2"},
+                      {.tooltip = "Scales whose error is drawn; both come from one comparison",
+                       .width = theme.px(142)},
+                      {{.enabled = twin, .reason = "MXFP8 has power-of-two scales alone"}, {}});
+  card.end_header_widgets();
+  const std::vector<plot::Bar>& bars = model_.snr(variant_ == 1);
+  // One axis for both, so that the switch moves the bars and not the scale.
+  double top = 0.0;
+  for (const bool pow2 : {false, true}) {
+    for (const plot::Bar& bar : model_.snr(pow2)) {
+      if (std::isfinite(bar.value)) top = std::max(top, bar.value);
+    }
+  }
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = card.room();
+  const int hovered = plot::draw_bars(context,
+                                      {.id = "##pow2.snr",
+                                       .size = room,
+                                       .y = {.kind = plot::AxisKind::Decibel,
+                                             .label = "dB",
+                                             .limits = {0.0, top > 0.0 ? 1.08 * top : 1.0}},
+                                       .x_label = "expert"},
+                                      bars, snr_view_);
+  if (hovered >= 0) {
+    const auto& cells = model_.rows()[static_cast<std::size_t>(hovered)].cells;
+    plot::read_out(context, fmt::format("expert {}", hovered),
+                   {{"FP32 scales, dB", cells[4].text, 0},
+                    {"pow-2 scales, dB", cells[5].text, 0},
+                    {"lost, dB", cells[6].text, 0}});
+  }
+  controls::record(
+      context, "pow2.snr", "SNR per expert", "plot",
+      fmt::format("variant={};experts={}", variant_ == 1 ? "pow2" : "fp32", bars.size()), at,
+      ImVec2(at.x + room.x, at.y + room.y));
+}
+
+void Pow2View::draw_table(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const Theme& theme = context.theme;
+  const engine::RunRequest& rail = context.view.requested;
+  Card card(context,
+            {.id = "pow2.table_card",
+             .title = "Experts",
+             .question = "Which expert pays most? A click on a column sorts.",
+             .note = model_.recorded()->comparison.device.name,
+             .measured = kMethod,
+             .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
+             .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
+             .header_widgets = theme.px(190)},
+            area.size);
+  card.begin_header_widgets();
+  bool pow2 = rail.recipe.pow2_scales;
+  if (controls::checkbox(context, "pow2.in_run", "pow-2 scales in the run", pow2,
+                         {.tooltip = "Sets the switch in the rail; a live run follows"})) {
+    engine::RunRequest request = rail;
+    request.recipe.pow2_scales = pow2;
+    context.commands.set_request = request;
+  }
+  card.end_header_widgets();
+  plot::draw_table(context, "##pow2.table", pow2_columns(), model_.rows(), model_.generation(),
+                   card.room(), table_);
+}
+
+void Pow2View::draw_nothing(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const SessionView& view = context.view;
+  if (view.comparing) {
+    draw_empty(context, area.size, "Comparing",
+               "The operand is quantized with both kinds of scale in turn.", "", nullptr);
+    return;
+  }
+  const bool lost = view.link.state == LinkState::Lost;
+  std::string sentence =
+      "Compare quantizes the operand with FP32 and with power-of-two scales and shows what the "
+      "rounding wastes of the range, costs in SNR and saves in time.";
+  if (view.from_file) sentence = "This recording holds no such comparison. " + sentence;
+  if (!view.comparison_error.empty()) sentence = view.comparison_error;
+  if (lost) sentence += " There is no worker: start one first.";
+  if (draw_empty(context, area.size, "No comparison yet", sentence, "pow2.compare_now",
+                 lost ? nullptr : "Compare")) {
+    order(context);
+  }
+}
+
+void Pow2View::draw(const PanelContext& context, const Area& area, float taken_left) {
+  follow(context);
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float top = draw_controls(context, area, taken_left);
+  Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  if (!shown_) return draw_nothing(context, rest);
+  ImGui::SetCursorScreenPos(rest.at);
+  draw_figures(context, rest.size.x);
+  const float below = rest.at.y + headline_height(theme) + gap;
+  rest = {ImVec2(rest.at.x, below), ImVec2(rest.size.x, area.end().y - below)};
+  if (model_.pair().pow2 == nullptr) {
+    ImGui::SetCursorScreenPos(rest.at);
+    draw_empty(context, rest.size, "Not in this comparison",
+               "It holds no report of this scaling with power-of-two scales. Compare again.", "",
+               nullptr);
+    return;
+  }
+  const std::vector<Area> rows = rows_of(rest, gap, {1.0F, 1.0F});
+  const std::vector<Area> upper = columns_of(rows[0], gap, {1.0F, 1.0F});
+  draw_waste(context, upper[0]);
+  draw_snr(context, upper[1]);
+  draw_table(context, rows[1]);
+}
+
+}  // namespace app

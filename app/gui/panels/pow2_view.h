@@ -1,0 +1,42 @@
+// The cost of power-of-two scales: range that is left unused, error that is added, time that is
+// saved or not, for every expert.
+#pragma once
+
+#include <optional>
+
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/panels/pow2_model.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class Pow2View {
+ public:
+  /// `taken_left` of the first row belongs to the workspace.
+  void draw(const PanelContext& context, const Area& area, float taken_left);
+
+ private:
+  void follow(const PanelContext& context);
+  void order(const PanelContext& context);
+  float draw_controls(const PanelContext& context, const Area& area, float taken_left);
+  void draw_order_button(const PanelContext& context);
+  void draw_figures(const PanelContext& context, float width);
+  void draw_waste(const PanelContext& context, const Area& area);
+  void draw_snr(const PanelContext& context, const Area& area);
+  void draw_table(const PanelContext& context, const Area& area);
+  void draw_nothing(const PanelContext& context, const Area& area);
+
+  Pow2Model model_;
+  bool shown_ = false;
+  ThemeKind theme_kind_ = ThemeKind::Dark;
+  int operand_ = 0;
+  int scaling_ = 2;  // of kScalings
+  int variant_ = 1;  // 0 = FP32 scales, 1 = power of two
+  bool live_ = false;
+  std::optional<engine::ComparisonRequest> asked_;
+  plot::PlotView waste_view_;
+  plot::PlotView snr_view_;
+  plot::TableState table_;
+};
+
+}  // namespace app

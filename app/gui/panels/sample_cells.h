@@ -1,0 +1,23 @@
+// The elements of a sample as a grid of text: the same under the recipes of a comparison and under
+// the recipe of a run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/panels/recipes_model.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+enum class CellField { Original, Code, Bits, Scale, Decoded, Error, Ulp };
+
+/// Names of the fields, in their order.
+const std::vector<std::string>& cell_fields();
+
+/// Moves the picked element to the one under the mouse. `id` names the grid in the control map.
+void draw_sample_cells(const PanelContext& context, const char* id, const RecipeOverlay& overlay,
+                       CellField field, const Area& area, int& picked_row, int& picked_column);
+
+}  // namespace app

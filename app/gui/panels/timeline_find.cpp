@@ -1,0 +1,128 @@
+// A search goes over all records, so it is made on a background thread; the field never waits.
+#include "app/gui/panels/timeline_find.h"
+
+#include <fmt/format.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
+#include "app/gui/plot/plot_text.h"
+#include "profiling/trace/record_search.h"
+
+namespace app {
+
+void TimelineFind::show(const std::shared_ptr<const RunPicture>& run) {
+  if (run == run_) return;
+  run_ = run;
+  chosen_.reset();
+  search();
+}
+
+void TimelineFind::search() {
+  hits_.reset();
+  task_.drop();
+  if (text_.empty() || run_ == nullptr) return;
+  task_.start([run = run_, text = text_] {
+    const profiling::Activity& activity = run->run->activity;
+    return std::make_shared<const SearchHits>(
+        SearchHits{.run = run,
+                   .text = text,
+                   .lod = {activity.records, profiling::find_records(activity, text)}});
+  });
+}
+
+bool TimelineFind::take() {
+  auto made = task_.take();
+  if (made) hits_ = std::move(*made);
+  return made.has_value();
+}
+
+const profiling::TimelineLod* TimelineFind::hits() const {
+  return hits_ == nullptr || hits_->lod.size() == 0 ? nullptr : &hits_->lod;
+}
+
+std::string TimelineFind::count() const {
+  if (text_.empty()) return "";
+  if (hits_ == nullptr) return "...";
+  if (hits_->lod.size() == 0) return "no record";
+  const auto members = hits_->lod.members();
+  const std::string all = plot::count_text(members.size());
+  if (!chosen_) return all;
+  const auto found = std::lower_bound(members.begin(), members.end(), *chosen_);
+  if (found == members.end() || *found != *chosen_) return all;
+  return fmt::format(
+      "{} / {}", plot::count_text(static_cast<std::uint64_t>(found - members.begin()) + 1), all);
+}
+
+bool TimelineFind::step(int direction, double view_begin_ns) {
+  if (hits() == nullptr) return false;
+  const auto members = hits_->lod.members();
+  if (!chosen_) {
+    // Where a person looks, not at the start of the recording.
+    const auto before = static_cast<std::int64_t>(std::ceil(view_begin_ns)) - 1;
+    chosen_ = members[hits_->lod.started_by(before) % members.size()];
+    return true;
+  }
+  chosen_ = members[profiling::next_hit(members, *chosen_, direction).value_or(0)];
+  return true;
+}
+
+bool TimelineFind::draw(const PanelContext& context, float width, double view_begin_ns) {
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  const std::string said = count();
+  const float room = plot::text_size(font, said).x + theme.px(kGapSmall);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (context.keys.find || focus_) ImGui::SetKeyboardFocusHere();
+  focus_ = false;
+  ImGui::SetNextItemWidth(width);
+  const std::string before = text_;
+  const bool entered = ImGui::InputTextWithHint(
+      "##performance.find", "find: name, stage, e5   /", &text_,
+      ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+  const bool typing = ImGui::IsItemActive();
+  const ImVec2 low = ImGui::GetItemRectMin();
+  const ImVec2 high = ImGui::GetItemRectMax();
+  if (ImGui::IsItemHovered()) {
+    controls::tooltip(
+        context,
+        "Finds records: a part of a kernel's name, a stage, or an expert as e5. Enter "
+        "goes to the next, Shift+Enter to the previous.");
+  }
+  if (text_ != before) search();
+  plot::draw_text(ImGui::GetWindowDrawList(), font,
+                  ImVec2(at.x + width - room, 0.5F * (low.y + high.y - font->FontSize)),
+                  theme.colors.dim_text, said);
+  controls::record(context, "performance.find", "Find records", typing ? "input" : "search",
+                   fmt::format("{};{}", text_, said), low, high);
+  if (!entered) return false;
+  // The next Enter goes on without a click.
+  focus_ = true;
+  return step(ImGui::GetIO().KeyShift ? -1 : 1, view_begin_ns);
+}
+
+bool TimelineFind::obey(const PlotKeys& keys, const plot::TimelineLanes& lanes) {
+  if (run_ == nullptr || (keys.event == 0 && keys.edge == 0)) return false;
+  const profiling::Activity& activity = run_->run->activity;
+  if (activity.records.empty()) return false;
+  if (!chosen_) {
+    // The first record of the timed part is where a walk begins.
+    const auto first = std::ranges::find_if(
+        activity.records, [](const auto& record) { return record.iteration >= 0; });
+    const std::ptrdiff_t index = first - activity.records.begin();
+    chosen_ = first == activity.records.end() ? 0U : static_cast<std::uint32_t>(index);
+    return true;
+  }
+  const auto next = keys.event != 0
+                        ? profiling::neighbour(lanes.lanes, activity, *chosen_, keys.event)
+                        : profiling::along_edge(activity, *chosen_, keys.edge);
+  if (!next) return false;
+  chosen_ = *next;
+  return true;
+}
+
+}  // namespace app

@@ -1,0 +1,57 @@
+// Search and steps of the timeline: which record is chosen, which records answer the search.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gui/panels/run_picture.h"
+#include "app/gui/shell/background_task.h"
+
+namespace app {
+
+/// Immutable; keeps the run alive that it refers to.
+struct SearchHits {
+  std::shared_ptr<const RunPicture> run;
+  std::string text;
+  profiling::TimelineLod lod;  // its members are the hits
+};
+
+class TimelineFind {
+ public:
+  explicit TimelineFind(const std::function<void()>& wake) : task_(wake) {}
+
+  /// Of another run: the choice is dropped, the search is made again.
+  void show(const std::shared_ptr<const RunPicture>& run);
+  bool take();
+  bool searching() const { return task_.running(); }
+
+  /// The text field with its count, `width` wide at the cursor; a first search begins at the view.
+  /// True when the choice has moved.
+  bool draw(const PanelContext& context, float width, double view_begin_ns);
+  /// What the keys say. True when the choice has moved.
+  bool obey(const PlotKeys& keys, const plot::TimelineLanes& lanes);
+
+  std::optional<std::uint32_t> chosen() const { return chosen_; }
+  void choose(std::optional<std::uint32_t> record) { chosen_ = record; }
+  /// Null without a search or without hits.
+  const profiling::TimelineLod* hits() const;
+  /// "3 / 120", "no record", "" without a search.
+  std::string count() const;
+
+ private:
+  void search();
+  bool step(int direction, double view_begin_ns);
+
+  std::shared_ptr<const RunPicture> run_;
+  std::string text_;
+  bool focus_ = false;
+  std::optional<std::uint32_t> chosen_;
+  std::shared_ptr<const SearchHits> hits_;
+  BackgroundTask<std::shared_ptr<const SearchHits>> task_;
+};
+
+}  // namespace app

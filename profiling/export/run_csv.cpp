@@ -1,0 +1,151 @@
+// One function a table; the first column is the run, as in records.csv.
+#include "profiling/export/run_csv.h"
+
+#include <fmt/ranges.h>
+
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "profiling/export/csv_table.h"
+#include "profiling/trace/statistics.h"
+
+namespace profiling {
+
+namespace {
+
+constexpr TimeRange kAlways = {std::numeric_limits<std::int64_t>::min(),
+                               std::numeric_limits<std::int64_t>::max()};
+
+void write_time(const Distribution& time, CsvTable& table) {
+  table.cell(time.n).cell(time.median).cell(time.p5).cell(time.p95);
+  table.cell(time.minimum).cell(time.maximum).cell(time.sum);
+}
+
+void write_iterations(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const auto& iterations = session.runs[i].result.iterations;
+    for (std::size_t k = 0; k < iterations.size(); ++k) {
+      table.cell(i + 1).cell(k).cell(iterations[k].start_ns).cell(iterations[k].duration_ns);
+      table.end_row();
+    }
+  }
+}
+
+/// Of the timed iterations, as the window shows them first.
+void write_kernels(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const Activity& activity = session.runs[i].activity;
+    for (const KernelSummary& kernel : kernel_table(activity, kAlways, true)) {
+      table.cell(i + 1);
+      table.cell(kernel.name < activity.names.size() ? std::string_view(activity.names[kernel.name])
+                                                     : "?");
+      table.cell(engine::stage_name(kernel.stage));
+      write_time(kernel.time, table);
+      table.cell(kernel.share);
+      table.end_row();
+    }
+  }
+}
+
+void write_expert_times(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    for (std::size_t stage = 0; stage < engine::kStageNames.size(); ++stage) {
+      for (const ExpertTime& expert :
+           expert_times(session.runs[i].activity, static_cast<engine::Stage>(stage))) {
+        table.cell(i + 1).cell(engine::kStageNames[stage]).cell(expert.expert);
+        write_time(expert.time, table);
+        table.end_row();
+      }
+    }
+  }
+}
+
+void write_splits(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const std::vector<std::int64_t>& splits = session.runs[i].result.splits;
+    for (std::size_t expert = 0; expert < splits.size(); ++expert) {
+      table.cell(i + 1).cell(expert).cell(splits[expert]);
+      table.end_row();
+    }
+  }
+}
+
+void write_graph_nodes(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const std::vector<GraphNode>& nodes = session.runs[i].activity.nodes;
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+      const std::string after = fmt::format("{}", fmt::join(nodes[k].dependencies, " "));
+      table.cell(i + 1).cell(k).cell(nodes[k].id).cell(nodes[k].name);
+      table.cell(engine::stage_name(nodes[k].stage)).cell(static_cast<int>(nodes[k].layer));
+      table.cell(after);
+      table.end_row();
+    }
+  }
+}
+
+void write_replay_checks(const Session& session, CsvTable& table) {
+  constexpr std::string_view kProducts[] = {"fprop", "dgrad", "wgrad"};
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    for (const engine::ReplayCheck& check : session.runs[i].result.replay_checks) {
+      const std::string wrong = fmt::format("{}", fmt::join(check.wrong_experts, " "));
+      table.cell(i + 1).cell(check.replay).cell(check.layer);
+      table.cell(kProducts[static_cast<std::size_t>(check.product)]).cell(wrong);
+      table.end_row();
+    }
+  }
+}
+
+void write_histograms(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const engine::RunResult& result = session.runs[i].result;
+    const std::array<const engine::OperandStatistics*, 3> operands = {
+        &result.activations, &result.weights, &result.gradients};
+    constexpr std::string_view kOperands[] = {"X", "W", "dY"};
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      const std::array<const engine::MagnitudeHistogram*, 4> kinds = {
+          &operands[o]->before, &operands[o]->after, &operands[o]->amax, &operands[o]->scale};
+      constexpr std::string_view kKinds[] = {"before", "after", "amax", "scale"};
+      for (std::size_t k = 0; k < kinds.size(); ++k) {
+        for (std::size_t bin = 0; bin < kinds[k]->counts.size(); ++bin) {
+          if (kinds[k]->counts[bin] == 0) continue;
+          table.cell(i + 1).cell(kOperands[o]).cell(kKinds[k]);
+          table.cell(kinds[k]->first_bin + static_cast<int>(bin)).cell(kinds[k]->counts[bin]);
+          table.end_row();
+        }
+      }
+    }
+  }
+}
+
+struct Table {
+  const char* file;
+  const char* header;
+  void (*write)(const Session&, CsvTable&);
+};
+
+constexpr const char* kTime = "n,median_ns,p5_ns,p95_ns,minimum_ns,maximum_ns,sum_ns";
+
+}  // namespace
+
+engine::Status export_run_csv(const Session& session, const std::filesystem::path& folder) {
+  const std::string kernels = std::string("run,name,stage,") + kTime + ",share";
+  const std::string experts = std::string("run,stage,expert,") + kTime;
+  const Table tables[] = {
+      {"iterations.csv", "run,iteration,start_ns,duration_ns", write_iterations},
+      {"kernels.csv", kernels.c_str(), write_kernels},
+      {"expert_times.csv", experts.c_str(), write_expert_times},
+      {"splits.csv", "run,expert,tokens", write_splits},
+      {"graph_nodes.csv", "run,position,node_id,name,stage,layer,depends_on", write_graph_nodes},
+      {"replay_checks.csv", "run,replay,layer,product,wrong_experts", write_replay_checks},
+      {"histograms.csv", "run,operand,kind,bin,count", write_histograms},
+  };
+  for (const Table& table : tables) {
+    engine::Status status = write_csv(folder / table.file, table.header, session, table.write);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace profiling

@@ -1,0 +1,121 @@
+// Writes a recording of one run that measured everything: experts by records, stamps and isolation,
+// clock and power, ceilings, the observer. For the window tests; its numbers are chosen, not
+// measured.
+#include <cstdio>
+#include <string>
+
+#include "app/protocol/request_json.h"
+#include "profiling/session/session_file.h"
+
+namespace {
+
+using namespace profiling;
+using engine::Stage;
+
+constexpr int kExperts = 4;
+constexpr int kIterations = 20;
+constexpr std::int64_t kStepNs = 1'000'000;
+
+RecordedRun measured_run() {
+  RecordedRun run;
+  run.request.shape = {.preset = {}, .num_experts = kExperts, .tokens = 1024, .n = 1024, .k = 2048};
+  run.request.recipe.scaling = engine::Scaling::Block;
+  run.request.backend = engine::GemmBackend::CublasLtPerExpert;
+  run.request.launch = {.kind = engine::LaunchKind::GraphReplay, .iterations = kIterations};
+  engine::RunResult& result = run.result;
+  result.effective = run.request;
+  result.splits = {512, 256, 256, 0};
+  result.experts.resize(kExperts);
+  for (std::size_t e = 0; e < kExperts; ++e) result.experts[e].rows = result.splits[e];
+  result.device.name = "NVIDIA H200 (test values)";
+  result.device.compute_capability = "9.0";
+  result.device.multiprocessors = 132;
+  result.iteration_method = "CUDA events around each graph launch";
+  result.activity_method = "test values";
+  result.flop = 2.0 * 1024 * 1024 * 2048;
+  run.activity.names = {"quantize_block_1x128_kernel", "matmul"};
+  for (int i = 0; i < kIterations; ++i) {
+    result.iterations.push_back({.start_ns = i * kStepNs, .duration_ns = 900'000});
+    std::int64_t at = i * kStepNs;
+    run.activity.records.push_back({.start_ns = at,
+                                    .end_ns = at + 50'000,
+                                    .name = 0,
+                                    .iteration = i,
+                                    .kind = ActivityKind::Kernel,
+                                    .stage = Stage::Quantize});
+    at += 50'000;
+    for (int expert = 0; expert < 3; ++expert) {
+      const std::int64_t duration = expert == 0 ? 20'000 : 10'000;
+      run.activity.records.push_back({.start_ns = at,
+                                      .end_ns = at + duration,
+                                      .name = 1,
+                                      .iteration = i,
+                                      .expert = static_cast<std::int16_t>(expert),
+                                      .kind = ActivityKind::Kernel,
+                                      .stage = Stage::Fprop});
+      at += duration;
+    }
+  }
+  for (int expert = 0; expert < 3; ++expert) {
+    const double alone = expert == 0 ? 16'000.0 : 8'000.0;  // 0.8 of what the records say
+    result.measurements.experts.push_back({.method = engine::ExpertMethod::Isolated,
+                                           .stage = Stage::Fprop,
+                                           .expert = expert,
+                                           .samples = 5,
+                                           .median_ns = alone,
+                                           .p5_ns = alone - 100.0,
+                                           .p95_ns = alone + 100.0});
+    result.measurements.experts.push_back({.method = engine::ExpertMethod::Stamps,
+                                           .stage = Stage::Quantize,
+                                           .expert = expert,
+                                           .samples = 16,
+                                           .median_ns = 5'000.0,
+                                           .p5_ns = 4'000.0,
+                                           .p95_ns = 6'000.0});
+  }
+  result.measurements.observer = {{.level = engine::TraceLevel::Off,
+                                   .samples = 90,
+                                   .median_ns = 1e6,
+                                   .p5_ns = 9.9e5,
+                                   .p95_ns = 1.005e6},
+                                  {.level = engine::TraceLevel::Nodes,
+                                   .samples = 90,
+                                   .median_ns = 1.011e6,
+                                   .p5_ns = 1.0e6,
+                                   .p95_ns = 1.02e6}};
+  result.measurements.ceilings = {.copy_bytes_per_s = 4.1e12,
+                                  .copy_bytes = 1 << 30,
+                                  .copies = 10,
+                                  .product_flop_per_s = 2e14,
+                                  .products = 20,
+                                  .product = "dense 1024 x 1024 x 2048, test values"};
+  run.power.method = "instant";
+  for (int i = 0; i < 40; ++i) {
+    run.power.samples.push_back({.time_ns = i * kStepNs / 2,
+                                 .sm_clock_mhz = i < 20 ? 1980 : 1500,
+                                 .memory_clock_mhz = 3201,
+                                 .power_w = 200.0 + 12.5 * i,
+                                 .temperature_c = 50,
+                                 .clock_reasons = i < 20 ? 0U : 4U});
+  }
+  return run;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_measured_recording FILE\n");
+    return 2;
+  }
+  auto writer = SessionWriter::create(argv[1], app::request_codec());
+  engine::Status status;
+  if (writer.ok()) {
+    status = writer.value()->append(measured_run());
+  } else {
+    status = writer.error();
+  }
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  return 1;
+}

@@ -1,0 +1,99 @@
+"""Measurements beside the iterations: experts by method, clock and power, roofline, observer."""
+import os
+import subprocess
+
+import pytest
+
+
+def fields(control):
+    return dict(part.split("=", 1) for part in control["value"].split(";"))
+
+
+@pytest.fixture
+def recording(open_window, tmp_path):
+    maker = os.environ.get("MEASURED_RECORDING_MAKER")
+    if not maker:
+        pytest.skip("MEASURED_RECORDING_MAKER does not name the built program")
+    path = tmp_path / "measured.session"
+    subprocess.run([maker, path], check=True, timeout=60)
+    window = open_window(str(path))
+    window.wait("a recording on screen", lambda m: m["state"]["from_file"] and any(
+        c["id"] == "performance.experts" for c in m["controls"]))
+    return window
+
+
+def choose_source(window, text):
+    window.choose("performance.expert_stage", text)
+    window.settle()
+    return fields(window.control("performance.experts"))
+
+
+def test_experts_by_three_methods_and_how_they_agree(recording):
+    shown = fields(recording.control("performance.experts"))
+    assert (shown["method"], shown["stage"], shown["experts"]) == ("records", "fprop", "3")
+    assert float(shown["of_isolated"]) == pytest.approx(1.25)
+    shown = choose_source(recording, "fprop, isolated")
+    assert shown["method"] == "isolated"
+    assert float(shown["of_records"]) == pytest.approx(0.8)
+    shown = choose_source(recording, "quantize, stamps")
+    assert (shown["method"], shown["stage"]) == ("stamps", "quantize")
+    assert "of_records" not in shown  # the quantize records name no expert
+
+
+def test_clock_and_power_share_the_axis_of_the_timeline(recording):
+    power = fields(recording.control("performance.power"))
+    assert (power["samples"], power["max_mhz"], power["max_w"]) == ("40", "1980", "688")
+    before = fields(recording.control("performance.timeline"))
+    x, y = recording.centre("performance.power")
+    recording.xdotool("mousemove", x, y, "click", 4, "click", 4)
+    recording.settle()
+    after = fields(recording.control("performance.timeline"))
+    assert float(after["from_ns"]) > float(before["from_ns"])
+    assert float(after["to_ns"]) < float(before["to_ns"])
+    assert int(fields(recording.control("performance.power"))["shown"]) < 40
+
+
+def test_the_roofline_places_the_product_under_the_roofs(recording):
+    shown = fields(recording.control("performance.roofline"))
+    assert (shown["points"], shown["nominal"], shown["copy_gbps"]) == ("1", "1", "4100")
+    # 2 * 1024 * 1024 * 2048 operations in 40 us.
+    assert float(shown["fprop"]) == pytest.approx(2 * 1024 * 1024 * 2048 / 40e-6 / 1e12, rel=1e-3)
+
+
+def test_what_watching_costs_is_a_headline_figure(recording):
+    assert recording.control("performance.observer")["value"].startswith("+1.1")
+
+
+def test_roofs_are_measured_on_request_live(open_window):
+    window = open_window()
+    window.wait_for_result()
+    assert fields(window.control("performance.roofline"))["copy_gbps"] == "0"
+    assert "NVIDIA devices only" in window.control("performance.power")["value"]
+    window.click("performance.measure_ceilings")
+    window.wait("a measured roof", lambda m: any(
+        c["id"] == "performance.roofline" and float(fields(c)["copy_gbps"]) > 0 for c in m["controls"]))
+    assert float(fields(window.control("performance.roofline"))["dense_tflops"]) > 0
+
+
+def test_what_belongs_to_a_device_is_greyed_with_its_reason(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.centre("measure.isolated")
+    for name in ("measure.isolated", "measure.stamps", "measure.observer"):
+        assert not window.control(name)["enabled"]
+        assert "keeps its spans" in window.control(name)["reason"]
+    assert window.control("measure.ceilings")["enabled"]
+
+
+def test_cold_and_burst_run_and_say_so(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("measure.cache.1")
+    window.click("measure.pace.1")
+
+    def span(current):
+        shown = next((c for c in current["controls"] if c["id"] == "performance.timeline"), None)
+        return float(fields(shown)["to_ns"]) - float(fields(shown)["from_ns"]) if shown else 0.0
+
+    # Ten steps with 50 ms of rest before each.
+    window.wait("a run with rests", lambda m: not m["state"]["stale"] and span(m) > 9 * 50e6)

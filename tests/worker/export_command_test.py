@@ -1,0 +1,223 @@
+"""Exported files as other programs read them: the Chrome trace against a strict schema and the session's
+own counts, the CSV statistics against numpy.
+
+Usage: export_command_test.py EXPERTSCOPE ASSETS   (the worker lies beside the program)
+"""
+import collections
+import csv
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+PROGRAM, ASSETS = sys.argv.pop(1), sys.argv.pop(1)
+REQUIRED = {
+    "M": {"ph", "pid", "tid", "name", "args"},
+    "X": {"ph", "pid", "tid", "name", "cat", "ts", "dur", "args"},
+    "b": {"ph", "pid", "tid", "id", "name", "cat", "ts"},
+    "e": {"ph", "pid", "tid", "id", "name", "cat", "ts"},
+    "C": {"ph", "pid", "tid", "name", "ts", "args"},
+}
+EXPERTS = 1_000_000  # process ids from here on are those of experts
+
+
+def call(*arguments):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def nanoseconds(text):
+    """Exact: the format's microseconds are decimals, which a float would round."""
+    whole, _, part = text.partition(".")
+    assert len(part) == 3 or part == "", text
+    return int(whole) * 1000 + (-1 if text.startswith("-") else 1) * int(part or 0)
+
+
+def check_schema(test, trace):
+    """Every event complete and of the right types, every track named, in order and without overlap,
+    every asynchronous begin with one end."""
+    test.assertEqual(set(trace), {"displayTimeUnit", "otherData", "traceEvents"})
+    processes, threads, used = {}, {}, set()
+    last = collections.defaultdict(lambda: (-1, -1))
+    pairs = {}
+    for event in trace["traceEvents"]:
+        kind = event["ph"]
+        test.assertIn(kind, REQUIRED)
+        test.assertEqual(set(event), REQUIRED[kind], event)
+        test.assertIs(type(event["pid"]), int)
+        test.assertIs(type(event["tid"]), int)
+        test.assertIs(type(event["name"]), str)
+        if kind == "M":
+            if event["name"] == "process_name":
+                test.assertNotIn(event["pid"], processes)
+                processes[event["pid"]] = event["args"]["name"]
+            elif event["name"] == "thread_name":
+                test.assertNotIn((event["pid"], event["tid"]), threads)
+                threads[event["pid"], event["tid"]] = event["args"]["name"]
+            else:
+                test.assertIn(event["name"], {"process_sort_index", "thread_sort_index"})
+                test.assertIs(type(event["args"]["sort_index"]), int)
+            continue
+        at = nanoseconds(event["ts"])
+        test.assertGreaterEqual(at, 0)
+        if kind == "X":
+            track = event["pid"], event["tid"]
+            used.add(track)
+            duration = nanoseconds(event["dur"])
+            test.assertGreaterEqual(duration, 0)
+            start, end = last[track]
+            test.assertGreaterEqual(at, start, f"{track} goes back in time")
+            if event["cat"] != "iteration":
+                test.assertGreaterEqual(at, end, f"{threads[track]}: slices overlap")
+            last[track] = at, max(end, at + duration)
+        elif kind in "be":
+            key = event["pid"], event["cat"], event["id"]
+            if kind == "b":
+                test.assertNotIn(key, pairs)
+                pairs[key] = at
+            else:
+                test.assertGreaterEqual(at, pairs.pop(key))
+    test.assertEqual(pairs, {}, "begins without an end")
+    for process, thread in used:
+        test.assertIn(process, processes)
+        test.assertIn((process, thread), threads)
+    return processes, threads
+
+
+class Exported(unittest.TestCase):
+    """The recording of an H200 that ships, and a run on this machine's CPU whose spans name experts."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cpu = os.path.join(cls.folder.name, "cpu.session")
+        call("run", "--worker-backend", "cpu", "--num_experts", 4, "--tokens", 64, "--n", 64, "--k", 256,
+             "--iterations", 5, "--record", cpu)
+        cls.sessions = [os.path.join(ASSETS, "sessions", "h200.session"), cpu]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def trace(self, session, *options):
+        path = os.path.join(self.folder.name, "trace.json")
+        call("export", session, "--chrome", path, *options)
+        with open(path) as file:
+            return json.load(file, parse_float=str, parse_int=lambda text: int(text))
+
+    def query(self, session, sql):
+        with sqlite3.connect(f"file:{session}?mode=ro", uri=True) as database:
+            return database.execute(sql).fetchall()
+
+    def tables(self, session):
+        folder = os.path.join(self.folder.name, "csv")
+        call("export", session, "--csv", folder)
+        tables = {}
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), newline="") as file:
+                tables[name.removesuffix(".csv")] = list(csv.DictReader(file))
+        return tables
+
+    def test_trace_keeps_the_schema_and_the_sessions_counts(self):
+        for session in self.sessions:
+            with self.subTest(session):
+                trace = self.trace(session)
+                processes, threads = check_schema(self, trace)
+                slices = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+                for run, count, named, first in self.query(
+                        session, "SELECT run_id, count(*), sum(expert >= 0), min(start_ns) FROM records "
+                                 "GROUP BY run_id"):
+                    records = [e for e in slices if e["pid"] == run and e["cat"] != "iteration"]
+                    self.assertEqual(len(records), count)
+                    self.assertEqual(sum(e["pid"] == EXPERTS + run for e in slices), named)
+                    self.assertEqual(min(nanoseconds(e["ts"]) for e in records),
+                                     first + trace["otherData"]["shift_ns"])
+                iterations = self.query(session, "SELECT count(*) FROM iterations")[0][0]
+                self.assertEqual(sum(e["cat"] == "iteration" for e in slices), iterations)
+
+    def test_streams_replays_experts_and_nodes_are_told_apart(self):
+        h200, cpu = map(self.trace, self.sessions)
+        _, threads = check_schema(self, h200)
+        self.assertTrue(any(name.startswith("stream ") for name in threads.values()))
+        replays = [e for e in h200["traceEvents"] if e["ph"] == "b" and e["pid"] == 1]
+        timed = self.query(self.sessions[0],
+                           "SELECT count(DISTINCT iteration) FROM records WHERE run_id = 1 AND iteration >= 0")
+        self.assertEqual(len(replays), timed[0][0])
+        self.assertEqual(replays[0]["name"], "replay 1")
+        nodes = {e["args"]["node"] for e in h200["traceEvents"] if e["ph"] == "X" and "node" in e["args"]
+                 and e["pid"] == 1}
+        wanted = self.query(self.sessions[0],
+                            "SELECT DISTINCT node_id FROM records WHERE run_id = 1 AND node_id != 0")
+        self.assertEqual(nodes, {str(node % 2**64) for (node,) in wanted})
+        _, threads = check_schema(self, cpu)
+        experts = [name for (process, _), name in threads.items() if process > EXPERTS]
+        self.assertEqual(sorted(set(experts)), [f"expert {i}" for i in range(4)])
+
+    def test_a_range_of_one_run(self):
+        session = self.sessions[0]
+        trace = self.trace(session, "--run", 1, "--from", 10, "--to", 50.5)
+        check_schema(self, trace)
+        slices = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+        inside = self.query(session, "SELECT count(*) FROM records WHERE run_id = 1 "
+                                     "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]
+        self.assertGreater(inside, 0)
+        self.assertEqual(sum(e["cat"] != "iteration" for e in slices), inside)
+        self.assertEqual({e["pid"] for e in slices}, {1})
+
+    def check_time(self, row, samples):
+        self.assertEqual(int(row["n"]), len(samples))
+        for column, value in [("median_ns", np.median(samples)), ("p5_ns", np.percentile(samples, 5)),
+                              ("p95_ns", np.percentile(samples, 95)), ("minimum_ns", np.min(samples)),
+                              ("maximum_ns", np.max(samples)), ("sum_ns", np.sum(samples))]:
+            self.assertAlmostEqual(float(row[column]), float(value), delta=1e-6 * max(1.0, float(value)),
+                                   msg=column)
+
+    def test_statistics_equal_numpys(self):
+        for session in self.sessions:
+            with self.subTest(session):
+                tables = self.tables(session)
+                kernels, experts = collections.defaultdict(list), collections.defaultdict(float)
+                for row in tables["records"]:
+                    if row["iteration"] == "":
+                        continue
+                    duration = int(row["end_ns"]) - int(row["start_ns"])
+                    kernels[row["run"], row["name"], row["stage"]].append(duration)
+                    if row["expert"] != "":
+                        experts[row["run"], row["stage"], row["expert"], row["iteration"]] += duration
+                self.assertEqual(len(tables["kernels"]), len(kernels))
+                for row in tables["kernels"]:
+                    self.check_time(row, kernels[row["run"], row["name"], row["stage"]])
+                totals = collections.Counter()
+                for (run, _, _), samples in kernels.items():
+                    totals[run] += sum(samples)
+                for row in tables["kernels"]:
+                    self.assertAlmostEqual(float(row["share"]), float(row["sum_ns"]) / totals[row["run"]])
+                by_expert = collections.defaultdict(list)
+                for (run, stage, expert, _), duration in experts.items():
+                    by_expert[run, stage, expert].append(duration)
+                self.assertEqual(len(tables["expert_times"]), len(by_expert))
+                for row in tables["expert_times"]:
+                    self.check_time(row, by_expert[row["run"], row["stage"], row["expert"]])
+                for row in tables["runs"]:
+                    durations = [int(i["duration_ns"]) for i in tables["iterations"] if i["run"] == row["run"]]
+                    self.assertAlmostEqual(float(row["iteration_median_ns"]), float(np.median(durations)))
+
+    def test_every_table_has_the_sessions_rows(self):
+        tables = self.tables(self.sessions[0])
+        for name, sql in [("records", "SELECT count(*) FROM records"), ("runs", "SELECT count(*) FROM runs"),
+                          ("splits", "SELECT count(*) FROM splits"),
+                          ("iterations", "SELECT count(*) FROM iterations"),
+                          ("graph_nodes", "SELECT count(*) FROM graph_nodes"),
+                          ("replay_checks", "SELECT count(*) FROM replay_checks"),
+                          ("histograms", "SELECT count(*) FROM histogram_bins")]:
+            self.assertEqual(len(tables[name]), self.query(self.sessions[0], sql)[0][0], name)
+
+
+if __name__ == "__main__":
+    unittest.main()
