@@ -3,8 +3,9 @@
 #include "app/gui/shell/link_supervisor.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "app/sweep/planned_run.h"
 
 namespace app {
 namespace {
@@ -13,22 +14,6 @@ constexpr std::size_t kMaxAutomaticStarts = 3;
 constexpr std::chrono::seconds kAutomaticWindow{20};
 // Results older than this many requests cannot arrive any more: newest wins.
 constexpr std::size_t kRememberedRequests = 64;
-
-/// "13.10.0" -> {13, 10, 0}.
-std::vector<long> numbers_of(const std::string& version) {
-  std::vector<long> numbers;
-  const char* at = version.data();
-  const char* end = at + version.size();
-  while (at < end) {
-    long number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc()) break;
-    numbers.push_back(number);
-    at = next < end && *next == '.' ? next + 1 : end;
-  }
-  numbers.resize(std::max<std::size_t>(numbers.size(), 3));
-  return numbers;
-}
 
 }  // namespace
 
@@ -127,23 +112,12 @@ const engine::RunRequest* LinkSupervisor::request_of(std::uint64_t id) const {
 void LinkSupervisor::answered(std::uint64_t id) { answered_id_ = std::max(answered_id_, id); }
 
 const BackendOffer* LinkSupervisor::offer(engine::GemmBackend kind) const {
-  if (!hello_) return nullptr;
-  // One CUDA backend of a worker serves both ways of multiplying.
-  if (kind == engine::GemmBackend::CublasLtPerExpert) kind = engine::GemmBackend::CublasLtGrouped;
-  const auto found = std::find_if(hello_->backends.begin(), hello_->backends.end(),
-                                  [&](const BackendOffer& one) { return one.kind == kind; });
-  return found == hello_->backends.end() ? nullptr : &*found;
+  return hello_ ? offer_of(*hello_, kind) : nullptr;
 }
 
 engine::DeviceCapability LinkSupervisor::capability(engine::GemmBackend kind) const {
   const BackendOffer* one = offer(kind);
-  if (one == nullptr || !engine::runs_on_cuda(kind)) return {};
-  const std::vector<long> architecture = numbers_of(one->device.compute_capability);
-  const std::vector<long> version = numbers_of(one->device.cublaslt_version);
-  return {.cuda = one->available,
-          .compute_major = static_cast<int>(architecture[0]),
-          .compute_minor = static_cast<int>(architecture[1]),
-          .cublaslt_version = version[0] * 10000 + version[1] * 100 + version[2]};
+  return one == nullptr ? engine::DeviceCapability{} : capability_of(*one);
 }
 
 }  // namespace app
