@@ -92,8 +92,7 @@ void HistoryView::draw_scrubbed(const PanelContext& context, const Area& area, c
   const float x = frame.x().to_pixel(step_);
   draw->AddLine(ImVec2(x, frame.min().y), ImVec2(x, frame.max().y), theme.colors.text,
                 theme.px(1.5F));
-  const bool dragged = ImGui::IsItemHovered() || frame.hovered();
-  if (dragged && ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyShift) {
+  if (frame.hovered() && ImGui::IsMouseDown(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyShift) {
     step_ = std::clamp(static_cast<int>(std::lround(frame.hover_x())), 0,
                        std::max(history.steps - 1, 0));
     playing_ = false;
