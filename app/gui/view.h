@@ -16,6 +16,7 @@
 #include "app/sweep/batch.h"
 #include "app/sweep/interleaved_plan.h"
 #include "app/sweep/sweep_plan.h"
+#include "engine/model/amax_history.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
 
@@ -79,9 +80,15 @@ struct SessionView {
   bool recipes = false;          // Numerics shows all recipes side by side, not the run
   bool comparing = false;        // one is on its way, or waits for the run before it
   std::string comparison_error;  // of the newest order; empty after a success
+  std::shared_ptr<const engine::AmaxHistory> history{};  // newest live one; null = none
+  bool stepping = false;                                 // one is on its way, or waits
+  std::string history_error{};                           // of the newest order
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorNews doctor{};
+  const std::vector<profiling::TimeNote>* notes = nullptr;  // of `run`; null without one
+  /// Of this window, while `run` timed its iterations on this machine; -1 = elsewhere or not known.
+  int frames_while_timing = -1;
   BatchNews batch{};
   std::vector<std::shared_ptr<const profiling::RecordedRun>>
       second_runs{};          // of the recording opened beside, for Compare
@@ -107,6 +114,7 @@ struct CommandSlots {
   bool run_now = false;
   bool cancel = false;
   std::optional<engine::ComparisonRequest> compare;  // newest wins; follows a run on its way
+  std::optional<engine::AmaxHistoryRequest> step_history{};  // likewise
   std::optional<std::string> open_recording;  // path; the shell opens it on a thread of its own
   std::optional<VisitOrder> examine;          // a visit to the graph doctor
   bool cancel_visit = false;
@@ -120,6 +128,7 @@ struct CommandSlots {
   std::optional<SweepOrder> sweep;
   std::optional<InterleavedOrder> interleave;
   bool cancel_batch = false;
+  std::optional<std::vector<profiling::TimeNote>> set_notes;  // of the run on screen, all of them
   std::optional<PictureOrder> save_picture;
   std::optional<CsvOrder> save_csv;
   std::string says;  // for the status bar: what was just done
@@ -132,9 +141,13 @@ struct PlotKeys {
   bool fit_selection = false;
   bool fit_all = false;
   bool clear = false;
-  int event = 0;      // records on (.) less records back (,)
-  int edge = 0;       // along the graph: to what waits (]) less to what was waited for ([)
-  bool find = false;  // open the search
+  int event = 0;           // records on (.) less records back (,)
+  int edge = 0;            // along the graph: to what waits (]) less to what was waited for ([)
+  bool find = false;       // open the search
+  bool mark = false;       // the selected range, for a while
+  bool keep_mark = false;  // as a note
+  int store = 0;           // keep this view of the timeline as 1..9; 0 = nothing asked
+  int recall = 0;          // come back to it
 };
 
 struct PanelContext {

@@ -65,6 +65,15 @@ inline constexpr TableDefinition kMeasurementTables[] = {
   position INTEGER NOT NULL,
   label TEXT NOT NULL
 ) STRICT)"},
+    {"time_notes", R"(CREATE TABLE time_notes(
+  run_id INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  PRIMARY KEY(run_id, position)
+) STRICT, WITHOUT ROWID)"},
 };
 
 inline constexpr std::array<std::string_view, 3> kExpertMethodNames = {"trace", "stamps",
@@ -74,6 +83,7 @@ inline constexpr std::array<std::string_view, 3> kTraceLevelNames = {"nodes", "g
 
 inline constexpr std::int64_t kMaxExpertTimings = 1 << 16;   // of one run
 inline constexpr std::int64_t kMaxObserverTimings = 100;     // of one run
+inline constexpr std::int64_t kMaxTimeNotes = 10'000;        // of one run
 inline constexpr std::int64_t kMaxPowerSamples = 1'000'000;  // of one run
 
 }  // namespace profiling

@@ -82,6 +82,10 @@ engine::Status write_group(const Target& to, std::int64_t run_id, const Recorded
   return groups.take();
 }
 
+engine::Status write_notes_of(const Target& to, std::int64_t run_id, const RecordedRun& run) {
+  return write_time_notes(to, run_id, run.notes);
+}
+
 engine::Status read_experts(const TableSource& source, Session& session) {
   RunTable timings(source, session, "expert_timings",
                    "SELECT * FROM expert_timings ORDER BY run_id, position",
@@ -161,10 +165,43 @@ engine::Status read_groups(const TableSource& source, Session& session) {
   });
 }
 
+engine::Status read_notes(const TableSource& source, Session& session) {
+  RunTable notes(source, session, "time_notes",
+                 "SELECT * FROM time_notes ORDER BY run_id, position", sizeof(TimeNote));
+  return notes.each([](RecordedRun& run, RowReader& rows) {
+    if (!at_next(rows, "position", run.notes.size(), kMaxTimeNotes)) return;
+    TimeNote note;
+    note.begin_ns = rows.integer<std::int64_t>("begin_ns", RowReader::kAnyLow, RowReader::kAnyHigh);
+    note.end_ns = rows.integer<std::int64_t>("end_ns", note.begin_ns, RowReader::kAnyHigh);
+    note.text = rows.text("text");
+    note.created_ms = rows.count("created_ms");
+    run.notes.push_back(std::move(note));
+  });
+}
+
 }  // namespace
 
+engine::Status write_time_notes(const Target& to, std::int64_t run_id,
+                                const std::vector<TimeNote>& notes) {
+  TableWriter rows(to, "time_notes", 6);
+  std::int64_t position = 0;
+  for (const TimeNote& note : notes) {
+    rows.row(run_id, position++, note.begin_ns, note.end_ns, note.text, note.created_ms);
+  }
+  return rows.take();
+}
+
+engine::Status replace_time_notes(const Target& to, std::int64_t run_id,
+                                  const std::vector<TimeNote>& notes) {
+  auto old = Statement::prepare(to.database, to.path, "DELETE FROM time_notes WHERE run_id = ?");
+  if (!old.ok()) return old.error();
+  const engine::Status status = old.value().integer(run_id).execute();
+  return status.ok() ? write_time_notes(to, run_id, notes) : status;
+}
+
 engine::Status read_measurement_tables(const TableSource& source, Session& session) {
-  for (const auto read : {read_experts, read_observer, read_ceilings, read_power, read_groups}) {
+  for (const auto read :
+       {read_experts, read_observer, read_ceilings, read_power, read_groups, read_notes}) {
     if (engine::Status status = read(source, session); !status.ok()) return status;
   }
   return {};
@@ -172,7 +209,8 @@ engine::Status read_measurement_tables(const TableSource& source, Session& sessi
 
 engine::Status write_measurement_tables(const Target& to, std::int64_t run_id,
                                         const RecordedRun& run) {
-  for (const auto write : {write_experts, write_observer, write_ceilings, write_power, write_group}) {
+  for (const auto write :
+       {write_experts, write_observer, write_ceilings, write_power, write_group, write_notes_of}) {
     if (engine::Status status = write(to, run_id, run); !status.ok()) return status;
   }
   return {};

@@ -13,4 +13,10 @@ engine::Status read_measurement_tables(const TableSource& source, Session& sessi
 engine::Status write_measurement_tables(const Target& to, std::int64_t run_id,
                                         const RecordedRun& run);
 
+/// Notes may change after their run was written.
+engine::Status write_time_notes(const Target& to, std::int64_t run_id,
+                                const std::vector<TimeNote>& notes);
+engine::Status replace_time_notes(const Target& to, std::int64_t run_id,
+                                  const std::vector<TimeNote>& notes);
+
 }  // namespace profiling

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "profiling/session/doctor_rules.h"
+#include "profiling/session/measurement_schema.h"
 #include "profiling/session/rules.h"
 #include "profiling/session/schema.h"
 
@@ -27,6 +28,16 @@ void check_device(const engine::DeviceFacts& device, Rules& rules) {
 }
 
 namespace {
+
+void check_notes(const std::vector<TimeNote>& notes, Rules& rules) {
+  rules.size("time notes", notes.size(), kMaxTimeNotes);
+  for (const TimeNote& note : notes) {
+    rules.between("begin of a time note", note.begin_ns, -kMaxTime_ns, kMaxTime_ns);
+    rules.between("end of a time note", note.end_ns, note.begin_ns, kMaxTime_ns);
+    rules.text("text of a time note", note.text);
+    rules.between("created_ms of a time note", note.created_ms, 0, kMaxTime_ns);
+  }
+}
 
 void check_histogram(const engine::MagnitudeHistogram& histogram, Rules& rules) {
   rules.between("histogram first_bin", histogram.first_bin, 0, kHistogramBins);
@@ -195,6 +206,12 @@ void check_records(const Activity& activity, const engine::RunResult& result, Ru
 
 }  // namespace
 
+engine::Status check_time_notes(const std::vector<TimeNote>& notes) {
+  Rules rules;
+  check_notes(notes, rules);
+  return rules.take();
+}
+
 engine::Status check_run(const RecordedRun& run) {
   Rules rules;
   rules.status("request", engine::validate(run.request));
@@ -203,6 +220,7 @@ engine::Status check_run(const RecordedRun& run) {
   rules.between("group id", run.group.id, 0, kMaxTime_ns);
   rules.between("group position", run.group.position, 0, kMaxGroupRuns - 1);
   rules.text("group label", run.group.label);
+  check_notes(run.notes, rules);
   if (rules.ok()) check_result(run.result, rules);
   if (rules.ok()) check_nodes(run.activity, run.result, rules);
   if (rules.ok()) check_records(run.activity, run.result, rules);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "profiling/session/session_file.h"
 
@@ -10,6 +11,9 @@ namespace profiling {
 
 /// The error names the field, the value and the limit.
 engine::Status check_run(const RecordedRun& run);
+
+/// The same of notes alone, which may change after their run was written.
+engine::Status check_time_notes(const std::vector<TimeNote>& notes);
 
 /// Text that the window and the exports can take: valid UTF-8 without NUL.
 bool is_clean_text(std::string_view text);

@@ -16,6 +16,7 @@
 #include "profiling/graph/snapshot.h"
 #include "profiling/power/power_trace.h"
 #include "profiling/session/run_group.h"
+#include "profiling/session/time_note.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {
@@ -29,6 +30,7 @@ struct RecordedRun {
   Snapshot snapshot = {};          // of the captured graph; no graphs = none was captured
   PowerTrace power = {};
   RunGroup group = {};  // measured together with others
+  std::vector<TimeNote> notes = {};
 };
 
 /// One finished comparison of recipes, kept beside the runs.
@@ -63,6 +65,8 @@ class SessionWriter {
   /// As for runs; the three are counted apart.
   virtual engine::Status append(const RecordedComparison& comparison) = 0;
   virtual engine::Status append(const RecordedVisit& visit) = 0;
+  /// In place of the notes that the `run`-th appended run has; 0 = the first.
+  virtual engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) = 0;
   virtual engine::Status set_note(const std::string& key,
                                   const std::string& value) = 0;  // title, comment, ...
 };
@@ -88,5 +92,10 @@ struct Session {
 /// refused with the reason.
 engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
                                      const SessionLimits& limits = {});
+
+/// The notes of a run of a file that is there already, in place of those it has. Refused for files
+/// older than version 5, which have no table for them.
+engine::Status store_time_notes(const std::string& path, std::size_t run,
+                                const std::vector<TimeNote>& notes);
 
 }  // namespace profiling

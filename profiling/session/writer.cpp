@@ -224,6 +224,17 @@ class SqliteSessionWriter final : public SessionWriter {
     return status;
   }
 
+  engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
+    if (static_cast<std::int64_t>(run) >= runs_) {
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           fmt::format("{}: there is no run {} to pin notes to", path_, run + 1)};
+    }
+    if (engine::Status status = check_time_notes(notes); !status.ok()) return status;
+    const Target to{.database = database_.get(), .path = path_};
+    return in_transaction(
+        [&] { return replace_time_notes(to, static_cast<std::int64_t>(run) + 1, notes); });
+  }
+
   engine::Status set_note(const std::string& key, const std::string& value) override {
     if (!is_clean_text(key) || !is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
       return engine::Error{

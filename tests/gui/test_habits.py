@@ -240,3 +240,111 @@ def test_picture_and_table_of_a_card(open_window):
         while window.control("notice.0.close"):
             window.click("notice.0.close")
             window.settle()
+
+
+def drag_over(window, name, start, end):
+    """Drags over a plot, from one share of its width to another."""
+    window.centre(name)
+    x0, y0, x1, y1 = window.control(name)["rect"]
+    y = round((y0 + y1) / 2)
+    begin, stop = round(x0 + start * (x1 - x0)), round(x0 + end * (x1 - x0))
+    window.xdotool("mousemove", begin, y)
+    window.settle()
+    window.xdotool("mousedown", 1)
+    for x in range(begin, stop, max(10, (stop - begin) // 12)):
+        window.xdotool("mousemove", x, y)
+        time.sleep(0.04)
+    window.xdotool("mousemove", stop, y)
+    time.sleep(0.1)
+    window.xdotool("mouseup", 1)
+
+
+def write_note(window, text):
+    drag_over(window, "performance.timeline", 0.4, 0.7)
+    window.wait("a selection", lambda m: any(
+        c["id"] == "performance.timeline" and "selected_from_ns" in c["value"]
+        for c in m["controls"]))
+    window.key("shift+m")
+    window.wait("the field", lambda m: any(c["id"] == "note.text" for c in m["controls"]))
+    window.settle()
+    window.xdotool("type", "--delay", 40, text)
+    window.wait("the words", lambda m: any(c["id"] == "note.text" and c["value"] == text
+                                           for c in m["controls"]))
+    press(window, "Return")
+    window.wait("the note", lambda m: any(c["id"] == "performance.note.0" and c["label"] == text
+                                          for c in m["controls"]))
+
+
+def test_notes_travel_with_the_session(open_window, program):
+    from test_window import save_session
+    from window_driver import Window
+    window = open_window()
+    window.wait_for_result()
+    drag_over(window, "performance.timeline", 0.4, 0.6)
+    window.key("m")
+    window.wait("a mark", lambda m: any(c["id"] == "performance.mark" for c in m["controls"]))
+    window.key("Escape")
+    window.wait("no mark", lambda m: all(c["id"] != "performance.mark" for c in m["controls"]))
+    write_note(window, "spike")
+    path = save_session(window)
+    window.close()
+    with Window(program, window.folder, [str(path), "--no-worker"]) as again:
+        again.wait("the note", lambda m: any(
+            c["id"] == "performance.note.0" and c["label"] == "spike" for c in m["controls"]))
+        again.click("performance.note.0")
+        again.wait("its words", lambda m: any(c["id"] == "note.text" for c in m["controls"]))
+        again.settle()
+        again.click("note.delete")
+        again.wait("it gone from the file", lambda m: any(
+            c["id"] == "status.says" and "Notes kept in" in c["value"] for c in m["controls"]))
+        assert again.control("performance.note.0") is None
+    with Window(program, window.folder, [str(path), "--no-worker"]) as third:
+        third.wait("recording", lambda m: m["state"]["from_file"])
+        assert third.control("performance.note.0") is None
+
+
+def test_drawing_rests_while_iterations_are_timed(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.type_number("engine.iterations", "600")
+    window.wait("600 steps", lambda m: any(c["id"] == "engine.iterations" and c["value"] == "600"
+                                           for c in m["controls"]))
+    window.wait("the long run", lambda m: m["state"]["link"] == "busy")
+    window.xdotool("mousemove", 700, 5)
+    began, first = time.monotonic(), window.map()["frame"]
+    time.sleep(3)
+    seconds, frames = time.monotonic() - began, window.map()["frame"] - first
+    if window.state()["link"] == "busy":
+        assert frames <= 2 * seconds + 6, (frames, seconds)
+    window.wait("the result", lambda m: m["state"]["shown_run_id"] == m["state"]["requested_id"]
+                and not m["state"]["stale"], 120)
+    assert "drawn while timing" in window.control("headline.step")["label"]
+
+
+def test_nothing_is_drawn_at_rest(open_window):
+    window = open_window()
+    window.wait_for_result()
+    for tab in range(3):
+        window.click(f"tab.{tab}")
+        window.xdotool("mousemove", 700, 5)
+        window.settle()
+        frame = window.map()["frame"]
+        time.sleep(2)
+        assert window.map()["frame"] == frame, f"tab {tab}"
+
+
+def test_the_window_remembers_itself(open_window, program):
+    from window_driver import Window
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.theme")
+    window.key("ctrl+equal")
+    scale = window.wait("larger text", lambda m: m["text_scale"] > 1.05)["text_scale"]
+    window.key("q")
+    window.wait("no rail", lambda m: all(c["id"] != "shape.tokens" for c in m["controls"]))
+    window.close_politely()
+    with Window(program, window.folder) as again:
+        current = again.wait("a frame", lambda m: m["frame"] > 2)
+        assert abs(current["text_scale"] - scale) < 0.01
+        assert again.control("top.theme")["label"] == "Dark"
+        assert again.control("shape.tokens") is None

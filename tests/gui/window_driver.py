@@ -152,8 +152,10 @@ class Window:
         # By way of a neighbour: the pointer may lie there already, and then nothing would move.
         self.xdotool("mousemove", x + 1, y, "mousemove", x, y)
         self.wait("frame under the pointer", lambda m: m["frame"] > frame, 5)
+        frame = self.map()["frame"]
         self.xdotool("mousedown", 1)
-        time.sleep(0.06)
+        # A slow machine may take longer over a frame than a finger over a click.
+        self.wait("frame of the press", lambda m: m["frame"] > frame + 1, 5)
         self.xdotool("mouseup", 1)
         time.sleep(0.06)
 

@@ -1,6 +1,7 @@
 #include "app/gui/doctor/doctor_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -33,6 +34,23 @@ ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
     default:
       return theme.colors.bad;
   }
+}
+
+/// Every check of every experiment; null without one.
+std::function<std::string()> of_checks(const profiling::DoctorReport* report, char separator) {
+  if (report == nullptr || report->experiments.empty()) return {};
+  return [report, separator] {
+    std::string text =
+        fmt::format("experiment{0}replay{0}output{0}parts{0}wrong_parts\n", separator);
+    for (const profiling::ExperimentRecord& record : report->experiments) {
+      for (const profiling::OutputCheck& check : record.outcome.checks) {
+        text +=
+            fmt::format("\"{1}\"{0}{2}{0}\"{3}\"{0}{4}{0}{5}\n", separator, record.title,
+                        check.replay, check.output, check.parts, fmt::join(check.wrong_parts, " "));
+      }
+    }
+    return text;
+  };
 }
 
 double median_of(std::vector<double> values) {
@@ -228,7 +246,9 @@ void DoctorView::draw_proof_grids(const PanelContext& context, const Area& area,
              .title = "Before and after",
              .question = "Which replays and experts are wrong, and does the cure set them right?",
              .note = "",
-             .measured = "Green: equal to the eager launches bit for bit. Red: not."},
+             .measured = "Green: equal to the eager launches bit for bit. Red: not.",
+             .text = of_checks(report, '\t'),
+             .csv = of_checks(report, ',')},
             area.size);
   ProofRecords shown;
   if (report != nullptr) {

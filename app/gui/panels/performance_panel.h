@@ -9,6 +9,7 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/performance_model.h"
+#include "app/gui/panels/time_notes.h"
 #include "app/gui/panels/timeline_find.h"
 
 namespace app {
@@ -57,6 +58,7 @@ class PerformancePanel : public WorkspacePanel {
   std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
   TimelineFind find_;
   plot::PlotView timeline_view_;
+  TimeNotes notes_;
   plot::PlotView strip_view_;
   plot::TimelineBlocks timeline_blocks_;
   plot::TimelineMinimap minimap_;

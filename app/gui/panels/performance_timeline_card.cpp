@@ -130,7 +130,11 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
   if (find_.obey(context.keys, model_.lanes())) {
     plot::bring_into_view(activity.records[*find_.chosen()], model_.lanes(), timeline_view_);
   }
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const float notes = notes_.prepare(context, timeline_view_);
+  const ImVec2 at(corner.x, corner.y + notes);
+  size.y -= notes;
+  ImGui::SetCursorScreenPos(at);
   const plot::TimelineResult shown =
       plot::draw_timeline(context,
                           {.id = "##performance.timeline",
@@ -140,7 +144,11 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
                            .hits = find_.hits()},
                           activity, model_.lanes(), timeline_view_, timeline_blocks_);
   if (shown.clicked) find_.choose(shown.record);
-  if (shown.selection_changed) {
+  ImGui::SetCursorScreenPos(corner);
+  const bool note_chosen =
+      notes_.draw(context, ImVec2(shown.left, at.y + context.theme.px(kGapSmall)),
+                  ImVec2(shown.right, at.y + size.y), timeline_view_);
+  if (shown.selection_changed || note_chosen) {
     model_.set_range(timeline_view_.selection);
     table_.selected = -1;
   }

@@ -50,15 +50,21 @@ int worst_expert(const std::vector<engine::ExpertResult>& experts) {
   return worst;
 }
 
+/// "0 frames drawn while timing": the window draws on the machine that it measures.
+std::string drawn_text(int frames) {
+  if (frames < 0) return {};
+  return fmt::format(" · {} frame{} drawn while timing", frames, frames == 1 ? "" : "s");
+}
+
 std::vector<Figure> figures(const engine::RunResult& result, const profiling::Distribution& time,
-                            const Palette& colors) {
+                            int frames, const Palette& colors) {
   std::vector<Figure> list;
   if (time.n > 0) {
     list.push_back(
         {.id = "headline.step",
          .value = three_digits(1e-6 * time.median),
          .unit = "ms",
-         .label = fmt::format("step, median of {}", time.n),
+         .label = fmt::format("step, median of {}", time.n) + drawn_text(frames),
          .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms",
                                 result.iteration_method, time.n, three_digits(1e-6 * time.median),
                                 three_digits(1e-6 * time.p5), three_digits(1e-6 * time.p95)),
@@ -155,7 +161,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   const engine::RunResult& result = view.run->result;
   const ImVec2 origin = ImGui::GetCursorPos();
   if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
-  for (const Figure& figure : figures(result, step_ns, theme.colors)) {
+  for (const Figure& figure : figures(result, step_ns, view.frames_while_timing, theme.colors)) {
     draw_figure(context, figure);
     ImGui::SameLine(0, theme.px(28));
     ImGui::SetCursorPosY(origin.y);

@@ -134,6 +134,12 @@ const std::vector<ActionRow> kActions = {
     {Action::Quit, "file.quit", "File", "Close the window", "Ctrl+Q", {{GLFW_KEY_Q, kCtrl}}},
 };
 
+std::vector<Chord> digits(int modifiers) {
+  std::vector<Chord> chords;
+  for (int key = GLFW_KEY_1; key <= GLFW_KEY_9; ++key) chords.push_back({key, modifiers});
+  return chords;
+}
+
 const std::vector<PlotRow> kPlotRows = {
     {"Wheel  or  Ctrl+wheel", "zoom at the cursor", {}, nullptr},
     {"W   S",
@@ -164,6 +170,18 @@ const std::vector<PlotRow> kPlotRows = {
      "Timeline: along the graph, to what it waited for and to what waits for it",
      {{GLFW_KEY_RIGHT_BRACKET, 0}, {GLFW_KEY_LEFT_BRACKET, 0}},
      [](int key, PlotKeys& keys) { keys.edge += key == GLFW_KEY_RIGHT_BRACKET ? 1 : -1; }},
+    {"M",
+     "mark the selected range of the timeline; Esc drops the mark",
+     {{GLFW_KEY_M, 0}},
+     [](int, PlotKeys& keys) { keys.mark = true; }},
+    {"Shift+M",
+     "pin a note to the selected range",
+     {{GLFW_KEY_M, GLFW_MOD_SHIFT}},
+     [](int, PlotKeys& keys) { keys.keep_mark = true; }},
+    {"Alt+1 ... Alt+9", "keep this view of the timeline under a number", digits(GLFW_MOD_ALT),
+     [](int key, PlotKeys& keys) { keys.store = key - GLFW_KEY_0; }},
+    {"1 ... 9", "come back to a kept view", digits(0),
+     [](int key, PlotKeys& keys) { keys.recall = key - GLFW_KEY_0; }},
     {"Double click, Home  or  0",
      "show everything",
      {{GLFW_KEY_HOME, 0}, {GLFW_KEY_0, 0}, {GLFW_KEY_KP_0, 0}},

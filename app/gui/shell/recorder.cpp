@@ -1,6 +1,7 @@
 // The queue holds shared pointers to immutable runs, so handing one over costs nothing.
 #include "app/gui/shell/recorder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/protocol/request_json.h"
@@ -18,6 +19,10 @@ Recorder::~Recorder() {
 void Recorder::append(Run run) { put(std::move(run)); }
 void Recorder::append(Comparison comparison) { put(std::move(comparison)); }
 void Recorder::append(Visit visit) { put(std::move(visit)); }
+
+void Recorder::set_notes(Run run, std::vector<profiling::TimeNote> notes) {
+  put(NotesOf{std::move(run), std::move(notes)});
+}
 
 void Recorder::put(Entry entry) {
   const std::lock_guard lock(mutex_);
@@ -44,6 +49,23 @@ void Recorder::publish(const Progress& progress) {
   wake_();
 }
 
+/// `runs`: those written so far, as the file counts them.
+engine::Status Recorder::write(profiling::SessionWriter& writer, const Entry& entry,
+                               std::vector<Run>& runs) {
+  if (const auto* notes = std::get_if<NotesOf>(&entry)) {
+    const auto found = std::find(runs.begin(), runs.end(), notes->run);
+    // Finished before the recording began: it is not in this file.
+    if (found == runs.end()) return {};
+    return writer.set_time_notes(static_cast<std::size_t>(found - runs.begin()), notes->notes);
+  }
+  if (const auto* comparison = std::get_if<Comparison>(&entry)) return writer.append(**comparison);
+  if (const auto* visit = std::get_if<Visit>(&entry)) return writer.append(**visit);
+  const Run& run = std::get<Run>(entry);
+  engine::Status status = writer.append(*run);
+  if (status.ok()) runs.push_back(run);
+  return status;
+}
+
 void Recorder::write_all() {
   Progress progress;
   auto created = profiling::SessionWriter::create(path_, request_codec());
@@ -54,6 +76,7 @@ void Recorder::write_all() {
     return;
   }
   std::unique_ptr<profiling::SessionWriter> writer = std::move(created).value();
+  std::vector<Run> runs;
   while (true) {
     Entry entry;
     {
@@ -63,12 +86,12 @@ void Recorder::write_all() {
       entry = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    const engine::Status status =
-        std::visit([&](const auto& one) { return writer->append(*one); }, entry);
+    const engine::Status status = write(*writer, entry, runs);
     if (!status.ok()) {
       progress.error = status.error().message;
       break;
     }
+    if (std::holds_alternative<NotesOf>(entry)) continue;
     ++(std::holds_alternative<Run>(entry)          ? progress.written
        : std::holds_alternative<Comparison>(entry) ? progress.comparisons
                                                    : progress.visits);

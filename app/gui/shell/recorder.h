@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <variant>
+#include <vector>
 
 #include "profiling/session/session_file.h"
 
@@ -39,16 +40,24 @@ class Recorder {
   void append(Run run);
   void append(Comparison comparison);
   void append(Visit visit);
+  /// In place of those that the run was written with; only for runs appended before.
+  void set_notes(Run run, std::vector<profiling::TimeNote> notes);
   /// No more follows: the file is closed as soon as the last is written.
   void finish();
   Progress progress() const;
   const std::string& path() const { return path_; }
 
  private:
-  using Entry = std::variant<Run, Comparison, Visit>;
+  struct NotesOf {
+    Run run;
+    std::vector<profiling::TimeNote> notes;
+  };
+  using Entry = std::variant<Run, Comparison, Visit, NotesOf>;
 
   void put(Entry entry);
   void write_all();
+  static engine::Status write(profiling::SessionWriter& writer, const Entry& entry,
+                              std::vector<Run>& runs);
   void publish(const Progress& progress);
 
   const std::string path_;

@@ -55,6 +55,7 @@ void SessionState::add_live_visit(profiling::RecordedVisit visit) {
 
 void SessionState::open_recording(profiling::Session session) {
   session_path_ = session.path;
+  for (const Run& run : file_runs_) changed_notes_.erase(run);
   file_runs_.clear();
   for (profiling::RecordedRun& run : session.runs) {
     file_runs_.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
@@ -89,6 +90,20 @@ void SessionState::select_run(std::size_t index) {
   show(runs()[index]);
 }
 
+const std::vector<profiling::TimeNote>& SessionState::notes_of(const Run& run) const {
+  const auto changed = changed_notes_.find(run);
+  return changed == changed_notes_.end() ? run->notes : changed->second;
+}
+
+void SessionState::set_notes(const Run& run, std::vector<profiling::TimeNote> notes) {
+  changed_notes_[run] = std::move(notes);
+}
+
+int SessionState::frames_while_timing() const {
+  const auto found = frames_while_timing_.find(shown_);
+  return found == frames_while_timing_.end() ? -1 : found->second;
+}
+
 SessionView SessionState::view(const LinkStatus& link, const std::optional<WorkerHello>& hello,
                                bool comparing, const DoctorNews& doctor) const {
   return {.requested = requested,
@@ -103,8 +118,12 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
           .recipes = recipes,
           .comparing = comparing,
           .comparison_error = comparison_error,
+          .history = from_file() ? nullptr : history,
+          .history_error = history_error,
           .visits = visits(),
           .doctor = doctor,
+          .notes = shown_ == nullptr ? nullptr : &notes_of(shown_),
+          .frames_while_timing = frames_while_timing(),
           .second_runs = second_runs,
           .second_path = second_path,
           .link = link,
@@ -119,6 +138,8 @@ void SessionState::show(Run run) {
 void SessionState::forget_oldest() {
   while (live_runs_.size() > 1 &&
          (live_runs_.size() > kMaxLiveRuns || record_count(live_runs_) > kMaxLiveRecords)) {
+    changed_notes_.erase(live_runs_.front());
+    frames_while_timing_.erase(live_runs_.front());
     live_runs_.erase(live_runs_.begin());
   }
 }

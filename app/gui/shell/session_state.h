@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class SessionState {
   std::string comparison_error;  // of the newest comparison; empty after a success
   std::vector<std::shared_ptr<const profiling::RecordedRun>> second_runs;  // for Compare
   std::string second_path;  // of the recording they come from
+  std::shared_ptr<const engine::AmaxHistory> history;  // newest live one
+  std::string history_error;                           // of the newest order
 
   /// The newest live run; shown unless a recording is open, or one of a batch that would pull
   /// the view along with it.
@@ -35,6 +38,11 @@ class SessionState {
   void open_recording(profiling::Session session);
   void back_to_live();
   void select_run(std::size_t index);
+  /// How often the window was drawn while the newest live run timed its iterations.
+  void set_frames_of_newest(int frames) { frames_while_timing_[live_runs_.back()] = frames; }
+  /// Of a run at hand: as recorded with it, or as changed since.
+  const std::vector<profiling::TimeNote>& notes_of(const Run& run) const;
+  void set_notes(const Run& run, std::vector<profiling::TimeNote> notes);
 
   bool from_file() const { return !session_path_.empty(); }
   const std::string& session_path() const { return session_path_; }
@@ -57,6 +65,7 @@ class SessionState {
  private:
   void show(Run run);
   void forget_oldest();
+  int frames_while_timing() const;
 
   std::vector<Run> live_runs_;
   std::vector<Run> file_runs_;
@@ -64,6 +73,8 @@ class SessionState {
   std::vector<Comparison> file_comparisons_;
   std::vector<Visit> live_visits_;
   std::vector<Visit> file_visits_;
+  std::map<Run, std::vector<profiling::TimeNote>> changed_notes_;
+  std::map<Run, int> frames_while_timing_;
   std::string session_path_;
   std::size_t index_ = 0;
   Run shown_;

@@ -45,6 +45,8 @@ class Shell {
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
+  /// A worker of this machine times iterations: drawing now would disturb what it measures.
+  bool timing() const;
   bool touring() const { return player_.has_value(); }
   const SessionState& state() const { return state_; }
   /// Of the newest frame.
@@ -64,10 +66,13 @@ class Shell {
   bool take_doctor();
   bool take_recorders();
   bool status_changed();
+  bool local_worker() const;
   // shell.cpp
   void submit();
   void compare(const engine::ComparisonRequest& request);
   void compare_next();
+  void step_history(const engine::AmaxHistoryRequest& request);
+  void step_next();
   void cancel();
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
@@ -85,6 +90,7 @@ class Shell {
   void take_choice(const FileDialog::Choice& choice);
   std::vector<RecentFile> recent_files() const;
   std::string dated_path(const char* stem, const char* suffix) const;
+  void keep_notes(const std::vector<profiling::TimeNote>& notes);
   void save_csv(const CsvOrder& order);
   void remember_folder(const std::string& path);
   // shell_actions.cpp
@@ -165,18 +171,22 @@ class Shell {
   bool screenshot_wanted_ = false;
   std::optional<PictureOrder> picture_;
   int picture_frames_ = 0;  // still to be drawn before it: the menu and the tooltip go first
-  BackgroundTask<std::string> csv_;  // the sentence on what became of it
+  BackgroundTask<std::string> notes_task_;  // as for csv_
+  BackgroundTask<std::string> csv_;         // the sentence on what became of it
   std::string screenshot_path_;
   std::string asked_inspection_;  // the file the present worker has been asked about
   std::string recording_path_;
   // An order of its own would supersede the run on its way: the comparison waits for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
+  std::optional<engine::AmaxHistoryRequest> next_history_;  // likewise
+  engine::AmaxHistoryRequest asked_history_;
   bool first_hello_ = true;
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;
   std::size_t drawn_recorded_runs_ = 0;
   std::uint64_t frame_ = 0;
+  int frames_while_timing_ = 0;  // of the run on its way
   std::optional<int> exit_code_;
 };
 

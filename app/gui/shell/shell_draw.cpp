@@ -54,6 +54,7 @@ constexpr ImGuiWindowFlags kFixed =
 void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   controls_.begin_frame();
   ++frame_;
+  if (timing()) ++frames_while_timing_;
   const engine::RunRequest before = state_.requested;
   const SessionView now = view();
   CommandSlots commands;

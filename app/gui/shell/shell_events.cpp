@@ -1,7 +1,9 @@
 // News from the worker and the background threads, taken in between frames.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -35,6 +37,7 @@ bool Shell::tick() {
   }
   compare_next();
   changed = tick_batches() || changed;
+  step_next();
   if (automatic && !link_.automatic) {
     notices_.add(Severity::Bad,
                  "The worker was lost too often: it is no longer restarted automatically.");
@@ -59,6 +62,20 @@ bool Shell::tick() {
   return status_changed() || changed;
 }
 
+bool Shell::timing() const {
+  const LinkStatus link = link_.status();
+  if (link.state != LinkState::Busy || link.pulse.iterations <= 0 || link.pulse.iteration < 0) {
+    return false;
+  }
+  return local_worker();
+}
+
+bool Shell::local_worker() const {
+  std::array<char, 256> name{};
+  const bool named = ::gethostname(name.data(), name.size() - 1) == 0;
+  return named && link_.hello() && link_.hello()->host == name.data();
+}
+
 bool Shell::status_changed() {
   LinkStatus now = link_.status();
   // Why a worker is stalled counts seconds; the words on screen need not follow each of them.
@@ -78,12 +95,19 @@ void Shell::take_event(const LinkEvent& event) {
     take_run(*done);
   } else if (const auto* compared = std::get_if<ComparisonDone>(&event)) {
     take_comparison(*compared);
+  } else if (const auto* stepped = std::get_if<HistoryDone>(&event)) {
+    link_.answered(stepped->history.id);
+    state_.history = std::make_shared<const engine::AmaxHistory>(stepped->history);
+    state_.history_error.clear();
   } else if (const auto* error = std::get_if<RunError>(&event)) {
+    const bool of_history = link_.is_history(error->id);
     const bool of_comparison = link_.request_of(error->id) == nullptr;
     link_.answered(error->id);
     if (batches_.take_error(error->id, error->error, link_)) return;
     if (error->error.code == engine::ErrorCode::Cancelled) return;
-    (of_comparison ? state_.comparison_error : state_.last_error) = error->error.message;
+    (of_history      ? state_.history_error
+     : of_comparison ? state_.comparison_error
+                     : state_.last_error) = error->error.message;
   } else if (const auto* report = std::get_if<FileReport>(&event)) {
     rail_.file_inspected(*report);
   } else if (const auto* line = std::get_if<LogReport>(&event);
@@ -126,6 +150,8 @@ void Shell::take_run(const RunDone& done) {
   const std::optional<profiling::RunGroup> group = batches_.take_result(done.result.id);
   if (group) run.group = *group;
   state_.add_live_run(std::move(run));
+  const int frames = std::exchange(frames_while_timing_, 0);
+  if (local_worker()) state_.set_frames_of_newest(frames);
   state_.last_error.clear();
   if (recorder_ != nullptr) recorder_->append(state_.live_runs().back());
 }
@@ -151,6 +177,11 @@ bool Shell::take_recording() {
 
 bool Shell::take_recorders() {
   bool changed = false;
+  if (const auto kept = notes_task_.take()) {
+    if (kept->starts_with("Not kept")) notices_.add(Severity::Bad, *kept);
+    says_ = *kept;
+    changed = true;
+  }
   if (const auto saved = csv_.take()) {
     notices_.add(saved->starts_with("Not") ? Severity::Bad : Severity::Good, *saved);
     changed = true;

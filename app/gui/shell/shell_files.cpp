@@ -108,7 +108,10 @@ void Shell::save_session(const std::string& path) {
     return;
   }
   saver_ = std::make_unique<Recorder>(path, wake_);
-  for (const SessionState::Run& run : state_.live_runs()) saver_->append(run);
+  for (const SessionState::Run& run : state_.live_runs()) {
+    saver_->append(run);
+    saver_->set_notes(run, state_.notes_of(run));
+  }
   for (const SessionState::Comparison& one : state_.live_comparisons()) saver_->append(one);
   for (const SessionState::Visit& one : state_.live_visits()) saver_->append(one);
   saver_->finish();
@@ -140,6 +143,21 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
       rail_.path_chosen(choice.purpose, choice.path, state_.requested);
       return;
   }
+}
+
+void Shell::keep_notes(const std::vector<profiling::TimeNote>& notes) {
+  const SessionState::Run run = state_.shown();
+  if (run == nullptr) return;
+  state_.set_notes(run, notes);
+  if (!state_.from_file()) {
+    if (recorder_ != nullptr) recorder_->set_notes(run, notes);
+    says_ = "Notes are kept with the run: Save or Record writes them";
+    return;
+  }
+  notes_task_.start([path = state_.session_path(), index = state_.run_index(), notes] {
+    const engine::Status status = profiling::store_time_notes(path, index, notes);
+    return status.ok() ? "Notes kept in " + path : "Not kept: " + status.error().message;
+  });
 }
 
 void Shell::save_csv(const CsvOrder& order) {

@@ -31,6 +31,8 @@ constexpr int kFramesAfterEvent = 3;
 // How late a stalled pulse may be seen; asking costs microseconds and draws nothing.
 constexpr double kTickSeconds = 0.1;
 constexpr double kCaretSeconds = 0.4;
+// While a worker of this machine times its iterations; a person who acts is answered at once.
+constexpr double kTimingSeconds = 0.5;
 
 /// What input callbacks leave for the loop.
 struct Input {
@@ -232,11 +234,14 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   Theme theme;
   follow_settings(theme, shell.settings(), true);
   int frames_wanted = kFramesAfterEvent;
+  int touched = 0;  // frames still owed to a person's last act
+  bool held = false;
   double caret_drawn = 0;
+  double drawn = 0;
   while (glfwWindowShouldClose(window) == GLFW_FALSE && !shell.closing()) {
     const bool probed = probe != nullptr && probe->wants_frame(shell);
     if (probed) frames_wanted = std::max(frames_wanted, 1);
-    if (frames_wanted > 0) {
+    if (frames_wanted > 0 && !held) {
       glfwPollEvents();
     } else {
       glfwWaitEventsTimeout(kTickSeconds);
@@ -244,6 +249,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     const Moment before_news;
     if (shell.tick() || input.any) frames_wanted = kFramesAfterEvent;
     const Moment after_news;
+    if (input.any) touched = kFramesAfterEvent;
     input.any = false;
     for (const Action action : input.actions) shell.act(action);
     input.actions.clear();
@@ -255,8 +261,11 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     if (ImGui::GetIO().WantTextInput && now - caret_drawn > kCaretSeconds) {
       frames_wanted = std::max(frames_wanted, 1);
     }
-    if (frames_wanted == 0) continue;
+    held = touched == 0 && probe == nullptr && shell.timing() && now - drawn < kTimingSeconds;
+    if (frames_wanted == 0 || held) continue;
     --frames_wanted;
+    touched = std::max(touched - 1, 0);
+    drawn = now;
     caret_drawn = now;
     follow_settings(theme, shell.settings(), false);
     FrameCost cost = draw_frame(window, shell, theme, std::exchange(input.plot_keys, {}), probe);

@@ -130,6 +130,8 @@ RecordedRun sample_run(int salt) {
                .id = 1000 + salt,
                .position = salt,
                .label = "“B”"};
+  run.notes = {{.begin_ns = -500, .end_ns = 1200, .text = "größer", .created_ms = 17 + salt},
+               {.begin_ns = 7, .end_ns = 7, .text = "", .created_ms = 18}};
 
   engine::RunResult& result = run.result;
   result.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
@@ -410,6 +412,10 @@ std::string describe(const RecordedRun& run) {
   }
   text += fmt::format("group {} {} {} {}\n", static_cast<int>(run.group.kind), run.group.id,
                       run.group.position, run.group.label);
+  for (const TimeNote& note : run.notes) {
+    text +=
+        fmt::format("note {} {} [{}] {}\n", note.begin_ns, note.end_ns, note.text, note.created_ms);
+  }
   return text;
 }
 

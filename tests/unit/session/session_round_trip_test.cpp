@@ -97,6 +97,7 @@ TEST_P(OlderFiles, StillOpen) {
   ASSERT_TRUE(session.ok()) << session.error().message;
   RecordedRun expected = forward ? forward_only(sample_run(1)) : sample_run(1);
   expected.group = {};
+  expected.notes = {};
   for (engine::OperandStatistics* operand :
        {&expected.result.activations, &expected.result.weights, &expected.result.gradients}) {
     engine::ScaleMap& map = operand->scale_map;

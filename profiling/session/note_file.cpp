@@ -1,0 +1,70 @@
+// Notes of a recording that is opened again: the one thing of a written run that may change.
+#include <fmt/format.h>
+
+#include "profiling/session/measurement_tables.h"
+#include "profiling/session/run_rules.h"
+#include "profiling/session/schema.h"
+#include "profiling/session/session_file.h"
+#include "profiling/session/sqlite_handle.h"
+
+namespace profiling {
+namespace {
+
+constexpr int kBusyMilliseconds = 2000;
+
+engine::Result<std::int64_t> number_of(sqlite3* database, const std::string& path,
+                                       const std::string& sql) {
+  auto statement = Statement::prepare(database, path, sql);
+  if (!statement.ok()) return statement.error();
+  const engine::Result<bool> row = statement.value().next();
+  if (!row.ok()) return row.error();
+  return row.value() ? sqlite3_column_int64(statement.value().get(), 0) : 0;
+}
+
+/// Only a file that open_session() has accepted is named here; it may have been replaced since.
+engine::Status check_still_ours(sqlite3* database, const std::string& path, std::size_t run) {
+  const auto refuse = [&](const std::string& why) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("{}: notes are not kept: {}", path, why)};
+  };
+  const auto id = number_of(database, path, "PRAGMA application_id");
+  if (!id.ok()) return id.error();
+  if (id.value() != kApplicationId) return refuse("it is no recording");
+  const auto version = number_of(database, path, "PRAGMA user_version");
+  if (!version.ok()) return version.error();
+  if (version.value() < kMeasurementVersion) {
+    return refuse(fmt::format("it has schema version {}; notes need {}", version.value(),
+                              kMeasurementVersion));
+  }
+  const auto runs = number_of(database, path, "SELECT count(*) FROM runs");
+  if (!runs.ok()) return runs.error();
+  if (static_cast<std::int64_t>(run) >= runs.value()) {
+    return refuse(fmt::format("it has no run {}", run + 1));
+  }
+  return {};
+}
+
+}  // namespace
+
+engine::Status store_time_notes(const std::string& path, std::size_t run,
+                                const std::vector<TimeNote>& notes) {
+  if (engine::Status status = check_time_notes(notes); !status.ok()) return status;
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
+  const Database database(raw);
+  if (code != SQLITE_OK) {
+    return engine::Error{engine::ErrorCode::Io,
+                         fmt::format("{}: notes are not kept: {}", path, sqlite3_errstr(code))};
+  }
+  sqlite3_busy_timeout(raw, kBusyMilliseconds);
+  engine::Status status = check_still_ours(raw, path, run);
+  if (status.ok()) status = execute_sql(raw, path, "BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  status = replace_time_notes({.database = raw, .path = path}, static_cast<std::int64_t>(run) + 1,
+                              notes);
+  if (status.ok()) status = execute_sql(raw, path, "COMMIT");
+  if (!status.ok()) sqlite3_exec(raw, "ROLLBACK", nullptr, nullptr, nullptr);
+  return status;
+}
+
+}  // namespace profiling
