@@ -38,6 +38,7 @@ std::string json_line(const WindowBenchMachine& machine, const std::string& date
   line["gl_version"] = machine.gl_version;
   line["width"] = machine.width;
   line["height"] = machine.height;
+  line["load_before"] = rounded(machine.load);
   return line.dump() + "\n";
 }
 
@@ -84,9 +85,10 @@ int WindowBenchCommand::run(std::vector<std::string> worker_argv, bool json,
           [&](const WindowBenchMachine& known) {
             machine = known;
             if (json) return;
-            fmt::print("{:<12}{}\n{:<12}{}, {} threads\n{:<12}{}, {}, {}x{}\n", "date", date,
-                       "processor", machine.processor, machine.threads, "display",
-                       machine.gl_renderer, machine.gl_version, machine.width, machine.height);
+            fmt::print("{:<12}{}\n{:<12}{}, {} threads, load {:.1f}\n{:<12}{}, {}, {}x{}\n", "date",
+                       date, "processor", machine.processor, machine.threads, machine.load,
+                       "display", machine.gl_renderer, machine.gl_version, machine.width,
+                       machine.height);
             fmt::print("{:<44}{:>10}{:>6}{:>10}{:>10}{:>10}{:>9}  {}\n", "", "records", "n", "p50",
                        "p95", "max", "GL+swap", "unit            budget (p95)");
           },

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -54,6 +55,11 @@ std::string processor_name() {
   return "unknown";
 }
 
+double load_average() {
+  double minute = 0;
+  return getloadavg(&minute, 1) == 1 ? minute : 0.0;
+}
+
 std::string gl_text(GLenum name) {
   const GLubyte* text = glGetString(name);
   return text == nullptr ? "" : reinterpret_cast<const char*>(text);
@@ -78,7 +84,8 @@ class AnnouncedProbe : public Probe {
                  .gl_renderer = gl_text(GL_RENDERER),
                  .gl_version = gl_text(GL_VERSION),
                  .width = options_.width,
-                 .height = options_.height});
+                 .height = options_.height,
+                 .load = load_average()});
     }
     Probe::begin(shell, std::move(wake));
   }

@@ -41,6 +41,8 @@ struct WindowBenchMachine {
   std::string gl_version;
   int width = 0;
   int height = 0;
+  double load =
+      0;  // mean number of running threads over the minute before: the machine's, not ours
 };
 
 struct WindowBenchReport {

@@ -56,11 +56,11 @@ Grid folded(const Grid& grid, ColumnSpan columns, int most_rows, int most_column
   result.values.assign(
       static_cast<std::size_t>(result.rows) * static_cast<std::size_t>(result.columns),
       std::numeric_limits<float>::quiet_NaN());
-  // The coarsest level that still has several columns a cell.
+  // The coarsest level whose columns are at most half a cell wide.
   std::size_t level = 0;
   int stride = 1;
   while (level < grid.coarser.size() &&
-         std::int64_t{stride} * kGridFanout * kGridFanout * result.columns <= span) {
+         std::int64_t{stride} * kGridFanout * 2 * result.columns <= span) {
     ++level;
     stride *= kGridFanout;
   }

@@ -34,7 +34,7 @@ struct ColumnSpan {
   bool operator==(const ColumnSpan&) const = default;
 };
 /// At most so many rows and columns. A cell is missing only when all it stands for are. With
-/// coarser levels a cell may take in up to an eighth of a cell from its neighbours.
+/// coarser levels a cell may take in up to half a cell from its neighbours.
 Grid folded(const Grid& grid, int most_rows, int most_columns);
 Grid folded(const Grid& grid, ColumnSpan columns, int most_rows, int most_columns);
 /// Smallest and largest finite value; empty when there is none.
