@@ -16,6 +16,7 @@
 #include "app/sweep/batch.h"
 #include "app/sweep/interleaved_plan.h"
 #include "app/sweep/sweep_plan.h"
+#include "engine/model/amax_history.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
 
@@ -79,6 +80,9 @@ struct SessionView {
   bool recipes = false;          // Numerics shows all recipes side by side, not the run
   bool comparing = false;        // one is on its way, or waits for the run before it
   std::string comparison_error;  // of the newest order; empty after a success
+  std::shared_ptr<const engine::AmaxHistory> history{};  // newest live one; null = none
+  bool stepping = false;                                 // one is on its way, or waits
+  std::string history_error{};                           // of the newest order
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorNews doctor{};
@@ -110,6 +114,7 @@ struct CommandSlots {
   bool run_now = false;
   bool cancel = false;
   std::optional<engine::ComparisonRequest> compare;  // newest wins; follows a run on its way
+  std::optional<engine::AmaxHistoryRequest> step_history{};  // likewise
   std::optional<std::string> open_recording;  // path; the shell opens it on a thread of its own
   std::optional<VisitOrder> examine;          // a visit to the graph doctor
   bool cancel_visit = false;

@@ -42,24 +42,28 @@ bool is_timed(const ActivityRecord& record) {
 }
 
 void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
-  std::map<std::pair<engine::Stage, int>, double> stage_sums;
-  std::map<std::pair<int, int>, double> expert_sums;
+  // By stage or expert (upper half) and iteration.
+  std::unordered_map<std::uint64_t, double> stage_sums;
+  std::unordered_map<std::uint64_t, double> expert_sums;
   std::unordered_map<std::uint64_t, std::vector<double>> durations;
   for (const ActivityRecord& record : run.activity.records) {
     if (!is_timed(record)) continue;
     const auto duration = static_cast<double>(record.duration_ns());
-    stage_sums[{record.stage, record.iteration}] += duration;
-    if (record.expert >= 0) expert_sums[{record.expert, record.iteration}] += duration;
-    durations[std::uint64_t{record.name} << 8 | static_cast<std::uint8_t>(record.stage)].push_back(
-        duration);
+    const auto iteration = static_cast<std::uint64_t>(record.iteration);
+    const auto stage = static_cast<std::uint64_t>(record.stage);
+    stage_sums[stage << 32 | iteration] += duration;
+    if (record.expert >= 0) {
+      expert_sums[static_cast<std::uint64_t>(record.expert) << 32 | iteration] += duration;
+    }
+    durations[std::uint64_t{record.name} << 8 | stage].push_back(duration);
   }
   for (const auto& [key, sum] : stage_sums) {
-    TimeSamples& samples = side.stages[key.first];
+    TimeSamples& samples = side.stages[static_cast<engine::Stage>(key >> 32)];
     begin_block(samples, block);
     samples.durations_ns.push_back(sum);
   }
   for (const auto& [key, sum] : expert_sums) {
-    TimeSamples& samples = side.experts[key.first];
+    TimeSamples& samples = side.experts[static_cast<int>(key >> 32)];
     begin_block(samples, block);
     samples.durations_ns.push_back(sum);
   }
@@ -215,21 +219,6 @@ TimeSamples step_samples(const RunSide& side) {
   return samples;
 }
 
-TimeSamples kernel_samples(const RunSide& side, const std::string& name, engine::Stage stage) {
-  TimeSamples samples;
-  for (std::size_t i = 0; i < side.size(); ++i) {
-    if (side.size() > 1) begin_block(samples, i);
-    const Activity& activity = side[i]->activity;
-    for (const ActivityRecord& record : activity.records) {
-      if (!is_timed(record) || record.stage != stage || name_of(activity, record.name) != name) {
-        continue;
-      }
-      samples.durations_ns.push_back(static_cast<double>(record.duration_ns()));
-    }
-  }
-  return samples;
-}
-
 double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product) {
   if (expert >= run.result.experts.size()) return kNaN;
   const engine::ExpertResult& result = run.result.experts[expert];
@@ -240,15 +229,23 @@ double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product pr
 
 RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product) {
   RunComparison comparison;
-  const SideSamples in_a = samples_of(a);
-  const SideSamples in_b = samples_of(b);
+  SideSamples in_a = samples_of(a);
+  SideSamples in_b = samples_of(b);
   comparison.step = time_difference(step_samples(a), step_samples(b));
   for (const engine::Stage stage : keys_of(in_a.stages, in_b.stages)) {
     comparison.stages.push_back({stage, difference_of(in_a.stages, in_b.stages, stage)});
   }
   for (const KernelKey& key : keys_of(in_a.kernels, in_b.kernels)) {
-    comparison.kernels.push_back(
-        {key.first, key.second, difference_of(in_a.kernels, in_b.kernels, key)});
+    KernelRow row{.name = key.first,
+                  .stage = key.second,
+                  .time = difference_of(in_a.kernels, in_b.kernels, key)};
+    if (const auto found = in_a.kernels.find(key); found != in_a.kernels.end()) {
+      row.samples_a = std::move(found->second.durations_ns);
+    }
+    if (const auto found = in_b.kernels.find(key); found != in_b.kernels.end()) {
+      row.samples_b = std::move(found->second.durations_ns);
+    }
+    comparison.kernels.push_back(std::move(row));
   }
   std::stable_sort(
       comparison.kernels.begin(), comparison.kernels.end(),

@@ -31,6 +31,8 @@ struct KernelRow {
   std::string name;
   engine::Stage stage = engine::Stage::Other;
   TimeDifference time;
+  std::vector<double> samples_a = {};  // ns, for histograms
+  std::vector<double> samples_b = {};
 };
 
 struct ExpertRow {
@@ -60,8 +62,6 @@ RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product p
 
 /// Iterations of a side, with its blocks where it has several.
 TimeSamples step_samples(const RunSide& side);
-/// Durations of one kernel (or span) of a side, iterations only.
-TimeSamples kernel_samples(const RunSide& side, const std::string& name, engine::Stage stage);
 /// SNR of one expert's product; NaN where the run has none.
 double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product);
 

@@ -96,6 +96,7 @@ class RunTrace {
     name_tracks();
     write_iterations();
     write_replays();
+    write_power();
     Tracks tracks;
     for (const ActivityRecord& record : records_) {
       write_record(process_, tracks.of(lane_of(record), record), record);
@@ -162,6 +163,21 @@ class RunTrace {
     }
   }
 
+  /// What the device did not say has no counter.
+  void write_power() {
+    for (const PowerSample& sample : run_.power.samples) {
+      if (!range_.contains(sample.time_ns)) continue;
+      const std::int64_t time_ns = shifted(sample.time_ns, shift_ns_);
+      const auto count = [&](std::string_view name, std::string_view unit, double value) {
+        if (value >= 0.0) writer_.counter(process_, name, unit, time_ns, value);
+      };
+      count("power", "W", sample.power_w);
+      count("SM clock", "MHz", sample.sm_clock_mhz);
+      count("memory clock", "MHz", sample.memory_clock_mhz);
+      count("temperature", "C", sample.temperature_c);
+    }
+  }
+
   void write_record(int process, int track, const ActivityRecord& record) {
     const std::string_view stage = category_of(record.stage);
     args_.clear();
@@ -198,6 +214,9 @@ std::int64_t earliest_ns(const Session& session, const TraceChoice& choice) {
   for (const RecordedRun& run : session.runs) {
     const std::span<const ActivityRecord> records = records_in(run.activity, choice.range);
     if (!records.empty()) earliest = std::min(earliest, records.front().start_ns);
+    for (const PowerSample& sample : run.power.samples) {
+      if (choice.range.contains(sample.time_ns)) earliest = std::min(earliest, sample.time_ns);
+    }
     for (const engine::Iteration& iteration : run.result.iterations) {
       if (choice.range.contains(iteration.start_ns)) {
         earliest = std::min(earliest, iteration.start_ns);

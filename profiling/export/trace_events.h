@@ -58,6 +58,15 @@ class TraceWriter {
     }
   }
 
+  /// A value that holds from this time on.
+  void counter(int process, std::string_view name, std::string_view unit, std::int64_t time_ns,
+               double value) {
+    event(
+        fmt::format("{{\"ph\":\"C\",\"pid\":{},\"tid\":0,\"name\":\"{}\",\"ts\":{},"
+                    "\"args\":{{\"{}\":{}}}}}",
+                    process, name, microseconds(time_ns), unit, value));
+  }
+
   void slice(int process, int track, std::string_view quoted_name, std::string_view category,
              std::int64_t start_ns, std::int64_t duration_ns, std::string_view args) {
     event(

@@ -9,7 +9,8 @@ SMALL = ["--num_experts", "4", "--tokens", "256", "--n", "256", "--k", "256"]
 
 
 def value(window, name):
-    return window.control(name)["value"]
+    control = window.control(name)
+    return "" if control is None else control["value"]
 
 
 def shown(name):
@@ -146,6 +147,8 @@ def test_sweep_becomes_a_frontier_and_a_point_becomes_a(open_window):
     window.wait("the menu", shown("frontier.make_a"))
     window.settle()
     window.click("frontier.make_a")
+    window.wait("the menu to close", lambda m: not shown("frontier.make_a")(m))
+    window.settle()
     window.click("compare.part.0")
     window.wait("the point as A", lambda m: point["label"] in value(window, "compare.a"))
 

@@ -127,6 +127,9 @@ profiling::RecordedRun make_big_run(std::size_t records) {
     }
     const std::int64_t start_ns = run.activity.records[first].start_ns;
     result.iterations.push_back({.start_ns = start_ns, .duration_ns = end_ns - start_ns});
+    engine::ReplayCheck& check = result.replay_checks.emplace_back();
+    check.replay = static_cast<int>(replay) + 1;
+    if (replay % 4001 == 4000) check.wrong_experts = {3, 7};
   }
   return run;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <utility>
 
@@ -24,6 +25,13 @@ double wall_ms() {
   return std::chrono::duration<double, std::milli>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// Of all threads: what opening costs on a machine that has other things to do.
+double process_cpu_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
 double resident_bytes() {
@@ -62,6 +70,7 @@ void RecordingProbe::one(const std::string& what, double value, const std::strin
 
 void RecordingProbe::begin(Shell& shell, std::function<void()> /*wake*/) {
   resident_before_bytes_ = resident_bytes();
+  cpu_before_ms_ = process_cpu_ms();
   enter(Phase::Open);
   shell.open_recording(path_);
 }
@@ -109,10 +118,12 @@ void RecordingProbe::feed(Shell& shell) {
 
 void RecordingProbe::opened(Shell& shell, const FrameCost& cost) {
   const double passed_ms = wall_ms() - entered_ms_;
-  opening_.add("frames while opening", cost);
+  // The first of a window compiles shaders and rasterises letters.
+  opening_.add(frame_++ == 0 ? "first frame of the window" : "frames while opening", cost);
   if (!loaded_ && shell.state().shown() != nullptr) {
     loaded_ = true;
     one("open: file read", passed_ms, "ms", 0);
+    one("open: file read, software GL included", process_cpu_ms() - cpu_before_ms_, "ms CPU", 0);
   }
   if (!shows(shell, "performance.timeline")) return;
   one("open: first picture", passed_ms, "ms", records_ <= 1'000'000 ? kOpenBudgetMs : 0);
@@ -143,7 +154,10 @@ void RecordingProbe::drawn(Shell& shell, const FrameCost& cost) {
     case Phase::Visible:
       visible_.add(drawing_, cost);
       if (++frame_ < kVisibleFrames) return;
-      for (const WindowBenchRow& row : opening_.rows(records_, kFrameBudgetMs)) report_.row(row);
+      for (WindowBenchRow& row : opening_.rows(records_, kFrameBudgetMs)) {
+        if (row.what.starts_with("first frame")) row.budget = 0;
+        report_.row(row);
+      }
       for (const WindowBenchRow& row : times_.rows(records_, kFrameBudgetMs)) report_.row(row);
       for (const WindowBenchRow& row : visible_.rows(records_, kVisibleBudgetMs)) report_.row(row);
       enter(Phase::Quiet);

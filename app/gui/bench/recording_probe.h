@@ -38,6 +38,7 @@ class RecordingProbe : public FrameProbe {
   Phase phase_ = Phase::Open;
   double entered_ms_ = 0;
   double resident_before_bytes_ = 0;
+  double cpu_before_ms_ = 0;
   bool loaded_ = false;
   std::size_t step_ = 0;
   int frame_ = 0;  // of the step or phase

@@ -67,12 +67,12 @@ ScriptStep linger(const std::string& what, int frames) {
 }
 
 void use_plot(const std::string& plot, std::vector<ScriptStep>& script) {
-  script.push_back(wheel("zoom", plot, 1.0F, false, 70));
-  script.push_back(wheel("pan", plot, 1.0F, true, 40));
-  script.push_back(hover("hover", plot, 60));
-  script.push_back(wheel("zoom", plot, -1.0F, false, 70));
-  script.push_back(wheel("pan", plot, -1.0F, true, 40));
-  script.push_back(hover("hover", plot, 60));
+  script.push_back(wheel("zoom", plot, 1.0F, false, 40));
+  script.push_back(wheel("pan", plot, 1.0F, true, 20));
+  script.push_back(hover("hover", plot, 30));
+  script.push_back(wheel("zoom", plot, -1.0F, false, 40));
+  script.push_back(wheel("pan", plot, -1.0F, true, 20));
+  script.push_back(hover("hover", plot, 30));
 }
 
 }  // namespace

@@ -174,8 +174,7 @@ OverlaidBins CompareModel::make_bins(Overlay overlay, int row) const {
   if (overlay == Overlay::Kernel) {
     const profiling::KernelRow* kernel = kernel_of(row);
     if (kernel == nullptr) return {};
-    return time_bins(profiling::kernel_samples(a, kernel->name, kernel->stage).durations_ns,
-                     profiling::kernel_samples(b, kernel->name, kernel->stage).durations_ns);
+    return time_bins(kernel->samples_a, kernel->samples_b);
   }
   const bool weights = overlay >= Overlay::WValues;
   const auto histogram = [&](const profiling::RecordedRun& run) {

@@ -15,6 +15,11 @@ namespace {
 
 constexpr float kPartWidth = 150;
 
+/// Large text in a small window: one card at a time instead of four that nobody can read.
+bool is_small(const Theme& theme, ImVec2 size) {
+  return size.y < theme.px(400) || size.x < theme.px(560);
+}
+
 std::string percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
 
 }  // namespace
@@ -224,6 +229,7 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   draw_figures(context, {area.at, ImVec2(area.size.x, figures)});
   const float top = area.at.y + figures + gap;
   const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  if (is_small(theme, room_)) return draw_page(context, cards);
   const std::vector<Area> columns = columns_of(cards, gap, {0.42F, 0.58F});
   const std::vector<Area> left = rows_of(columns[0], gap, {0.42F, 0.58F});
   const std::vector<Area> right = rows_of(columns[1], gap, {0.48F, 0.52F});
@@ -231,6 +237,22 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
   draw_overlay(context, left[1]);
   draw_experts(context, right[0]);
   draw_times(context, right[1]);
+}
+
+void ComparePanel::draw_page(const PanelContext& context, const Area& area) {
+  switch (page_) {
+    case 0:
+      return draw_times(context, area);
+    case 1:
+      return draw_overlay(context, area);
+    case 2:
+      return draw_experts(context, area);
+    case 3:
+      return draw_settings(context, area);
+    default:
+      ImGui::SetCursorScreenPos(area.at);
+      return draw_again(context, area.size.x);
+  }
 }
 
 void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
@@ -253,7 +275,14 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
     return;
   }
   ImGui::SetCursorScreenPos(first.at);
-  draw_again(context, first.size.x);
+  room_ = size;
+  if (is_small(theme, size)) {
+    controls::combo(context, "compare.page", "", page_,
+                    {"Times", "Both", "Per expert", "Settings", "Measure again"},
+                    {.tooltip = "There is room for one at a time", .width = first.size.x});
+  } else {
+    draw_again(context, first.size.x);
+  }
   draw_pickers(context, {ImVec2(area.at.x, area.at.y + below), ImVec2(area.size.x, row)});
   draw_pair(context, {ImVec2(area.at.x, area.at.y + 2.0F * below),
                       ImVec2(area.size.x, area.size.y - 2.0F * below)});

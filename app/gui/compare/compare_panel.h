@@ -22,6 +22,7 @@ class ComparePanel : public WorkspacePanel {
   void draw_again(const PanelContext& context, float width);
   void draw_nothing(const PanelContext& context, const Area& area);
   void draw_pair(const PanelContext& context, const Area& area);
+  void draw_page(const PanelContext& context, const Area& area);
   void draw_figures(const PanelContext& context, const Area& area);
   // compare_cards.cpp
   void draw_settings(const PanelContext& context, const Area& area);
@@ -35,6 +36,8 @@ class ComparePanel : public WorkspacePanel {
   CompareModel model_;
   FrontierView frontier_;
   int part_ = 0;  // 0 = A and B, 1 = frontier
+  ImVec2 room_;   // of the whole workspace
+  int page_ = 0;  // of a room that holds one card at a time
   std::uint64_t rows_for_ = 0;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int product_ = 0;

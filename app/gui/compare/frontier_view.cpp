@@ -156,7 +156,7 @@ void FrontierView::draw_start(const PanelContext& context) {
   }
 }
 
-void FrontierView::draw_controls(const PanelContext& context, const Area& area) {
+void FrontierView::draw_controls(const PanelContext& context, const Area& area, bool wrapped) {
   const Theme& theme = context.theme;
   const float gap = theme.px(kGapLarge);
   ImGui::SetCursorScreenPos(area.at);
@@ -176,7 +176,12 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area) 
       {"frontier.backend", "backends", &backend_, "Every backend that the worker has"},
       {"frontier.workspace", "workspaces", &workspace_, "Every workspace strategy (CUDA)"},
       {"frontier.routing", "routing", &routing_, "Uniform, Zipf and one-hot"}};
+  int row = 0;
   for (const AxisBox& box : boxes) {
+    if (wrapped && row++ == 3) {
+      ImGui::SetCursorScreenPos(
+          ImVec2(area.at.x, area.at.y + theme.px(kRowHeight) + theme.px(kGap)));
+    }
     controls::checkbox(context, box.id, box.label, *box.value, {.tooltip = box.tooltip});
     ImGui::SameLine(0, gap);
   }
@@ -221,8 +226,9 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
       beside
           ? Area{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)}
           : Area{ImVec2(area.at.x, area.at.y + row + gap), ImVec2(area.size.x, row)};
-  draw_controls(context, first);
-  const float top = first.end().y + gap;
+  const bool wrapped = first.size.x < theme.px(520);
+  draw_controls(context, first, wrapped);
+  const float top = first.end().y + gap + (wrapped ? row + gap : 0.0F);
   const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
   if (points_.empty()) {
     ImGui::SetCursorScreenPos(cards.at);
@@ -236,6 +242,11 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
       context.commands.sweep = SweepOrder{.base = planned_for_, .axes = planned_axes_};
     }
     return std::nullopt;
+  }
+  if (cards.size.y < theme.px(280)) {
+    // The table says the same: it leaves its room to the plot.
+    draw_points(context, cards);
+    return draw_menu(context);
   }
   const std::vector<Area> parts = rows_of(cards, gap, {0.64F, 0.36F});
   draw_points(context, parts[0]);

@@ -30,7 +30,8 @@ class FrontierView {
   void plan(const PanelContext& context);
   void make_rows(const PanelContext& context);
   SweepAxes axes(const WorkerHello& hello) const;
-  void draw_controls(const PanelContext& context, const Area& area);
+  /// `wrapped`: over two rows.
+  void draw_controls(const PanelContext& context, const Area& area, bool wrapped);
   void draw_progress(const PanelContext& context, float width);
   void draw_start(const PanelContext& context);
   // frontier_plot.cpp

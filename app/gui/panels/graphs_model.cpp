@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "app/gui/plot/format.h"
 
@@ -83,10 +84,14 @@ std::shared_ptr<const ReplayPicture> make_replay_picture(GraphsModel::Run run) {
   picture->duration = {std::move(log10_ns), colors};
   plot::add_coarser(picture->against_median.grid);
   plot::add_coarser(picture->duration.grid);
+  std::vector<double> iteration_ns;
   for (const engine::Iteration& iteration : run->result.iterations) {
-    picture->iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
+    iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
   }
-  picture->iterations = profiling::summarize(picture->iteration_ns);
+  picture->iterations = profiling::summarize(iteration_ns);
+  picture->iteration_ns = plot::fold_series(std::move(iteration_ns));
+  picture->checks = summarize_checks(run->result.replay_checks);
+  picture->check_strip = make_check_strip(run->result.replay_checks);
   picture->run = std::move(run);
   return picture;
 }

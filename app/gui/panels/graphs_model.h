@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/panels/replay_checks.h"
 #include "app/gui/plot/grid_fold.h"
+#include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/sorted_table.h"
 #include "app/gui/shell/background_task.h"
 #include "profiling/session/session_file.h"
@@ -31,8 +33,10 @@ struct ReplayPicture {
   };
   Cells against_median;
   Cells duration;
-  std::vector<double> iteration_ns;
+  plot::FoldedSeries iteration_ns;
   profiling::Distribution iterations;
+  CheckSummary checks;
+  CheckStrip check_strip;
 };
 std::shared_ptr<const ReplayPicture> make_replay_picture(
     std::shared_ptr<const profiling::RecordedRun> run);
@@ -65,8 +69,11 @@ class GraphsModel {
   const std::vector<std::string>& row_labels() const { return row_labels_; }
   const std::vector<ImU32>& row_colors() const { return row_colors_; }
   const std::vector<std::string>& row_margin() const { return row_margin_; }
-  const std::vector<double>& iteration_ns() const { return picture_->iteration_ns; }
+  const std::vector<double>& iteration_ns() const { return iteration_series().values; }
+  const plot::FoldedSeries& iteration_series() const { return picture_->iteration_ns; }
   const profiling::Distribution& iterations() const { return picture_->iterations; }
+  const CheckSummary& checks() const { return picture_->checks; }
+  const CheckStrip& check_strip() const { return picture_->check_strip; }
   const std::vector<plot::Column>& node_columns() const;
   const std::vector<plot::TableRow>& node_rows() const { return node_rows_; }
 

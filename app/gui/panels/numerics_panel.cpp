@@ -12,7 +12,7 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 240;
+constexpr float kPartWidth = 320;
 
 }  // namespace
 
@@ -114,10 +114,12 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   if (context.view.recipes != recipes_shown_) part_ = context.view.recipes ? 1 : 0;
   recipes_shown_ = context.view.recipes;
   int part = part_ > 1 ? part_ : context.view.recipes ? 1 : 0;
-  if (controls::segmented(context, "numerics.part", part, {"This run", "Recipes", "Pow-2 cost"},
-                          {.tooltip = "The run on screen; every recipe on the same operand "
-                                      "(Ctrl+Shift+2); what power-of-two scales cost",
-                           .width = theme.px(kPartWidth)})) {
+  if (controls::segmented(
+          context, "numerics.part", part, {"This run", "Recipes", "Pow-2 cost", "Amax history"},
+          {.tooltip = "The run on screen; every recipe on the same operand "
+                      "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
+                      "step by step",
+           .width = theme.px(kPartWidth)})) {
     part_ = part;
     if (context.view.recipes != (part == 1)) context.commands.show_recipes = part == 1;
     recipes_shown_ = part == 1;
@@ -129,6 +131,9 @@ void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
       return;
     case 2:
       pow2_.draw(context, area, taken);
+      return;
+    case 3:
+      history_.draw(context, area, taken);
       return;
     default:
       draw_run(context, area, taken);

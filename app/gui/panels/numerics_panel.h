@@ -8,6 +8,7 @@
 
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
+#include "app/gui/panels/history_view.h"
 #include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/numerics_selection.h"
@@ -20,6 +21,7 @@ namespace app {
 class NumericsPanel : public WorkspacePanel {
  public:
   void draw(const PanelContext& context, ImVec2 size) override;
+  bool tick() override { return part_ == 3 && history_.tick(); }
 
  private:
   void follow_run(const PanelContext& context);
@@ -44,7 +46,8 @@ class NumericsPanel : public WorkspacePanel {
 
   RecipesView recipes_;
   Pow2View pow2_;
-  /// Parts beyond those that the session knows: 2 = cost of pow-2 scales.
+  HistoryView history_;
+  /// Parts beyond those that the session knows: 2 = cost of pow-2 scales, 3 = amax history.
   int part_ = 0;
   bool recipes_shown_ = false;  // as the session said last
   NumericsModel model_;

@@ -69,7 +69,7 @@ void PerformancePanel::draw_iterations(const PanelContext& context, const Area& 
                                                   .x_offset = graph ? 1.0 : 0.0,
                                                   .median = model_.iterations().median,
                                                   .color = context.theme.colors.accent},
-                                                 model_.iteration_ns(), iteration_view_);
+                                                 model_.iteration_series(), iteration_view_);
   if (hovered >= 0) {
     const double value = model_.iteration_ns()[static_cast<std::size_t>(hovered)];
     plot::read_out(

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "app/gui/plot/plot_text.h"
 
@@ -78,82 +79,117 @@ CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks) {
   return summary;
 }
 
-void draw_replay_checks(const PanelContext& context, ImVec2 size,
-                        const std::vector<engine::ReplayCheck>& checks, plot::PlotView& view) {
-  if (checks.empty()) return;
-  const Theme& theme = context.theme;
+CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks) {
+  CheckStrip strip;
+  if (checks.empty()) return strip;
   const Rows rows(checks);
   int last = 1;
-  for (const engine::ReplayCheck& check : checks) {
-    last = std::max(last, check.replay);
+  for (const engine::ReplayCheck& check : checks) last = std::max(last, check.replay);
+  for (int row = 0; row < rows.count(); ++row) strip.labels.push_back(rows.label(row));
+  strip.grid.rows = rows.count();
+  strip.grid.columns = last;
+  const auto cells = static_cast<std::size_t>(rows.count()) * static_cast<std::size_t>(last);
+  strip.grid.values.assign(cells, std::numeric_limits<float>::quiet_NaN());
+  strip.check_of.assign(cells, -1);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const engine::ReplayCheck& check = checks[i];
+    if (check.replay < 1) continue;
+    const auto cell = static_cast<std::size_t>(rows.of(check)) * static_cast<std::size_t>(last) +
+                      static_cast<std::size_t>(check.replay - 1);
+    strip.grid.values[cell] = check.wrong_experts.empty() ? 0.0F : 1.0F;
+    strip.check_of[cell] = static_cast<std::int32_t>(i);
   }
-  plot::FrameSpec spec{.id = "##graphs.checks",
-                       .size = size,
-                       .x = {.kind = plot::AxisKind::Integer,
-                             .label = "replay",
-                             .limits = {0.5, static_cast<double>(last) + 0.5}},
-                       .y = {.kind = plot::AxisKind::Integer,
-                             .label = "",
-                             .limits = {0.0, static_cast<double>(rows.count())},
-                             .ticks = false},
-                       .selectable = false,
-                       .min_span = std::min(5.0, static_cast<double>(last)),
-                       .left_margin = theme.px(52)};
-  plot::PlotFrame frame(context, spec, view);
-  const float row_height = (frame.max().y - frame.min().y) / static_cast<float>(rows.count());
-  const engine::ReplayCheck* hovered = nullptr;
-  float drawn_to = -1.0F;
-  int drawn_row = -1;
-  const auto wrong_last = [&](bool wrong) {
-    // Right ones first, wrong ones over them: a red cell is never hidden by a neighbour's pixel.
-    for (const engine::ReplayCheck& check : checks) {
-      if (check.wrong_experts.empty() == wrong) continue;
-      const double center = check.replay;
-      if (center + 0.5 < frame.x().view.min || center - 0.5 > frame.x().view.max) continue;
-      const float left = frame.x().to_pixel(center - 0.5);
-      const float right = std::max(frame.x().to_pixel(center + 0.5), left + 1.0F);
-      if (rows.of(check) == drawn_row && right <= drawn_to) continue;
-      drawn_row = rows.of(check);
-      drawn_to = std::floor(right);
-      const float top = frame.min().y + row_height * static_cast<float>(rows.of(check));
-      const float gap = right - left > 5.0F ? 1.0F : 0.0F;
-      frame.draw()->AddRectFilled(ImVec2(left, top + 1.0F),
-                                  ImVec2(right - gap, top + row_height - 1.0F),
-                                  wrong ? theme.colors.bad : plot::faded(theme.colors.good, 0.75F));
+  plot::add_coarser(strip.grid);
+  return strip;
+}
+
+namespace {
+
+/// A rectangle a cell where cells are wider than a pixel, otherwise one a stretch of like pixels.
+void draw_cells(const PanelContext& context, const plot::PlotFrame& frame, const CheckStrip& strip,
+                float row_height) {
+  const Theme& theme = context.theme;
+  const plot::Range view = frame.x().view;
+  const plot::ColumnSpan span = {
+      std::clamp(static_cast<int>(std::floor(view.min - 0.5)), 0, strip.grid.columns),
+      std::clamp(static_cast<int>(std::ceil(view.max + 0.5)), 0, strip.grid.columns)};
+  const int pixels = std::max(1, static_cast<int>(frame.max().x - frame.min().x));
+  const plot::Grid cells = plot::folded(strip.grid, span, strip.grid.rows, pixels);
+  if (cells.columns == 0) return;
+  const double wide = static_cast<double>(span.last - span.first) / cells.columns;
+  const bool apart = frame.x().pixels_per_unit() > 5.0;
+  for (int row = 0; row < cells.rows; ++row) {
+    const float top = frame.min().y + row_height * static_cast<float>(row);
+    for (int column = 0; column < cells.columns;) {
+      const float value = cells.at(row, column);
+      int end = column + 1;
+      while (!apart && end < cells.columns && cells.at(row, end) == value) ++end;
+      if (!std::isnan(value)) {
+        const float left = frame.x().to_pixel(0.5 + span.first + column * wide);
+        const float right =
+            std::max(frame.x().to_pixel(0.5 + span.first + end * wide), left + 1.0F);
+        frame.draw()->AddRectFilled(
+            ImVec2(left, top + 1.0F),
+            ImVec2(right - (apart ? 1.0F : 0.0F), top + row_height - 1.0F),
+            value > 0.0F ? theme.colors.bad : plot::faded(theme.colors.good, 0.75F));
+      }
+      column = end;
     }
-    drawn_to = -1.0F;
-    drawn_row = -1;
-  };
-  wrong_last(false);
-  wrong_last(true);
+  }
+}
+
+}  // namespace
+
+void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStrip& strip,
+                        const std::vector<engine::ReplayCheck>& checks, plot::PlotView& view) {
+  if (strip.labels.empty()) return;
+  const Theme& theme = context.theme;
+  const int rows = strip.grid.rows;
+  const double last = strip.grid.columns;
+  plot::FrameSpec spec{
+      .id = "##graphs.checks",
+      .size = size,
+      .x = {.kind = plot::AxisKind::Integer, .label = "replay", .limits = {0.5, last + 0.5}},
+      .y = {.kind = plot::AxisKind::Integer,
+            .label = "",
+            .limits = {0.0, static_cast<double>(rows)},
+            .ticks = false},
+      .selectable = false,
+      .min_span = std::min(5.0, last),
+      .left_margin = theme.px(52)};
+  plot::PlotFrame frame(context, spec, view);
+  const float row_height = (frame.max().y - frame.min().y) / static_cast<float>(rows);
+  draw_cells(context, frame, strip, row_height);
   frame.draw()->PushClipRect(ImVec2(frame.min().x - theme.px(52), frame.min().y), frame.max());
   const float each = std::max(1.0F, std::ceil(theme.fonts.label->FontSize / row_height));
-  for (int row = 0; row < rows.count(); row += static_cast<int>(each)) {
+  for (int row = 0; row < rows; row += static_cast<int>(each)) {
     const float middle = frame.min().y + row_height * (static_cast<float>(row) + 0.5F) -
                          0.5F * theme.fonts.label->FontSize;
     plot::draw_text_right(frame.draw(), theme.fonts.label,
                           ImVec2(frame.min().x - theme.px(5), middle), theme.colors.dim_text,
-                          rows.label(row));
+                          strip.labels[static_cast<std::size_t>(row)]);
   }
   frame.draw()->PopClipRect();
   if (!frame.hovered()) return;
-  const int replay = static_cast<int>(std::round(frame.hover_x()));
-  const int row = std::clamp(static_cast<int>((frame.mouse().y - frame.min().y) / row_height), 0,
-                             rows.count() - 1);
-  for (const engine::ReplayCheck& check : checks) {
-    if (check.replay == replay && rows.of(check) == row) hovered = &check;
-  }
-  if (hovered == nullptr) {
+  const int replay =
+      std::clamp(static_cast<int>(std::round(frame.hover_x())), 1, strip.grid.columns);
+  const int row =
+      std::clamp(static_cast<int>((frame.mouse().y - frame.min().y) / row_height), 0, rows - 1);
+  const std::int32_t check =
+      strip.check_of[static_cast<std::size_t>(row) * static_cast<std::size_t>(strip.grid.columns) +
+                     static_cast<std::size_t>(replay - 1)];
+  if (check < 0) {
     plot::read_out(context, "", {{"replay", std::to_string(replay), 0}, {"compared", "no", 0}});
     return;
   }
-  const bool right = hovered->wrong_experts.empty();
+  const engine::ReplayCheck& hovered = checks[static_cast<std::size_t>(check)];
+  const bool right = hovered.wrong_experts.empty();
   plot::read_out(context, "",
-                 {{"replay", std::to_string(hovered->replay), 0},
-                  {"layer", std::to_string(hovered->layer), 0},
-                  {"product", kProducts.at(static_cast<std::size_t>(hovered->product)), 0},
+                 {{"replay", std::to_string(hovered.replay), 0},
+                  {"layer", std::to_string(hovered.layer), 0},
+                  {"product", kProducts.at(static_cast<std::size_t>(hovered.product)), 0},
                   {right ? "equal to eager" : "wrong experts",
-                   right ? "every expert, bit for bit" : named(hovered->wrong_experts),
+                   right ? "every expert, bit for bit" : named(hovered.wrong_experts),
                    right ? theme.colors.good : theme.colors.bad}});
 }
 

@@ -34,10 +34,6 @@ void ReplaysView::follow_run(const PanelContext& context) {
   has_run_ = true;
   if (!model_.ready()) return;
   model_.lay_out(context.theme);
-  if (checked_ != &model_.run()) {
-    checked_ = &model_.run();
-    checks_ = summarize_checks(model_.run().result.replay_checks);
-  }
 }
 
 void ReplaysView::draw_figures(const PanelContext& context, float width) {
@@ -59,16 +55,18 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
        .value = {fmt::format("{:+.1f}", 100.0 * (step.maximum / step.median - 1.0)), "%"},
        .note = "",
        .tooltip = "Longest of the timed iterations"});
-  if (checks_.checks > 0) {
-    figures.push_back({.id = "graphs.checked",
-                       .label = "replay = eager",
-                       .value = {checks_.wrong == 0 ? std::string("all equal")
-                                                    : fmt::format("{} of {} differ", checks_.wrong,
-                                                                  checks_.checks),
-                                 ""},
-                       .note = checks_.wrong == 0 ? fmt::format("n {}", checks_.checks) : "",
-                       .tooltip = checks_.sentence,
-                       .color = checks_.wrong == 0 ? theme.colors.good : theme.colors.bad});
+  if (model_.checks().checks > 0) {
+    figures.push_back(
+        {.id = "graphs.checked",
+         .label = "replay = eager",
+         .value = {model_.checks().wrong == 0
+                       ? std::string("all equal")
+                       : fmt::format("{} of {} differ", model_.checks().wrong,
+                                     model_.checks().checks),
+                   ""},
+         .note = model_.checks().wrong == 0 ? fmt::format("n {}", model_.checks().checks) : "",
+         .tooltip = model_.checks().sentence,
+         .color = model_.checks().wrong == 0 ? theme.colors.good : theme.colors.bad});
   }
   const bool shared = result.effective.workspace == engine::WorkspaceStrategy::Shared;
   if (graph) {
@@ -283,7 +281,7 @@ void ReplaysView::draw_series(const PanelContext& context, const Area& area) {
                                                   .x_offset = static_cast<double>(first_number()),
                                                   .median = model_.iterations().median,
                                                   .color = context.theme.colors.accent},
-                                                 model_.iteration_ns(), series_view_);
+                                                 model_.iteration_series(), series_view_);
   if (hovered >= 0) {
     const double value = model_.iteration_ns()[static_cast<std::size_t>(hovered)];
     plot::read_out(
@@ -313,7 +311,7 @@ void ReplaysView::draw_checks(const PanelContext& context, const Area& area) {
             {.id = "graphs.checks_card",
              .title = "Replay = eager",
              .question = "Did every replay compute what the eager run computed?",
-             .note = checks_.sentence,
+             .note = model_.checks().sentence,
              .measured = "Order-independent checksums of each expert's output bits after a replay, "
                          "against those of an eager run of the same request.",
              .text = [listed] { return listed('\t'); },
@@ -329,11 +327,11 @@ void ReplaysView::draw_checks(const PanelContext& context, const Area& area) {
                                     "compared here, expert by expert.",
                "", nullptr);
   } else {
-    draw_replay_checks(context, room, checks, check_view_);
+    draw_replay_checks(context, room, model_.check_strip(), checks, check_view_);
   }
   controls::record(context, "graphs.checks", "replay equals eager", "plot",
-                   fmt::format("checks={};wrong={}", checks_.checks, checks_.wrong), at,
-                   ImVec2(at.x + room.x, at.y + room.y));
+                   fmt::format("checks={};wrong={}", model_.checks().checks, model_.checks().wrong),
+                   at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
 void ReplaysView::draw(const PanelContext& context, ImVec2 size) {

@@ -9,7 +9,6 @@
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/graphs_model.h"
 #include "app/gui/panels/numerics_model.h"
-#include "app/gui/panels/replay_checks.h"
 #include "app/gui/plot/heatmap_plot.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/sorted_table.h"
@@ -40,9 +39,7 @@ class ReplaysView {
 
   GraphsModel model_;
   bool has_run_ = false;
-  std::chrono::steady_clock::time_point pulse_{};    // of the last frame asked for while deriving
-  const profiling::RecordedRun* checked_ = nullptr;  // whose checks are summed up
-  CheckSummary checks_;
+  std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
   int scale_ = 0;
   plot::HeatmapState matrix_state_;
   plot::PlotView series_view_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace app {
 namespace {
@@ -65,10 +66,12 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   auto picture = std::make_shared<RunPicture>();
   const std::vector<profiling::ActivityRecord>& records = run->activity.records;
   picture->spans = profiling::iteration_spans(records);
+  std::vector<double> iteration_ns;
   for (const engine::Iteration& iteration : run->result.iterations) {
-    picture->iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
+    iteration_ns.push_back(static_cast<double>(iteration.duration_ns));
   }
-  picture->iterations = profiling::summarize(picture->iteration_ns);
+  picture->iterations = profiling::summarize(iteration_ns);
+  picture->iteration_ns = plot::fold_series(std::move(iteration_ns));
   const auto named = stages_with_experts(records);
   // The product first: it is what most people came for.
   for (const bool product : {true, false}) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/gui/plot/bins.h"
+#include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/timeline_plot.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/roofline.h"
@@ -28,7 +29,7 @@ using RecordedRunPointer = std::shared_ptr<const profiling::RecordedRun>;
 struct RunPicture {
   RecordedRunPointer run;
   std::vector<profiling::ActivityRecord> spans;  // of the iterations
-  std::vector<double> iteration_ns;
+  plot::FoldedSeries iteration_ns;
   profiling::Distribution iterations;
   std::vector<engine::Stage> expert_stages;  // in which timed records name an expert
   std::vector<MeasuredExperts> measured_experts;

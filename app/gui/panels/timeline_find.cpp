@@ -81,8 +81,10 @@ bool TimelineFind::draw(const PanelContext& context, float width, double view_be
   focus_ = false;
   ImGui::SetNextItemWidth(width);
   const std::string before = text_;
-  const bool entered = ImGui::InputTextWithHint("##performance.find", "find: name, stage, e5   /",
-                                                &text_, ImGuiInputTextFlags_EnterReturnsTrue);
+  const bool entered = ImGui::InputTextWithHint(
+      "##performance.find", "find: name, stage, e5   /", &text_,
+      ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+  const bool typing = ImGui::IsItemActive();
   const ImVec2 low = ImGui::GetItemRectMin();
   const ImVec2 high = ImGui::GetItemRectMax();
   if (ImGui::IsItemHovered()) {
@@ -95,7 +97,7 @@ bool TimelineFind::draw(const PanelContext& context, float width, double view_be
   plot::draw_text(ImGui::GetWindowDrawList(), font,
                   ImVec2(at.x + width - room, 0.5F * (low.y + high.y - font->FontSize)),
                   theme.colors.dim_text, said);
-  controls::record(context, "performance.find", "Find records", "input",
+  controls::record(context, "performance.find", "Find records", typing ? "input" : "search",
                    fmt::format("{};{}", text_, said), low, high);
   if (!entered) return false;
   // The next Enter goes on without a click.

@@ -8,20 +8,9 @@
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
-namespace {
-
-Range visible_values(std::span<const double> values, std::size_t first, std::size_t last) {
-  Range range{values[first], values[first]};
-  for (std::size_t i = first; i < last; ++i) {
-    range = {std::min(range.min, values[i]), std::max(range.max, values[i])};
-  }
-  return range;
-}
-
-}  // namespace
-
 int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
-                         std::span<const double> values, PlotView& view) {
+                         const FoldedSeries& series, PlotView& view) {
+  const std::vector<double>& values = series.values;
   if (values.empty()) return -1;
   const Theme& theme = context.theme;
   const double count = static_cast<double>(values.size());
@@ -32,7 +21,7 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
   };
   const std::size_t first = index_of(std::floor(shown.min));
   const std::size_t last = index_of(std::ceil(shown.max)) + 1;
-  Range y = visible_values(values, first, last);
+  Range y = series.extremes(first, last);
   if (std::isfinite(spec.median)) y = {std::min(y.min, spec.median), std::max(y.max, spec.median)};
   // From the data, not from zero: the question here is how much it varies. The labels say so.
   y = y.empty() ? Range{y.min * 0.95, y.max * 1.05 + 1.0} : padded(y, 0.12);
@@ -59,7 +48,7 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
   } else {
     const auto stride = static_cast<std::size_t>(std::ceil(1.0 / pixels_per_point));
     for (std::size_t i = first; i < last; i += stride) {
-      const Range fold = visible_values(values, i, std::min(i + stride, last));
+      const Range fold = series.extremes(i, std::min(i + stride, last));
       const float x = frame.x().to_pixel(spec.x_offset + static_cast<double>(i));
       draw->AddLine(ImVec2(x, frame.y().to_pixel(fold.min)),
                     ImVec2(x, frame.y().to_pixel(fold.max) - 1.0F), spec.color);

@@ -2,13 +2,24 @@
 // where there are more points than pixels, with a line at the median.
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "app/gui/plot/plot_frame.h"
 
 namespace app::plot {
+
+/// Values with the extremes of every kSeriesFold of them, so that a frame looks at hundreds of
+/// values and not at all. Made once a run.
+inline constexpr std::size_t kSeriesFold = 64;
+struct FoldedSeries {
+  std::vector<double> values;
+  std::vector<Range> folds;
+
+  Range extremes(std::size_t first, std::size_t last) const;  // last exclusive, more than first
+};
+FoldedSeries fold_series(std::vector<double> values);
 
 struct SeriesSpec {
   const char* id = "";
@@ -19,8 +30,8 @@ struct SeriesSpec {
   ImU32 color = 0;
 };
 
-/// `values` in nanoseconds. Returns the index under the mouse or -1.
+/// Values in nanoseconds. Returns the index under the mouse or -1.
 int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
-                         std::span<const double> values, PlotView& view);
+                         const FoldedSeries& series, PlotView& view);
 
 }  // namespace app::plot

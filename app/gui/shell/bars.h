@@ -10,6 +10,7 @@
 #include "app/gui/shell/keys.h"
 #include "app/gui/shell/recent_files.h"
 #include "app/gui/view.h"
+#include "profiling/trace/statistics.h"
 
 namespace app {
 
@@ -36,8 +37,10 @@ struct TopBarWishes {
 };
 TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state);
 
-/// Only measured values, each with its method as tooltip.
-void draw_headline(const PanelContext& context);
+/// Of the timed iterations: made once a run, which may have a hundred thousand of them.
+profiling::Distribution step_time_ns(const engine::RunResult& result);
+/// Only measured values, each with its method as tooltip. `step_ns` is of the run on screen.
+void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns);
 
 struct StatusLine {
   std::string last_error;

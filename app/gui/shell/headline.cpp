@@ -11,7 +11,6 @@
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
-#include "profiling/trace/statistics.h"
 
 namespace app {
 namespace {
@@ -26,23 +25,6 @@ struct Figure {
   double exact = std::numeric_limits<double>::quiet_NaN();  // in `exact_unit`
   std::string exact_unit{};
 };
-
-std::vector<double> durations_ms(const engine::RunResult& result) {
-  std::vector<double> durations;
-  durations.reserve(result.iterations.size());
-  for (const engine::Iteration& one : result.iterations) {
-    durations.push_back(static_cast<double>(one.duration_ns) * 1e-6);
-  }
-  return durations;
-}
-
-double median_ns(const engine::RunResult& result) {
-  std::vector<double> durations;
-  for (const engine::Iteration& one : result.iterations) {
-    durations.push_back(static_cast<double>(one.duration_ns));
-  }
-  return profiling::summarize(std::move(durations)).median;
-}
 
 /// Three significant digits without an exponent: 0.0123, 3.41, 1108.
 std::string three_digits(double value) {
@@ -74,23 +56,23 @@ std::string drawn_text(int frames) {
   return fmt::format(" · {} frame{} drawn while timing", frames, frames == 1 ? "" : "s");
 }
 
-std::vector<Figure> figures(const engine::RunResult& result, int frames, const Palette& colors) {
+std::vector<Figure> figures(const engine::RunResult& result, const profiling::Distribution& time,
+                            int frames, const Palette& colors) {
   std::vector<Figure> list;
-  const profiling::Distribution time = profiling::summarize(durations_ms(result));
   if (time.n > 0) {
     list.push_back(
         {.id = "headline.step",
-         .value = three_digits(time.median),
+         .value = three_digits(1e-6 * time.median),
          .unit = "ms",
          .label = fmt::format("step, median of {}", time.n) + drawn_text(frames),
          .tooltip = fmt::format("{}. n = {}, median {} ms, 5 % to 95 %: {} to {} ms",
-                                result.iteration_method, time.n, three_digits(time.median),
-                                three_digits(time.p5), three_digits(time.p95)),
+                                result.iteration_method, time.n, three_digits(1e-6 * time.median),
+                                three_digits(1e-6 * time.p5), three_digits(1e-6 * time.p95)),
          .color = colors.text,
-         .exact = median_ns(result),
+         .exact = time.median,
          .exact_unit = "ns"});
     if (time.median > 0 && result.flop > 0) {
-      const double per_second = result.flop / (time.median * 1e-3);
+      const double per_second = result.flop / (time.median * 1e-9);
       const bool tera = per_second >= 1e11;
       list.push_back(
           {.id = "headline.throughput",
@@ -157,7 +139,16 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
 
 }  // namespace
 
-void draw_headline(const PanelContext& context) {
+profiling::Distribution step_time_ns(const engine::RunResult& result) {
+  std::vector<double> durations;
+  durations.reserve(result.iterations.size());
+  for (const engine::Iteration& one : result.iterations) {
+    durations.push_back(static_cast<double>(one.duration_ns));
+  }
+  return profiling::summarize(std::move(durations));
+}
+
+void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   if (view.run == nullptr) {
@@ -170,7 +161,7 @@ void draw_headline(const PanelContext& context) {
   const engine::RunResult& result = view.run->result;
   const ImVec2 origin = ImGui::GetCursorPos();
   if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
-  for (const Figure& figure : figures(result, view.frames_while_timing, theme.colors)) {
+  for (const Figure& figure : figures(result, step_ns, view.frames_while_timing, theme.colors)) {
     draw_figure(context, figure);
     ImGui::SameLine(0, theme.px(28));
     ImGui::SetCursorPosY(origin.y);

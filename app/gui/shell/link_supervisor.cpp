@@ -51,6 +51,7 @@ void LinkSupervisor::give_up_present() {
   requests_.clear();
   newest_id_ = 0;
   newest_run_id_ = 0;
+  newest_history_id_ = 0;
   answered_id_ = 0;
   if (link_ == nullptr) return;
   // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
@@ -101,6 +102,12 @@ std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
 std::uint64_t LinkSupervisor::compare(const engine::ComparisonRequest& request) {
   if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
   newest_id_ = link_->compare(request);
+  return newest_id_;
+}
+
+std::uint64_t LinkSupervisor::step_history(const engine::AmaxHistoryRequest& request) {
+  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
+  newest_id_ = newest_history_id_ = link_->step_history(request);
   return newest_id_;
 }
 

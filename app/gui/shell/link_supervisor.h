@@ -35,6 +35,7 @@ class LinkSupervisor {
   std::uint64_t submit(const engine::RunRequest& request);
   /// As for submit(); a run that is on its way is superseded.
   std::uint64_t compare(const engine::ComparisonRequest& request);
+  std::uint64_t step_history(const engine::AmaxHistoryRequest& request);
   void cancel();
   void inspect_file(const std::string& path);
   /// The request that a result of this id answers; null when unknown.
@@ -47,7 +48,12 @@ class LinkSupervisor {
   void answered(std::uint64_t id);
   bool waiting() const { return newest_id_ != answered_id_; }
   /// The order that is waited for is a comparison.
-  bool comparing() const { return waiting() && newest_id_ != newest_run_id_; }
+  bool comparing() const {
+    return waiting() && newest_id_ != newest_run_id_ && newest_id_ != newest_history_id_;
+  }
+  /// The order that is waited for is an amax history.
+  bool stepping() const { return waiting() && newest_id_ == newest_history_id_; }
+  bool is_history(std::uint64_t id) const { return id != 0 && id == newest_history_id_; }
 
   const BackendOffer* offer(engine::GemmBackend kind) const;
   engine::DeviceCapability capability(engine::GemmBackend kind) const;
@@ -65,6 +71,7 @@ class LinkSupervisor {
   std::map<std::uint64_t, engine::RunRequest> requests_;
   std::uint64_t newest_id_ = 0;  // of any order
   std::uint64_t newest_run_id_ = 0;
+  std::uint64_t newest_history_id_ = 0;
   std::uint64_t answered_id_ = 0;
   std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
   std::future<void> taking_down_;

@@ -118,6 +118,8 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
           .recipes = recipes,
           .comparing = comparing,
           .comparison_error = comparison_error,
+          .history = from_file() ? nullptr : history,
+          .history_error = history_error,
           .visits = visits(),
           .doctor = doctor,
           .notes = shown_ == nullptr ? nullptr : &notes_of(shown_),

@@ -27,6 +27,8 @@ class SessionState {
   std::string comparison_error;  // of the newest comparison; empty after a success
   std::vector<std::shared_ptr<const profiling::RecordedRun>> second_runs;  // for Compare
   std::string second_path;  // of the recording they come from
+  std::shared_ptr<const engine::AmaxHistory> history;  // newest live one
+  std::string history_error;                           // of the newest order
 
   /// The newest live run; shown unless a recording is open, or one of a batch that would pull
   /// the view along with it.

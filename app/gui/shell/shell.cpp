@@ -81,6 +81,7 @@ void Shell::submit() {
   state_.last_error.clear();
   // The run supersedes a comparison on its way, which then follows it.
   if (link_.comparing() && !next_comparison_) next_comparison_ = asked_comparison_;
+  if (link_.stepping() && !next_history_) next_history_ = asked_history_;
   frames_while_timing_ = 0;
   link_.submit(state_.requested);
 }
@@ -104,9 +105,29 @@ void Shell::compare_next() {
   state_.comparison_error = "There is no worker: " + link_.status().reason;
 }
 
+void Shell::step_history(const engine::AmaxHistoryRequest& request) {
+  state_.history_error.clear();
+  const engine::Status status = engine::validate(request);
+  if (!status.ok()) {
+    state_.history_error = status.error().message;
+    return;
+  }
+  state_.back_to_live();
+  next_history_ = request;
+  step_next();
+}
+
+void Shell::step_next() {
+  if (!next_history_ || (link_.waiting() && !link_.stepping())) return;
+  asked_history_ = *std::exchange(next_history_, std::nullopt);
+  if (link_.step_history(asked_history_) != 0) return;
+  state_.history_error = "There is no worker: " + link_.status().reason;
+}
+
 void Shell::cancel() {
   next_comparison_.reset();
   batches_.cancel();
+  next_history_.reset();
   link_.cancel();
 }
 
@@ -114,6 +135,7 @@ SessionView Shell::view() const {
   SessionView now = state_.view(link_.status(), link_.hello(),
                                 link_.comparing() || next_comparison_.has_value(), doctor_.news());
   now.batch = batches_.news(now.link);
+  now.stepping = link_.stepping() || next_history_.has_value();
   return now;
 }
 
@@ -121,6 +143,7 @@ void Shell::start_worker(const std::string& cublaslt) {
   asked_inspection_.clear();
   state_.last_error.clear();
   next_comparison_.reset();
+  next_history_.reset();
   link_.start(cublaslt);
 }
 
@@ -129,6 +152,7 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (commands.run_now) submit();
   if (commands.cancel) cancel();
   if (commands.compare) compare(*commands.compare);
+  if (commands.step_history) step_history(*commands.step_history);
   if (commands.open_recording) open_file(*commands.open_recording);
   if (commands.open_sample) open_sample();
   carry_out_doctor(commands);

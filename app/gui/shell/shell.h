@@ -71,6 +71,8 @@ class Shell {
   void submit();
   void compare(const engine::ComparisonRequest& request);
   void compare_next();
+  void step_history(const engine::AmaxHistoryRequest& request);
+  void step_next();
   void cancel();
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
@@ -156,6 +158,8 @@ class Shell {
   int asked_graphs_view_ = -1;
   std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
+  profiling::Distribution step_ns_;  // of the run on screen
+  std::uint64_t step_generation_ = 0;
 
   RequestHistory history_;
   std::uint64_t gesture_ = 0;  // presses of the mouse so far: a drag is one step of the history
@@ -175,6 +179,8 @@ class Shell {
   // An order of its own would supersede the run on its way: the comparison waits for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
+  std::optional<engine::AmaxHistoryRequest> next_history_;  // likewise
+  engine::AmaxHistoryRequest asked_history_;
   bool first_hello_ = true;
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;

@@ -162,10 +162,14 @@ void Shell::draw_main(const PanelContext& context, float height) {
   if (tour_ && tour_->step() != nullptr) {
     const Banner caption(context, "tour.caption", theme.colors.accent, tour_->step()->caption, 0);
   }
+  if (context.view.run != nullptr && step_generation_ != context.view.run_generation) {
+    step_generation_ = context.view.run_generation;
+    step_ns_ = step_time_ns(context.view.run->result);
+  }
   {
     const ChildScope headline("##headline", {width, theme.px(kHeadlineHeight)}, theme.colors.panel,
                               {theme.px(kPanelPadding), theme.px(6)}, kFixed);
-    draw_headline(context);
+    draw_headline(context, step_ns_);
   }
   const ImVec2 size = {width, ImGui::GetContentRegionAvail().y};
   {

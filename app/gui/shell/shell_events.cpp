@@ -37,6 +37,7 @@ bool Shell::tick() {
   }
   compare_next();
   changed = tick_batches() || changed;
+  step_next();
   if (automatic && !link_.automatic) {
     notices_.add(Severity::Bad,
                  "The worker was lost too often: it is no longer restarted automatically.");
@@ -94,12 +95,19 @@ void Shell::take_event(const LinkEvent& event) {
     take_run(*done);
   } else if (const auto* compared = std::get_if<ComparisonDone>(&event)) {
     take_comparison(*compared);
+  } else if (const auto* stepped = std::get_if<HistoryDone>(&event)) {
+    link_.answered(stepped->history.id);
+    state_.history = std::make_shared<const engine::AmaxHistory>(stepped->history);
+    state_.history_error.clear();
   } else if (const auto* error = std::get_if<RunError>(&event)) {
+    const bool of_history = link_.is_history(error->id);
     const bool of_comparison = link_.request_of(error->id) == nullptr;
     link_.answered(error->id);
     if (batches_.take_error(error->id, error->error, link_)) return;
     if (error->error.code == engine::ErrorCode::Cancelled) return;
-    (of_comparison ? state_.comparison_error : state_.last_error) = error->error.message;
+    (of_history      ? state_.history_error
+     : of_comparison ? state_.comparison_error
+                     : state_.last_error) = error->error.message;
   } else if (const auto* report = std::get_if<FileReport>(&event)) {
     rail_.file_inspected(*report);
   } else if (const auto* line = std::get_if<LogReport>(&event);

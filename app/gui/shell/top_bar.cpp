@@ -88,8 +88,11 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   // At large text the name gives way first, then the tabs narrow.
   const float name = theme.px(100 + kGapSection);
   const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
-  const bool named = all >= name + theme.px(240);
-  const float tabs = std::clamp(all - (named ? name : 0.0F), theme.px(210), theme.px(300));
+  const bool named = all >= name + theme.px(300);
+  // Four names need as much; where there is less, the workspaces fold into a list.
+  const bool listed = all < theme.px(290);
+  const float tabs = listed ? std::max(all, theme.px(60))
+                            : std::clamp(all - (named ? name : 0.0F), theme.px(290), theme.px(320));
   if (named) {
     {
       const FontScope font(theme.fonts.title);
@@ -100,8 +103,10 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   }
   ImGui::SetCursorPosY(row_y);
   int tab = static_cast<int>(state.workspace);
-  if (controls::segmented(context, "tab", tab, {"Performance", "Numerics", "Graphs", "Compare"},
-                          {.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs})) {
+  const std::vector<std::string> workspaces = {"Performance", "Numerics", "Graphs", "Compare"};
+  const controls::Options tab_options{.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs};
+  if (listed ? controls::combo(context, "tab", "##tab", tab, workspaces, tab_options)
+             : controls::segmented(context, "tab", tab, workspaces, tab_options)) {
     wishes.action = tab == 0   ? Action::ShowPerformance
                     : tab == 1 ? Action::ShowNumerics
                     : tab == 2 ? Action::ShowGraphs

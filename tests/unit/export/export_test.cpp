@@ -146,6 +146,31 @@ TEST_F(Export, ChromeTraceHoldsEveryRecordOnATrackOfItsLane) {
   EXPECT_EQ(files_in_folder(), 1U);
 }
 
+TEST_F(Export, PowerAndClocksAreCountersOnTheRunsTimeAxis) {
+  Session session = two_runs();
+  session.runs[1].power.samples = {{.time_ns = -2000, .sm_clock_mhz = 1980, .power_w = 430.5},
+                                   {.time_ns = 100'000'000, .power_w = 700.0}};
+  const fs::path path = folder_ / "trace.json";
+  ASSERT_TRUE(profiling::export_chrome_trace(session, path.string()).ok());
+  std::vector<nlohmann::json> counters;
+  const nlohmann::json trace = nlohmann::json::parse(read_all(path));
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["ph"] == "C") counters.push_back(event);
+  }
+  ASSERT_EQ(counters.size(), 3U);  // the second sample says nothing of the clock
+  EXPECT_EQ(counters[0]["name"], "power");
+  EXPECT_EQ(counters[0]["pid"], 2);
+  EXPECT_DOUBLE_EQ(counters[0]["ts"], 0.0);  // now the earliest of all
+  EXPECT_DOUBLE_EQ(counters[0]["args"]["W"], 430.5);
+  EXPECT_DOUBLE_EQ(counters[1]["args"]["MHz"], 1980.0);
+  EXPECT_DOUBLE_EQ(counters[2]["ts"], 100'002.0);
+  ASSERT_TRUE(profiling::export_chrome_trace(session, path.string(),
+                                             {.run = 1, .range = {.begin_ns = 0, .end_ns = 10}})
+                  .ok());
+  EXPECT_THAT(read_all(path), testing::Not(HasSubstr("\"ph\":\"C\"")));
+  EXPECT_FALSE(profiling::export_chrome_trace(session, path.string(), {.run = 2}).ok());
+}
+
 TEST_F(Export, AnEmptySessionIsAValidTrace) {
   const fs::path path = folder_ / "trace.json";
   ASSERT_TRUE(profiling::export_chrome_trace({}, path.string()).ok());

@@ -1,0 +1,122 @@
+#include "app/gui/panels/history_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace app {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double log2_or_none(float value) {
+  return value > 0.0F && std::isfinite(value) ? std::log2(static_cast<double>(value)) : kNone;
+}
+
+std::vector<double> log2_series(const engine::AmaxHistory& history,
+                                const std::vector<float>& values, int expert) {
+  std::vector<double> series;
+  for (int step = 0; step < history.steps; ++step) {
+    series.push_back(
+        log2_or_none(values[static_cast<std::size_t>(step * history.experts + expert)]));
+  }
+  return series;
+}
+
+}  // namespace
+
+void HistoryModel::set(History history) {
+  history_ = std::move(history);
+  ++generation_;
+  snr_ = {.rows = history_->experts, .columns = history_->steps, .values = {}};
+  for (int expert = 0; expert < history_->experts; ++expert) {
+    for (int step = 0; step < history_->steps; ++step) {
+      const double snr =
+          history_->snr_db[static_cast<std::size_t>(step * history_->experts + expert)];
+      snr_.values.push_back(std::isfinite(snr) ? static_cast<float>(snr)
+                                               : std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+}
+
+HistoryPoint HistoryModel::at(int step, int expert) const {
+  const auto i = static_cast<std::size_t>(step * history_->experts + expert);
+  return {.rows = history_->rows[i],
+          .amax = static_cast<double>(history_->amax[i]),
+          .history_amax = static_cast<double>(history_->history_amax[i]),
+          .scale_used = static_cast<double>(history_->scale_used[i]),
+          .scale_wanted = static_cast<double>(history_->scale_wanted[i]),
+          .saturated = history_->saturated[i],
+          .underflowed = history_->underflowed[i],
+          .snr_db = history_->snr_db[i]};
+}
+
+std::vector<double> HistoryModel::ring(int step, int expert) const {
+  std::vector<double> rows;
+  for (int row = 0; row < history_->ring_rows; ++row) {
+    const std::int64_t i =
+        (std::int64_t{step} * history_->ring_rows + row) * history_->experts + expert;
+    rows.push_back(static_cast<double>(history_->ring[static_cast<std::size_t>(i)]));
+  }
+  return rows;
+}
+
+std::vector<double> HistoryModel::log2_amax(int expert) const {
+  return log2_series(*history_, history_->amax, expert);
+}
+std::vector<double> HistoryModel::log2_history(int expert) const {
+  return log2_series(*history_, history_->history_amax, expert);
+}
+std::vector<double> HistoryModel::log2_used(int expert) const {
+  return log2_series(*history_, history_->scale_used, expert);
+}
+std::vector<double> HistoryModel::log2_wanted(int expert) const {
+  return log2_series(*history_, history_->scale_wanted, expert);
+}
+
+std::string HistoryModel::list(char separator) const {
+  std::string text = fmt::format(
+      "step{0}expert{0}rows{0}amax{0}history_amax{0}scale_used{0}scale_wanted{0}saturated{0}"
+      "underflowed{0}snr_db\n",
+      separator);
+  for (int step = 0; step < history_->steps; ++step) {
+    for (int expert = 0; expert < history_->experts; ++expert) {
+      const HistoryPoint p = at(step, expert);
+      text += fmt::format(
+          "{1}{0}{2}{0}{3}{0}{4:.9g}{0}{5:.9g}{0}{6:.9g}{0}{7:.9g}{0}{8}{0}{9}{0}"
+          "{10:.4f}\n",
+          separator, step, expert, p.rows, p.amax, p.history_amax, p.scale_used, p.scale_wanted,
+          p.saturated, p.underflowed, p.snr_db);
+    }
+  }
+  return text;
+}
+
+engine::AmaxHistoryRequest history_order(const engine::AmaxHistoryRequest& settings,
+                                         const engine::RunRequest& rail) {
+  engine::AmaxHistoryRequest order = settings;
+  order.request = engine::RunRequest{};
+  order.request.shape = rail.shape;
+  order.request.routing = rail.routing;
+  order.request.activations = rail.activations;
+  order.request.seed = rail.seed;
+  order.request.recipe.scaling = engine::Scaling::PerTensorDelayed;
+  order.request.recipe.activation_format = rail.recipe.activation_format;
+  order.request.recipe.pow2_scales = rail.recipe.pow2_scales;
+  order.request.recipe.delayed = settings.request.recipe.delayed;
+  // A step of millions of tokens answers the same question much later.
+  constexpr std::int64_t kFirstTokens = 4096;
+  if (order.tokens == 0) order.tokens = std::min(kFirstTokens, rail.shape.tokens);
+  order.tokens = std::min(order.tokens, std::max<std::int64_t>(rail.shape.tokens, 1));
+  const int experts = rail.shape.num_experts;
+  order.outlier_step = std::min(order.outlier_step, order.steps - 1);
+  order.outlier_expert = std::clamp(order.outlier_expert, 0, std::max(experts - 1, 0));
+  std::erase_if(order.idle, [&](const engine::IdleExpert& idle) {
+    return idle.step >= order.steps || idle.expert >= experts;
+  });
+  return order;
+}
+
+}  // namespace app

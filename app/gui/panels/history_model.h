@@ -1,0 +1,56 @@
+// One expert of an amax history as series over its steps, and the grid of all experts. No ImGui
+// calls.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/gui/plot/grid_fold.h"
+#include "engine/model/amax_history.h"
+
+namespace app {
+
+/// Everything at one step of one expert.
+struct HistoryPoint {
+  std::int64_t rows = 0;
+  double amax = 0.0;
+  double history_amax = 0.0;
+  double scale_used = 0.0;
+  double scale_wanted = 0.0;  // NaN without tokens
+  std::uint64_t saturated = 0;
+  std::uint64_t underflowed = 0;
+  double snr_db = 0.0;  // NaN without tokens
+};
+
+class HistoryModel {
+ public:
+  using History = std::shared_ptr<const engine::AmaxHistory>;
+  void set(History history);
+
+  const History& history() const { return history_; }
+  std::uint64_t generation() const { return generation_; }
+  HistoryPoint at(int step, int expert) const;
+  /// Rows of the ring after the step's cast, row 0 first.
+  std::vector<double> ring(int step, int expert) const;
+  /// log2 of a figure over the steps of an expert; NaN where there is none.
+  std::vector<double> log2_amax(int expert) const;
+  std::vector<double> log2_history(int expert) const;
+  std::vector<double> log2_used(int expert) const;
+  std::vector<double> log2_wanted(int expert) const;
+  /// [experts, steps] SNR in dB; NaN = no tokens.
+  const plot::Grid& snr() const { return snr_; }
+  std::string list(char separator) const;
+
+ private:
+  History history_;
+  std::uint64_t generation_ = 0;
+  plot::Grid snr_;
+};
+
+/// The order that the view's own settings and the rail's request ask for: what means nothing to a
+/// history (launch, layers, weights) is at its default, so that changing it asks for nothing.
+engine::AmaxHistoryRequest history_order(const engine::AmaxHistoryRequest& settings,
+                                         const engine::RunRequest& rail);
+
+}  // namespace app

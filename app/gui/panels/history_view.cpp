@@ -1,0 +1,263 @@
+// Settings, order, state and layout of the scrubber; its plots are in history_plots.cpp.
+#include "app/gui/panels/history_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/panels/card.h"
+#include "app/gui/plot/plot_text.h"
+
+namespace app {
+namespace {
+
+constexpr std::chrono::milliseconds kPlayStep{250};
+
+}  // namespace
+
+engine::AmaxHistoryRequest HistoryView::wanted(const PanelContext& context) const {
+  return history_order(settings_, context.view.requested);
+}
+
+void HistoryView::order(const PanelContext& context) {
+  asked_ = wanted(context);
+  context.commands.step_history = asked_;
+}
+
+void HistoryView::set_idle() {
+  settings_.idle.clear();
+  if (idle_expert_ < 0) return;
+  for (int step = idle_from_; step <= std::min(idle_to_, settings_.steps - 1); ++step) {
+    settings_.idle.push_back({.step = step, .expert = idle_expert_});
+  }
+}
+
+void HistoryView::follow(const PanelContext& context) {
+  const SessionView& view = context.view;
+  if (!settled_) {
+    settled_ = true;
+    settings_.request.recipe.delayed = view.requested.recipe.delayed;
+    settings_.request.recipe.delayed.history_length =
+        std::min(settings_.request.recipe.delayed.history_length, 16);
+    settings_.outlier_step = 8;
+  }
+  const bool can_ask = !view.from_file && view.link.state != LinkState::Lost && view.hello;
+  if (live_ && can_ask && engine::validate(wanted(context)).ok() &&
+      (!asked_ || *asked_ != wanted(context))) {
+    order(context);
+  }
+  shown_ = view.history != nullptr;
+  if (!shown_ || view.history == model_.history()) return;
+  const bool first = model_.history() == nullptr;
+  model_.set(view.history);
+  if (first && settings_.outlier_step >= 0) step_ = settings_.outlier_step;
+  expert_ = std::clamp(expert_, 0, std::max(view.history->experts - 1, 0));
+  step_ = std::clamp(step_, 0, std::max(view.history->steps - 1, 0));
+}
+
+bool HistoryView::tick() {
+  if (!playing_ || !shown_) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - played_at_ < kPlayStep) return false;
+  played_at_ = now;
+  step_ = (step_ + 1) % std::max(model_.history()->steps, 1);
+  return true;
+}
+
+void HistoryView::draw_order_button(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  if (view.stepping) {
+    if (controls::button(context, "history.cancel", "Cancel", {.width = theme.px(72)})) {
+      context.commands.cancel = true;
+      live_ = false;
+    }
+    return;
+  }
+  const engine::Status valid = engine::validate(wanted(context));
+  controls::Options options{.tooltip =
+                                "Step delayed scaling with these settings on the CPU twins, "
+                                "X as the rail has it with seed + step",
+                            .width = theme.px(72)};
+  if (!valid.ok()) {
+    options.enabled = false;
+    options.reason = valid.error().message;
+  } else if (view.link.state == LinkState::Lost) {
+    options.enabled = false;
+    options.reason = "There is no worker: " + view.link.reason;
+  }
+  if (controls::button(context, "history.step", "Step", options)) order(context);
+}
+
+void HistoryView::draw_idle_controls(const PanelContext& context) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const std::int64_t last = settings_.steps - 1;
+  const int experts = context.view.requested.shape.num_experts;
+  const auto drag = [&](const char* id, const char* label, int& value, std::int64_t low,
+                        std::int64_t high, std::int64_t reset, const char* tooltip) {
+    std::int64_t wide = value;
+    const bool changed = controls::drag_int(context, id, label, wide, low, std::max(low, high),
+                                            reset, {.tooltip = tooltip, .width = theme.px(46)});
+    if (changed) value = static_cast<int>(wide);
+    ImGui::SameLine(0, gap);
+    return changed;
+  };
+  drag("history.outlier_step", "outlier at step", settings_.outlier_step, -1, last, 8,
+       "Step with the outlier; -1 = none");
+  drag("history.outlier_expert", "expert", settings_.outlier_expert, 0, experts - 1, 0,
+       "Expert whose largest element grows");
+  auto factor = static_cast<float>(settings_.outlier_factor);
+  if (controls::drag_float(context, "history.outlier_factor", "x", factor, 1.0F, 1e6F, 64.0F,
+                           {.tooltip = "Factor of that element", .width = theme.px(56)})) {
+    settings_.outlier_factor = static_cast<double>(std::max(factor, 1.0F));
+  }
+  ImGui::SameLine(0, gap);
+  bool idle = drag("history.idle_expert", "idle expert", idle_expert_, -1, experts - 1, -1,
+                   "Expert that gets no tokens for some steps; -1 = none");
+  idle |= drag("history.idle_from", "from", idle_from_, 0, last, 12, "First step without tokens");
+  idle |= drag("history.idle_to", "to", idle_to_, 0, last, 15, "Last step without tokens");
+  if (idle) set_idle();
+  ImGui::NewLine();
+}
+
+float HistoryView::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float row = theme.px(kRowHeight) + theme.px(kGapSmall);
+  const bool beside = area.size.x - taken_left >= theme.px(590);
+  ImVec2 at(beside ? area.at.x + taken_left : area.at.x, beside ? area.at.y : area.at.y + row);
+  ImGui::SetCursorScreenPos(at);
+  draw_order_button(context);
+  ImGui::SameLine(0, gap);
+  controls::checkbox(context, "history.live", "Live", live_,
+                     {.enabled = !context.view.from_file,
+                      .reason = "A recording stays as it is: go back to live first",
+                      .tooltip = "Step anew whenever a setting changes; the newest wins"});
+  ImGui::SameLine(0, gap);
+  const char* play = playing_ ? "Pause" : "Play";
+  if (controls::button(context, "history.play", play,
+                       {.enabled = shown_,
+                        .reason = "There is nothing to play yet: Step first",
+                        .tooltip = "Moves the step on, four a second",
+                        .width = theme.px(60)})) {
+    playing_ = !playing_;
+    played_at_ = std::chrono::steady_clock::now();
+  }
+  ImGui::SameLine(0, gap);
+  int algorithm = settings_.request.recipe.delayed.algorithm == kernels::AmaxAlgorithm::Max ? 1 : 0;
+  if (controls::segmented(context, "history.algorithm", algorithm, {"Most recent", "Max"},
+                          {.tooltip = "What the scale is made from", .width = theme.px(150)})) {
+    settings_.request.recipe.delayed.algorithm =
+        algorithm == 1 ? kernels::AmaxAlgorithm::Max : kernels::AmaxAlgorithm::MostRecent;
+  }
+  ImGui::SameLine(0, gap);
+  const auto drag = [&](const char* id, const char* label, int& value, int low, int high, int reset,
+                        const char* tooltip) {
+    std::int64_t wide = value;
+    if (controls::drag_int(context, id, label, wide, low, high, reset,
+                           {.tooltip = tooltip, .width = theme.px(50)})) {
+      value = static_cast<int>(wide);
+      set_idle();
+    }
+    ImGui::SameLine(0, gap);
+  };
+  engine::DelayedScaling& delayed = settings_.request.recipe.delayed;
+  drag("history.length", "length", delayed.history_length, 1, engine::kMaxHistoryLength, 16,
+       "Rows of the amax history");
+  drag("history.margin", "margin", delayed.margin, -engine::kMaxMargin, engine::kMaxMargin, 0,
+       "The scale is 2^margin smaller");
+  // The rows of their own begin at the left edge of the workspace.
+  ImGui::SetCursorScreenPos(ImVec2(area.at.x, at.y + row));
+  drag("history.steps", "steps", settings_.steps, 1, engine::kMaxHistorySteps, 32,
+       "Steps in a row");
+  std::int64_t tokens = wanted(context).tokens;
+  if (controls::drag_int(
+          context, "history.tokens", "tokens", tokens, 1,
+          std::max<std::int64_t>(context.view.requested.shape.tokens, 1), 4096,
+          {.tooltip = "Tokens of a step, at most those of the rail", .width = theme.px(64)})) {
+    settings_.tokens = tokens;
+  }
+  float bottom = at.y + 2.0F * row;
+  if (area.size.x >= theme.px(880)) {
+    ImGui::SameLine(0, gap);
+  } else {
+    ImGui::SetCursorScreenPos(ImVec2(area.at.x, bottom));
+    bottom += row;
+  }
+  draw_idle_controls(context);
+  draw_status(context, {ImVec2(area.at.x, bottom), ImVec2(area.size.x, theme.px(14))});
+  return bottom + theme.fonts.label->FontSize + gap;
+}
+
+void HistoryView::draw_status(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  std::string text;
+  ImU32 color = theme.colors.dim_text;
+  if (view.stepping) {
+    text = fmt::format("stepping: {:.0f} %", 100.0 * view.link.pulse.fraction);
+    color = theme.colors.accent;
+  } else if (!view.history_error.empty()) {
+    text = view.history_error;
+    color = theme.colors.bad;
+  } else if (shown_) {
+    const engine::AmaxHistory& history = *model_.history();
+    text = fmt::format("{} steps, {} experts, {} tokens a step, CPU twins", history.steps,
+                       history.experts, history.request.tokens);
+    if (history.request != wanted(context)) {
+      text = "answers other settings: Step again   (" + text + ")";
+      color = theme.colors.warn;
+    }
+  }
+  plot::draw_text(ImGui::GetWindowDrawList(), theme.fonts.label, area.at, color,
+                  plot::fitted(theme.fonts.label, text, area.size.x));
+  controls::record(context, "history.status", "state of the steps", "text", text, area.at,
+                   area.end());
+}
+
+void HistoryView::draw_nothing(const PanelContext& context, const Area& area) {
+  ImGui::SetCursorScreenPos(area.at);
+  const SessionView& view = context.view;
+  if (view.stepping) {
+    draw_empty(context, area.size, "Stepping", "Delayed scaling follows X step by step.", "",
+               nullptr);
+    return;
+  }
+  const bool lost = view.link.state == LinkState::Lost;
+  std::string sentence =
+      "Step quantizes X of the rail with delayed scaling, step after step, and keeps the history "
+      "of "
+      "amax: see what a stale scale does to an outlier and to an expert without tokens.";
+  if (view.from_file) sentence = "Recordings hold no amax histories. " + sentence;
+  if (!view.history_error.empty()) sentence = view.history_error;
+  if (lost) sentence += " There is no worker: start one first.";
+  if (draw_empty(context, area.size, "No steps yet", sentence, "history.step_now",
+                 lost ? nullptr : "Step")) {
+    order(context);
+  }
+}
+
+void HistoryView::draw(const PanelContext& context, const Area& area, float taken_left) {
+  follow(context);
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const float top = draw_controls(context, area, taken_left);
+  const Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  if (!shown_) return draw_nothing(context, rest);
+  // The keys belong to the scrubber here; the plots must not pan with them, too.
+  PanelContext quiet = context;
+  quiet.keys.pan = 0;
+  move_by_keys(context);
+  const std::vector<Area> columns = columns_of(rest, gap, {0.62F, 0.38F});
+  const std::vector<Area> left = rows_of(columns[0], gap, {1.0F, 1.0F});
+  const std::vector<Area> right = rows_of(columns[1], gap, {0.36F, 0.28F, 0.36F});
+  draw_amax(quiet, left[0]);
+  draw_scale(quiet, left[1]);
+  draw_point(quiet, right[0]);
+  draw_ring(quiet, right[1]);
+  draw_experts(quiet, right[2]);
+}
+
+}  // namespace app

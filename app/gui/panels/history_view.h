@@ -1,0 +1,66 @@
+// The amax-history scrubber: delayed scaling step by step, with an injected outlier and an expert
+// that loses its tokens for a while. Dragging over a plot, the arrow keys and Play move the step.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/panels/history_model.h"
+#include "app/gui/plot/heatmap_plot.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+class HistoryView {
+ public:
+  /// `taken_left` of the first row belongs to the workspace.
+  void draw(const PanelContext& context, const Area& area, float taken_left);
+  /// While playing: true when the next step is due.
+  bool tick();
+
+ private:
+  struct Lines {
+    const char* id;
+    const char* axis;
+    std::vector<double> first;   // solid
+    std::vector<double> second;  // dim
+  };
+  // history_view.cpp
+  void follow(const PanelContext& context);
+  engine::AmaxHistoryRequest wanted(const PanelContext& context) const;
+  void order(const PanelContext& context);
+  float draw_controls(const PanelContext& context, const Area& area, float taken_left);
+  void draw_order_button(const PanelContext& context);
+  void draw_idle_controls(const PanelContext& context);
+  void draw_status(const PanelContext& context, const Area& area);
+  void draw_nothing(const PanelContext& context, const Area& area);
+  void set_idle();
+  // history_plots.cpp
+  void draw_scrubbed(const PanelContext& context, const Area& area, const Lines& lines);
+  void draw_amax(const PanelContext& context, const Area& area);
+  void draw_scale(const PanelContext& context, const Area& area);
+  void draw_ring(const PanelContext& context, const Area& area);
+  void draw_point(const PanelContext& context, const Area& area);
+  void draw_experts(const PanelContext& context, const Area& area);
+  void move_by_keys(const PanelContext& context);
+
+  HistoryModel model_;
+  bool shown_ = false;
+  bool settled_ = false;  // the first request has set the settings
+  engine::AmaxHistoryRequest settings_;
+  int idle_expert_ = -1;  // -1 = none
+  int idle_from_ = 12;
+  int idle_to_ = 15;
+  bool live_ = false;
+  std::optional<engine::AmaxHistoryRequest> asked_;
+  int step_ = 0;
+  int expert_ = 0;
+  bool playing_ = false;
+  std::chrono::steady_clock::time_point played_at_{};
+  plot::PlotView view_;  // shared by the plots over steps
+  plot::HeatmapState experts_state_;
+};
+
+}  // namespace app

@@ -1,0 +1,82 @@
+// Which runs stand as A and B, as runs, recordings and measurements come and go.
+#include "app/gui/compare/side_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+
+namespace {
+
+using app::SessionView;
+using app::SideChoice;
+using profiling::GroupKind;
+using profiling::RecordedRun;
+
+std::shared_ptr<const RecordedRun> run_of(profiling::RunGroup group = {}) {
+  RecordedRun run;
+  run.group = std::move(group);
+  return std::make_shared<const RecordedRun>(std::move(run));
+}
+
+TEST(SideChoice, FollowsTheLastTwoRunsUntilAPersonChooses) {
+  SessionView view;
+  SideChoice sides;
+  view.runs = {run_of()};
+  sides.follow(view);
+  EXPECT_FALSE(sides.ready());
+  view.runs.push_back(run_of());
+  view.runs.push_back(run_of());
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.front(), view.runs[1]);
+  EXPECT_EQ(sides.b().runs.front(), view.runs[2]);
+  sides.choose_a(sides.offered()[0]);
+  sides.swap();
+  view.runs.push_back(run_of());
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.front(), view.runs[2]);
+  EXPECT_EQ(sides.b().runs.front(), view.runs[0]);
+  // Its run leaves what is at hand: the side stays, and is said to be no longer there.
+  view.runs.erase(view.runs.begin());
+  sides.follow(view);
+  EXPECT_EQ(sides.index_of(sides.b()), -1);
+  EXPECT_EQ(sides.b().runs.size(), 1U);
+}
+
+TEST(SideChoice, ARecordingOpenedBesideBecomesB) {
+  SessionView view;
+  SideChoice sides;
+  view.runs = {run_of(), run_of()};
+  sides.follow(view);
+  view.second_runs = {run_of()};
+  sides.follow(view);
+  EXPECT_EQ(sides.b().runs.front(), view.second_runs[0]);
+  EXPECT_EQ(sides.a().runs.front(), view.runs[0]);
+  EXPECT_EQ(sides.offered().size(), 3U);
+  EXPECT_TRUE(sides.titles()[2].starts_with("second: 1. "));
+}
+
+TEST(SideChoice, AMeasurementThatHasEndedTakesBothPlacesOnce) {
+  SessionView view;
+  SideChoice sides;
+  int position = 0;
+  for (const char* label : {"A", "B", "B", "A"}) {
+    view.runs.push_back(run_of({GroupKind::Interleaved, 77, position++, label}));
+  }
+  view.batch.kind = GroupKind::Interleaved;
+  view.batch.id = 77;
+  view.batch.state = app::BatchState::Running;
+  sides.follow(view);
+  EXPECT_EQ(sides.a().runs.size(), 1U);
+  view.batch.state = app::BatchState::Done;
+  sides.follow(view);
+  ASSERT_EQ(sides.a().runs.size(), 2U);
+  EXPECT_EQ(sides.a().runs[1], view.runs[3]);
+  EXPECT_EQ(sides.b().runs[0], view.runs[1]);
+  EXPECT_EQ(sides.index_of(sides.a()), 0);
+  sides.swap();
+  sides.follow(view);
+  EXPECT_EQ(sides.b().runs[1], view.runs[3]);
+}
+
+}  // namespace

@@ -1,0 +1,147 @@
+"""The Numerics workspace: layers of the scale map, elements under the run's own recipe, a range on
+the histograms, the cost of power-of-two scales, and the amax-history scrubber; on the CPU worker."""
+import re
+
+
+def fields(control):
+    return dict(part.split("=") for part in control["value"].split(";"))
+
+
+def value(window, name):
+    return window.control(name)["value"]
+
+
+def numerics(open_window, **sizes):
+    window = open_window(**sizes)
+    window.wait_for_result()
+    window.key("ctrl+2")
+    window.wait("the map", lambda m: any(c["id"] == "numerics.scale_map" for c in m["controls"]))
+    window.settle()
+    return window
+
+
+def wait_for(window, name, condition):
+    window.wait(name, lambda m: any(c["id"] == name and condition(c) for c in m["controls"]))
+
+
+def test_layers_of_the_scale_map(open_window):
+    window = numerics(open_window)
+    assert re.match(r"mean 2\^-\d+\.\d+, std dev \d", value(window, "numerics.map_summary"))
+    assert fields(window.control("numerics.scale_map"))["layer"] == "largest"
+    window.choose("numerics.map_layer", "underflowed")
+    wait_for(window, "numerics.scale_map", lambda c: fields(c)["layer"] == "underflowed")
+    window.choose("numerics.map_layer", "std dev")
+    wait_for(window, "numerics.scale_map", lambda c: fields(c)["layer"] == "std dev")
+
+
+def test_a_click_on_a_block_spells_out_an_element(open_window):
+    window = numerics(open_window)
+    window.click("numerics.scale_map")
+    wait_for(window, "numerics.arithmetic", lambda c: "ulp" in c["value"])
+    lines = value(window, "numerics.arithmetic").split("\n")
+    assert lines[0].startswith("X[")
+    original = float(lines[0].split("=")[1])
+    factors = re.match(r"(\S+) x (\S+) = (\S+)", lines[3])
+    code_value, scale_inv, decoded = (float(part) for part in factors.groups())
+    assert abs(code_value * scale_inv - decoded) <= 1e-6 * abs(decoded)
+    assert abs(decoded - original) <= abs(original) / 16 + scale_inv / 512
+    # Another element of the grid follows the pointer.
+    cells = {k: float(v) for k, v in fields(window.control("numerics.cells")).items()}
+    x, y = (round(cells["left"] + 1.5 * cells["cell_width"]),
+            round(cells["top"] + 0.5 * cells["cell_height"]))
+    window.xdotool("mousemove", x + 1, y, "mousemove", x, y)
+    place = f"X[{cells['row']:.0f}, {cells['column'] + 1:.0f}]"
+    wait_for(window, "numerics.arithmetic", lambda c: c["value"].startswith(place))
+    # The run's own elements are no comparison of recipes.
+    window.click("numerics.part.1")
+    wait_for(window, "recipes.compare_now", lambda c: True)
+
+
+def test_a_range_on_a_histogram_is_counted(open_window):
+    window = numerics(open_window)
+    assert value(window, "numerics.selection") == "none"
+    window.drag("numerics.value_histogram", 60)
+    wait_for(window, "numerics.selection", lambda c: c["value"] != "none")
+    first = fields(window.control("numerics.selection"))
+    assert float(first["from"]) < float(first["to"])
+    elements = float(fields(window.control("numerics.value_histogram"))["elements"])
+    assert 0 < float(first["before"]) <= elements
+    # The axis is shared: a drag over the scales replaces the range of the values.
+    window.drag("numerics.scale_histogram", -40)
+    wait_for(window, "numerics.selection",
+             lambda c: c["value"] != "none" and fields(c)["to"] != first["to"])
+    window.click("numerics.amax_histogram")
+    wait_for(window, "numerics.selection", lambda c: c["value"] == "none")
+
+
+def test_cost_of_power_of_two_scales(open_window):
+    window = numerics(open_window)
+    window.click("numerics.part.2")
+    window.click("pow2.compare_now")
+    wait_for(window, "pow2.waste", lambda c: c["value"] == "experts=8")
+    window.settle()
+    wasted = float(value(window, "pow2.wasted").split()[0])
+    worst = float(value(window, "pow2.worst").split()[0])
+    assert 0 < wasted < worst < 1
+    assert "not timed" not in value(window, "pow2.free_time")
+    assert fields(window.control("pow2.snr"))["variant"] == "pow2"
+    window.click("pow2.variant.0")
+    wait_for(window, "pow2.snr", lambda c: fields(c)["variant"] == "fp32")
+    # MXFP8 has no other scales: the switch goes back and says so.
+    window.click("pow2.scaling.3")
+    wait_for(window, "pow2.free_snr", lambda c: c["value"].startswith("n/a"))
+    assert fields(window.control("pow2.snr"))["variant"] == "pow2"
+    window.click("pow2.in_run")
+    window.wait("the rail", lambda m: any(
+        c["id"] == "pow2.in_run" and c["value"] == "false" for c in m["controls"]))
+
+
+def test_scrubber_follows_mouse_keys_and_play(open_window):
+    window = numerics(open_window)
+    window.click("numerics.part.3")
+    window.click("history.step_now")
+    window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
+    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "8")
+    # The outlier of step 8 meets a stale scale.
+    point = fields(window.control("history.point"))
+    assert int(point["saturated"]) > 0
+    assert fields(window.control("history.ring"))["rows"] == "16"
+    window.key("Right")
+    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "9")
+    window.key("Left")
+    window.key("Left")
+    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "7")
+    window.drag("history.scale", 60)
+    wait_for(window, "history.amax", lambda c: int(fields(c)["step"]) > 10)
+    window.click("history.experts")
+    wait_for(window, "history.amax", lambda c: int(fields(c)["expert"]) in (3, 4))
+    step = int(fields(window.control("history.amax"))["step"])
+    window.click("history.play")
+    wait_for(window, "history.amax", lambda c: int(fields(c)["step"]) != step)
+    window.click("history.play")
+    # Settings that differ from the answer are said, and Step answers them.
+    window.click("history.algorithm.0")
+    wait_for(window, "history.status", lambda c: c["value"].startswith("answers other settings"))
+    before = window.state()["history_id"]
+    window.click("history.step")
+    window.wait("new steps", lambda m: m["state"]["history_id"] > before)
+    wait_for(window, "history.status", lambda c: c["value"].startswith("32 steps"))
+
+
+def test_an_expert_without_tokens_keeps_its_scale(open_window):
+    window = numerics(open_window)
+    window.click("numerics.part.3")
+    window.type_number("history.idle_expert", "0")
+    window.click("history.step_now")
+    window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
+    wait_for(window, "history.amax", lambda c: fields(c)["step"] == "8")
+    used = []
+    for step in range(9, 15):
+        window.key("Right")
+        wait_for(window, "history.amax", lambda c, s=step: fields(c)["step"] == str(s))
+        point = fields(window.control("history.point"))
+        if step > 12:
+            assert point["tokens"].startswith("none")
+            assert point["scale wanted"] == "none"
+            used.append(point["scale used"])
+    assert len(set(used)) == 1

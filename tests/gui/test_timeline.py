@@ -1,0 +1,142 @@
+"""The timeline of a recording: lanes, search, steps, the strip, and zoom down to nanoseconds."""
+import pathlib
+
+import pytest
+
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+
+
+def fields(window):
+    value = window.control("performance.timeline")["value"]
+    return {name: float(number) for name, number in (part.split("=") for part in value.split(";"))}
+
+
+def found(window):
+    """Text and count of the search field."""
+    return window.control("performance.find")["value"].split(";")
+
+
+def place(window):
+    """Which of the hits is chosen, from 1; 0 = none is."""
+    count, slash, _ = found(window)[1].partition("/")
+    return int(count.replace(" ", "")) if slash else 0
+
+
+@pytest.fixture
+def timeline(open_window):
+    """The recording of an H200, the pointer over a replay in the middle of its timeline."""
+    window = open_window(str(SAMPLE), "--no-worker")
+    window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
+    window.settle()
+    x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
+    window.at = round(0.5 * (x0 + x1)), round(y0 + 0.25 * (y1 - y0))
+    window.xdotool("mousemove", *window.at)
+    window.settle()
+    return window
+
+
+def press(window, *keys):
+    for key in keys:
+        window.key(key)
+        window.settle()
+
+
+def press_in_field(window, key, what, seen):
+    """Held until the window has seen it: an older ImGui does not notice a shorter press."""
+    window.xdotool("keydown", key)
+    try:
+        window.wait(what, lambda m: seen())
+    finally:
+        window.xdotool("keyup", key)
+    window.settle()
+
+
+def step(window, key, moved):
+    """Presses the key and waits until `moved` holds between the fields before and now."""
+    before = fields(window)
+    window.key(key)
+    window.wait(f"a step by {key}", lambda m: moved(before, fields(window)))
+    return fields(window)
+
+
+def test_lanes_follow_the_switch(timeline):
+    streams = fields(timeline)["records"]
+    timeline.click("performance.lanes.1")
+    timeline.wait("replays among the blocks", lambda m: fields(timeline)["records"] > streams)
+    experts = timeline.control("performance.lanes.2")
+    assert not experts["enabled"]
+    assert "one launch" in experts["reason"]
+    timeline.click("performance.lanes.0")
+    timeline.wait("streams again", lambda m: fields(timeline)["records"] == streams)
+
+
+def test_search_counts_hits_and_goes_from_one_to_the_next(timeline):
+    press(timeline, "slash")
+    timeline.wait("a field that takes text",
+                  lambda m: timeline.control("performance.find")["kind"] == "input")
+    timeline.xdotool("type", "--delay", 30, "quantize")
+    timeline.wait("count of hits", lambda m: found(timeline)[0] == "quantize"
+                  and found(timeline)[1].replace(" ", "").isdigit())
+    hits = int(found(timeline)[1].replace(" ", ""))
+    assert hits > 100
+    press_in_field(timeline, "Return", "the first hit", lambda: place(timeline) > 0)
+    first = fields(timeline)["record"]
+    at = place(timeline)
+    press_in_field(timeline, "Return", "the next hit", lambda: place(timeline) == at + 1)
+    assert fields(timeline)["record"] > first
+    timeline.xdotool("keydown", "shift")
+    press_in_field(timeline, "Return", "the hit before", lambda: place(timeline) == at)
+    timeline.xdotool("keyup", "shift")
+    assert fields(timeline)["record"] == first
+    # The field is chosen whole after Enter: typing begins a new search.
+    timeline.xdotool("type", "--delay", 30, "no such kernel")
+    timeline.wait("no hit", lambda m: found(timeline) == ["no such kernel", "no record"])
+
+
+def test_steps_in_the_row_and_along_the_graph(timeline):
+    # Near enough that the click meets one record.
+    press(timeline, "w", "w", "w", "w")
+    timeline.xdotool("click", 1)
+    timeline.wait("a chosen record", lambda m: "record" in fields(timeline))
+    here = fields(timeline)
+    step(timeline, "period", lambda a, b: b["record_start_ns"] > a["record_start_ns"])
+    step(timeline, "comma", lambda a, b: b["record"] == here["record"])
+    # The product, which takes most of the time and so the click, waits for what quantizes.
+    cause = step(timeline, "bracketleft", lambda a, b: b["record_node"] != a["record_node"])
+    assert cause["record_start_ns"] < here["record_start_ns"]
+    effect = step(timeline, "bracketright", lambda a, b: b["record_node"] != a["record_node"])
+    assert effect["record_start_ns"] > cause["record_start_ns"]
+
+
+def test_a_chosen_record_outside_is_brought_into_view(timeline):
+    press(timeline, "w", "w", "w", "w", "w", "w")
+    timeline.xdotool("click", 1)
+    timeline.wait("a chosen record", lambda m: "record" in fields(timeline))
+    for _ in range(12):
+        now = step(timeline, "period", lambda a, b: b["record"] > a["record"])
+        assert now["from_ns"] <= now["record_start_ns"] <= now["to_ns"]
+
+
+def test_the_strip_moves_the_view(timeline):
+    press(timeline, "w", "w", "w", "w")
+    before = fields(timeline)
+    x0, y0, x1, y1 = timeline.control("performance.minimap")["rect"]
+    timeline.xdotool("mousemove", round(x0 + 0.97 * (x1 - x0)), round(0.5 * (y0 + y1)), "mousedown", 1)
+    timeline.settle()
+    timeline.xdotool("mouseup", 1)
+    timeline.settle()
+    after = fields(timeline)
+    assert after["from_ns"] > before["from_ns"]
+    span = before["to_ns"] - before["from_ns"]
+    assert abs((after["to_ns"] - after["from_ns"]) - span) <= 0.01 * span
+
+
+def test_zoom_reaches_nanoseconds_and_keeps_the_place(timeline):
+    low, high = fields(timeline)["from_ns"], fields(timeline)["to_ns"]
+    for _ in range(60):
+        press(timeline, "w")
+        now = fields(timeline)
+        if now["to_ns"] - now["from_ns"] <= 16:
+            break
+    assert now["to_ns"] - now["from_ns"] <= 16
+    assert low < now["from_ns"] < high
