@@ -67,6 +67,8 @@ class PerformanceModel {
     engine::Stage stage = engine::Stage::Fprop;
   };
   std::size_t source_count() const;
+  /// Records of the timed iterations name experts: a lane an expert can be drawn.
+  bool records_name_experts() const { return !picture().expert_stages.empty(); }
   ExpertSource source(std::size_t index) const;
   std::size_t source_index() const { return source_index_; }
   const std::vector<profiling::ExpertTime>& experts() const { return experts_of(source_index_); }

@@ -57,7 +57,7 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
     ImGui::SameLine(0, gap);
   }
   int choice = static_cast<int>(model_.lane_choice());
-  const bool experts = !model_.picture().expert_stages.empty();
+  const bool experts = model_.records_name_experts();
   if (controls::segmented(
           context, "performance.lanes", choice,
           {"Streams", graph ? "Replays" : "Iterations", "Experts"}, {.width = choices},

@@ -24,7 +24,8 @@ constexpr double kWorkerSeconds = 30;
 constexpr int kSettleFrames = 4;
 
 std::optional<Workspace> workspace_named(const std::string& name) {
-  for (const Workspace one : {Workspace::Performance, Workspace::Numerics, Workspace::Graphs}) {
+  for (const Workspace one :
+       {Workspace::Performance, Workspace::Numerics, Workspace::Graphs, Workspace::Compare}) {
     if (workspace_name(one) == name) return one;
   }
   return std::nullopt;
