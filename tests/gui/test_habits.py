@@ -281,6 +281,9 @@ def test_notes_travel_with_the_session(open_window, program):
     window = open_window()
     window.wait_for_result()
     drag_over(window, "performance.timeline", 0.4, 0.6)
+    window.wait("a selection", lambda m: any(
+        c["id"] == "performance.timeline" and "selected_from_ns" in c["value"]
+        for c in m["controls"]))
     window.key("m")
     window.wait("a mark", lambda m: any(c["id"] == "performance.mark" for c in m["controls"]))
     window.key("Escape")
