@@ -36,10 +36,10 @@ bool draw_entry(const PanelContext& context, const PaletteEntry& entry, int inde
                                width - right_width - theme.px(kGapLarge + kGap)));
   plot::draw_text_right(draw, label, ImVec2(at.x + width - theme.px(kGapSmall), top),
                         entry.keys.empty() ? theme.colors.dim_text : theme.colors.accent, right);
-  controls::record(context, ("palette." + entry.id).c_str(), entry.title.c_str(), "option",
-                   fmt::format("row={};selected={};enabled={};{}", index, selected, enabled,
-                               entry.refusal),
-                   at, ImVec2(at.x + width, at.y + theme.px(kRowHeight)));
+  controls::record(
+      context, ("palette." + entry.id).c_str(), entry.title.c_str(), "option",
+      fmt::format("row={};selected={};enabled={};{}", index, selected, enabled, entry.refusal), at,
+      ImVec2(at.x + width, at.y + theme.px(kRowHeight)));
   if (hovered && !enabled) controls::tooltip(context, entry.refusal);
   ImGui::PopID();
   return clicked;
@@ -91,7 +91,7 @@ void CommandPalette::draw_field(const PanelContext& context) {
 }
 
 std::function<void()> CommandPalette::draw(const PanelContext& context,
-                                    const std::vector<PaletteEntry>& entries) {
+                                           const std::vector<PaletteEntry>& entries) {
   const Theme& theme = context.theme;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const ImGuiStyle& style = ImGui::GetStyle();

@@ -76,8 +76,7 @@ void add_inputs(Collector& all) {
         std::tuple{engine::OperandRole::Weights, "weights", "W"},
         std::tuple{engine::OperandRole::Gradients, "gradients", "dY"}}) {
     all.choices(fmt::format("{}.source", id), "Input", fmt::format("{} values", what).c_str(),
-                without_file(choices::distributions()),
-                [role = role](RunRequest& request, int i) {
+                without_file(choices::distributions()), [role = role](RunRequest& request, int i) {
                   set_distribution(choices::input_of(request, role), i);
                 });
     all.choices(fmt::format("{}.element", id), "Input",
@@ -103,17 +102,15 @@ void add_recipe(Collector& all) {
   all.choices("recipe.format", "Recipe", "X format", choices::formats(), [](RunRequest& r, int i) {
     r.recipe.activation_format = static_cast<engine::Fp8Format>(i);
   });
-  all.choices("recipe.gradient_format", "Recipe", "dY format", choices::formats(),
-              [](RunRequest& r, int i) {
-                r.recipe.gradient_format = static_cast<engine::Fp8Format>(i);
-              });
+  all.choices(
+      "recipe.gradient_format", "Recipe", "dY format", choices::formats(),
+      [](RunRequest& r, int i) { r.recipe.gradient_format = static_cast<engine::Fp8Format>(i); });
   all.choices("recipe.algorithm", "Recipe", "Delayed scale from", choices::algorithms(),
               [](RunRequest& r, int i) {
                 r.recipe.delayed.algorithm = static_cast<kernels::AmaxAlgorithm>(i);
               });
   const auto flag = [&all](const char* id, const char* what, bool engine::Recipe::* member) {
-    all.toggle(id, "Recipe", what,
-               [member](RunRequest& r) -> bool& { return r.recipe.*member; });
+    all.toggle(id, "Recipe", what, [member](RunRequest& r) -> bool& { return r.recipe.*member; });
   };
   flag("recipe.pow2", "Power-of-two scales", &engine::Recipe::pow2_scales);
   flag("recipe.split_accumulator", "Split accumulator", &engine::Recipe::split_accumulator);
@@ -125,18 +122,16 @@ void add_recipe(Collector& all) {
 }
 
 void add_step(Collector& all) {
-  all.choices("step.passes", "Step", "Step", choices::passes(), [](RunRequest& r, int i) {
-    r.linear.passes = static_cast<engine::StepPasses>(i);
-  });
+  all.choices("step.passes", "Step", "Step", choices::passes(),
+              [](RunRequest& r, int i) { r.linear.passes = static_cast<engine::StepPasses>(i); });
   all.choices("step.weight_storage", "Step", "Weights", choices::weight_storages(),
               [](RunRequest& r, int i) {
                 r.linear.weight_storage = static_cast<engine::WeightStorage>(i);
               });
-  all.choices("step.wgrad_type", "Step", "dW type", choices::wgrad_types(),
-              [](RunRequest& r, int i) {
-                r.linear.wgrad_type =
-                    i == 1 ? engine::ElementType::Fp32 : engine::ElementType::Bf16;
-              });
+  all.choices(
+      "step.wgrad_type", "Step", "dW type", choices::wgrad_types(), [](RunRequest& r, int i) {
+        r.linear.wgrad_type = i == 1 ? engine::ElementType::Fp32 : engine::ElementType::Bf16;
+      });
   const auto flag = [&all](const char* id, const char* what, bool engine::LinearOptions::* member) {
     all.toggle(id, "Step", what, [member](RunRequest& r) -> bool& { return r.linear.*member; });
   };
@@ -148,10 +143,9 @@ void add_step(Collector& all) {
 void add_engine(Collector& all) {
   all.choices("engine.backend", "Engine", "Backend", choices::backends(),
               [](RunRequest& r, int i) { r.backend = static_cast<engine::GemmBackend>(i); });
-  all.choices("engine.workspace", "Engine", "Workspace", choices::workspaces(),
-              [](RunRequest& r, int i) {
-                r.workspace = static_cast<engine::WorkspaceStrategy>(i);
-              });
+  all.choices(
+      "engine.workspace", "Engine", "Workspace", choices::workspaces(),
+      [](RunRequest& r, int i) { r.workspace = static_cast<engine::WorkspaceStrategy>(i); });
   all.choices("engine.setup_arrays", "Engine", "Setup arrays", choices::setup_arrays(),
               [](RunRequest& r, int i) { r.setup_arrays = static_cast<engine::SetupArrays>(i); });
   all.choices("engine.launch", "Engine", "Launch", choices::launches(),

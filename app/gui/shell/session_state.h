@@ -26,7 +26,7 @@ class SessionState {
   std::string last_error;        // of the newest run or file; empty after a success
   std::string comparison_error;  // of the newest comparison; empty after a success
   std::vector<std::shared_ptr<const profiling::RecordedRun>> second_runs;  // for Compare
-  std::string second_path;  // of the recording they come from
+  std::string second_path;                             // of the recording they come from
   std::shared_ptr<const engine::AmaxHistory> history;  // newest live one
   std::string history_error;                           // of the newest order
 

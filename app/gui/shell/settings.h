@@ -21,7 +21,7 @@ struct Settings {
   ThemeKind theme = ThemeKind::Dark;
   bool restart_automatically = false;
   bool rail_hidden = false;
-  std::string folder;  // where the last file was opened or saved
+  std::string folder;                 // where the last file was opened or saved
   std::vector<std::string> recent{};  // files opened before, newest first
 
   bool operator==(const Settings&) const = default;
