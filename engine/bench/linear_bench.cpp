@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "engine/bench/quantiles.h"
 #include "engine/input/routing.h"
+#include "engine/model/quantiles.h"
 
 namespace engine {
 namespace {

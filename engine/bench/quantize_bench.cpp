@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/bench/quantiles.h"
 #include "engine/bench/quantize_cases.h"
+#include "engine/model/quantiles.h"
 
 namespace engine {
 namespace {

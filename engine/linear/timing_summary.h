@@ -2,8 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
+
+#include "engine/model/quantiles.h"
 
 namespace engine {
 
@@ -13,16 +14,10 @@ template <class Timing>
 void summarize_into(Timing& timing, std::vector<double> durations_ns) {
   if (durations_ns.empty()) return;
   std::ranges::sort(durations_ns);
-  const auto quantile = [&](double q) {
-    const double at = q * static_cast<double>(durations_ns.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const std::size_t above = std::min(below + 1, durations_ns.size() - 1);
-    return std::lerp(durations_ns[below], durations_ns[above], at - std::floor(at));
-  };
   timing.samples = static_cast<int>(durations_ns.size());
-  timing.median_ns = quantile(0.5);
-  timing.p5_ns = quantile(0.05);
-  timing.p95_ns = quantile(0.95);
+  timing.median_ns = quantile(durations_ns, 0.5);
+  timing.p5_ns = quantile(durations_ns, 0.05);
+  timing.p95_ns = quantile(durations_ns, 0.95);
 }
 
 }  // namespace engine

@@ -1,4 +1,4 @@
-// Quantiles of a row's times.
+// Quantiles of measured times.
 #pragma once
 
 #include <algorithm>
