@@ -15,18 +15,6 @@ namespace {
 
 using kernels::Direction;
 
-Stage stage_of(Product product) {
-  switch (product) {
-    case Product::Fprop:
-      return Stage::Fprop;
-    case Product::Dgrad:
-      return Stage::Dgrad;
-    case Product::Wgrad:
-      break;
-  }
-  return Stage::Wgrad;
-}
-
 StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
   switch (role) {
     case OperandRole::Gradients:

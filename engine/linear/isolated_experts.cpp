@@ -1,6 +1,7 @@
 #include "engine/linear/isolated_experts.h"
 
 #include "engine/linear/batch_clock.h"
+#include "engine/linear/product_shape.h"
 #include "engine/linear/timing_summary.h"
 
 namespace engine {
@@ -8,18 +9,6 @@ namespace {
 
 constexpr int kSamples = 5;
 constexpr int kLaunchesASample = 4;
-
-Stage stage_of(Product product) {
-  switch (product) {
-    case Product::Fprop:
-      return Stage::Fprop;
-    case Product::Dgrad:
-      return Stage::Dgrad;
-    case Product::Wgrad:
-      break;
-  }
-  return Stage::Wgrad;
-}
 
 std::vector<Product> products_of(const StepConfig& config) {
   std::vector<Product> products;

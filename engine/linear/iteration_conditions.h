@@ -12,6 +12,8 @@ class IterationConditions {
   /// Allocates what CacheMode::Cold needs: twice the device's L2 cache.
   static Result<IterationConditions> create(const MeasureOptions& options);
 
+  /// Whether anything is done before an iteration at all.
+  bool any() const { return rest_ || static_cast<bool>(flush_); }
   /// Before the events of an iteration. Burst waits for the device.
   Status before(cudaStream_t stream) const;
 

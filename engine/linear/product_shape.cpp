@@ -128,6 +128,18 @@ ProductDirections product_directions(Product product) {
   return {.a = Direction::Rowwise, .b = Direction::Rowwise};
 }
 
+Stage stage_of(Product product) {
+  switch (product) {
+    case Product::Fprop:
+      return Stage::Fprop;
+    case Product::Dgrad:
+      return Stage::Dgrad;
+    case Product::Wgrad:
+      break;
+  }
+  return Stage::Wgrad;
+}
+
 std::string product_recipe_name(const StepConfig& config) {
   const char* high = config.recipe.high_precision == ElementType::Fp16 ? "FP16" : "BF16";
   const auto named = [&](const char* recipe) {

@@ -33,6 +33,8 @@ Result<std::unique_ptr<GroupedProduct>> make_product(
     std::shared_ptr<const CublasLt> library, const StepConfig& config, const StepArrays& arrays,
     PointerArrays& pointers, const ProductSources& sources, cudaStream_t stream);
 
+Stage stage_of(Product product);
+
 /// What the recipe's products read, as a person says it: "FP8 block", "MXFP8 emulated in BF16".
 std::string product_recipe_name(const StepConfig& config);
 

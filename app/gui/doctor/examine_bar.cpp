@@ -8,6 +8,21 @@
 #include "profiling/graph/gallery.h"
 
 namespace app {
+namespace {
+
+/// Of the durations of the iterations, in seconds; 0 without any.
+double p99_of(const engine::RunResult& result) {
+  std::vector<double> times;
+  for (const engine::Iteration& iteration : result.iterations) {
+    times.push_back(static_cast<double>(iteration.duration_ns));
+  }
+  if (times.empty()) return 0.0;
+  const auto at = static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(times.size() - 1));
+  std::nth_element(times.begin(), times.begin() + at, times.end());
+  return times[static_cast<std::size_t>(at)] / 1e9;
+}
+
+}  // namespace
 
 std::string ExamineBar::obstacle(const PanelContext& context) {
   if (context.view.doctor.busy) return "A visit is under way";
@@ -30,14 +45,11 @@ const profiling::HazardCase* ExamineBar::gallery_case() const {
 
 double ExamineBar::p99_seconds(const PanelContext& context) const {
   if (context.view.run == nullptr) return 0.0;
-  std::vector<double> times;
-  for (const engine::Iteration& iteration : context.view.run->result.iterations) {
-    times.push_back(static_cast<double>(iteration.duration_ns));
+  if (p99_generation_ != context.view.run_generation) {
+    p99_generation_ = context.view.run_generation;
+    p99_seconds_ = p99_of(context.view.run->result);
   }
-  if (times.empty()) return 0.0;
-  const auto at = static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(times.size() - 1));
-  std::nth_element(times.begin(), times.begin() + at, times.end());
-  return times[static_cast<std::size_t>(at)] / 1e9;
+  return p99_seconds_;
 }
 
 VisitOrder ExamineBar::order(const PanelContext& context, bool prove,

@@ -26,6 +26,7 @@ class ExamineBar {
  private:
   void draw_subject(const PanelContext& context, float row, bool narrow);
   void draw_deadline(const PanelContext& context);
+  /// Of the run on screen; worked out once a run.
   double p99_seconds(const PanelContext& context) const;
 
   int kind_ = 0;  // 0 the request in the rail, 1 a case of the gallery
@@ -34,6 +35,8 @@ class ExamineBar {
   int deadline_ = 0;
   float factor_ = 20.0F;
   float seconds_ = 5.0F;
+  mutable std::uint64_t p99_generation_ = 0;
+  mutable double p99_seconds_ = 0.0;
 };
 
 }  // namespace app

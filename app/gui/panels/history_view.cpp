@@ -228,8 +228,7 @@ void HistoryView::draw_nothing(const PanelContext& context, const Area& area) {
   const bool lost = view.link.state == LinkState::Lost;
   std::string sentence =
       "Step quantizes X of the rail with delayed scaling, step after step, and keeps the history "
-      "of "
-      "amax: see what a stale scale does to an outlier and to an expert without tokens.";
+      "of amax: see what a stale scale does to an outlier and to an expert without tokens.";
   if (view.from_file) sentence = "Recordings hold no amax histories. " + sentence;
   if (!view.history_error.empty()) sentence = view.history_error;
   if (lost) sentence += " There is no worker: start one first.";

@@ -263,6 +263,7 @@ class CudaRun {
   }
 
   Status before_iteration(const IterationConditions& conditions) {
+    if (!conditions.any()) return {};
     const WorkScope scope(context_.observer, {.stage = Stage::Check});
     return conditions.before(resources_.stream);
   }
