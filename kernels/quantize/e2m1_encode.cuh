@@ -55,6 +55,16 @@ __device__ __forceinline__ SignWords signs_of_pairs(const std::uint32_t (&words)
   return {__byte_perm(low, high, 0x5410), __byte_perm(low, high, 0x7632)};
 }
 
+__device__ __forceinline__ SignWords signs_of_values(const float (&values)[8]) {
+  std::uint32_t words[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    words[i] =
+        __byte_perm(__float_as_uint(values[2 * i]), __float_as_uint(values[2 * i + 1]), 0x7632);
+  }
+  return signs_of_pairs(words);
+}
+
 /// The same codes as e2m1_codes() where no product reaches 7; `fault` gets bits if one is NaN.
 __device__ __forceinline__ std::uint32_t e2m1_codes_below_7(const float (&values)[8],
                                                             float multiplier,
@@ -75,19 +85,6 @@ __device__ __forceinline__ std::uint32_t e2m1_codes_below_7(const float (&values
   const std::uint32_t low = (even >> 1 & 0x07070707U) | (signs.even >> 4 & 0x08080808U);
   const std::uint32_t high = (odd << 3 & 0x70707070U) | (signs.odd & 0x80808080U);
   return low | high;
-}
-
-/// The same of values whose signs are in no words.
-__device__ __forceinline__ std::uint32_t e2m1_codes_below_7(const float (&values)[8],
-                                                            float multiplier,
-                                                            std::uint32_t& fault) {
-  std::uint32_t words[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    words[i] =
-        __byte_perm(__float_as_uint(values[2 * i]), __float_as_uint(values[2 * i + 1]), 0x7632);
-  }
-  return e2m1_codes_below_7(values, multiplier, signs_of_pairs(words), fault);
 }
 
 }  // namespace kernels

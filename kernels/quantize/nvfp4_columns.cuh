@@ -46,8 +46,16 @@ class ColumnPair {
     }
   }
 
-  /// Signs of eight rows, half 0 or 1, of one of the columns; 16-bit elements only.
+  /// Signs of eight rows, half 0 or 1, of one of the columns.
   __device__ __forceinline__ SignWords signs(int side, int half) const {
+    if constexpr (!kKeeps) {
+      float values[kNvElements];
+      load(side, values);
+      float eight[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
+      return signs_of_values(eight);
+    }
     const auto of = [&](int odd) {
       const int first = half * 8 + odd;
       const std::uint32_t low = __byte_perm(words_[first], words_[first + 2], 0x7351);
