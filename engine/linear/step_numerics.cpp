@@ -155,6 +155,9 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
     expert.saturated = sums.saturated;
     expert.underflowed = sums.underflowed;
     expert.x_snr_db = snr_db(sums.signal, sums.noise);
+    if (config.recipe.scaling != Scaling::None && splits[group] > 0) {
+      expert.x_max_ulp = sums.max_ulp;
+    }
     numerics.experts.push_back(expert);
   }
   ENGINE_TRY(add_product_errors(step, splits, numerics, stream));

@@ -5,6 +5,7 @@
 #include "kernels/common/launch.cuh"
 #include "kernels/dequantize/code_units.cuh"
 #include "kernels/dequantize/tile_walk.cuh"
+#include "kernels/diagnostics/code_ulp.h"
 #include "kernels/diagnostics/element_vector.cuh"
 #include "kernels/diagnostics/magnitude_slots.cuh"
 #include "kernels/diagnostics/micro_losses.h"
@@ -23,6 +24,7 @@ struct ThreadSums {
   double noise = 0.0;
   unsigned long long saturated = 0;
   unsigned long long underflowed = 0;
+  float max_ulp = 0.0F;
 };
 
 /// Adds a group's sums; all threads call.
@@ -37,6 +39,7 @@ __device__ void leave_group(ThreadSums& mine, GroupQuantizationSums* sums) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&sums->saturated), saturated);
     atomicAdd(reinterpret_cast<unsigned long long*>(&sums->underflowed), underflowed);
   }
+  raise_to_warp_max(sums->max_ulp, mine.max_ulp);
   mine = {};
 }
 
@@ -51,6 +54,7 @@ __global__ __launch_bounds__(kViewThreads) void micro_statistics_kernel(
   clear_slots(after);
   const QuantizedView& view = args.quantized;
   const double limit = micro_saturation_limit(view);
+  const CodeGridBits grid = is_nvfp4(view.layout) ? kE2m1GridBits : code_grid_bits(view.format);
   const int column = static_cast<int>(threadIdx.x) % kUnitsPerRow * kUnit;
   const int lanes = is_nvfp4(view.layout) ? 2 : 4;  // of a block
   ThreadSums mine;
@@ -79,6 +83,8 @@ __global__ __launch_bounds__(kViewThreads) void micro_statistics_kernel(
       const double error = exact - static_cast<double>(decoded);
       mine.signal += exact * exact;
       mine.noise += error * error;
+      mine.max_ulp = fmaxf(mine.max_ulp, code_ulps(static_cast<float>(fabs(error)),
+                                                   __float_as_uint(values[i]), factor, grid));
     }
     mine.saturated += losses & 0xFFFFU;
     mine.underflowed += losses >> 16;

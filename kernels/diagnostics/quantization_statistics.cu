@@ -2,6 +2,7 @@
 // registers until the group ends. Graph-safe: the grid comes from the capacity, the groups from
 // row_offsets as they are when the kernel runs.
 #include "kernels/dequantize/group_scales.h"
+#include "kernels/diagnostics/code_ulp.h"
 #include "kernels/diagnostics/element_vector.cuh"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/magnitude_slots.cuh"
@@ -66,6 +67,7 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
   double noise = 0.0;
   unsigned long long saturated = 0;
   unsigned long long underflowed = 0;
+  float max_ulp = 0.0F;
 
   const auto enter = [&](int group, std::int64_t group_rows) {
     if constexpr (kQuantized) {
@@ -93,13 +95,17 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
       count_magnitude(slots[0], original);
       if constexpr (kQuantized) {
         // __fmul_rn keeps the product out of a fused subtraction: the value is rounded to FP32.
-        const float dequantized = __fmul_rn(decode_fp8<kFormat>(codes.code[i]), scale_inv);
+        const float value = decode_fp8<kFormat>(codes.code[i]);
+        const float dequantized = __fmul_rn(value, scale_inv);
         count_magnitude(slots[1], dequantized);
         if (isfinite(original) && isfinite(dequantized)) {
           const double exact = original;
           const double error = exact - static_cast<double>(dequantized);
           signal += exact * exact;
           noise += error * error;
+          max_ulp =
+              fmaxf(max_ulp, code_ulps(static_cast<float>(fabs(error)), __float_as_uint(value),
+                                       scale_inv, code_grid_bits(kFormat)));
         }
         // NaN compares false and is not counted.
         if (fabsf(__fmul_rn(original, scale)) > kSaturationLimit<kFormat>) ++too_large;
@@ -133,6 +139,8 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
         atomicAdd(reinterpret_cast<unsigned long long*>(&sums.saturated), saturated_sum);
         atomicAdd(reinterpret_cast<unsigned long long*>(&sums.underflowed), underflowed_sum);
       }
+      raise_to_warp_max(args.sums[group].max_ulp, max_ulp);
+      max_ulp = 0.0F;
       noise = 0.0;
       saturated = underflowed = 0;
     }
