@@ -50,14 +50,18 @@ std::int64_t bias_partial_bytes(const StepConfig& config) {
 
 Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
                                         const StepConfig& config, StepOperands operands,
-                                        std::vector<LayerOutputs> outputs, cudaStream_t stream) {
+                                        std::vector<CallerOutputs> outputs, cudaStream_t stream) {
   GroupedStep step;
   step.library_ = std::move(library);
   step.config_ = config;
   step.operands_ = std::move(operands);
-  step.outputs_ = std::move(outputs);
-  step.outputs_.resize(static_cast<std::size_t>(config.layers));
   ENGINE_TRY(step.check_operands());
+  Result<std::vector<LayerOutputs>> taken = caller_outputs(config, outputs);
+  if (!taken.ok()) return taken.error();
+  step.outputs_ = std::move(taken).value();
+  Result<std::vector<std::vector<ListedWeight>>> lists = weight_lists(config, step.operands_);
+  if (!lists.ok()) return lists.error();
+  step.operands_.weight_lists = std::move(lists).value();
   Result<StepArrays> arrays = StepArrays::create(config, stream);
   if (!arrays.ok()) return arrays.error();
   step.arrays_ = std::move(arrays).value();
@@ -80,9 +84,11 @@ Status GroupedStep::check_operands() const {
     return Error{ErrorCode::InvalidArgument, "The step has no " + std::move(what)};
   };
   if (operands_.activations == nullptr) return refuse("activations");
-  if (operands_.weights.size() != layers) {
-    return refuse(fmt::format("weights for each of its {} layers ({} were given)", layers,
-                              operands_.weights.size()));
+  const bool listed = config_.list() && !operands_.weight_lists.empty();
+  const std::size_t weights = listed ? operands_.weight_lists.size() : operands_.weights.size();
+  if (weights != layers) {
+    return refuse(
+        fmt::format("weights for each of its {} layers ({} were given)", layers, weights));
   }
   if (config_.backward() && operands_.gradients == nullptr) return refuse("gradients");
   if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
@@ -123,6 +129,9 @@ Status GroupedStep::make_operands(cudaStream_t stream) {
     StepOperand::Setup setup = operand_setup(config_, OperandRole::Weights);
     setup.layer = layer;
     if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
+    for (int group = 0; config_.list() && group < config_.num_groups; ++group) {
+      setup.listed.push_back(weights_of_expert(layer, group));
+    }
     ENGINE_TRY(add(w_, setup, weights(layer)));
   }
   if (!config_.backward()) return {};
@@ -211,7 +220,19 @@ Status GroupedStep::write_splits(std::span<const std::int64_t> splits, cudaStrea
     return Error{ErrorCode::InvalidArgument, fmt::format("{} splits were given for {} groups",
                                                          splits.size(), config_.num_groups)};
   }
-  return copy_to_device(arrays_.splits.data(), splits, stream);
+  if (!config_.int32_splits) return copy_to_device(arrays_.splits.data(), splits, stream);
+  std::vector<std::int32_t> narrow;
+  narrow.reserve(splits.size());
+  for (const std::int64_t rows : splits) {
+    if (rows != static_cast<std::int32_t>(rows)) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("A split of {} rows does not fit the 32-bit splits of this step; "
+                               "choose 64-bit splits",
+                               rows)};
+    }
+    narrow.push_back(static_cast<std::int32_t>(rows));
+  }
+  return copy_to_device<std::int32_t>(arrays_.splits.data(), narrow, stream);
 }
 
 Status GroupedStep::keep_weights(bool keep, cudaStream_t stream) const {
@@ -238,12 +259,21 @@ kernels::GroupedInput GroupedStep::gradients() const {
 }
 
 kernels::GroupedInput GroupedStep::weights(int layer) const {
-  return {.input = operands_.weights[static_cast<std::size_t>(layer)],
+  return {.input = config_.list() ? nullptr : operands_.weights[static_cast<std::size_t>(layer)],
           .type = config_.recipe.high_precision,
           .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
           .num_groups = config_.num_groups,
           .capacity_rows = config_.weight_rows(),
           .columns = config_.k};
+}
+
+const void* GroupedStep::weights_of_expert(int layer, int expert) const {
+  const auto index = static_cast<std::size_t>(layer);
+  if (config_.list()) {
+    return operands_.weight_lists[index][static_cast<std::size_t>(expert)].tensor.values;
+  }
+  return static_cast<const std::byte*>(operands_.weights[index]) +
+         expert * kHighPrecisionBytes * config_.n * config_.k;
 }
 
 Status GroupedStep::quantize_weights(cudaStream_t stream, StepObserver& observer) const {

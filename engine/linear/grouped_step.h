@@ -17,26 +17,10 @@
 #include "engine/linear/step_arrays.h"
 #include "engine/linear/step_config.h"
 #include "engine/linear/step_operand.h"
+#include "engine/linear/step_tensors.h"
 #include "engine/linear/workspaces.h"
 
 namespace engine {
-
-/// Operands and, if the caller has them, outputs, on the device; they must outlive the step. All
-/// are row-major, in the recipe's high_precision type where nothing else is said.
-struct StepOperands {
-  const void* activations = nullptr;      // [capacity_rows, k]
-  const void* gradients = nullptr;        // [capacity_rows, n]; backward only
-  std::vector<const void*> weights = {};  // a layer: [num_groups * n, k]
-  std::vector<const void*> biases = {};   // a layer: [num_groups, n]; with linear.bias only
-};
-
-/// Of one layer. Null before create() = the step allocates it.
-struct LayerOutputs {
-  void* y = nullptr;              // [capacity_rows, n]
-  void* dx = nullptr;             // [capacity_rows, k]
-  void* dw = nullptr;             // [num_groups * n, k] of linear.wgrad_type
-  void* bias_gradient = nullptr;  // [num_groups, n]; the same for every layer, so only layer 0's
-};
 
 class GroupedStep {
  public:
@@ -44,7 +28,7 @@ class GroupedStep {
   /// operands are missing.
   static Result<GroupedStep> create(std::shared_ptr<const CublasLt> library,
                                     const StepConfig& config, StepOperands operands,
-                                    std::vector<LayerOutputs> outputs, cudaStream_t stream);
+                                    std::vector<CallerOutputs> outputs, cudaStream_t stream);
 
   /// For set-up and tests; a step in flight may be reading them.
   Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream);
@@ -90,7 +74,9 @@ class GroupedStep {
   /// The operands as the kernels see them, with device pointers.
   kernels::GroupedInput activations() const;
   kernels::GroupedInput gradients() const;
+  /// Of a list: without an address of values, they have many.
   kernels::GroupedInput weights(int layer) const;
+  const void* weights_of_expert(int layer, int expert) const;
   const StepOperands& operands() const { return operands_; }
   const PointerArrays& pointer_arrays() const { return pointers_; }
 

@@ -23,7 +23,9 @@ Result<PointerArrays> PointerArrays::create(const StepConfig& config, const Step
   if (!pool.ok()) return pool.error();
   made.pool_ = std::move(pool).value();
   kernels::SplitsToOffsetsArgs& offsets = made.offsets_;
-  offsets.splits = arrays.splits.as<std::int64_t>();
+  offsets.splits = arrays.splits.data();
+  offsets.split_type =
+      config.int32_splits ? kernels::IntegerType::Int32 : kernels::IntegerType::Int64;
   offsets.num_groups = config.num_groups;
   offsets.capacity_rows = config.capacity_rows;
   offsets.row_offsets = arrays.row_offsets.as<std::int64_t>();

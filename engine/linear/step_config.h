@@ -25,6 +25,8 @@ struct StepConfig {
   bool emulated = false;         // products read dequantized operands
   bool scalars_a_group = false;  // Blackwell: alpha and beta are arrays
   bool fp32_outputs = false;     // of every product: a reference for others
+  bool int32_splits = false;     // as the router writes them on the device; else int64
+  bool programmatic = false;     // our kernels are launched with programmatic serialization
   std::uint64_t seed = 1;        // of stochastic rounding
   /// Only for CublasLtPerExpert, which launches them.
   std::vector<std::int64_t> host_splits = {};
@@ -34,6 +36,7 @@ struct StepConfig {
   bool scaled_products() const { return quantized() && !emulated; }
   bool forward() const { return linear.passes != StepPasses::Backward; }
   bool backward() const { return linear.passes != StepPasses::Forward; }
+  std::int64_t split_bytes() const { return int32_splits ? 4 : 8; }
   bool list() const { return linear.weight_storage == WeightStorage::List; }
   std::int64_t weight_rows() const { return n * num_groups; }
   int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }

@@ -76,7 +76,7 @@ Result<StepOperand> StepOperand::create(const StepConfig& config, const Setup& s
 
 Status StepOperand::make_quantizers(cudaStream_t stream) {
   CudaQuantizer::Setup setup = quantizer_setup(config_, setup_);
-  if (!weights() || !config_.list()) {
+  if (!listed()) {
     Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
     if (!quantizer.ok()) return quantizer.error();
     quantizers_.push_back(std::move(quantizer).value());
@@ -88,7 +88,7 @@ Status StepOperand::make_quantizers(cudaStream_t stream) {
   part_offsets_ = std::move(offsets).value();
   ENGINE_TRY(copy_to_device<std::int64_t>(part_offsets_.data(),
                                           std::vector<std::int64_t>{0, config_.n}, stream));
-  for (int group = 0; group < config_.num_groups; ++group) {
+  for (std::size_t group = 0; group < setup_.listed.size(); ++group) {
     setup.input = part(group);
     Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
     if (!quantizer.ok()) return quantizer.error();
@@ -110,10 +110,9 @@ Status StepOperand::make_decoded() {
 }
 
 /// One weight of a list.
-kernels::GroupedInput StepOperand::part(int index) const {
+kernels::GroupedInput StepOperand::part(std::size_t index) const {
   kernels::GroupedInput input = setup_.input;
-  const std::int64_t bytes = kHighPrecisionBytes * config_.n * config_.k;
-  input.input = static_cast<const std::byte*>(setup_.input.input) + index * bytes;
+  input.input = setup_.listed[index];
   input.row_offsets = part_offsets_.as<std::int64_t>();
   input.num_groups = 1;
   input.capacity_rows = config_.n;
@@ -161,6 +160,13 @@ OperandSource StepOperand::high_precision_source(const void* base) const {
 }
 
 OperandSource StepOperand::source(Direction direction) const {
+  if (!config_.quantized() && listed()) {
+    OperandSource source{.type = high_precision_type(config_.recipe)};
+    for (const void* weight : setup_.listed) {
+      source.values.listed.push_back(const_cast<void*>(weight));
+    }
+    return source;
+  }
   if (!config_.quantized()) return high_precision_source(setup_.input.input);
   if (config_.emulated) {
     return high_precision_source(decoded_[static_cast<int>(direction)].data());
@@ -177,7 +183,7 @@ OperandSource StepOperand::source(Direction direction) const {
 
 GroupAddresses StepOperand::code_addresses(Direction direction) const {
   GroupAddresses addresses;
-  if (weights() && config_.list()) {
+  if (listed()) {
     for (const CudaQuantizer& quantizer : quantizers_) {
       addresses.listed.push_back(quantizer.form(direction)->codes.data());
     }
@@ -200,7 +206,7 @@ GroupAddresses StepOperand::code_addresses(Direction direction) const {
 
 GroupAddresses StepOperand::scale_addresses(Direction direction) const {
   GroupAddresses addresses;
-  if (weights() && config_.list()) {
+  if (listed()) {
     for (const CudaQuantizer& quantizer : quantizers_) {
       addresses.listed.push_back(quantizer.scales(direction).data());
     }

@@ -32,6 +32,8 @@ class StepOperand {
     int layer = 0;
     const float* noop = nullptr;
     float* bias_partials = nullptr;  // only where CudaQuantizer::fuses_bias()
+    /// Not empty: a list of weights, [n, k] each, in place of input.input.
+    std::vector<const void*> listed = {};
   };
   static Result<StepOperand> create(const StepConfig& config, const Setup& setup,
                                     cudaStream_t stream);
@@ -51,7 +53,8 @@ class StepOperand {
   bool weights() const { return setup_.role == OperandRole::Weights; }
   Status make_quantizers(cudaStream_t stream);
   Status make_decoded();
-  kernels::GroupedInput part(int index) const;
+  bool listed() const { return !setup_.listed.empty(); }
+  kernels::GroupedInput part(std::size_t index) const;
   OperandSource high_precision_source(const void* base) const;
   GroupAddresses code_addresses(kernels::Direction direction) const;
   GroupAddresses scale_addresses(kernels::Direction direction) const;

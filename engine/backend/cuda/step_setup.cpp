@@ -10,23 +10,12 @@
 #include "engine/backend/scopes.h"
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
+#include "engine/model/caller_tensor.h"
 
 namespace engine {
 namespace {
 
 constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
-
-const char* element_name(ElementType element) {
-  switch (element) {
-    case ElementType::Bf16:
-      return "BF16";
-    case ElementType::Fp16:
-      return "FP16";
-    case ElementType::Fp32:
-      return "FP32";
-  }
-  return "unknown";
-}
 
 const char* role_name(OperandRole role) {
   switch (role) {
