@@ -35,18 +35,13 @@ ScaleForm scale_form(const StepConfig& config) {
   return micro && config.scaled_products() ? ScaleForm::Swizzled : ScaleForm::RowMajor;
 }
 
+/// A list of what lies in one tensor.
 std::vector<ListedWeight> views(const StepConfig& config, const void* grouped) {
   std::vector<ListedWeight> weights;
-  // The step only reads them; a caller's tensor just does not say so.
-  auto* const first = static_cast<std::byte*>(const_cast<void*>(grouped));
+  const auto* const first = static_cast<const std::byte*>(grouped);
   for (int group = 0; group < config.num_groups; ++group) {
     weights.push_back(
-        {.tensor = {.values = first + group * kHighPrecisionBytes * config.n * config.k,
-                    .type = config.recipe.high_precision,
-                    .rows = config.n,
-                    .columns = config.k},
-         .recipe = config.recipe,
-         .scale_form = scale_form(config)});
+        listed_weight(config, first + group * kHighPrecisionBytes * config.n * config.k));
   }
   return weights;
 }
@@ -80,6 +75,16 @@ class OutputTaker {
 };
 
 }  // namespace
+
+ListedWeight listed_weight(const StepConfig& config, const void* values) {
+  // The step only reads it; a caller's tensor just does not say so.
+  return {.tensor = {.values = const_cast<void*>(values),
+                     .type = config.recipe.high_precision,
+                     .rows = config.n,
+                     .columns = config.k},
+          .recipe = config.recipe,
+          .scale_form = scale_form(config)};
+}
 
 Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& config,
                                                             const StepOperands& operands) {

@@ -41,6 +41,9 @@ struct LayerOutputs {
   void* bias_gradient = nullptr;  // [num_groups, n]; the same for every layer, so only layer 0's
 };
 
+/// One expert's [n, k] as this step demands it.
+ListedWeight listed_weight(const StepConfig& config, const void* values);
+
 /// The lists of all layers, with the devices their tensors lie on: those of `operands`, or views
 /// into its grouped weights. Empty without WeightStorage::List. InvalidArgument names layer,
 /// expert and attribute.

@@ -34,7 +34,8 @@ struct SyntheticInput {
 /// F16, BF16).
 struct FileInput {
   std::string path;
-  std::string tensor;  // name inside a .safetensors file; empty for .npy
+  std::string tensor;  // name inside a .safetensors file; empty for .npy; weights with a tensor an
+                       // expert: {} stands for the expert's number
   bool operator==(const FileInput&) const = default;
 };
 

@@ -52,9 +52,13 @@ class Upload {
     }
     for (int layer = 0; layer < request_.layers; ++layer) {
       context_.progress.fraction.store(kUploadShare * layer / request_.layers);
-      const Result<const void*> weights = operand(OperandRole::Weights, layer);
-      if (!weights.ok()) return weights.error();
-      operands.weights.push_back(weights.value());
+      if (config_.list()) {
+        ENGINE_TRY(list(layer));
+      } else {
+        const Result<const void*> weights = operand(OperandRole::Weights, layer);
+        if (!weights.ok()) return weights.error();
+        operands.weights.push_back(weights.value());
+      }
       if (!config_.linear.bias) continue;
       ENGINE_TRY(bias(layer));
       operands.biases.push_back(uploaded_.biases.back().data());
@@ -63,13 +67,25 @@ class Upload {
   }
 
  private:
-  Result<const void*> operand(OperandRole role, int layer) {
+  /// A tensor an expert, each allocated by itself.
+  Status list(int layer) {
+    std::vector<ListedWeight>& weights = uploaded_.operands.weight_lists.emplace_back();
+    for (int expert = 0; expert < config_.num_groups; ++expert) {
+      const Result<const void*> values = operand(OperandRole::Weights, layer, expert);
+      if (!values.ok()) return values.error();
+      weights.push_back(listed_weight(config_, values.value()));
+    }
+    return {};
+  }
+
+  Result<const void*> operand(OperandRole role, int layer, int expert = kAllExperts) {
     const WorkScope scope(context_.observer, {.stage = Stage::Memory, .layer = layer});
-    const auto uploaded = operands_.get(request_, role, layer, stream_, context_.progress);
+    const auto uploaded = operands_.get(request_, device_operand_key(request_, role, layer, expert),
+                                        stream_, context_.progress);
     if (!uploaded.ok()) return uploaded.error();
     const ElementType element = uploaded.value()->element;
     const ElementType type = request_.recipe.high_precision;
-    if (element != type && layer == 0) {
+    if (element != type && layer == 0 && expert <= 0) {
       result_.deviations.push_back(
           {.field = role_name(role),
            .requested = element_name(element),
