@@ -231,6 +231,16 @@ ForcedSettings forced_settings(const RunRequest& request) {
          .reason = "Block scales change along the reduction, so partial sums must be promoted to "
                    "FP32; cuBLASLt has no block-scaled algorithm with fast accumulation"});
   }
+  if (request.backend == GemmBackend::CublasLtPerExpert && request.programmatic_launch) {
+    forced.effective.programmatic_launch = false;
+    forced.deviations.push_back(
+        {.field = "programmatic_launch",
+         .requested = "on",
+         .effective = "off",
+         .reason = "The products of the per-expert backend join from several streams, and a "
+                   "programmatic launch can overlap with one predecessor in its own stream only; "
+                   "choose the grouped backend"});
+  }
   return forced;
 }
 

@@ -79,6 +79,7 @@ StepConfig dense_config(const StepConfig& config) {
   dense.streams = 1;
   dense.workspace = WorkspaceStrategy::PerMatmul;
   dense.setup_arrays = SetupArrays::PerMatmul;
+  dense.programmatic = false;
   dense.host_splits = {config.capacity_rows};
   return dense;
 }

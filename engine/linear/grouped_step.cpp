@@ -277,7 +277,7 @@ const void* GroupedStep::weights_of_expert(int layer, int expert) const {
 }
 
 Status GroupedStep::quantize_weights(cudaStream_t stream, StepObserver& observer) const {
-  for (const StepOperand& weight : w_) ENGINE_TRY(weight.quantize(stream, observer));
+  for (const StepOperand& weight : w_) ENGINE_TRY(weight.quantize(ours(stream), observer));
   return {};
 }
 
@@ -293,7 +293,7 @@ Status GroupedStep::add_biases(int layer, cudaStream_t stream, StepObserver& obs
                                        .num_groups = config_.num_groups,
                                        .capacity_rows = config_.capacity_rows,
                                        .columns = config_.n},
-                                      stream),
+                                      ours(stream)),
                     "Launching the bias kernel");
 }
 
@@ -301,9 +301,10 @@ Status GroupedStep::bias_gradient(cudaStream_t stream, StepObserver& observer) c
   if (!config_.linear.bias) return {};
   const WorkScope scope(observer, {.stage = Stage::Bias});
   if (!fused_bias()) {
-    ENGINE_CUDA_TRY(kernels::bias_partials(
-                        {.input = gradients(), .partials = bias_partials_.as<float>()}, stream),
-                    "Launching the bias-gradient kernel");
+    ENGINE_CUDA_TRY(
+        kernels::bias_partials({.input = gradients(), .partials = bias_partials_.as<float>()},
+                               ours(stream)),
+        "Launching the bias-gradient kernel");
   }
   return check_cuda(
       kernels::reduce_bias_gradient({.partials = bias_partials_.as<float>(),
@@ -312,7 +313,7 @@ Status GroupedStep::bias_gradient(cudaStream_t stream, StepObserver& observer) c
                                      .columns = config_.n,
                                      .output_type = config_.recipe.high_precision,
                                      .gradient = outputs_.front().bias_gradient},
-                                    stream),
+                                    ours(stream)),
       "Launching the bias-gradient kernel");
 }
 
@@ -321,7 +322,7 @@ Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& ob
   const int number = static_cast<int>(index);
   if (config_.setup_arrays == SetupArrays::Shared) {
     const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = product.layer});
-    ENGINE_TRY(pointers_.launch_before(number, stream));
+    ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
   }
   const WorkTag tag{.stage = stage_of(product.product), .layer = product.layer};
   const WorkScope scope(observer, tag);
@@ -343,7 +344,7 @@ Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stre
 
 Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps) const {
   StepObserver unobserved;
-  return x_.front().quantize(stream, unobserved, stamps);
+  return x_.front().quantize(ours(stream), unobserved, stamps);
 }
 
 Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& observer) const {
@@ -355,18 +356,18 @@ Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& 
 
 Status GroupedStep::prepare(cudaStream_t stream, StepObserver& observer) const {
   if (config_.forward()) return {};
-  ENGINE_TRY(pointers_.launch_head(stream));
-  ENGINE_TRY(x_.front().quantize(stream, observer));
+  ENGINE_TRY(pointers_.launch_head(ours(stream)));
+  ENGINE_TRY(x_.front().quantize(ours(stream), observer));
   return quantize_weights(stream, observer);
 }
 
 Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
   {
     const WorkScope scope(observer, {.stage = Stage::Offsets});
-    ENGINE_TRY(pointers_.launch_head(stream));
+    ENGINE_TRY(pointers_.launch_head(ours(stream)));
   }
   if (config_.forward()) {
-    ENGINE_TRY(x_.front().quantize(stream, observer));
+    ENGINE_TRY(x_.front().quantize(ours(stream), observer));
     ENGINE_TRY(quantize_weights(stream, observer));
     // Back to back, as a network's captured step has them: the arrangement in which a shared
     // workspace was measured to go wrong.
@@ -376,7 +377,7 @@ Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
     }
   }
   if (!config_.backward()) return {};
-  ENGINE_TRY(dy_.front().quantize(stream, observer));
+  ENGINE_TRY(dy_.front().quantize(ours(stream), observer));
   ENGINE_TRY(bias_gradient(stream, observer));
   for (std::size_t index = 0; index < products_.size(); ++index) {
     const Product product = products_[index].product;
@@ -395,7 +396,7 @@ Result<std::vector<AlgorithmTrial>> GroupedStep::try_candidates(cudaStream_t str
   StepObserver unobserved;
   for (std::size_t index = 0; index < products_.size(); ++index) {
     const int number = static_cast<int>(index);
-    ENGINE_TRY(pointers_.launch_before(number, stream));
+    ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
     AlgorithmTrial trial;
     const Status tried =
         workspaces_.with(number, products_[index].product, stream, [&](void* workspace) -> Status {

@@ -45,7 +45,7 @@ class GroupedStep {
 
   /// What a launch consists of, alone: the launches at its head, and one product of every layer on
   /// what an earlier launch has left.
-  Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(stream); }
+  Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(ours(stream)); }
   Status launch_product(Product product, cudaStream_t stream, StepObserver& observer) const {
     return run_all(product, stream, observer);
   }
@@ -90,6 +90,8 @@ class GroupedStep {
     std::unique_ptr<GroupedProduct> matmul;
   };
   GroupedStep() = default;
+  /// For launches of our own kernels.
+  kernels::LaunchStream ours(cudaStream_t stream) const { return {stream, config_.programmatic}; }
   Status check_operands() const;
   Status make_operands(cudaStream_t stream);
   Status take_outputs(cudaStream_t stream);

@@ -76,14 +76,14 @@ void PointerArrays::plan(std::vector<kernels::SplitsToOffsetsArgs>& launches,
   args.pointer_arrays[args.num_pointer_arrays++] = pointer_array;
 }
 
-Status PointerArrays::launch_head(cudaStream_t stream) const {
+Status PointerArrays::launch_head(kernels::LaunchStream stream) const {
   for (const kernels::SplitsToOffsetsArgs& args : head_) {
     ENGINE_CUDA_TRY(kernels::splits_to_offsets(args, stream), "Launching the offsets kernel");
   }
   return {};
 }
 
-Status PointerArrays::launch_before(int product, cudaStream_t stream) const {
+Status PointerArrays::launch_before(int product, kernels::LaunchStream stream) const {
   for (const kernels::SplitsToOffsetsArgs& args : before_[static_cast<std::size_t>(product)]) {
     ENGINE_CUDA_TRY(kernels::splits_to_offsets(args, stream), "Launching the set-up kernel");
   }

@@ -23,6 +23,7 @@ StepConfig reference_config(const StepConfig& config) {
   reference.fp32_outputs = true;
   reference.workspace = WorkspaceStrategy::PerMatmul;
   reference.setup_arrays = SetupArrays::PerMatmul;
+  reference.programmatic = false;
   reference.linear.accumulate_wgrad = false;
   reference.linear.weight_storage = WeightStorage::Grouped;
   return reference;

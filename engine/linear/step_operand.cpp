@@ -119,7 +119,7 @@ kernels::GroupedInput StepOperand::part(std::size_t index) const {
   return input;
 }
 
-Status StepOperand::quantize(cudaStream_t stream, StepObserver& observer,
+Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observer,
                              kernels::StampBuffer stamps) const {
   for (const CudaQuantizer& quantizer : quantizers_) {
     ENGINE_TRY(quantizer.quantize(stream, observer, setup_.layer, stamps));

@@ -40,7 +40,7 @@ class StepOperand {
 
   /// Enqueues; nothing to do for a high-precision recipe. Stamps: of the launch that writes codes,
   /// not of an amax pass before it.
-  Status quantize(cudaStream_t stream, StepObserver& observer,
+  Status quantize(kernels::LaunchStream stream, StepObserver& observer,
                   kernels::StampBuffer stamps = {}) const;
 
   OperandSource source(kernels::Direction direction) const;

@@ -185,6 +185,8 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
                        .setup_arrays = request.setup_arrays,
                        .emulated = !result.emulated.empty(),
                        .scalars_a_group = compute_major >= 10,
+                       .int32_splits = request.int32_splits,
+                       .programmatic = request.programmatic_launch,
                        .seed = request.seed};
   if (request.backend == GemmBackend::CublasLtPerExpert) config.host_splits = shape.splits;
   return config;

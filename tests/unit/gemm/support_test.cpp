@@ -202,6 +202,14 @@ TEST(ForcedSettings, BlockScalingAlwaysSplitsTheAccumulator) {
   request.recipe.scaling = Scaling::PerTensorCurrent;
   EXPECT_EQ(forced_settings(request).effective, request);
   EXPECT_THAT(forced_settings(request).deviations, IsEmpty());
+
+  request.programmatic_launch = true;
+  request.backend = GemmBackend::CublasLtGrouped;
+  EXPECT_THAT(forced_settings(request).deviations, IsEmpty());
+  request.backend = GemmBackend::CublasLtPerExpert;
+  EXPECT_FALSE(forced_settings(request).effective.programmatic_launch);
+  ASSERT_EQ(forced_settings(request).deviations.size(), 1U);
+  EXPECT_EQ(forced_settings(request).deviations[0].field, "programmatic_launch");
 }
 
 TEST(Gates, EveryRowHasAFilledSentence) {
