@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "engine/gemm/cublaslt_library.h"
 #include "engine/gemm/grouped_product.h"
 #include "engine/linear/pointer_arrays.h"
+#include "engine/linear/product_alphas.h"
 #include "engine/linear/step_arrays.h"
 #include "engine/linear/step_config.h"
 #include "engine/linear/step_operand.h"
@@ -88,6 +90,7 @@ class GroupedStep {
     int layer = 0;
     Product product = Product::Fprop;
     std::unique_ptr<GroupedProduct> matmul;
+    std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
   GroupedStep() = default;
   /// For launches of our own kernels.

@@ -71,6 +71,7 @@ Result<StepOperand> StepOperand::create(const StepConfig& config, const Setup& s
   if (!config.quantized()) return made;
   ENGINE_TRY(made.make_quantizers(stream));
   if (config.emulated) ENGINE_TRY(made.make_decoded());
+  if (config.nvfp4_products()) ENGINE_TRY(made.make_amax_pointers(stream));
   return made;
 }
 
@@ -107,6 +108,33 @@ Status StepOperand::make_decoded() {
     decoded_[static_cast<int>(direction)] = std::move(buffer).value();
   }
   return {};
+}
+
+/// The tensors of a list have an amax array each, of one element.
+Status StepOperand::make_amax_pointers(cudaStream_t stream) {
+  if (!listed()) return {};
+  for (const Direction direction : kDirections) {
+    std::vector<const float*> pointers;
+    for (const CudaQuantizer& quantizer : quantizers_) {
+      if (quantizer.form(direction) == nullptr) continue;
+      pointers.push_back(quantizer.amax(direction).as<float>());
+    }
+    if (pointers.empty()) continue;
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(static_cast<std::int64_t>(pointers.size() * sizeof(pointers[0])),
+                               {AllocationRole::PointerArray, "pointers to amax"});
+    if (!buffer.ok()) return buffer.error();
+    DeviceBuffer& target = amax_pointers_[static_cast<int>(direction)];
+    target = std::move(buffer).value();
+    ENGINE_TRY(copy_to_device<const float*>(target.data(), pointers, stream));
+  }
+  return {};
+}
+
+kernels::GroupScalars StepOperand::amax_source(Direction direction) const {
+  if (!config_.nvfp4_products()) return {};
+  if (listed()) return {.each = amax_pointers_[static_cast<int>(direction)].as<const float*>()};
+  return {.values = quantizers_.front().amax(direction).as<float>()};
 }
 
 /// One weight of a list.
@@ -178,7 +206,8 @@ OperandSource StepOperand::source(Direction direction) const {
       // MXFP8's columnwise copy is not transposed.
       .transposed = direction == Direction::Columnwise && layout.kernel != QuantizeKernel::Mxfp8,
       .values = code_addresses(direction),
-      .scales = scale_addresses(direction)};
+      .scales = scale_addresses(direction),
+      .amax = amax_source(direction)};
 }
 
 GroupAddresses StepOperand::code_addresses(Direction direction) const {

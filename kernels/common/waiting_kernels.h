@@ -9,7 +9,7 @@
 namespace kernels {
 
 /// As a mangled symbol has them: length, then name.
-inline constexpr std::array<std::string_view, 14> kWaitingKernels = {
+inline constexpr std::array<std::string_view, 15> kWaitingKernels = {
     "24splits_to_offsets_kernel",
     "17clear_amax_kernel",
     "17group_amax_kernel",
@@ -24,6 +24,7 @@ inline constexpr std::array<std::string_view, 14> kWaitingKernels = {
     "20bias_partials_kernel",
     "27reduce_bias_gradient_kernel",
     "13swiglu_kernel",
+    "18nvfp4_alpha_kernel",
 };
 
 /// False for every symbol that is not one of this project's kernels.
