@@ -11,6 +11,7 @@
 #include "kernels/bias/bias_gradient.h"
 
 namespace engine {
+
 Status GroupedStep::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
   if (splits.size() != static_cast<std::size_t>(config_.num_groups)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("{} splits were given for {} groups",
