@@ -53,7 +53,7 @@ Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
   step.config_ = config;
   step.operands_ = std::move(operands);
   ENGINE_TRY(step.check_operands());
-  Result<std::vector<LayerOutputs>> taken = caller_outputs(config, outputs);
+  Result<std::vector<LayerOutputs>> taken = caller_outputs(config, std::move(outputs));
   if (!taken.ok()) return taken.error();
   step.outputs_ = std::move(taken).value();
   Result<std::vector<std::vector<ListedWeight>>> lists = weight_lists(config, step.operands_);

@@ -2,7 +2,6 @@
 #include "engine/linear/step_tensors.h"
 
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
 #include <utility>
 
@@ -46,34 +45,6 @@ std::vector<ListedWeight> views(const StepConfig& config, const void* grouped) {
   return weights;
 }
 
-class OutputTaker {
- public:
-  OutputTaker(std::size_t layer, int device) : layer_(layer), device_(device) {}
-
-  /// `demand.name` is the output's; the layer is added. `written`: whether the step writes it.
-  Status take(const std::optional<CallerTensor>& given, OutputDemand demand, bool written,
-              void*& target) const {
-    if (!given) return {};
-    demand.name = fmt::format("{}, layer {}", demand.name, layer_);
-    if (!written) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("{}: a tensor was given and this step does not write it; leave it "
-                               "out, or choose the passes and the bias that write it",
-                               demand.name)};
-    }
-    demand.device = device_;
-    CallerTensor tensor = *given;
-    ENGINE_TRY(locate(tensor));
-    ENGINE_TRY(check_output(demand, tensor));
-    target = tensor.values;
-    return {};
-  }
-
- private:
-  std::size_t layer_;
-  int device_;
-};
-
 }  // namespace
 
 ListedWeight listed_weight(const StepConfig& config, const void* values) {
@@ -112,43 +83,28 @@ Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& co
 }
 
 Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
-                                                 const std::vector<CallerOutputs>& outputs) {
-  const auto layers = static_cast<std::size_t>(config.layers);
-  if (!outputs.empty() && outputs.size() != layers) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("Outputs of {} layers were given and the step has {}; give one entry "
-                             "a layer, or none",
-                             outputs.size(), layers)};
-  }
+                                                 std::vector<CallerOutputs> outputs) {
   const Result<int> device = current_device();
   if (!device.ok()) return device.error();
-  std::vector<LayerOutputs> taken(layers);
-  for (std::size_t layer = 0; layer < outputs.size(); ++layer) {
-    const CallerOutputs& given = outputs[layer];
-    const OutputTaker taker(layer, device.value());
-    const ElementType type = config.output_type();
-    ENGINE_TRY(taker.take(
-        given.y, {.name = "Y", .type = type, .rows = config.capacity_rows, .columns = config.n},
-        config.forward(), taken[layer].y));
-    ENGINE_TRY(taker.take(
-        given.dx, {.name = "dX", .type = type, .rows = config.capacity_rows, .columns = config.k},
-        config.backward(), taken[layer].dx));
-    ENGINE_TRY(taker.take(given.dw,
-                          {.name = "dW",
-                           .type = config.wgrad_type(),
-                           .rows = config.weight_rows(),
-                           .columns = config.k},
-                          config.backward(), taken[layer].dw));
-    // Every layer reads the same dY, so there is one.
-    ENGINE_TRY(taker.take(given.bias_gradient,
-                          {.name = "db",
-                           .type = config.recipe.high_precision,
-                           .rows = config.num_groups,
-                           .columns = config.n},
-                          config.backward() && config.linear.bias && layer == 0,
-                          taken[layer].bias_gradient));
+  for (CallerOutputs& layer : outputs) {
+    for (std::optional<CallerTensor>* tensor :
+         {&layer.y, &layer.dx, &layer.dw, &layer.bias_gradient}) {
+      if (*tensor) ENGINE_TRY(locate(**tensor));
+    }
   }
-  return taken;
+  return take_outputs({.layers = config.layers,
+                       .num_groups = config.num_groups,
+                       .capacity_rows = config.capacity_rows,
+                       .n = config.n,
+                       .k = config.k,
+                       .type = config.output_type(),
+                       .wgrad_type = config.wgrad_type(),
+                       .bias_type = config.recipe.high_precision,
+                       .forward = config.forward(),
+                       .backward = config.backward(),
+                       .bias = config.linear.bias,
+                       .device = device.value()},
+                      outputs);
 }
 
 }  // namespace engine

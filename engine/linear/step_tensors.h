@@ -3,12 +3,12 @@
 // is said, and outlive the step.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "engine/linear/step_config.h"
 #include "engine/model/caller_tensor.h"
 #include "engine/model/error.h"
+#include "engine/model/step_outputs.h"
 
 namespace engine {
 
@@ -22,25 +22,6 @@ struct StepOperands {
   std::vector<const void*> biases = {};  // a layer: [num_groups, n]; with linear.bias only
 };
 
-/// Where the caller wants the outputs of one layer; the step allocates what is not given. A tensor
-/// may have more rows than its output; nothing is written past the demanded ones. create() refuses
-/// what does not fit, and one that the step's passes do not write, by name; it fills in the
-/// devices.
-struct CallerOutputs {
-  std::optional<CallerTensor> y;
-  std::optional<CallerTensor> dx;
-  std::optional<CallerTensor> dw;             // with linear.accumulate_wgrad it is added to
-  std::optional<CallerTensor> bias_gradient;  // layer 0 only
-};
-
-/// Of one layer, wherever they lie.
-struct LayerOutputs {
-  void* y = nullptr;              // [capacity_rows, n]
-  void* dx = nullptr;             // [capacity_rows, k]
-  void* dw = nullptr;             // [num_groups * n, k] of linear.wgrad_type
-  void* bias_gradient = nullptr;  // [num_groups, n]; the same for every layer, so only layer 0's
-};
-
 /// One expert's [n, k] as this step demands it.
 ListedWeight listed_weight(const StepConfig& config, const void* values);
 
@@ -50,8 +31,8 @@ ListedWeight listed_weight(const StepConfig& config, const void* values);
 Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& config,
                                                             const StepOperands& operands);
 
-/// The caller's outputs where they were given, null elsewhere; one a layer.
+/// take_outputs() of this step, with the devices that the tensors really lie on.
 Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
-                                                 const std::vector<CallerOutputs>& outputs);
+                                                 std::vector<CallerOutputs> outputs);
 
 }  // namespace engine
