@@ -41,7 +41,7 @@ __device__ __noinline__ RawStep<kType> gated_step_of_any(RawStep<kType> gate, Ra
 template <InputType kType>
 __device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate,
                                                       const RawStep<kType>& up) {
-  if (step_amax(gate, 0.0F) <= kOrdinarySilu) {
+  if (word_amax<kType>(step_amax_word(gate)) <= kOrdinarySilu) {
     return gated_step(gate, up, [](float x) { return silu_ordinary(x); });
   }
   return gated_step_of_any(gate, up);

@@ -37,6 +37,13 @@ struct LineDistances {
     return ((pass & 1) != 0 ? odd : 0) + ((pass & 2) != 0 ? segment : 0) +
            ((pass & 4) != 0 ? two_segments : 0);
   }
+  /// What at() is after `first`, step by step, so that the passes share their sums.
+  template <class Word>
+  __device__ Word* after(Word* first, int pass) const {
+    if ((pass & 4) != 0) first += two_segments;
+    if ((pass & 2) != 0) first += segment;
+    return (pass & 1) != 0 ? first + odd : first;
+  }
 
  private:
   __device__ static std::int64_t of_line(const Tile& tile, int line, std::int64_t steps_per_row) {

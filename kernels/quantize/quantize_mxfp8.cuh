@@ -318,8 +318,9 @@ class Mxfp8Worker {
         const float scale = mx_multiplier(pair >> (8 * i) & 0xFF);
         if (kWhole || (tile.row(line) < tile.out_rows &&
                        std::int64_t{tile.block(line)} * kLanesPerRow + step < steps_per_row)) {
-          store_codes<kType, kFormat>(values[pass], scale, args_.rowwise.codes,
-                                      first + distances.at(pass));
+          store_codes<kType, kFormat>(
+              values[pass], scale,
+              distances.after(reinterpret_cast<uint2*>(args_.rowwise.codes) + first, pass));
         }
       }
     }

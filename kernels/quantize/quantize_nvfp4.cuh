@@ -108,10 +108,20 @@ class Nvfp4Worker {
     }
   }
 
+  __device__ __forceinline__ static SignWords signs_of(const RawStep<kType>& raw,
+                                                       const float (&values)[8]) {
+    if constexpr (kType == InputType::Fp32) {
+      return signs_of_values(values);
+    } else {
+      return signs_of_pairs(raw.words);
+    }
+  }
+
   /// Eight codes, the lowest first. `random` holds their bytes. `multiplier` comes from marked();
   /// `fault` gets bits where the codes have to be made again by e2m1_codes().
   __device__ __forceinline__ std::uint32_t encode(const float (&values)[8], float multiplier,
                                                   const std::uint32_t* random,
+                                                  const SignWords& signs,
                                                   std::uint32_t& fault) const {
     if constexpr (kStochastic) {
       std::uint32_t word = 0;
@@ -123,7 +133,7 @@ class Nvfp4Worker {
       return word;
     } else {
       fault |= __float_as_uint(multiplier) & 0x80000000U;
-      return e2m1_codes_below_7(values, multiplier, fault);
+      return e2m1_codes_below_7(values, multiplier, signs, fault);
     }
   }
 
@@ -233,12 +243,14 @@ class Nvfp4Worker {
     for (int pass = 0; pass < kPasses; ++pass) {
       const float multiplier = multiplier_of(multipliers[pass % 4], pass);
       if (!is_real(pass)) continue;
-      const std::int64_t word = first + distances.at(pass);
       float widened[8];
       widen(values[pass], widened);
       PhiloxWords random = {};
-      if constexpr (kStochastic) random = random_words(word / 2, false);
-      codes[word] = encode(widened, multiplier, random.words + (step % 2) * 2, fault);
+      if constexpr (kStochastic) random = random_words((first + distances.at(pass)) / 2, false);
+      const std::uint32_t* const bytes = random.words + (step % 2) * 2;
+      std::uint32_t* const to = distances.after(codes + first, pass);
+      const SignWords signs = signs_of(values[pass], widened);
+      *to = encode(widened, multiplier, bytes, signs, fault);
     }
     if constexpr (!kStochastic) {
       if (!__any_sync(kFullWarp, fault != 0)) return;
@@ -250,7 +262,7 @@ class Nvfp4Worker {
         if (!is_real(pass)) continue;
         float widened[8];
         widen(shared_step<kType>(raw, lines.line(pass), step), widened);
-        codes[first + distances.at(pass)] = e2m1_codes(widened, fabsf(multiplier));
+        *distances.after(codes + first, pass) = e2m1_codes(widened, fabsf(multiplier));
       }
     }
   }
@@ -326,7 +338,8 @@ class Nvfp4Worker {
           for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
           std::uint32_t fault = 0;
           std::uint32_t& word = words[side][block * 2 + half];
-          word = encode(eight, multiplier, random.words + half * 2, fault);
+          const SignWords signs = args_.hadamard ? signs_of_values(eight) : pair.signs(side, half);
+          word = encode(eight, multiplier, random.words + half * 2, signs, fault);
           if (fault != 0) word = e2m1_codes(eight, fabsf(multiplier));
         }
       }
