@@ -1,4 +1,7 @@
 // Results: numerics and times of one run. Arrays that a panel indexes together must fit here.
+#include <cmath>
+#include <limits>
+
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_measurement.h"
 #include "app/protocol/convert_parts.h"
@@ -182,6 +185,7 @@ void set_expert(wire::ExpertResult& out, const engine::ExpertResult& expert, boo
   out.set_saturated(expert.saturated);
   out.set_underflowed(expert.underflowed);
   out.set_x_snr_db(expert.x_snr_db);
+  if (!std::isnan(expert.x_max_ulp)) out.set_x_max_ulp(expert.x_max_ulp);
   if (!backward) return;
   set_accuracy(*out.mutable_dgrad(), expert.dgrad);
   set_accuracy(*out.mutable_wgrad(), expert.wgrad);
@@ -195,6 +199,8 @@ engine::ExpertResult read_expert(const wire::ExpertResult& message) {
           .saturated = message.saturated(),
           .underflowed = message.underflowed(),
           .x_snr_db = message.x_snr_db(),
+          .x_max_ulp = message.has_x_max_ulp() ? message.x_max_ulp()
+                                               : std::numeric_limits<double>::quiet_NaN(),
           .dgrad = read_accuracy(message.dgrad()),
           .wgrad = read_accuracy(message.wgrad())};
 }

@@ -89,7 +89,7 @@ void write_experts(const Session& session, CsvTable& table) {
       const engine::ExpertResult& expert = experts[e];
       table.cell(i + 1).cell(e).cell(expert.rows).cell(expert.snr_db).cell(expert.max_abs_error);
       table.cell(expert.reference_rms).cell(expert.x_snr_db).cell(expert.saturated);
-      table.cell(expert.underflowed);
+      table.cell(expert.underflowed).cell(expert.x_max_ulp);
       table.end_row();
     }
   }
@@ -153,7 +153,7 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   const engine::Status experts =
       write_csv(base / "experts.csv",
                 "run,expert,rows,snr_db,max_abs_error,reference_rms,x_snr_db,saturated,"
-                "underflowed",
+                "underflowed,x_max_ulp",
                 session, write_experts);
   if (!experts.ok()) return experts;
   engine::Status derived = export_run_csv(session, base);

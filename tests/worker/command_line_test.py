@@ -16,6 +16,7 @@ import numpy as np
 
 PROGRAM = sys.argv.pop(1)
 CPU = ["--worker-backend", "cpu"]
+BENCH_ROWS = 23  # of a shape
 
 
 def call(*arguments, env=None):
@@ -331,8 +332,8 @@ class Bench(CommandLine):
         self.assertNotIn("no GPU", table)  # it was not asked for
         with open(self.path("rows.jsonl")) as file:
             rows = [json.loads(line) for line in file]
-        self.assertEqual(len(rows), 2 * 20)
-        self.assertEqual([r["kernel"] for r in rows[:20]], [r["kernel"] for r in rows[20:]])
+        self.assertEqual(len(rows), 2 * BENCH_ROWS)
+        self.assertEqual([r["kernel"] for r in rows[:BENCH_ROWS]], [r["kernel"] for r in rows[BENCH_ROWS:]])
         self.assertEqual({r["routing"] for r in rows}, {"uniform", "half"})
         self.assertEqual({r["elements"] for r in rows}, {64 * 128, 48 * 256})
         for row in rows:
@@ -345,7 +346,7 @@ class Bench(CommandLine):
 
     def test_json_is_a_row_a_line(self):
         rows = [json.loads(line) for line in self.ok(*self.SMALL, "--json").splitlines()]
-        self.assertEqual(len(rows), 2 * 20)
+        self.assertEqual(len(rows), 2 * BENCH_ROWS)
         self.assertEqual(rows[0]["kernel"], "copy")
         self.assertEqual(rows[0]["of_copy"], 1.0)
 
@@ -360,7 +361,7 @@ class Bench(CommandLine):
         self.assertIn("cancelled", errors)
         with open(self.path("rows.jsonl")) as file:
             rows = [json.loads(line) for line in file]
-        self.assertIn(len(rows), range(20, 60 * 20, 20))  # whole shapes, not all
+        self.assertIn(len(rows), range(BENCH_ROWS, 60 * BENCH_ROWS, BENCH_ROWS))  # whole shapes, not all
 
     def test_mistakes_are_named(self):
         self.assertIn("8x16", self.refused(1, "bench", *CPU, "--shapes", "8x16"))

@@ -27,6 +27,8 @@ std::vector<plot::Column> expert_error_columns(engine::Product product) {
           {titles.snr, 44, true, titles.tooltip},
           {"X dB", 44, true, "SNR of X in dB: dequantized X against X"},
           {"max err.", 56, true, "Largest absolute error of an element of the product"},
+          {"X ulp", 44, true,
+           "Largest error of X in units in the last place of its codes: 0.5 is correct rounding"},
           {"satur.", 44, true, "Elements of X above the format's largest value"},
           {"underfl.", 48, true, "Elements of X that were not zero and became zero"}};
 }
@@ -202,6 +204,8 @@ void NumericsModel::derive_experts(const Theme& theme) {
                    decibel(expert.rows == 0 ? std::nan("") : error.snr_db),
                    decibel(expert.rows == 0 ? std::nan("") : expert.x_snr_db),
                    {plot::number_text(error.max_abs_error), error.max_abs_error, 0},
+                   {std::isnan(expert.x_max_ulp) ? "" : plot::number_text(expert.x_max_ulp),
+                    expert.x_max_ulp, expert.rows == 0 ? theme.colors.dim_text : 0},
                    count(expert.saturated),
                    count(expert.underflowed)},
          .chip = 0,
