@@ -28,6 +28,16 @@ constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                CUPTI_ACTIVITY_KIND_DRIVER,
                                CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+/// What stands beside the work. A run is worth having without them, so that a driver which refuses
+/// one is no failure.
+struct EventKind {
+  CUpti_ActivityKind kind;
+  const char* what;
+};
+constexpr std::array kEventKinds = {EventKind{CUPTI_ACTIVITY_KIND_MEMORY2, "allocations"},
+                                    EventKind{CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools"},
+                                    EventKind{CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads"},
+                                    EventKind{CUPTI_ACTIVITY_KIND_MARKER, "NVTX ranges"}};
 constexpr std::array kGraphCallbacks = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 constexpr CUpti_ExternalCorrelationKind kIdKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
@@ -85,6 +95,7 @@ class CuptiCollector final : public ActivityCollector {
     origin_ns_.reset();
     failure_.clear();
     timed_level_ = engine::TraceLevel::Nodes;
+    refused_events_.clear();
     raw_ = {};
     {
       const std::lock_guard lock(graph_mutex_);
@@ -173,7 +184,7 @@ class CuptiCollector final : public ActivityCollector {
     check(cupti_.get_num_dropped_records(nullptr, 0, &dropped), "Counting dropped records");
     stop_recording();
     raw_ = buffers_.drain();
-    dropped_ = dropped + buffers_.incomplete() - incomplete_before_;
+    dropped_ = dropped + buffers_.incomplete() - incomplete_before_ + raw_.events.left_out;
     if (raw_.records.empty() && timed_level_ != engine::TraceLevel::Off) {
       fail(
           "CUPTI delivered no records although the run launched work; another tool may have "
@@ -185,9 +196,9 @@ class CuptiCollector final : public ActivityCollector {
     if (!failure_.empty()) return fmt::format("error: {}", failure_);
     switch (timed_level_) {
       case engine::TraceLevel::Nodes:
-        return kNodesMethod;
+        return kNodesMethod + refused_events_;
       case engine::TraceLevel::Graphs:
-        return kGraphsMethod;
+        return kGraphsMethod + refused_events_;
       case engine::TraceLevel::Off:
         break;
     }
@@ -246,6 +257,14 @@ class CuptiCollector final : public ActivityCollector {
       if (then && !now) check(cupti_.enable(kind), "Enabling CUPTI records");
       if (now && !then) check(cupti_.disable(kind), "Disabling CUPTI records");
     }
+    const bool now = level_ != engine::TraceLevel::Off;
+    const bool then = level != engine::TraceLevel::Off;
+    for (const EventKind& event : kEventKinds) {
+      if (now && !then) (void)cupti_.disable(event.kind);
+      if (!then || now || cupti_.enable(event.kind) == CUPTI_SUCCESS) continue;
+      const std::string refused = fmt::format("; no {}: CUPTI refused them", event.what);
+      if (refused_events_.find(refused) == std::string::npos) refused_events_ += refused;
+    }
     level_ = level;
   }
 
@@ -285,6 +304,7 @@ class CuptiCollector final : public ActivityCollector {
   int iteration_ = -1;
   std::optional<std::uint64_t> origin_ns_;
   std::string failure_;
+  std::string refused_events_;  // for method(): "; no NVTX ranges: ..."
   std::uint64_t dropped_ = 0;
   std::uint64_t incomplete_before_ = 0;
   RawActivity raw_;
