@@ -15,6 +15,7 @@
 #include "profiling/session/comparison_rules.h"
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/doctor_rules.h"
+#include "profiling/session/event_tables.h"
 #include "profiling/session/measurement_tables.h"
 #include "profiling/session/numerics_tables.h"
 #include "profiling/session/run_rules.h"
@@ -241,6 +242,7 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
     status = read_measurement_tables(source, session);
     if (status.ok()) status = read_numerics_tables(source, session);
   }
+  if (status.ok() && version.value() >= kEventVersion) status = read_event_tables(source, session);
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (engine::Status rules = check_run(session.runs[i]); !rules.ok()) {
