@@ -191,6 +191,9 @@ std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
   const char* launch = experiment.graph ? "replay" : "launch";
   switch (outcome.verdict) {
     case Verdict::Right:
+      if (experiment.graph && experiment.replays == 0) {
+        return "nothing was loaded during the capture";
+      }
       return fmt::format("all {}s are right", launch);
     case Verdict::Wrong: {
       const int first = profiling::first_wrong_replay(outcome);

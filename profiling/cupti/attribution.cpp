@@ -137,9 +137,9 @@ void add_events(const RawActivity& raw, std::uint64_t origin_ns, Activity& activ
       made.name = kernel == kNoName ? names.of(kUnknownKernel) : kernel;
     } else {
       // One name for all iterations: their number is a field.
-      made.name = names.of(made.iteration >= 0 && event.kind == HostEventKind::StageRange
-                               ? kIterationRange
-                               : event.name);
+      made.name =
+          names.of(made.iteration >= 0 && event.kind == HostEventKind::StageRange ? kIterationRange
+                                                                                  : event.name);
     }
   }
   // Where two begin together the one around the other comes first.

@@ -13,8 +13,7 @@
 #include "engine/device/allocation_ledger.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/captured_graph.h"
-#include "profiling/cupti/cupti_library.h"
-#include "profiling/cupti/record_buffers.h"
+#include "profiling/cupti/cupti_process.h"
 
 namespace profiling {
 namespace {
@@ -47,24 +46,12 @@ constexpr const char* kGraphsMethod =
     "CUPTI activity records; one for a whole graph launch, none for its nodes";
 constexpr const char* kOffMethod = "none: tracing was off, as the request asks";
 
-// CUPTI's buffer callbacks carry no user pointer, and it may hold a buffer until the process ends:
-// so the exchange is made once and never freed.
-std::atomic<RecordBuffers*> record_buffers{nullptr};
 std::atomic<bool> collector_lives{false};
-
-void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *max_records = 0;  // as many as fit
-  *buffer = record_buffers.load()->borrow(*size);
-}
-
-void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
-                               std::size_t valid_bytes) {
-  record_buffers.load()->give_back(buffer, valid_bytes);
-}
 
 class CuptiCollector final : public ActivityCollector {
  public:
-  CuptiCollector(CuptiLibrary& cupti, RecordBuffers& buffers) : cupti_(cupti), buffers_(buffers) {}
+  explicit CuptiCollector(CuptiProcess& process)
+      : process_(process), cupti_(process.library), buffers_(process.buffers) {}
 
   ~CuptiCollector() override {
     stop_recording();
@@ -78,11 +65,7 @@ class CuptiCollector final : public ActivityCollector {
       subscriber_ = nullptr;
       return cupti_.error(subscribed, "Subscribing to CUPTI");
     }
-    const CUptiResult registered = cupti_.register_callbacks(&buffer_requested, &buffer_completed);
-    if (registered != CUPTI_SUCCESS) {
-      return cupti_.error(registered, "Registering CUPTI's buffers");
-    }
-    return {};
+    return process_.exchange_buffers();
   }
 
   void begin_run() override {
@@ -294,6 +277,7 @@ class CuptiCollector final : public ActivityCollector {
     if (result != CUPTI_SUCCESS) fail(cupti_.error(result, doing).message);
   }
 
+  CuptiProcess& process_;
   CuptiLibrary& cupti_;
   RecordBuffers& buffers_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
@@ -322,18 +306,12 @@ engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector() {
     return engine::Error{engine::ErrorCode::Unsupported,
                          "A CUPTI collector already lives in this process; one is the limit"};
   }
-  const auto refuse = [](engine::Error error) {
+  const engine::Result<CuptiProcess*> process = cupti_process();
+  if (!process.ok()) {
     collector_lives.store(false);
-    return error;
-  };
-  static CuptiLibrary cupti;  // lives as long as the buffers that use it
-  if (record_buffers.load() == nullptr) {
-    engine::Result<CuptiLibrary> loaded = load_cupti();
-    if (!loaded.ok()) return refuse(loaded.error());
-    cupti = loaded.value();
-    record_buffers.store(new RecordBuffers(cupti));
+    return process.error();
   }
-  auto collector = std::make_unique<CuptiCollector>(cupti, *record_buffers.load());
+  auto collector = std::make_unique<CuptiCollector>(*process.value());
   // A collector that failed gives its place back itself when it goes.
   if (const engine::Status subscribed = collector->subscribe(); !subscribed.ok()) {
     return subscribed.error();

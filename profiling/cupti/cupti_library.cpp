@@ -82,8 +82,7 @@ engine::Result<CuptiLibrary> load_cupti() {
     return engine::Error{engine::ErrorCode::Unsupported,
                          fmt::format("The CUPTI library has no {}; install CUPTI 13", missing)};
   }
-  cupti_listens.store(
-      reinterpret_cast<ListenToRanges>(dlsym(library, "InitializeInjectionNvtx2")));
+  cupti_listens.store(reinterpret_cast<ListenToRanges>(dlsym(library, "InitializeInjectionNvtx2")));
   return cupti;
 }
 

@@ -17,6 +17,7 @@
 #include "engine/device/driver_api.h"
 #include "engine/device/handles.h"
 #include "profiling/capture/graph_reader.h"
+#include "profiling/cupti/load_watch.h"
 #include "profiling/doctor/core_dump.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_board.h"
@@ -134,6 +135,7 @@ class Run {
     }
     ENGINE_TRY(check_red_zones());
     ENGINE_TRY(capture_variant());
+    if (experiment_.replays == 0) return end_capture_only();
     return end(first_wrong_replay(reply_.outcome) > 0 ? Verdict::Wrong : Verdict::Right);
   }
 
@@ -178,6 +180,7 @@ class Run {
       stall.waited_seconds = deadline;
       stall.deadline_seconds = deadline;
       stall.kind = probe_->triage({}, stall.evidence);
+      add_device(stall);
       reply_.outcome.stall = {std::move(stall)};
       return end(Verdict::Hung, "an eager launch, without any graph, did not finish");
     }
@@ -242,6 +245,39 @@ class Run {
     return {};
   }
 
+  /// Only where nothing is replayed: CUPTI in the process changes what is.
+  void start_load_watch(int variant_of) {
+    if (experiment_.replays > 0 || variant_of >= 0) return;
+    Result<std::unique_ptr<LoadWatch>> watch = LoadWatch::start();
+    if (watch.ok()) {
+      load_watch_ = std::move(watch).value();
+    } else {
+      unwatched_ = watch.error().message;
+    }
+  }
+
+  void note_loads(GraphSnapshot& snapshot) {
+    if (load_watch_ == nullptr) return;
+    const Result<std::vector<std::string>> loads = load_watch_->stop();
+    load_watch_.reset();
+    if (!loads.ok()) {
+      unwatched_ = loads.error().message;
+      return;
+    }
+    for (const std::string& load : loads.value()) {
+      snapshot.events.push_back({.kind = CaptureEvent::Kind::LazyLoad, .what = load});
+      loads_ += loads_.empty() ? load : "; " + load;
+    }
+  }
+
+  /// What a capture that is not replayed has shown.
+  Status end_capture_only() {
+    if (!loads_.empty()) return end(Verdict::Wrong, "loaded during the capture: " + loads_);
+    if (unwatched_.empty()) return end(Verdict::Right);
+    return end(Verdict::NotRun,
+               "captured, but what was loaded meanwhile could not be watched: " + unwatched_);
+  }
+
   /// Captures every graph of the subject. `variant_of` = -1: the graphs that are replayed, and the
   /// program goes on after each of them as it does.
   Status capture_all(std::vector<CapturedGraph>& captured, std::vector<GraphSnapshot>& snapshots,
@@ -252,8 +288,10 @@ class Run {
       if (const cudaError_t synced = cudaStreamSynchronize(stream_); synced != cudaSuccess) {
         return end(Verdict::Crashed, engine::cuda_error(synced, "Before the capture").message);
       }
+      start_load_watch(variant_of);
       Result<Capture> capture = capture_graph(driver_, subject_, static_cast<int>(g), stream_);
       if (!capture.ok()) return capture.error();
+      note_loads(capture.value().read.snapshot);
       GraphSnapshot snapshot = capture.value().read.snapshot;
       snapshot.name = names[g];
       if (variant_of >= 0) {
@@ -424,6 +462,12 @@ class Run {
     return {};
   }
 
+  void add_device(Stall& stall) const {
+    if (const std::string says = watch_.board.device(); !says.empty()) {
+      stall.evidence += "; " + says;
+    }
+  }
+
   Status stalled(int replay, int graph) {
     const std::optional<MarkerBoard>& board =
         captures_->graphs[static_cast<std::size_t>(graph)].board;
@@ -437,6 +481,7 @@ class Run {
       if (stall.nodes[n] == NodeState::Done) stall.last_finished = static_cast<int>(n);
     }
     stall.kind = probe_->triage(stall.nodes, stall.evidence);
+    add_device(stall);
     CoreDump dump = take_core_dump(kCoreDumpSeconds);
     stall.core_dump = std::move(dump.path);
     if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
@@ -499,6 +544,9 @@ class Run {
   Sums expected_[2];  // of the first inputs and of the changed ones
   double deadline_ = kShortestDeadline;
   bool finished_ = false;
+  std::unique_ptr<LoadWatch> load_watch_;
+  std::string loads_;      // during the captures of this experiment
+  std::string unwatched_;  // why they are not known
   std::unique_ptr<Captures> captures_;
   ExperimentReply reply_;
 };

@@ -257,7 +257,8 @@ class RunTrace {
     if (record.node_id != 0) {
       fmt::format_to(std::back_inserter(args_), ",\"node\":\"{}\"", record.node_id);
     }
-    writer_.slice(process, track, name_of(record.name), stage, shifted(record.start_ns, shift_ns_), record.duration_ns(), args_);
+    writer_.slice(process, track, name_of(record.name), stage, shifted(record.start_ns, shift_ns_),
+                  record.duration_ns(), args_);
   }
 
   const RecordedRun& run_;

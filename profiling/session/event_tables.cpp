@@ -14,8 +14,8 @@ constexpr std::int64_t kHigh = RowReader::kAnyHigh;
 
 template <class Event>
 void read_place(RowReader& rows, const RecordedRun& run, Event& event) {
-  event.iteration = rows.integer<std::int32_t>("iteration", -1,
-                                               std::ssize(run.result.iterations) - 1);
+  event.iteration =
+      rows.integer<std::int32_t>("iteration", -1, std::ssize(run.result.iterations) - 1);
   event.stage = rows.integer<engine::Stage>("stage", 0, std::ssize(engine::kStageNames) - 1);
   event.layer = rows.integer<std::uint8_t>("layer", 0, engine::kMaxLayers - 1);
 }
@@ -38,9 +38,9 @@ engine::Status write_memory(const Target& to, std::int64_t run_id, const Recorde
   for (const MemoryEvent& event : run.activity.memory_events) {
     rows.row(run_id, position++, kMemoryOperationNames[static_cast<std::size_t>(event.operation)],
              event.time_ns, kept(event.address), kept(event.bytes),
-             kMemorySpaceNames[static_cast<std::size_t>(event.space)],
-             event.stream_ordered ? 1 : 0, kept(event.pool), kept(event.pool_bytes),
-             kept(event.pool_used), event.iteration, static_cast<int>(event.stage), event.layer);
+             kMemorySpaceNames[static_cast<std::size_t>(event.space)], event.stream_ordered ? 1 : 0,
+             kept(event.pool), kept(event.pool_bytes), kept(event.pool_used), event.iteration,
+             static_cast<int>(event.stage), event.layer);
   }
   return rows.take();
 }

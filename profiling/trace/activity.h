@@ -1,6 +1,6 @@
-// What a run did, as records on one time axis: host spans on the CPU, CUPTI activity on CUDA. Beside
-// the records of work stand events of the host and of memory: no statistics of work counts them. No
-// CUDA here.
+// What a run did, as records on one time axis: host spans on the CPU, CUPTI activity on CUDA.
+// Beside the records of work stand events of the host and of memory: no statistics of work counts
+// them. No CUDA here.
 #pragma once
 
 #include <array>
@@ -55,14 +55,14 @@ enum class HostEventKind : std::uint8_t {
   Other,
 };
 inline constexpr std::array<std::string_view, 7> kHostEventNames = {
-    "stage range",    "lazy loading", "module loading", "compiler",
+    "stage range",       "lazy loading", "module loading", "compiler",
     "launch queue full", "tracing",      "other overhead"};
 
 /// What kept a host thread busy around the step.
 struct HostEvent {
-  std::int64_t start_ns = 0;    // as in ActivityRecord
-  std::int64_t end_ns = 0;      // >= start_ns
-  std::uint32_t name = 0;       // index into Activity::names: a range's name, the loaded kernel, ...
+  std::int64_t start_ns = 0;  // as in ActivityRecord
+  std::int64_t end_ns = 0;    // >= start_ns
+  std::uint32_t name = 0;     // index into Activity::names: a range's name, the loaded kernel, ...
   std::int32_t iteration = -1;  // -1 = outside the timed iterations
   std::uint8_t layer = 0;
   HostEventKind kind = HostEventKind::Other;

@@ -166,9 +166,8 @@ std::vector<TimelineLane> lanes_of_events(const Activity& activity, const EventS
              const auto index = static_cast<std::size_t>(&record - first);
              return activity.host_events[index].kind != HostEventKind::StageRange;
            });
-  for (TimelineLane& lane :
-       fill(events.memory, {empty_lane(LaneKind::Memory)}, 1,
-            [](const ActivityRecord&) -> std::uint16_t { return 0; })) {
+  for (TimelineLane& lane : fill(events.memory, {empty_lane(LaneKind::Memory)}, 1,
+                                 [](const ActivityRecord&) -> std::uint16_t { return 0; })) {
     lanes.push_back(std::move(lane));
   }
   return lanes;

@@ -68,6 +68,16 @@ VisitOrder ExamineBar::order(const PanelContext& context, bool prove,
   return order;
 }
 
+VisitOrder ExamineBar::order_for(const PanelContext& context, const profiling::Snapshot& shown,
+                                 const std::string& rule) const {
+  VisitOrder made = order(context, true, {rule});
+  if (const auto subject = profiling::gallery_subject(shown.subject)) {
+    made.subject.gallery_case = subject->id;
+    made.subject.healthy = subject->healthy;
+  }
+  return made;
+}
+
 void ExamineBar::draw_subject(const PanelContext& context, float row, bool narrow) {
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();

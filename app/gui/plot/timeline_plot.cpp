@@ -72,9 +72,9 @@ void show_memory_event(const PanelContext& context, const profiling::Activity& a
   if (event.pool != 0) {
     lines.push_back({"pool", fmt::format("{:#x}", event.pool), 0});
     if (event.pool_bytes != 0) {
-      lines.push_back({"in use of the pool", fmt::format("{} of {}", count_text(event.pool_used),
-                                                         count_text(event.pool_bytes)),
-                       0});
+      lines.push_back(
+          {"in use of the pool",
+           fmt::format("{} of {}", count_text(event.pool_used), count_text(event.pool_bytes)), 0});
     }
   }
   add_place(lines, record);
@@ -164,8 +164,7 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
                 RowKind kind, const TimelineSegment& block, float top, float bottom) {
   const Theme& theme = context.theme;
   const profiling::ActivityRecord& record = row.records()[block.longest];
-  const ImU32 color =
-      kind == RowKind::Iterations ? theme.colors.accent : theme.stage(record.stage);
+  const ImU32 color = kind == RowKind::Iterations ? theme.colors.accent : theme.stage(record.stage);
   const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
   const float right = std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 1.0F);
   ImDrawList* draw = frame.draw();
@@ -197,8 +196,8 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
 /// What the row did not do around `time`: measured between two records, not between two pixels.
 /// Nothing where the row is busy or the gap is open.
 void show_gap(const PanelContext& context, const PlotFrame& frame,
-              const profiling::Activity& activity, const profiling::TimelineLod& row,
-              RowKind kind, float middle) {
+              const profiling::Activity& activity, const profiling::TimelineLod& row, RowKind kind,
+              float middle) {
   const double time = frame.hover_x();
   const std::size_t next = row.started_by(static_cast<std::int64_t>(std::floor(time)));
   if (next == 0 || next == row.size()) return;

@@ -201,7 +201,8 @@ TEST_F(Export, EventsBesideTheWorkHaveTracksOfTheirOwn) {
   nlohmann::json moment;
   nlohmann::json pool;
   for (const nlohmann::json& event : trace["traceEvents"]) {
-    if (event["name"] == "thread_name") tracks[{event["pid"], event["tid"]}] = event["args"]["name"];
+    if (event["name"] == "thread_name")
+      tracks[{event["pid"], event["tid"]}] = event["args"]["name"];
     if (event["ph"] == "i") moment = event;
     if (event["ph"] == "C") pool = event;
   }
