@@ -183,6 +183,19 @@ Health health_of(const DoctorReport& report) {
   return not_replayed ? Health::NotRun : Health::Healthy;
 }
 
+std::string marker_cost_text(const DoctorReport& report) {
+  for (const ExperimentRecord& record : report.experiments) {
+    const profiling::MarkerCost& cost = record.outcome.marker_cost;
+    if (cost.samples == 0 || cost.without_us <= 0.0) continue;
+    return fmt::format(
+        "Markers cost {:.1f} % of a replay: {:.1f} us with them, {:.1f} us without (medians of {} "
+        "each, in turns).",
+        100.0 * (cost.with_us - cost.without_us) / cost.without_us, cost.with_us, cost.without_us,
+        cost.samples);
+  }
+  return "";
+}
+
 bool failed(const Outcome& outcome) {
   return outcome.verdict != Verdict::Right && outcome.verdict != Verdict::NotRun;
 }

@@ -136,6 +136,7 @@ engine::Result<ExperimentRunner::Reply> Visit::run(const std::string& title,
 
 engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
   experiment.deadline_seconds = options_.deadline_seconds;
+  experiment.markers = options_.markers;
   for (const ExperimentRecord& record : report().experiments) {
     if (record.experiment == experiment) return record.outcome;
   }

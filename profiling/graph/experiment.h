@@ -95,6 +95,14 @@ struct Stall {
   bool operator==(const Stall&) const = default;
 };
 
+/// What the markers cost: one graph with and without them, replayed in turns. Medians.
+struct MarkerCost {
+  int samples = 0;  // replays of each; 0 = not measured
+  double with_us = 0;
+  double without_us = 0;
+  bool operator==(const MarkerCost&) const = default;
+};
+
 struct Outcome {
   Verdict verdict = Verdict::NotRun;
   std::string message = {};  // of Refused, Crashed and NotRun, and of Wrong without wrong outputs
@@ -102,6 +110,7 @@ struct Outcome {
   std::vector<Stall> stall = {};       // one if hung, none otherwise
   double seconds = 0;                  // wall time of the process, start included
   std::vector<double> replay_us = {};  // one a replay, by CUDA events
+  MarkerCost marker_cost = {};         // of plain replays with markers that were right
   bool operator==(const Outcome&) const = default;
 };
 

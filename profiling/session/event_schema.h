@@ -1,4 +1,5 @@
-// The tables of version 6 of the schema: what went on beside the work of a run.
+// The tables of version 6 of the schema: what went on beside the work of a run, and what the
+// markers of a visit cost.
 #pragma once
 
 #include "profiling/session/schema.h"
@@ -35,6 +36,14 @@ inline constexpr TableDefinition kEventTables[] = {
   stage INTEGER NOT NULL,
   layer INTEGER NOT NULL,
   PRIMARY KEY(run_id, position)
+) STRICT, WITHOUT ROWID)"},
+    {"marker_costs", R"(CREATE TABLE marker_costs(
+  visit_id INTEGER NOT NULL,
+  experiment INTEGER NOT NULL,
+  samples INTEGER NOT NULL,
+  with_us REAL NOT NULL,
+  without_us REAL NOT NULL,
+  PRIMARY KEY(visit_id, experiment)
 ) STRICT, WITHOUT ROWID)"},
 };
 

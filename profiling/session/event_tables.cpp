@@ -9,6 +9,7 @@
 namespace profiling {
 namespace {
 
+constexpr int kMostMarkerSamples = 1'000'000;
 constexpr std::int64_t kLow = RowReader::kAnyLow;
 constexpr std::int64_t kHigh = RowReader::kAnyHigh;
 
@@ -84,6 +85,37 @@ engine::Status read_memory(const TableSource& source, Session& session) {
 }
 
 }  // namespace
+
+engine::Status read_marker_costs(const TableSource& source, Session& session) {
+  RowReader rows(source.database, source.path, "marker_costs",
+                 "SELECT * FROM marker_costs ORDER BY visit_id, experiment", source.budget, 0);
+  while (rows.next()) {
+    const auto visit = rows.integer<std::int64_t>("visit_id", 1, std::ssize(session.visits));
+    if (!rows.ok()) break;
+    auto& experiments = session.visits[static_cast<std::size_t>(visit - 1)].report.experiments;
+    const auto experiment = rows.integer<std::size_t>("experiment", 0, std::ssize(experiments) - 1);
+    MarkerCost cost;
+    cost.samples = rows.integer<int>("samples", 1, kMostMarkerSamples);
+    cost.with_us = rows.real("with_us");
+    cost.without_us = rows.real("without_us");
+    if (rows.ok()) experiments[experiment].outcome.marker_cost = cost;
+  }
+  return rows.take();
+}
+
+engine::Status write_marker_costs(const Target& to, std::int64_t visit_id,
+                                  const DoctorReport& report) {
+  TableWriter rows(to, "marker_costs", 5);
+  std::int64_t number = 0;
+  for (const ExperimentRecord& record : report.experiments) {
+    const MarkerCost& cost = record.outcome.marker_cost;
+    if (cost.samples > 0) {
+      rows.row(visit_id, number, cost.samples, cost.with_us, cost.without_us);
+    }
+    ++number;
+  }
+  return rows.take();
+}
 
 engine::Status read_event_tables(const TableSource& source, Session& session) {
   if (engine::Status status = read_host(source, session); !status.ok()) return status;

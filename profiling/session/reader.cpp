@@ -242,7 +242,10 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
     status = read_measurement_tables(source, session);
     if (status.ok()) status = read_numerics_tables(source, session);
   }
-  if (status.ok() && version.value() >= kEventVersion) status = read_event_tables(source, session);
+  if (status.ok() && version.value() >= kEventVersion) {
+    status = read_event_tables(source, session);
+    if (status.ok()) status = read_marker_costs(source, session);
+  }
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (engine::Status rules = check_run(session.runs[i]); !rules.ok()) {

@@ -62,6 +62,7 @@ VisitOrder ExamineBar::order(const PanelContext& context, bool prove,
   }
   order.options.prove = prove;
   order.options.rules = std::move(rules);
+  order.options.markers = markers_;
   order.options.deadline_seconds =
       deadline_of(static_cast<DeadlineMode>(deadline_), static_cast<double>(factor_),
                   static_cast<double>(seconds_), p99_seconds(context));
@@ -110,6 +111,11 @@ void ExamineBar::draw_deadline(const PanelContext& context) {
       {{.tooltip = "From the times of the eager launches"},
        {.enabled = p99 > 0.0, .reason = "No run with timed iterations to take the p99 of"},
        {}});
+  ImGui::SameLine(0, theme.px(kGap));
+  controls::checkbox(
+      context, "doctor.markers", "markers", markers_,
+      {.tooltip = "A word that every node writes when it is done: says where a replay "
+                  "stands. What that costs is measured, in the conclusion"});
   if (deadline_ == 0) return;
   ImGui::SameLine(0, theme.px(kGap));
   if (deadline_ == 1) {

@@ -36,6 +36,7 @@ class ExamineBar {
   int kind_ = 0;  // 0 the request in the rail, 1 a case of the gallery
   int case_ = 0;
   bool healthy_ = false;
+  bool markers_ = true;
   int deadline_ = 0;
   float factor_ = 20.0F;
   float seconds_ = 5.0F;

@@ -85,6 +85,14 @@ TEST(Visit, AReportOfTheGalleryNamesItsCaseWhateverTheProgramCallsItself) {
             (profiling::GallerySubject{.id = "shared-workspace", .healthy = true}));
 }
 
+TEST(Visit, MarkersAreLeftOutOfEveryReplayOnRequest) {
+  ScriptedRunner runner(shared_workspace_step(2), colliding({{0, 1}}));
+  VisitOptions options = options_with({shared_by(0, 1)});
+  options.markers = false;
+  ASSERT_TRUE(made(runner, options).ok());
+  for (std::size_t i = 1; i < runner.made.size(); ++i) EXPECT_FALSE(runner.made[i].markers) << i;
+}
+
 TEST(Visit, ALoadDuringTheCaptureIsProvedByCapturesThatAreNotReplayed) {
   profiling::Snapshot captured = shared_workspace_step(1);
   captured.graphs[0].events = {
