@@ -106,8 +106,6 @@ def test_what_stands_beside_the_work_has_lanes_and_read_outs_of_its_own(recordin
     # All records: from the allocation of the set-up on, and no event counts as a record.
     recording.xdotool("mousemove", *recording.centre("performance.timeline"), "key", "Home")
     recording.settle()
-    recording.xdotool("key", "Home")
-    recording.settle()
     shown = fields(recording.control("performance.timeline"))
     assert float(shown["from_ns"]) < -850_000
     assert int(shown["records"]) == work == 80
