@@ -26,6 +26,7 @@ constexpr int kBlocksPerTask =
 template <InputType kType, Fp8Format kFormat, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
     const __grid_constant__ QuantizeBlockArgs args, const __grid_constant__ ScaleRule rule) {
+  wait_for_predecessor();
   constexpr bool kActivated = kActivation != Activation::None;
   constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
   __shared__ StripTable table;
@@ -82,9 +83,12 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
           raw[i][part] = swiglu_step<kType>(raw[i][part], up[i][part]);
         }
       }
-      float amax = 0.0F;
+      AmaxWord<kType> word = step_amax_word(raw[i][0]);
 #pragma unroll
-      for (int part = 0; part < kStepsPerLane; ++part) amax = step_amax(raw[i][part], amax);
+      for (int part = 1; part < kStepsPerLane; ++part) {
+        word = max_of_words<kType>(word, step_amax_word(raw[i][part]));
+      }
+      float amax = word_amax<kType>(word);
 #pragma unroll
       for (int distance = kLanesPerRow / 2; distance > 0; distance /= 2) {
         amax = fmaxf(amax, __shfl_xor_sync(kFullWarp, amax, distance));
@@ -110,7 +114,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 
 }  // namespace
 
-cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
+cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (needs_tiles(args)) return quantize_block_tile(args, false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
@@ -118,12 +122,13 @@ cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t str
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kStripRows + input.num_groups;
   const ScaleRule rule = block_scale_rule(args);
+  cudaError_t error = cudaSuccess;
   const auto launch = [&]<InputType kType, Fp8Format kFormat, Activation kActivation>() {
     constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
     const std::int64_t tasks = strips * ceil_div(input.columns, kBlock * kBlocks);
     const auto kernel = quantize_block_1x128_kernel<kType, kFormat, kActivation>;
     const unsigned grid = resident_grid(kernel, tasks, kThreads / 32, kWaves);
-    kernel<<<grid, kThreads, 0, stream>>>(args, rule);
+    error = launch_dependent(kernel, {.grid = grid, .threads = kThreads}, stream, args, rule);
   };
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
     if (input.activation == Activation::SwiGlu) {
@@ -132,7 +137,7 @@ cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t str
       launch.template operator()<type(), format(), Activation::None>();
     }
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels
