@@ -84,6 +84,8 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   const ImVec2 at = ImGui::GetCursorScreenPos();
   controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
+  // A narrow window has no room for it behind the deadline.
+  if (narrow) draw_markers(context);
   if (kind_ != 1) return;
   std::vector<std::string> titles;
   for (const profiling::HazardCase& one : profiling::hazard_cases()) titles.push_back(one.title);
@@ -102,6 +104,14 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
                      {.tooltip = "The same program without the mistake"});
 }
 
+void ExamineBar::draw_markers(const PanelContext& context) {
+  ImGui::SameLine(0, context.theme.px(kGap));
+  controls::checkbox(
+      context, "doctor.markers", "markers", markers_,
+      {.tooltip = "A word that every node writes when it is done: says where a replay "
+                  "stands. What that costs is measured, in the conclusion"});
+}
+
 void ExamineBar::draw_deadline(const PanelContext& context) {
   const Theme& theme = context.theme;
   const double p99 = p99_seconds(context);
@@ -111,11 +121,6 @@ void ExamineBar::draw_deadline(const PanelContext& context) {
       {{.tooltip = "From the times of the eager launches"},
        {.enabled = p99 > 0.0, .reason = "No run with timed iterations to take the p99 of"},
        {}});
-  ImGui::SameLine(0, theme.px(kGap));
-  controls::checkbox(
-      context, "doctor.markers", "markers", markers_,
-      {.tooltip = "A word that every node writes when it is done: says where a replay "
-                  "stands. What that costs is measured, in the conclusion"});
   if (deadline_ == 0) return;
   ImGui::SameLine(0, theme.px(kGap));
   if (deadline_ == 1) {
@@ -146,6 +151,7 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   if (narrow) {
     ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (2.0F + gallery) * row));
   } else {
+    draw_markers(context);
     ImGui::SameLine(0, theme.px(kGapSection));
   }
   const auto next = [&] { ImGui::SameLine(0, theme.px(kGap)); };

@@ -30,6 +30,8 @@ class ExamineBar {
  private:
   void draw_subject(const PanelContext& context, float row, bool narrow);
   void draw_deadline(const PanelContext& context);
+  /// Behind what was drawn last.
+  void draw_markers(const PanelContext& context);
   /// Of the run on screen; worked out once a run.
   double p99_seconds(const PanelContext& context) const;
 
