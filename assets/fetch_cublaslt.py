@@ -16,14 +16,17 @@ import sys
 import tempfile
 import zipfile
 
-# Of the wheels for x86-64 Linux. The first four are older than the repair of grouped matmuls that share a
+# Of the wheels for x86-64 Linux. The first three are older than the repair of grouped matmuls that share a
 # workspace in a captured graph; people fetch them to see the fault.
 SHA256 = {
     "13.4.1.1": "28c983c8c03aa9a2d7b36cddcef2bfeeea85e13241d77df7622665502159f347",
     "13.5.1.27": "db3a1f0c8bc24945a4d195ba199d83f27e650ffdfc0c32e6b8362c314f14d553",
     "13.6.0.2": "b82c80c886cea6da6e149a5c3bdba274f12b7e4ec4b00a050b916b0446fb4153",
+    "13.6.1.10": "feb2ed8a1e211bc5774413efc0f1a08c4d5269b56f68b4ac6fe5408e57f7dc1c",
     "13.6.2.16": "3968bb7940ed0690769b2918132ca1368b2806321b7c9d94a89c649a03e3b788",
     "13.7.0.27": "481adf76a6b7585a7a4cd5f53298589abe207415dd584887751b99baa85491d4",
+    "13.8.0.4": "9f17797dfcc048694461f4e47de17d2e3c25adf172ef723d2db0a07cd8744b89",
+    "13.8.2.12": "21721774d8e7044debec3034ecc1a8cd22e173eb6dae5d7f5f8a014852382894",
     "13.10.0.20": "dcc6d63884c53d07e267ce7e6feac17b2538cebaafec5db865736c3e28e4dc84",
 }
 PREFIX = "nvidia/cu13/"

@@ -126,6 +126,9 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
                   "Prove findings of this rule only; can be given several times")
       ->option_text("ID")
       ->allow_extra_args(false);
+  command.add_flag("!--no-markers", options->visit.markers,
+                   "Replay without the marker board, which says where a replay stands and costs a "
+                   "little");
   command
       .add_option("--deadline", options->visit.deadline_seconds,
                   "Seconds that one replay may take (default: from the times of eager launches)")

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <map>
 
+#include "app/doctor/conclusion.h"
 #include "app/doctor/experiment_title.h"
 #include "profiling/graph/names.h"
 
@@ -169,6 +170,9 @@ std::string report_text(const DoctorReport& report) {
     for (const profiling::MovedMemory& moved : report.smallest_cure) {
       text += fmt::format("  {}: {}\n", node_title(report.snapshot, moved.node), moved.owner);
     }
+  }
+  if (const std::string cost = marker_cost_text(report); !cost.empty()) {
+    text += '\n' + wrapped(cost, "");
   }
   return text + '\n' + wrapped(report.conclusion, "");
 }

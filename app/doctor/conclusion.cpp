@@ -183,6 +183,19 @@ Health health_of(const DoctorReport& report) {
   return not_replayed ? Health::NotRun : Health::Healthy;
 }
 
+std::string marker_cost_text(const DoctorReport& report) {
+  for (const ExperimentRecord& record : report.experiments) {
+    const profiling::MarkerCost& cost = record.outcome.marker_cost;
+    if (cost.samples == 0 || cost.without_us <= 0.0) continue;
+    return fmt::format(
+        "Markers cost {:.1f} % of a replay: {:.1f} us with them, {:.1f} us without (medians of {} "
+        "each, in turns).",
+        100.0 * (cost.with_us - cost.without_us) / cost.without_us, cost.with_us, cost.without_us,
+        cost.samples);
+  }
+  return "";
+}
+
 bool failed(const Outcome& outcome) {
   return outcome.verdict != Verdict::Right && outcome.verdict != Verdict::NotRun;
 }
@@ -191,6 +204,9 @@ std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
   const char* launch = experiment.graph ? "replay" : "launch";
   switch (outcome.verdict) {
     case Verdict::Right:
+      if (experiment.graph && experiment.replays == 0) {
+        return "nothing was loaded during the capture";
+      }
       return fmt::format("all {}s are right", launch);
     case Verdict::Wrong: {
       const int first = profiling::first_wrong_replay(outcome);

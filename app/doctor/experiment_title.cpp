@@ -64,6 +64,9 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
                              const profiling::Experiment& experiment) {
   std::vector<std::string> parts;
   if (!experiment.graph) parts.push_back("eager, " + times(experiment.replays));
+  if (experiment.graph && experiment.replays == 0) {
+    parts.emplace_back("captured only, loading watched");
+  }
   if (!experiment.moved.empty()) {
     std::vector<profiling::NodeRef> nodes;
     for (const profiling::MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);

@@ -38,8 +38,11 @@ const std::vector<FetchableLibrary>& fetchable_libraries() {
       {"13.4.1.1", "grouped products that share a workspace go wrong in a replayed graph"},
       {"13.5.1.27", "grouped products that share a workspace go wrong in a replayed graph"},
       {"13.6.0.2", "the same, for some shapes"},
+      {"13.6.1.10", "between the last measured wrong and the first measured right"},
       {"13.6.2.16", "the first that was measured right"},
       {"13.7.0.27", "measured right"},
+      {"13.8.0.4", "not measured yet"},
+      {"13.8.2.12", "not measured yet"},
       {"13.10.0.20", "the default"}};
   return kLibraries;
 }

@@ -9,6 +9,7 @@
 #include "app/doctor/conclusion.h"
 #include "app/doctor/experiment_title.h"
 #include "app/doctor/isolation.h"
+#include "profiling/graph/gallery.h"
 
 namespace app {
 namespace {
@@ -135,6 +136,7 @@ engine::Result<ExperimentRunner::Reply> Visit::run(const std::string& title,
 
 engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
   experiment.deadline_seconds = options_.deadline_seconds;
+  experiment.markers = options_.markers;
   for (const ExperimentRecord& record : report().experiments) {
     if (record.experiment == experiment) return record.outcome;
   }
@@ -176,6 +178,11 @@ engine::Status Visit::take_snapshot() {
   engine::Result<ExperimentRunner::Reply> reply = run("capturing", capture);
   if (!reply.ok()) return reply.error();
   report().snapshot = std::move(reply.value().snapshot);
+  // A case that is a real step calls itself one; whoever reads the visit later must know the case.
+  if (!subject_.gallery_case.empty()) {
+    report().snapshot.subject =
+        profiling::subject_title({.id = subject_.gallery_case, .healthy = subject_.healthy});
+  }
   if (!report().snapshot.graphs.empty()) return {};
   const Outcome& outcome = reply.value().outcome;
   if (options_.prove) {

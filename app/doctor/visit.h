@@ -52,6 +52,7 @@ struct VisitOptions {
   bool prove = false;              // false: snapshot and rules only
   std::vector<std::string> rules;  // prove findings of these rules only; empty = all
   double deadline_seconds = 0;     // for one replay; 0 = from the times of eager launches
+  bool markers = true;             // a marker board in every replay
   /// The rules; empty = profiling::diagnose.
   std::function<std::vector<profiling::Finding>(const profiling::Snapshot&,
                                                 const std::vector<profiling::LibraryFact>&)>

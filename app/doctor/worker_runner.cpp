@@ -92,6 +92,7 @@ profiling::Stall stall_of(const Movement& movement, double limit, const LinkStat
     stall.kind = StallKind::HostBlocked;
     stall.evidence = "the worker pulses, and the thread that launches has not returned";
   }
+  if (!pulse.device.empty()) stall.evidence += "; " + pulse.device;
   return stall;
 }
 

@@ -46,6 +46,15 @@ struct DoctorNews {
   std::string file_error;
 };
 
+/// The newest fetch of a cuBLASLt in this window.
+struct LibraryNews {
+  std::string version;  // empty = there was none
+  bool busy = false;
+  std::string line;   // what the fetch says now
+  std::string error;  // why it came to nothing
+  std::string path;   // of the library once it is there
+};
+
 /// One request varied along axes.
 struct SweepOrder {
   engine::RunRequest base;
@@ -86,6 +95,7 @@ struct SessionView {
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorNews doctor{};
+  LibraryNews library{};
   const std::vector<profiling::TimeNote>* notes = nullptr;  // of `run`; null without one
   /// Of this window, while `run` timed its iterations on this machine; -1 = elsewhere or not known.
   int frames_while_timing = -1;
@@ -118,6 +128,9 @@ struct CommandSlots {
   std::optional<std::string> open_recording;  // path; the shell opens it on a thread of its own
   std::optional<VisitOrder> examine;          // a visit to the graph doctor
   bool cancel_visit = false;
+  std::string fetch_library{};  // version of a cuBLASLt; empty = none
+  bool cancel_fetch = false;
+  std::optional<std::string> use_library{};  // path: the worker starts again with it
   bool open_graph = false;             // asks for a dot file or a recording with captured graphs
   DoctorNews::Report export_report{};  // asks where to
   bool open_sample = false;            // the recording that ships in assets

@@ -57,8 +57,10 @@ engine::Result<engine::AmaxHistory> from_wire(const wire::AmaxHistory& message);
 inline constexpr std::size_t kMaxChunkRecords = 65536;
 inline constexpr std::size_t kMaxActivityRecords = 20'000'000;
 
-/// Records [first, first + kMaxChunkRecords) of an activity. The chunk that starts at 0 also
-/// carries all names and graph nodes.
+/// Chunks begin at every multiple of kMaxChunkRecords below this: that of the longest list.
+std::size_t chunked_length(const profiling::Activity& activity);
+/// Records, host events and memory events [first, first + kMaxChunkRecords) of an activity. The
+/// chunk that starts at 0 also carries all names and graph nodes.
 wire::ActivityChunk make_activity_chunk(std::uint64_t id, const profiling::Activity& activity,
                                         std::size_t first);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_events.h"
 #include "app/protocol/field_check.h"
 
 namespace app {
@@ -47,6 +48,11 @@ void read_record(profiling::ActivityRecord& record, const wire::ActivityChunk& c
 
 }  // namespace
 
+std::size_t chunked_length(const profiling::Activity& activity) {
+  return std::max(
+      {activity.records.size(), activity.host_events.size(), activity.memory_events.size()});
+}
+
 wire::ActivityChunk make_activity_chunk(std::uint64_t id, const profiling::Activity& activity,
                                         std::size_t first) {
   wire::ActivityChunk chunk;
@@ -76,6 +82,7 @@ wire::ActivityChunk make_activity_chunk(std::uint64_t id, const profiling::Activ
     chunk.add_lane(record.lane);
     chunk.add_stage(static_cast<std::uint32_t>(record.stage));
   }
+  add_events(chunk, activity, first, kMaxChunkRecords);
   return chunk;
 }
 
@@ -114,6 +121,7 @@ engine::Status ActivityAssembler::add(const wire::ActivityChunk& chunk) {
   for (int i = 0; i < count && check.ok(); ++i) {
     read_record(activity_.records.emplace_back(), chunk, i, activity_.names.size(), check);
   }
+  read_events(chunk, activity_, check);
   engine::Result<bool> verdict = check.result(true);
   if (verdict.ok()) return {};
   activity_ = {};

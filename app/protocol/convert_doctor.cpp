@@ -318,6 +318,12 @@ wire::Outcome wire_outcome(const profiling::Outcome& outcome) {
   }
   out.set_seconds(outcome.seconds);
   out.mutable_replay_us()->Add(outcome.replay_us.begin(), outcome.replay_us.end());
+  if (outcome.marker_cost.samples > 0) {
+    wire::MarkerCost& cost = *out.mutable_marker_cost();
+    cost.set_samples(outcome.marker_cost.samples);
+    cost.set_with_us(outcome.marker_cost.with_us);
+    cost.set_without_us(outcome.marker_cost.without_us);
+  }
   return out;
 }
 
@@ -326,7 +332,11 @@ profiling::Outcome read_outcome(const wire::Outcome& message, FieldCheck& check)
                              .checks = {},
                              .stall = {},
                              .seconds = message.seconds(),
-                             .replay_us = {message.replay_us().begin(), message.replay_us().end()}};
+                             .replay_us = {message.replay_us().begin(), message.replay_us().end()},
+                             .marker_cost = {.samples = message.marker_cost().samples(),
+                                             .with_us = message.marker_cost().with_us(),
+                                             .without_us = message.marker_cost().without_us()}};
+  check.require(outcome.marker_cost.samples >= 0, "marker_cost.samples is below 0");
   number(check, outcome.verdict, message.verdict(), profiling::Verdict::NotRun, "verdict");
   for (const wire::OutputCheck& row : message.checks()) {
     outcome.checks.push_back({.replay = row.replay(),

@@ -61,7 +61,8 @@ engine::Result<PulseReport> from_wire(const wire::Pulse& message) {
                     .fraction = message.fraction(),
                     .dropped_records = message.dropped_records(),
                     .replay = message.replay(),
-                    .board = {}};
+                    .board = {},
+                    .device = message.device()};
   pulse.board = read_states(message.board(), check);
   check.enumerator(pulse.stage, message.stage(), wire::Stage_IsValid, "pulse.stage");
   return check.result(std::move(pulse));

@@ -57,6 +57,7 @@ struct PulseReport {
   std::uint64_t dropped_records = 0;
   int replay = 0;                                // of a doctor's experiment; 0 = none is under way
   std::vector<profiling::NodeState> board = {};  // of the graph under way
+  std::string device = {};                       // how the device is then, in words
 };
 
 struct RunDone {

@@ -13,6 +13,7 @@
 #include "profiling/doctor/experiment_run.h"
 #include "profiling/doctor/gallery/gallery.h"
 #include "profiling/doctor/step_subject.h"
+#include "profiling/power/device_watch.h"
 #endif
 
 namespace app {
@@ -76,9 +77,13 @@ engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] 
   engine::Result<std::unique_ptr<profiling::Subject>> subject =
       make_subject(order, backends.cublaslt_path(), device.value(), stream.value().get(), facts);
   if (!subject.ok()) return subject.error();
+  // Before anything can hang: afterwards no question to the device is certain to come back.
+  const profiling::DeviceWatch device_watch({.pci_bus_id = engine::device_bus_id()});
+  watch.board.ask_device([&device_watch] { return device_watch.latest(); });
   engine::Result<profiling::ExperimentReply> reply = profiling::run_experiment(
       *subject.value(), order.experiment, facts, {.progress = watch.progress, .board = watch.board},
       stream.value().get());
+  watch.board.ask_device(nullptr);
   if (!reply.ok()) return reply.error();
   wire::Frame frame;
   *frame.mutable_doctor_reply() = to_wire(DoctorDone{.id = id,

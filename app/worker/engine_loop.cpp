@@ -172,8 +172,8 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
 engine::Status EngineLoop::send_result(std::uint64_t id, const Observed& run) {
   const profiling::Activity& activity = run.activity;
   // The first chunk carries names and nodes, so it goes out even without records.
-  for (std::size_t first = 0; first == 0 || first < activity.records.size();
-       first += kMaxChunkRecords) {
+  const std::size_t length = chunked_length(activity);
+  for (std::size_t first = 0; first == 0 || first < length; first += kMaxChunkRecords) {
     wire::Frame frame;
     *frame.mutable_activity() = make_activity_chunk(id, activity, first);
     if (engine::Status sent = sender_.send(frame); !sent.ok()) return sent;

@@ -44,6 +44,7 @@ void Pulse::beat_until_stopped() {
     const profiling::LiveBoard::View board = board_.read();
     pulse.set_replay(board.replay);
     pulse.set_board(wire_states(board.nodes));
+    if (board.replay > 0) pulse.set_device(board_.device());
     // A failed send has marked the sender as broken, which ends this loop and the worker.
     static_cast<void>(sender_.send(frame).ok());
     lock.lock();

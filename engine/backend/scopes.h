@@ -1,13 +1,15 @@
-// Brackets of the StepObserver as scopes, so that an early return cannot leave one open.
+// Brackets of the StepObserver as scopes, so that an early return cannot leave one open. Each is an
+// NVTX range as well. CUDA only.
 #pragma once
 
 #include "engine/backend/backend.h"
+#include "engine/device/stage_range.h"
 
 namespace engine {
 
 class WorkScope {
  public:
-  WorkScope(StepObserver& observer, const WorkTag& tag) : observer_(observer) {
+  WorkScope(StepObserver& observer, const WorkTag& tag) : observer_(observer), range_(tag) {
     observer_.begin_work(tag);
   }
   ~WorkScope() { observer_.end_work(); }
@@ -16,11 +18,12 @@ class WorkScope {
 
  private:
   StepObserver& observer_;
+  StageRange range_;
 };
 
 class IterationScope {
  public:
-  IterationScope(StepObserver& observer, int iteration) : observer_(observer) {
+  IterationScope(StepObserver& observer, int iteration) : observer_(observer), range_(iteration) {
     observer_.begin_iteration(iteration);
   }
   ~IterationScope() { observer_.end_iteration(); }
@@ -29,6 +32,7 @@ class IterationScope {
 
  private:
   StepObserver& observer_;
+  StageRange range_;
 };
 
 /// Ends the observed run also when the run fails half-way.

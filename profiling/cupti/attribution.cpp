@@ -2,7 +2,10 @@
 #include "profiling/cupti/attribution.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "engine/device/stage_range.h"
 
 namespace profiling {
 namespace {
@@ -13,6 +16,80 @@ constexpr int kExpertShift = 16;
 constexpr int kIterationShift = 32;
 // Instantiation clones once, updates may clone again; a longer chain would be a cycle.
 constexpr int kLongestCloneChain = 8;
+constexpr std::uint32_t kNoName = ~0U;
+constexpr const char* kUnknownKernel = "a kernel that was not launched eagerly";
+constexpr const char* kIterationRange = "iteration";
+
+/// Names of events beside those of the records.
+class NameTable {
+ public:
+  explicit NameTable(std::vector<std::string>& names) : names_(names) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      index_.emplace(names[i], static_cast<std::uint32_t>(i));
+    }
+  }
+  std::uint32_t of(const std::string& name) {
+    const auto [found, fresh] = index_.emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (fresh) names_.push_back(name);
+    return found->second;
+  }
+
+ private:
+  std::vector<std::string>& names_;
+  std::unordered_map<std::string, std::uint32_t> index_;
+};
+
+WorkPlace place_of_call(const RawActivity& raw, std::uint32_t correlation) {
+  const auto known = raw.places.find(correlation);
+  return known == raw.places.end() ? WorkPlace{} : unpack(known->second);
+}
+
+/// Which kernel a call launched, for the calls that loaded one first.
+std::unordered_map<std::uint32_t, std::uint32_t> loaded_kernels(const RawActivity& raw) {
+  std::unordered_map<std::uint32_t, std::uint32_t> kernels;
+  for (const RawHostEvent& event : raw.events.host) {
+    if (event.kind == HostEventKind::LazyLoading) kernels.emplace(event.correlation, kNoName);
+  }
+  if (kernels.empty()) return kernels;
+  for (const RawRecord& record : raw.records) {
+    // All nodes of a graph have the correlation id of its launch: none of them is the one.
+    if (record.kind != ActivityKind::Kernel || record.node_id != 0) continue;
+    const auto call = kernels.find(record.correlation);
+    if (call != kernels.end()) call->second = record.name;
+  }
+  return kernels;
+}
+
+/// Ranges of a thread are nested, and an iteration's is the outermost.
+void inherit_iterations(std::vector<HostEvent>& sorted) {
+  std::unordered_map<std::uint16_t, const HostEvent*> around;
+  for (HostEvent& event : sorted) {
+    if (event.kind != HostEventKind::StageRange) continue;
+    if (event.iteration >= 0) {
+      around[event.lane] = &event;
+      continue;
+    }
+    const auto outer = around.find(event.lane);
+    if (outer != around.end() && event.end_ns <= outer->second->end_ns) {
+      event.iteration = outer->second->iteration;
+    }
+  }
+}
+
+HostEvent host_event(const RawActivity& raw, const RawHostEvent& event) {
+  HostEvent made{.kind = event.kind};
+  WorkPlace place;
+  if (event.kind == HostEventKind::StageRange) {
+    const engine::RangePlace said = engine::range_place(event.name).value_or(engine::RangePlace{});
+    place = {.tag = said.tag, .iteration = said.iteration};
+  } else {
+    place = place_of_call(raw, event.correlation);
+  }
+  made.iteration = place.iteration;
+  made.layer = static_cast<std::uint8_t>(place.tag.layer);
+  made.stage = place.tag.stage;
+  return made;
+}
 
 }  // namespace
 
@@ -39,6 +116,50 @@ std::uint64_t GraphKnowledge::captured(std::uint64_t node_id) const {
   }
   return id;
 }
+
+namespace {
+
+void add_events(const RawActivity& raw, std::uint64_t origin_ns, Activity& activity) {
+  NameTable names(activity.names);
+  const auto kernels = loaded_kernels(raw);
+  std::unordered_map<std::uint32_t, std::uint16_t> lanes;
+  const auto relative = [&](std::uint64_t time) {
+    return static_cast<std::int64_t>(time) - static_cast<std::int64_t>(origin_ns);
+  };
+  activity.host_events.reserve(raw.events.host.size());
+  for (const RawHostEvent& event : raw.events.host) {
+    HostEvent& made = activity.host_events.emplace_back(host_event(raw, event));
+    made.start_ns = relative(event.start_ns);
+    made.end_ns = relative(event.end_ns);
+    made.lane = lanes.emplace(event.thread, static_cast<std::uint16_t>(lanes.size())).first->second;
+    if (event.kind == HostEventKind::LazyLoading) {
+      const std::uint32_t kernel = kernels.at(event.correlation);
+      made.name = kernel == kNoName ? names.of(kUnknownKernel) : kernel;
+    } else {
+      // One name for all iterations: their number is a field.
+      made.name =
+          names.of(made.iteration >= 0 && event.kind == HostEventKind::StageRange ? kIterationRange
+                                                                                  : event.name);
+    }
+  }
+  // Where two begin together the one around the other comes first.
+  std::ranges::stable_sort(activity.host_events, [](const HostEvent& a, const HostEvent& b) {
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+  });
+  inherit_iterations(activity.host_events);
+  activity.memory_events.reserve(raw.events.memory.size());
+  for (const RawMemoryEvent& event : raw.events.memory) {
+    MemoryEvent& made = activity.memory_events.emplace_back(event.event);
+    const WorkPlace place = place_of_call(raw, event.correlation);
+    made.time_ns = relative(static_cast<std::uint64_t>(made.time_ns));
+    made.iteration = place.iteration;
+    made.layer = static_cast<std::uint8_t>(place.tag.layer);
+    made.stage = place.tag.stage;
+  }
+  std::ranges::stable_sort(activity.memory_events, {}, &MemoryEvent::time_ns);
+}
+
+}  // namespace
 
 Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t origin_ns) {
   Activity activity;
@@ -73,6 +194,7 @@ Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t 
   std::stable_sort(
       activity.records.begin(), activity.records.end(),
       [](const ActivityRecord& a, const ActivityRecord& b) { return a.start_ns < b.start_ns; });
+  add_events(raw, origin_ns, activity);
   return activity;
 }
 

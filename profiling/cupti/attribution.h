@@ -1,5 +1,5 @@
 // From what CUPTI delivers to Activity: which stage, layer, expert and iteration a record belongs
-// to. Plain values, no CUPTI, so that it can be tested without a GPU.
+// to. Plain values, no CUPTI call, so that it can be tested without a GPU.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
+#include "profiling/cupti/event_records.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {
@@ -35,6 +36,7 @@ struct RawActivity {
   std::vector<std::string> names;
   std::vector<RawRecord> records;
   std::unordered_map<std::uint32_t, std::uint64_t> places;  // correlation id -> packed WorkPlace
+  RawEvents events;
 };
 
 /// What is known about graphs: filled while one is captured and instantiated.
@@ -47,7 +49,9 @@ struct GraphKnowledge {
   std::uint64_t captured(std::uint64_t node_id) const;
 };
 
-/// Times become relative to `origin_ns`; records name captured nodes, as Activity::nodes does.
+/// Times become relative to `origin_ns`; records name captured nodes, as Activity::nodes does. A
+/// stage range has its place from its name and its iteration from the range around it; every other
+/// event has both from the API call that it names by correlation id, and a lazy load its kernel.
 Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t origin_ns);
 
 }  // namespace profiling

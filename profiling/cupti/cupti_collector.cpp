@@ -13,8 +13,7 @@
 #include "engine/device/allocation_ledger.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/captured_graph.h"
-#include "profiling/cupti/cupti_library.h"
-#include "profiling/cupti/record_buffers.h"
+#include "profiling/cupti/cupti_process.h"
 
 namespace profiling {
 namespace {
@@ -28,6 +27,16 @@ constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                CUPTI_ACTIVITY_KIND_DRIVER,
                                CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+/// What stands beside the work. A run is worth having without them, so that a driver which refuses
+/// one is no failure.
+struct EventKind {
+  CUpti_ActivityKind kind;
+  const char* what;
+};
+constexpr std::array kEventKinds = {EventKind{CUPTI_ACTIVITY_KIND_MEMORY2, "allocations"},
+                                    EventKind{CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools"},
+                                    EventKind{CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads"},
+                                    EventKind{CUPTI_ACTIVITY_KIND_MARKER, "NVTX ranges"}};
 constexpr std::array kGraphCallbacks = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 constexpr CUpti_ExternalCorrelationKind kIdKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
@@ -37,24 +46,12 @@ constexpr const char* kGraphsMethod =
     "CUPTI activity records; one for a whole graph launch, none for its nodes";
 constexpr const char* kOffMethod = "none: tracing was off, as the request asks";
 
-// CUPTI's buffer callbacks carry no user pointer, and it may hold a buffer until the process ends:
-// so the exchange is made once and never freed.
-std::atomic<RecordBuffers*> record_buffers{nullptr};
 std::atomic<bool> collector_lives{false};
-
-void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *max_records = 0;  // as many as fit
-  *buffer = record_buffers.load()->borrow(*size);
-}
-
-void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
-                               std::size_t valid_bytes) {
-  record_buffers.load()->give_back(buffer, valid_bytes);
-}
 
 class CuptiCollector final : public ActivityCollector {
  public:
-  CuptiCollector(CuptiLibrary& cupti, RecordBuffers& buffers) : cupti_(cupti), buffers_(buffers) {}
+  explicit CuptiCollector(CuptiProcess& process)
+      : process_(process), cupti_(process.library), buffers_(process.buffers) {}
 
   ~CuptiCollector() override {
     stop_recording();
@@ -68,11 +65,7 @@ class CuptiCollector final : public ActivityCollector {
       subscriber_ = nullptr;
       return cupti_.error(subscribed, "Subscribing to CUPTI");
     }
-    const CUptiResult registered = cupti_.register_callbacks(&buffer_requested, &buffer_completed);
-    if (registered != CUPTI_SUCCESS) {
-      return cupti_.error(registered, "Registering CUPTI's buffers");
-    }
-    return {};
+    return process_.exchange_buffers();
   }
 
   void begin_run() override {
@@ -85,6 +78,7 @@ class CuptiCollector final : public ActivityCollector {
     origin_ns_.reset();
     failure_.clear();
     timed_level_ = engine::TraceLevel::Nodes;
+    refused_events_.clear();
     raw_ = {};
     {
       const std::lock_guard lock(graph_mutex_);
@@ -173,7 +167,7 @@ class CuptiCollector final : public ActivityCollector {
     check(cupti_.get_num_dropped_records(nullptr, 0, &dropped), "Counting dropped records");
     stop_recording();
     raw_ = buffers_.drain();
-    dropped_ = dropped + buffers_.incomplete() - incomplete_before_;
+    dropped_ = dropped + buffers_.incomplete() - incomplete_before_ + raw_.events.left_out;
     if (raw_.records.empty() && timed_level_ != engine::TraceLevel::Off) {
       fail(
           "CUPTI delivered no records although the run launched work; another tool may have "
@@ -185,9 +179,9 @@ class CuptiCollector final : public ActivityCollector {
     if (!failure_.empty()) return fmt::format("error: {}", failure_);
     switch (timed_level_) {
       case engine::TraceLevel::Nodes:
-        return kNodesMethod;
+        return kNodesMethod + refused_events_;
       case engine::TraceLevel::Graphs:
-        return kGraphsMethod;
+        return kGraphsMethod + refused_events_;
       case engine::TraceLevel::Off:
         break;
     }
@@ -246,6 +240,14 @@ class CuptiCollector final : public ActivityCollector {
       if (then && !now) check(cupti_.enable(kind), "Enabling CUPTI records");
       if (now && !then) check(cupti_.disable(kind), "Disabling CUPTI records");
     }
+    const bool now = level_ != engine::TraceLevel::Off;
+    const bool then = level != engine::TraceLevel::Off;
+    for (const EventKind& event : kEventKinds) {
+      if (now && !then) (void)cupti_.disable(event.kind);
+      if (!then || now || cupti_.enable(event.kind) == CUPTI_SUCCESS) continue;
+      const std::string refused = fmt::format("; no {}: CUPTI refused them", event.what);
+      if (refused_events_.find(refused) == std::string::npos) refused_events_ += refused;
+    }
     level_ = level;
   }
 
@@ -275,6 +277,7 @@ class CuptiCollector final : public ActivityCollector {
     if (result != CUPTI_SUCCESS) fail(cupti_.error(result, doing).message);
   }
 
+  CuptiProcess& process_;
   CuptiLibrary& cupti_;
   RecordBuffers& buffers_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
@@ -285,6 +288,7 @@ class CuptiCollector final : public ActivityCollector {
   int iteration_ = -1;
   std::optional<std::uint64_t> origin_ns_;
   std::string failure_;
+  std::string refused_events_;  // for method(): "; no NVTX ranges: ..."
   std::uint64_t dropped_ = 0;
   std::uint64_t incomplete_before_ = 0;
   RawActivity raw_;
@@ -302,18 +306,12 @@ engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector() {
     return engine::Error{engine::ErrorCode::Unsupported,
                          "A CUPTI collector already lives in this process; one is the limit"};
   }
-  const auto refuse = [](engine::Error error) {
+  const engine::Result<CuptiProcess*> process = cupti_process();
+  if (!process.ok()) {
     collector_lives.store(false);
-    return error;
-  };
-  static CuptiLibrary cupti;  // lives as long as the buffers that use it
-  if (record_buffers.load() == nullptr) {
-    engine::Result<CuptiLibrary> loaded = load_cupti();
-    if (!loaded.ok()) return refuse(loaded.error());
-    cupti = loaded.value();
-    record_buffers.store(new RecordBuffers(cupti));
+    return process.error();
   }
-  auto collector = std::make_unique<CuptiCollector>(cupti, *record_buffers.load());
+  auto collector = std::make_unique<CuptiCollector>(*process.value());
   // A collector that failed gives its place back itself when it goes.
   if (const engine::Status subscribed = collector->subscribe(); !subscribed.ok()) {
     return subscribed.error();

@@ -1,10 +1,13 @@
-// dlopen and the function table of CUPTI. Never closed: its worker thread may still be running.
+// dlopen and the function table of CUPTI. Never closed: its worker thread may still be running. And
+// the door through which NVTX finds CUPTI: a symbol of this program that NVTX looks for when the
+// environment names no other tool.
 #include "profiling/cupti/cupti_library.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <type_traits>
 
 namespace profiling {
@@ -13,7 +16,21 @@ namespace {
 // First the copy beside the toolkit this was built with, so that headers and library agree.
 constexpr std::array kCandidates = {EXPERTSCOPE_CUPTI_LIBRARY, "libcupti.so.13", "libcupti.so"};
 
+/// What NVTX calls at a process's first range; 0 = nobody listens. The argument is NVTX's own.
+using ListenToRanges = int (*)(void* get_export_table);
+std::atomic<ListenToRanges> cupti_listens{nullptr};
+
+int let_cupti_listen(void* get_export_table) {
+  const ListenToRanges listen = cupti_listens.load();
+  return listen == nullptr ? 0 : listen(get_export_table);
+}
+
 }  // namespace
+
+extern "C" {
+extern int (*InitializeInjectionNvtx2_fnptr)(void*);  // NOLINT: the name is NVTX's
+int (*InitializeInjectionNvtx2_fnptr)(void*) = &let_cupti_listen;
+}
 
 engine::Error CuptiLibrary::error(CUptiResult result, const char* doing) const {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
@@ -65,6 +82,7 @@ engine::Result<CuptiLibrary> load_cupti() {
     return engine::Error{engine::ErrorCode::Unsupported,
                          fmt::format("The CUPTI library has no {}; install CUPTI 13", missing)};
   }
+  cupti_listens.store(reinterpret_cast<ListenToRanges>(dlsym(library, "InitializeInjectionNvtx2")));
   return cupti;
 }
 

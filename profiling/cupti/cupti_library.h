@@ -29,6 +29,8 @@ struct CuptiLibrary {
   engine::Error error(CUptiResult result, const char* doing) const;
 };
 
+/// From then on CUPTI also hears the NVTX ranges of this process, unless NVTX was told of another
+/// tool or has already been used.
 engine::Result<CuptiLibrary> load_cupti();
 
 }  // namespace profiling

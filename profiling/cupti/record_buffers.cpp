@@ -62,6 +62,7 @@ RawActivity RecordBuffers::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return full_.empty() && !parsing_; });
   name_index_.clear();
+  parsed_.events = events_.take();
   return std::exchange(parsed_, {});
 }
 
@@ -143,7 +144,9 @@ void RecordBuffers::add(const CUpti_Activity& record) {
       return;
     }
     default:
-      return;  // API records: enabled only because external ids hang on them
+      // What is left are API records: enabled only because external ids hang on them.
+      (void)events_.add(record);
+      return;
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/cupti_library.h"
+#include "profiling/cupti/event_records.h"
 
 namespace profiling {
 
@@ -54,6 +55,7 @@ class RecordBuffers {
 
   // Touched by the parsing thread, and by drain() while that one has nothing to do.
   RawActivity parsed_;
+  EventRecords events_;
   std::unordered_map<std::string, std::uint32_t> name_index_;
   std::unordered_map<std::string, std::string> readable_;  // symbol -> demangled
   std::uint64_t incomplete_ = 0;

@@ -16,7 +16,9 @@
 #include "engine/device/check.h"
 #include "engine/device/driver_api.h"
 #include "engine/device/handles.h"
+#include "engine/model/quantiles.h"
 #include "profiling/capture/graph_reader.h"
+#include "profiling/cupti/load_watch.h"
 #include "profiling/doctor/core_dump.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_board.h"
@@ -38,6 +40,10 @@ constexpr double kShortestDeadline = 0.5;
 constexpr double kDeadlineFactor = 20;  // of the slowest eager launch
 
 constexpr double kCoreDumpSeconds = 20;
+
+constexpr int kMarkerPairs = 16;       // replays with and without markers that are compared
+constexpr int kFewestMarkerPairs = 4;  // of a step that takes so long that there is no time for all
+constexpr double kMarkerSeconds = 1;
 
 using Sums = std::vector<std::uint64_t>;
 
@@ -62,8 +68,10 @@ bool device_is_lost(cudaError_t error) {
 struct CapturedGraph {
   engine::Graph graph;
   ReadGraph read;
+  engine::Graph unmarked;  // the same before the markers were added; none where CUDA copies none
   std::optional<MarkerBoard> board;
   engine::GraphExec executable;
+  engine::GraphExec unmarked_executable;
   std::vector<engine::DeviceBuffer> moved;  // outlive `executable`'s launches
 };
 
@@ -129,11 +137,13 @@ class Run {
     ENGINE_TRY(find_memory());
     for (std::size_t g = 0; g < captures_->graphs.size(); ++g) ENGINE_TRY(make_executable(g));
     for (int replay = 1; replay <= experiment_.replays; ++replay) ENGINE_TRY(make_replay(replay));
+    ENGINE_TRY(measure_marker_cost());
     if (Status noted = subject_.noted_errors(stream_); !noted.ok()) {
       return end(Verdict::Crashed, noted.error().message);
     }
     ENGINE_TRY(check_red_zones());
     ENGINE_TRY(capture_variant());
+    if (experiment_.replays == 0) return end_capture_only();
     return end(first_wrong_replay(reply_.outcome) > 0 ? Verdict::Wrong : Verdict::Right);
   }
 
@@ -178,6 +188,7 @@ class Run {
       stall.waited_seconds = deadline;
       stall.deadline_seconds = deadline;
       stall.kind = probe_->triage({}, stall.evidence);
+      add_device(stall);
       reply_.outcome.stall = {std::move(stall)};
       return end(Verdict::Hung, "an eager launch, without any graph, did not finish");
     }
@@ -242,6 +253,39 @@ class Run {
     return {};
   }
 
+  /// Only where nothing is replayed: CUPTI in the process changes what is.
+  void start_load_watch(int variant_of) {
+    if (experiment_.replays > 0 || variant_of >= 0) return;
+    Result<std::unique_ptr<LoadWatch>> watch = LoadWatch::start();
+    if (watch.ok()) {
+      load_watch_ = std::move(watch).value();
+    } else {
+      unwatched_ = watch.error().message;
+    }
+  }
+
+  void note_loads(GraphSnapshot& snapshot) {
+    if (load_watch_ == nullptr) return;
+    const Result<std::vector<std::string>> loads = load_watch_->stop();
+    load_watch_.reset();
+    if (!loads.ok()) {
+      unwatched_ = loads.error().message;
+      return;
+    }
+    for (const std::string& load : loads.value()) {
+      snapshot.events.push_back({.kind = CaptureEvent::Kind::LazyLoad, .what = load});
+      loads_ += loads_.empty() ? load : "; " + load;
+    }
+  }
+
+  /// What a capture that is not replayed has shown.
+  Status end_capture_only() {
+    if (!loads_.empty()) return end(Verdict::Wrong, "loaded during the capture: " + loads_);
+    if (unwatched_.empty()) return end(Verdict::Right);
+    return end(Verdict::NotRun,
+               "captured, but what was loaded meanwhile could not be watched: " + unwatched_);
+  }
+
   /// Captures every graph of the subject. `variant_of` = -1: the graphs that are replayed, and the
   /// program goes on after each of them as it does.
   Status capture_all(std::vector<CapturedGraph>& captured, std::vector<GraphSnapshot>& snapshots,
@@ -252,8 +296,10 @@ class Run {
       if (const cudaError_t synced = cudaStreamSynchronize(stream_); synced != cudaSuccess) {
         return end(Verdict::Crashed, engine::cuda_error(synced, "Before the capture").message);
       }
+      start_load_watch(variant_of);
       Result<Capture> capture = capture_graph(driver_, subject_, static_cast<int>(g), stream_);
       if (!capture.ok()) return capture.error();
+      note_loads(capture.value().read.snapshot);
       GraphSnapshot snapshot = capture.value().read.snapshot;
       snapshot.name = names[g];
       if (variant_of >= 0) {
@@ -327,6 +373,7 @@ class Run {
       ENGINE_TRY(delay_node(driver_, captured.graph.get(), captured.read, node.node));
     }
     if (experiment_.markers) {
+      if (measures_markers()) captured.unmarked = copy_of(captured.graph);
       Result<MarkerBoard> board = MarkerBoard::add(driver_, captured.graph.get(), captured.read);
       if (!board.ok()) return board.error();
       captured.board.emplace(std::move(board).value());
@@ -346,6 +393,87 @@ class Run {
                       *allocation_of(moved.owner));
       if (!fresh.ok()) return fresh.error();
       captured.moved.push_back(std::move(fresh).value());
+    }
+    return {};
+  }
+
+  /// Only plain replays: whatever else an experiment changes costs something itself.
+  bool measures_markers() const {
+    Experiment plain;
+    plain.deadline_seconds = experiment_.deadline_seconds;
+    plain.replays = experiment_.replays;
+    return experiment_ == plain && experiment_.replays > 0;
+  }
+
+  /// None where CUDA refuses: a graph that allocates has no copies.
+  static engine::Graph copy_of(const engine::Graph& graph) {
+    cudaGraph_t raw = nullptr;
+    if (cudaGraphClone(&raw, graph.get()) != cudaSuccess) {
+      (void)cudaGetLastError();
+      raw = nullptr;
+    }
+    return engine::Graph(raw);
+  }
+
+  /// The step with and without markers in turns, after the replays that count were right.
+  Status measure_marker_cost() {
+    if (!measures_markers() || first_wrong_replay(reply_.outcome) > 0) return {};
+    for (CapturedGraph& captured : captures_->graphs) {
+      if (captured.unmarked.get() == nullptr) return {};
+      Result<engine::GraphExec> made = engine::instantiate(captured.unmarked);
+      if (!made.ok()) return {};
+      captured.unmarked_executable = std::move(made).value();
+    }
+    std::vector<double> with;
+    std::vector<double> without;
+    const auto start = std::chrono::steady_clock::now();
+    // The first pair warms up the graph that has never run.
+    for (int pair = 0; pair <= kMarkerPairs; ++pair) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      if (pair > kFewestMarkerPairs && taken.count() > kMarkerSeconds) break;
+      for (const bool marked : {pair % 2 == 0, pair % 2 != 0}) {
+        double microseconds = 0;
+        if (marked) {
+          ENGINE_TRY(launch_graphs(experiment_.replays, &microseconds));
+        } else {
+          ENGINE_TRY(launch_unmarked(microseconds));
+        }
+        if (pair > 0) (marked ? with : without).push_back(microseconds);
+      }
+    }
+    std::ranges::sort(with);
+    std::ranges::sort(without);
+    reply_.outcome.marker_cost = {.samples = static_cast<int>(with.size()),
+                                  .with_us = engine::quantile(with, 0.5),
+                                  .without_us = engine::quantile(without, 0.5)};
+    return {};
+  }
+
+  /// As launch_graphs(): the same reset before it, the same wait after every graph.
+  Status launch_unmarked(double& microseconds) {
+    ENGINE_TRY(subject_.reset(stream_));
+    for (std::size_t g = 0; g < captures_->graphs.size(); ++g) {
+      cudaGraphExec_t graph = captures_->graphs[g].unmarked_executable.get();
+      ENGINE_CUDA_TRY(cudaStreamSynchronize(stream_), "Before a replay");
+      ENGINE_CUDA_TRY(cudaEventRecord(begin_.get(), stream_), "Starting a replay");
+      if (const cudaError_t launched = cudaGraphLaunch(graph, stream_); launched != cudaSuccess) {
+        return end_with(engine::cuda_error(launched, "A replay without markers"));
+      }
+      ENGINE_CUDA_TRY(cudaEventRecord(done_.get(), stream_), "Starting a replay");
+      const Result<Waited> waited =
+          wait_for(done_.get(), deadline_, [this] { return cancelled(); });
+      if (!waited.ok()) return end(Verdict::Crashed, waited.error().message);
+      if (waited.value() == Waited::Cancelled) {
+        reply_.outcome.verdict = Verdict::Hung;  // for the destructor: it may never finish
+        return cancel_error();
+      }
+      if (waited.value() == Waited::Late) {
+        return stalled(experiment_.replays, static_cast<int>(g), /*marked=*/false);
+      }
+      float milliseconds = 0;
+      ENGINE_CUDA_TRY(cudaEventElapsedTime(&milliseconds, begin_.get(), done_.get()),
+                      "Timing a replay");
+      microseconds += 1e3 * static_cast<double>(milliseconds);
     }
     return {};
   }
@@ -424,19 +552,26 @@ class Run {
     return {};
   }
 
-  Status stalled(int replay, int graph) {
+  void add_device(Stall& stall) const {
+    if (const std::string says = watch_.board.device(); !says.empty()) {
+      stall.evidence += "; " + says;
+    }
+  }
+
+  Status stalled(int replay, int graph, bool marked = true) {
     const std::optional<MarkerBoard>& board =
         captures_->graphs[static_cast<std::size_t>(graph)].board;
     Stall stall{.replay = replay,
                 .graph = graph,
                 .waited_seconds = deadline_,
                 .deadline_seconds = deadline_,
-                .nodes = board ? board->read() : std::vector<NodeState>(),
+                .nodes = board && marked ? board->read() : std::vector<NodeState>(),
                 .evidence = {}};
     for (std::size_t n = 0; n < stall.nodes.size(); ++n) {
       if (stall.nodes[n] == NodeState::Done) stall.last_finished = static_cast<int>(n);
     }
     stall.kind = probe_->triage(stall.nodes, stall.evidence);
+    add_device(stall);
     CoreDump dump = take_core_dump(kCoreDumpSeconds);
     stall.core_dump = std::move(dump.path);
     if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
@@ -499,6 +634,9 @@ class Run {
   Sums expected_[2];  // of the first inputs and of the changed ones
   double deadline_ = kShortestDeadline;
   bool finished_ = false;
+  std::unique_ptr<LoadWatch> load_watch_;
+  std::string loads_;      // during the captures of this experiment
+  std::string unwatched_;  // why they are not known
   std::unique_ptr<Captures> captures_;
   ExperimentReply reply_;
 };

@@ -23,6 +23,9 @@ namespace {
 constexpr int kIterationTrack = 1;
 constexpr int kFirstHostTrack = 1000;
 constexpr int kFirstDeviceTrack = 10'000'000;
+constexpr int kFirstStageTrack = 20'000'000;
+constexpr int kFirstOverheadTrack = 30'000'000;
+constexpr int kMemoryTrack = 40'000'000;
 // Tracks of one lane follow each other, so that lanes of 16 bits never meet.
 constexpr int kTracksOfLane = 64;
 // Processes of experts come after those of runs.
@@ -47,7 +50,8 @@ std::string_view category_of(engine::Stage stage) {
 class Tracks {
  public:
   /// `lane`: the first of its kTracksOfLane tracks.
-  int of(int lane, const ActivityRecord& record) {
+  template <class Record>
+  int of(int lane, const Record& record) {
     std::vector<std::int64_t>& ends = ends_[lane];
     std::size_t track = 0;
     while (track < ends.size() && ends[track] > record.start_ns) ++track;
@@ -76,6 +80,11 @@ int lane_of(const ActivityRecord& record) {
   return first_track_of(record.kind == ActivityKind::HostSpan, record.lane);
 }
 
+int lane_of(const HostEvent& event) {
+  const bool stage = event.kind == HostEventKind::StageRange;
+  return (stage ? kFirstStageTrack : kFirstOverheadTrack) + event.lane * kTracksOfLane;
+}
+
 int expert_lane_of(const ActivityRecord& record) { return (record.expert + 1) * kTracksOfLane; }
 
 /// One run on its way into the file.
@@ -97,6 +106,8 @@ class RunTrace {
     write_iterations();
     write_replays();
     write_power();
+    write_host_events();
+    write_memory_events();
     Tracks tracks;
     for (const ActivityRecord& record : records_) {
       write_record(process_, tracks.of(lane_of(record), record), record);
@@ -178,6 +189,60 @@ class RunTrace {
     }
   }
 
+  void write_host_events() {
+    Tracks tracks;
+    for (const HostEvent& event : run_.activity.host_events) {
+      if (!range_.contains(event.start_ns)) continue;
+      place_args(event);
+      const std::string_view kind = kHostEventNames[static_cast<std::size_t>(event.kind)];
+      const bool stage = event.kind == HostEventKind::StageRange;
+      fmt::format_to(std::back_inserter(args_), ",\"kind\":\"{}\"", kind);
+      writer_.slice(process_, tracks.of(lane_of(event), event), name_of(event.name),
+                    stage ? category_of(event.stage) : kind, shifted(event.start_ns, shift_ns_),
+                    event.end_ns - event.start_ns, args_);
+    }
+    tracks.name_all(process_, writer_, [](int lane) {
+      const bool stage = lane < kFirstOverheadTrack;
+      return fmt::format("{} of host thread {}", stage ? "stages" : "overhead",
+                         (lane - (stage ? kFirstStageTrack : kFirstOverheadTrack)) / kTracksOfLane);
+    });
+  }
+
+  void write_memory_events() {
+    bool any = false;
+    for (const MemoryEvent& event : run_.activity.memory_events) {
+      if (!range_.contains(event.time_ns)) continue;
+      any = true;
+      place_args(event);
+      // As text: JavaScript viewers would round a 64-bit number.
+      fmt::format_to(std::back_inserter(args_), ",\"address\":\"{:#x}\",\"bytes\":{}",
+                     event.address, event.bytes);
+      const std::int64_t time_ns = shifted(event.time_ns, shift_ns_);
+      writer_.instant(process_, kMemoryTrack,
+                      kMemoryOperationNames[static_cast<std::size_t>(event.operation)], "memory",
+                      time_ns, args_);
+      if (event.pool != 0 && event.pool_bytes > 0) {
+        writer_.counter(process_, "memory pool in use", "bytes", time_ns,
+                        static_cast<double>(event.pool_used));
+      }
+    }
+    if (any) writer_.thread(process_, kMemoryTrack, "memory");
+  }
+
+  template <class Event>
+  void place_args(const Event& event) {
+    args_.clear();
+    fmt::format_to(std::back_inserter(args_), "\"stage\":\"{}\",\"layer\":{}",
+                   category_of(event.stage), event.layer);
+    if (event.iteration >= 0) {
+      fmt::format_to(std::back_inserter(args_), ",\"iteration\":{}", event.iteration);
+    }
+  }
+
+  std::string_view name_of(std::uint32_t name) const {
+    return name < names_.size() ? std::string_view(names_[name]) : "\"?\"";
+  }
+
   void write_record(int process, int track, const ActivityRecord& record) {
     const std::string_view stage = category_of(record.stage);
     args_.clear();
@@ -192,9 +257,8 @@ class RunTrace {
     if (record.node_id != 0) {
       fmt::format_to(std::back_inserter(args_), ",\"node\":\"{}\"", record.node_id);
     }
-    writer_.slice(process, track,
-                  record.name < names_.size() ? std::string_view(names_[record.name]) : "\"?\"",
-                  stage, shifted(record.start_ns, shift_ns_), record.duration_ns(), args_);
+    writer_.slice(process, track, name_of(record.name), stage, shifted(record.start_ns, shift_ns_),
+                  record.duration_ns(), args_);
   }
 
   const RecordedRun& run_;
@@ -214,6 +278,12 @@ std::int64_t earliest_ns(const Session& session, const TraceChoice& choice) {
   for (const RecordedRun& run : session.runs) {
     const std::span<const ActivityRecord> records = records_in(run.activity, choice.range);
     if (!records.empty()) earliest = std::min(earliest, records.front().start_ns);
+    for (const HostEvent& event : run.activity.host_events) {
+      if (choice.range.contains(event.start_ns)) earliest = std::min(earliest, event.start_ns);
+    }
+    for (const MemoryEvent& event : run.activity.memory_events) {
+      if (choice.range.contains(event.time_ns)) earliest = std::min(earliest, event.time_ns);
+    }
     for (const PowerSample& sample : run.power.samples) {
       if (choice.range.contains(sample.time_ns)) earliest = std::min(earliest, sample.time_ns);
     }

@@ -67,6 +67,15 @@ class TraceWriter {
                     process, name, microseconds(time_ns), unit, value));
   }
 
+  /// A moment on a track.
+  void instant(int process, int track, std::string_view name, std::string_view category,
+               std::int64_t time_ns, std::string_view args) {
+    event(
+        fmt::format("{{\"ph\":\"i\",\"s\":\"t\",\"pid\":{},\"tid\":{},\"name\":\"{}\","
+                    "\"cat\":\"{}\",\"ts\":{},\"args\":{{{}}}}}",
+                    process, track, name, category, microseconds(time_ns), args));
+  }
+
   void slice(int process, int track, std::string_view quoted_name, std::string_view category,
              std::int64_t start_ns, std::int64_t duration_ns, std::string_view args) {
     event(

@@ -34,7 +34,7 @@ struct FilledMemory {
 
 struct Experiment {
   bool graph = true;  // false: eager launches, nothing is captured
-  int replays = 6;    // 0 = captured and instantiated only
+  int replays = 6;    // 0 = captured and instantiated only, and what is loaded meanwhile watched
   std::vector<MovedMemory> moved = {};
   std::vector<FilledMemory> filled = {};
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
@@ -56,7 +56,7 @@ struct Experiment {
 
 enum class Verdict : std::uint8_t {
   Right,    // all outputs equal the eager ones bit for bit, in every replay
-  Wrong,    // some differ
+  Wrong,    // some differ; without replays: kernels were loaded during the capture, as message says
   Hung,     // a replay passed its deadline
   Refused,  // CUDA refused the capture, the instantiation or a launch: message says what
   Crashed,  // the process died, or the device reported a fault
@@ -95,13 +95,22 @@ struct Stall {
   bool operator==(const Stall&) const = default;
 };
 
+/// What the markers cost: one graph with and without them, replayed in turns. Medians.
+struct MarkerCost {
+  int samples = 0;  // replays of each; 0 = not measured
+  double with_us = 0;
+  double without_us = 0;
+  bool operator==(const MarkerCost&) const = default;
+};
+
 struct Outcome {
   Verdict verdict = Verdict::NotRun;
-  std::string message = {};  // of Refused, Crashed and NotRun; empty otherwise
+  std::string message = {};  // of Refused, Crashed and NotRun, and of Wrong without wrong outputs
   std::vector<OutputCheck> checks = {};
   std::vector<Stall> stall = {};       // one if hung, none otherwise
   double seconds = 0;                  // wall time of the process, start included
   std::vector<double> replay_us = {};  // one a replay, by CUDA events
+  MarkerCost marker_cost = {};         // of plain replays with markers that were right
   bool operator==(const Outcome&) const = default;
 };
 

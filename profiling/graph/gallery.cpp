@@ -1,6 +1,7 @@
 #include "profiling/graph/gallery.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace profiling {
 namespace {
@@ -186,6 +187,8 @@ std::vector<HazardCase> order_cases() {
   };
 }
 
+constexpr std::string_view kTwin = " (healthy twin)";
+
 std::vector<HazardCase> all_cases() {
   std::vector<HazardCase> all = memory_cases();
   for (const auto& more : {baked_cases(), order_cases()}) {
@@ -206,6 +209,21 @@ const HazardCase* find_hazard_case(const std::string& id) {
   const auto found = std::find_if(cases.begin(), cases.end(),
                                   [&](const HazardCase& hazard) { return hazard.id == id; });
   return found == cases.end() ? nullptr : &*found;
+}
+
+std::string subject_title(const GallerySubject& subject) {
+  const HazardCase* hazard = find_hazard_case(subject.id);
+  const std::string name = hazard == nullptr ? subject.id : hazard->title;
+  return subject.healthy ? name + std::string(kTwin) : name;
+}
+
+std::optional<GallerySubject> gallery_subject(const std::string& title) {
+  const bool healthy = title.ends_with(kTwin);
+  const std::string name = healthy ? title.substr(0, title.size() - kTwin.size()) : title;
+  for (const HazardCase& hazard : hazard_cases()) {
+    if (hazard.title == name) return GallerySubject{.id = hazard.id, .healthy = healthy};
+  }
+  return std::nullopt;
 }
 
 }  // namespace profiling

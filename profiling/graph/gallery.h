@@ -3,6 +3,7 @@
 // programs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,15 @@ struct HazardCase {
 const std::vector<HazardCase>& hazard_cases();
 /// Null if there is none of that name.
 const HazardCase* find_hazard_case(const std::string& id);
+
+/// What a snapshot of the gallery is of: Snapshot::subject, and back.
+struct GallerySubject {
+  std::string id;
+  bool healthy = false;
+  bool operator==(const GallerySubject&) const = default;
+};
+std::string subject_title(const GallerySubject& subject);
+/// Nothing for a subject that is not of the gallery.
+std::optional<GallerySubject> gallery_subject(const std::string& title);
 
 }  // namespace profiling

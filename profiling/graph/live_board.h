@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "profiling/graph/experiment.h"
@@ -29,6 +32,17 @@ class LiveBoard {
   }
 
   void detach() { attach(0, nullptr, nullptr, nullptr); }
+
+  /// Who says how the device is while it may be stuck; must not wait for it. Null takes it away.
+  void ask_device(std::function<std::string()> says) {
+    const std::lock_guard lock(mutex_);
+    says_ = std::move(says);
+  }
+  /// Empty where nobody was asked.
+  std::string device() const {
+    const std::lock_guard lock(mutex_);
+    return says_ ? says_() : std::string();
+  }
 
   View read() const {
     const std::lock_guard lock(mutex_);
@@ -61,6 +75,7 @@ class LiveBoard {
 
  private:
   mutable std::mutex mutex_;
+  std::function<std::string()> says_;
   int replay_ = 0;
   const volatile std::uint32_t* words_ = nullptr;
   const std::vector<int>* slots_ = nullptr;

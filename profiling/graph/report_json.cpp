@@ -75,6 +75,11 @@ Json json_of(const std::vector<Stall>& stalls) {
           {"evidence", stall.evidence}};
 }
 
+Json json_of(const MarkerCost& cost) {
+  if (cost.samples == 0) return nullptr;
+  return {{"samples", cost.samples}, {"with_us", cost.with_us}, {"without_us", cost.without_us}};
+}
+
 Json json_of(const ExperimentRecord& record) {
   Json checks = Json::array();
   for (const OutputCheck& check : record.outcome.checks) {
@@ -90,6 +95,7 @@ Json json_of(const ExperimentRecord& record) {
           {"seconds", record.outcome.seconds},
           {"first_wrong_replay", first_wrong_replay(record.outcome)},
           {"replay_us", record.outcome.replay_us},
+          {"marker_cost", json_of(record.outcome.marker_cost)},
           {"checks", std::move(checks)},
           {"stall", json_of(record.outcome.stall)}};
 }

@@ -45,6 +45,13 @@ engine::Result<NvmlLibrary> load_nvml(const std::string& path) {
     require("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.clock_reasons);
   }
   static_cast<void>(look_up("nvmlDeviceGetFieldValues", nvml.field_values));
+  static_cast<void>(look_up("nvmlDeviceGetUtilizationRates", nvml.utilisation));
+  static_cast<void>(look_up("nvmlDeviceGetEnforcedPowerLimit", nvml.power_limit));
+  static_cast<void>(look_up("nvmlDeviceGetComputeRunningProcesses_v3", nvml.compute_processes));
+  static_cast<void>(look_up("nvmlEventSetCreate", nvml.event_set_create));
+  static_cast<void>(look_up("nvmlDeviceRegisterEvents", nvml.register_events));
+  static_cast<void>(look_up("nvmlEventSetWait_v2", nvml.event_set_wait));
+  static_cast<void>(look_up("nvmlEventSetFree", nvml.event_set_free));
   if (missing != nullptr) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          fmt::format("NVML of this driver has no {}", missing)};

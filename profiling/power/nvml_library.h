@@ -34,6 +34,34 @@ struct NvmlFieldValue {
 };
 static_assert(sizeof(NvmlFieldValue) == 40);
 
+inline constexpr unsigned long long kNvmlEventXid = 8;
+
+struct NvmlUtilisation {
+  unsigned gpu = 0;  // percent of the last sample period in which a kernel ran
+  unsigned memory = 0;
+};
+
+/// As nvmlDeviceGetComputeRunningProcesses_v3 fills it.
+struct NvmlProcess {
+  unsigned pid = 0;
+  unsigned long long used_memory = 0;
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+};
+static_assert(sizeof(NvmlProcess) == 24);
+
+struct NvmlEventSetObject;
+using NvmlEventSet = NvmlEventSetObject*;
+/// As nvmlEventSetWait_v2 fills it; `data` of an Xid event is its number.
+struct NvmlEvent {
+  NvmlDevice device = nullptr;
+  unsigned long long type = 0;
+  unsigned long long data = 0;
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+};
+static_assert(sizeof(NvmlEvent) == 32);
+
 struct NvmlLibrary {
   NvmlReturn (*init)() = nullptr;
   NvmlReturn (*shutdown)() = nullptr;
@@ -46,6 +74,15 @@ struct NvmlLibrary {
   NvmlReturn (*clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
   /// Null where the driver does not have it; power at this instant comes from here.
   NvmlReturn (*field_values)(NvmlDevice, int, NvmlFieldValue*) = nullptr;
+
+  /// Of a device that may be stuck; null where the driver does not have them.
+  NvmlReturn (*utilisation)(NvmlDevice, NvmlUtilisation*) = nullptr;
+  NvmlReturn (*power_limit)(NvmlDevice, unsigned*) = nullptr;  // mW
+  NvmlReturn (*compute_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+  NvmlReturn (*event_set_create)(NvmlEventSet*) = nullptr;
+  NvmlReturn (*register_events)(NvmlDevice, unsigned long long, NvmlEventSet) = nullptr;
+  NvmlReturn (*event_set_wait)(NvmlEventSet, NvmlEvent*, unsigned) = nullptr;  // milliseconds
+  NvmlReturn (*event_set_free)(NvmlEventSet) = nullptr;
 
   /// "<doing> failed: <NVML's text>".
   engine::Error error(NvmlReturn result, const char* doing) const;

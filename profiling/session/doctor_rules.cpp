@@ -118,6 +118,9 @@ void check_outcome(const Outcome& outcome, const Snapshot& snapshot, Rules& rule
   rules.text("outcome message", outcome.message);
   check_real("outcome seconds", outcome.seconds, rules);
   rules.size("outcome replays", outcome.replay_us.size(), 1'000'000);
+  rules.between("marker cost samples", outcome.marker_cost.samples, 0, 1'000'000);
+  check_real("marker cost with_us", outcome.marker_cost.with_us, rules);
+  check_real("marker cost without_us", outcome.marker_cost.without_us, rules);
   for (const double microseconds : outcome.replay_us) {
     check_real("outcome replay_us", microseconds, rules);
   }

@@ -15,6 +15,7 @@
 #include "profiling/session/comparison_rules.h"
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/doctor_rules.h"
+#include "profiling/session/event_tables.h"
 #include "profiling/session/measurement_tables.h"
 #include "profiling/session/numerics_tables.h"
 #include "profiling/session/run_rules.h"
@@ -240,6 +241,10 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
   if (status.ok() && version.value() >= kMeasurementVersion) {
     status = read_measurement_tables(source, session);
     if (status.ok()) status = read_numerics_tables(source, session);
+  }
+  if (status.ok() && version.value() >= kEventVersion) {
+    status = read_event_tables(source, session);
+    if (status.ok()) status = read_marker_costs(source, session);
   }
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {

@@ -204,6 +204,39 @@ void check_records(const Activity& activity, const engine::RunResult& result, Ru
   }
 }
 
+template <class Event>
+void check_event_place(const Event& event, const engine::RunResult& result, Rules& rules) {
+  rules.between("event iteration", event.iteration, -1, std::ssize(result.iterations) - 1);
+  rules.between("event layer", event.layer, 0, result.effective.layers - 1);
+  rules.between("event stage", static_cast<int>(event.stage), 0,
+                std::ssize(engine::kStageNames) - 1);
+}
+
+void check_events(const Activity& activity, const engine::RunResult& result, Rules& rules) {
+  rules.size("host events", activity.host_events.size(), kMostHostEvents);
+  rules.size("memory events", activity.memory_events.size(), kMostMemoryEvents);
+  std::int64_t previous_ns = -kMaxTime_ns;
+  for (const HostEvent& event : activity.host_events) {
+    rules.between("host event start_ns (ascending)", event.start_ns, previous_ns, kMaxTime_ns);
+    rules.between("host event end_ns", event.end_ns, event.start_ns, kMaxTime_ns);
+    rules.between("host event name", event.name, 0, std::ssize(activity.names) - 1);
+    rules.between("host event kind", static_cast<int>(event.kind), 0,
+                  std::ssize(kHostEventNames) - 1);
+    check_event_place(event, result, rules);
+    if (!rules.ok()) return;
+    previous_ns = event.start_ns;
+  }
+  previous_ns = -kMaxTime_ns;
+  for (const MemoryEvent& event : activity.memory_events) {
+    rules.between("memory event time_ns (ascending)", event.time_ns, previous_ns, kMaxTime_ns);
+    rules.between("memory event operation", static_cast<int>(event.operation), 0,
+                  std::ssize(kMemoryOperationNames) - 1);
+    check_event_place(event, result, rules);
+    if (!rules.ok()) return;
+    previous_ns = event.time_ns;
+  }
+}
+
 }  // namespace
 
 engine::Status check_time_notes(const std::vector<TimeNote>& notes) {
@@ -224,6 +257,7 @@ engine::Status check_run(const RecordedRun& run) {
   if (rules.ok()) check_result(run.result, rules);
   if (rules.ok()) check_nodes(run.activity, run.result, rules);
   if (rules.ok()) check_records(run.activity, run.result, rules);
+  if (rules.ok()) check_events(run.activity, run.result, rules);
   if (rules.ok()) check_kept_snapshot(run.snapshot, rules);
   return rules.take();
 }

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "profiling/session/doctor_schema.h"
+#include "profiling/session/event_schema.h"
 #include "profiling/session/measurement_schema.h"
 #include "profiling/session/numerics_schema.h"
 
@@ -370,12 +371,14 @@ constexpr TableDefinition kTables[] = {
 
 constexpr auto kAllTables = [] {
   std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables) +
-                                  std::size(kMeasurementTables) + std::size(kNumericsTables)>
+                                  std::size(kMeasurementTables) + std::size(kNumericsTables) +
+                                  std::size(kEventTables)>
       all{};
   auto end = std::ranges::copy(kTables, all.begin()).out;
   end = std::ranges::copy(kDoctorTables, end).out;
   end = std::ranges::copy(kMeasurementTables, end).out;
-  std::ranges::copy(kNumericsTables, end);
+  end = std::ranges::copy(kNumericsTables, end).out;
+  std::ranges::copy(kEventTables, end);
   return all;
 }();
 
@@ -395,6 +398,7 @@ std::span<const TableDefinition> session_tables(std::int32_t version) {
   if (version < kMeasurementVersion) {
     return all.first(std::size(kTables) + std::size(kDoctorTables));
   }
+  if (version < kEventVersion) return all.first(std::size(kAllTables) - std::size(kEventTables));
   return all;
 }
 

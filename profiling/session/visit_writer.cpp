@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "profiling/session/doctor_schema.h"
+#include "profiling/session/event_tables.h"
 #include "profiling/session/visit_tables.h"
 
 namespace profiling {
@@ -153,6 +154,7 @@ engine::Status write_visit(const Target& to, std::int64_t visit_id, const Record
   for (const auto write : {write_findings, write_experiments, write_outcomes}) {
     if (status.ok()) status = write(to, visit_id, visit.report);
   }
+  if (status.ok()) status = write_marker_costs(to, visit_id, visit.report);
   return status;
 }
 

@@ -14,6 +14,7 @@
 #include "profiling/session/comparison_rules.h"
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/doctor_rules.h"
+#include "profiling/session/event_tables.h"
 #include "profiling/session/float_blob.h"
 #include "profiling/session/measurement_tables.h"
 #include "profiling/session/numerics_tables.h"
@@ -286,7 +287,7 @@ class SqliteSessionWriter final : public SessionWriter {
     for (const auto write :
          {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
           write_operands, write_histograms, write_records, write_graph, write_step_tables,
-          write_measurement_tables, write_numerics_tables}) {
+          write_measurement_tables, write_numerics_tables, write_event_tables}) {
       if (!status.ok()) break;
       status = write(to, run_id, run);
     }

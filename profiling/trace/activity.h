@@ -1,11 +1,16 @@
-// What a run did, as records on one time axis: host spans on the CPU, CUPTI activity on CUDA. No
-// CUDA here.
+// What a run did, as records on one time axis: host spans on the CPU, CUPTI activity on CUDA.
+// Beside the records of work stand events of the host and of memory: no statistics of work counts
+// them. No CUDA here.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/model/allocation.h"
 #include "engine/model/stage.h"
 
 namespace profiling {
@@ -39,10 +44,65 @@ struct GraphNode {
   std::vector<std::uint64_t> dependencies;  // node ids that must finish first
 };
 
+/// Numbers are in session files.
+enum class HostEventKind : std::uint8_t {
+  StageRange,     // the host was at this stage's launches, or at this iteration (NVTX)
+  LazyLoading,    // the driver loaded a kernel at its first use
+  ModuleLoading,  // the runtime loaded a module
+  Compiler,       // the driver translated PTX
+  QueueFull,      // the host waited because the device's queue was full
+  Tracing,        // the tracer's own work: instrumentation, flushes and buffers
+  Other,
+};
+inline constexpr std::array<std::string_view, 7> kHostEventNames = {
+    "stage range",       "lazy loading", "module loading", "compiler",
+    "launch queue full", "tracing",      "other overhead"};
+
+/// What kept a host thread busy around the step.
+struct HostEvent {
+  std::int64_t start_ns = 0;  // as in ActivityRecord
+  std::int64_t end_ns = 0;    // >= start_ns
+  std::uint32_t name = 0;     // index into Activity::names: a range's name, the loaded kernel, ...
+  std::int32_t iteration = -1;  // -1 = outside the timed iterations
+  std::uint8_t layer = 0;
+  HostEventKind kind = HostEventKind::Other;
+  std::uint16_t lane = 0;  // host thread, small numbers
+  engine::Stage stage = engine::Stage::Other;
+  bool operator==(const HostEvent&) const = default;
+};
+
+/// Numbers are in session files.
+enum class MemoryOperation : std::uint8_t { Allocate, Release, MakePool, EndPool, TrimPool };
+inline constexpr std::array<std::string_view, 5> kMemoryOperationNames = {
+    "allocate", "release", "make pool", "end pool", "trim pool"};
+
+/// An allocation, a release, or a change of a memory pool, as the driver says it.
+struct MemoryEvent {
+  std::int64_t time_ns = 0;
+  std::uint64_t address = 0;     // of a pool's own events: the pool's
+  std::uint64_t bytes = 0;       // of a trimmed pool: what it may keep
+  std::uint64_t pool = 0;        // 0 = from no pool
+  std::uint64_t pool_bytes = 0;  // the pool's size then
+  std::uint64_t pool_used = 0;   // of it in allocations; 0 where the driver does not say
+  std::int32_t iteration = -1;
+  std::uint8_t layer = 0;
+  MemoryOperation operation = MemoryOperation::Allocate;
+  engine::MemorySpace space = engine::MemorySpace::Unknown;
+  engine::Stage stage = engine::Stage::Other;
+  bool stream_ordered = false;
+  bool operator==(const MemoryEvent&) const = default;
+};
+
+/// A run keeps at most so many of each; more count as dropped.
+inline constexpr std::size_t kMostHostEvents = 1'000'000;
+inline constexpr std::size_t kMostMemoryEvents = 1'000'000;
+
 struct Activity {
   std::vector<std::string> names;
-  std::vector<ActivityRecord> records;  // sorted by start_ns
-  std::vector<GraphNode> nodes;         // empty without a graph; in topological order
+  std::vector<ActivityRecord> records;     // sorted by start_ns
+  std::vector<GraphNode> nodes;            // empty without a graph; in topological order
+  std::vector<HostEvent> host_events;      // sorted by start_ns
+  std::vector<MemoryEvent> memory_events;  // sorted by time_ns
 };
 
 }  // namespace profiling

@@ -133,6 +133,46 @@ std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> record
   });
 }
 
+EventSpans event_records(const Activity& activity) {
+  EventSpans spans;
+  spans.host.reserve(activity.host_events.size());
+  for (const HostEvent& event : activity.host_events) {
+    spans.host.push_back({.start_ns = event.start_ns,
+                          .end_ns = event.end_ns,
+                          .name = event.name,
+                          .iteration = event.iteration,
+                          .layer = event.layer,
+                          .kind = ActivityKind::HostSpan,
+                          .lane = event.lane,
+                          .stage = event.stage});
+  }
+  spans.memory.reserve(activity.memory_events.size());
+  for (const MemoryEvent& event : activity.memory_events) {
+    spans.memory.push_back({.start_ns = event.time_ns,
+                            .end_ns = event.time_ns,
+                            .iteration = event.iteration,
+                            .layer = event.layer,
+                            .kind = ActivityKind::HostSpan,
+                            .stage = event.stage});
+  }
+  return spans;
+}
+
+std::vector<TimelineLane> lanes_of_events(const Activity& activity, const EventSpans& events) {
+  const ActivityRecord* const first = events.host.data();
+  std::vector<TimelineLane> lanes =
+      fill(events.host, {empty_lane(LaneKind::Stages), empty_lane(LaneKind::Overhead)},
+           kMaxRowsPerLane, [&](const ActivityRecord& record) -> std::uint16_t {
+             const auto index = static_cast<std::size_t>(&record - first);
+             return activity.host_events[index].kind != HostEventKind::StageRange;
+           });
+  for (TimelineLane& lane : fill(events.memory, {empty_lane(LaneKind::Memory)}, 1,
+                                 [](const ActivityRecord&) -> std::uint16_t { return 0; })) {
+    lanes.push_back(std::move(lane));
+  }
+  return lanes;
+}
+
 std::vector<ActivityRecord> iteration_spans(std::span<const ActivityRecord> records) {
   std::vector<ActivityRecord> spans;
   std::vector<std::uint32_t> span_of;  // by iteration, 0 = none yet, else one more than its index

@@ -13,14 +13,21 @@
 namespace profiling {
 
 enum class LaneKind : std::uint8_t {
-  Thread,   // host spans of a thread
-  Stream,   // what ran on a stream
-  Replays,  // one block an iteration; its rows refer to iteration_spans()
-  Nodes,    // what the graph's nodes did
-  Outside,  // what belongs to no node of the graph
-  Experts,  // records that name one of a few neighbouring experts
-  Shared,   // records that name no expert
+  Thread,    // host spans of a thread
+  Stream,    // what ran on a stream
+  Replays,   // one block an iteration; its rows refer to iteration_spans()
+  Nodes,     // what the graph's nodes did
+  Outside,   // what belongs to no node of the graph
+  Experts,   // records that name one of a few neighbouring experts
+  Shared,    // records that name no expert
+  Stages,    // where a host thread was in the step; its rows refer to event_records().host
+  Overhead,  // what else kept a host thread busy; the same
+  Memory,    // allocations, releases and pools; its rows refer to event_records().memory
 };
+
+constexpr bool is_beside_work(LaneKind kind) {
+  return kind == LaneKind::Stages || kind == LaneKind::Overhead || kind == LaneKind::Memory;
+}
 
 /// A lane with its records spread over as few rows as keep overlapping records apart, at most
 /// kMaxRowsPerLane; what overlaps even then shares the last row. Overlap within the clock's slack
@@ -45,6 +52,17 @@ std::vector<TimelineLane> lanes_by_replay(std::span<const ActivityRecord> record
                                           std::span<const ActivityRecord> spans);
 /// Experts in order, then what names none. Experts without a record have no lane.
 std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> records);
+
+/// Events as records, index by index, so that the timeline treats them alike. A moment is a record
+/// without length.
+struct EventSpans {
+  std::vector<ActivityRecord> host;
+  std::vector<ActivityRecord> memory;
+};
+EventSpans event_records(const Activity& activity);
+/// Lanes of what went on beside the work: stages, overhead, memory. Empty ones are left out.
+/// `events` must be of this activity and outlive the result.
+std::vector<TimelineLane> lanes_of_events(const Activity& activity, const EventSpans& events);
 
 /// One record an iteration, from its first record's start to its last record's end, by start.
 std::vector<ActivityRecord> iteration_spans(std::span<const ActivityRecord> records);

@@ -50,6 +50,7 @@ def test_findings_of_a_recorded_visit(open_window, recording):
         c["id"] == "doctor.finding.0" for c in m["controls"]))
     assert window.control("doctor.finding.0")["value"] == "proved shared-workspace"
     assert window.control("doctor.conclusion")["value"].startswith("Proved")
+    assert window.control("doctor.marker_cost")["value"].startswith("Markers cost 7.5 % of a replay")
     assert fields(window.control("doctor.experiments_made"))["n"] == "2"
     prove = window.control("doctor.prove")
     assert not prove["enabled"] and "GPU" in prove["reason"]

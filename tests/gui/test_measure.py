@@ -104,3 +104,19 @@ def test_cold_and_burst_run_and_say_so(open_window):
 
     # Ten steps with 50 ms of rest before each.
     window.wait("a run with rests", lambda m: not m["state"]["stale"] and span(m) > 9 * 50e6)
+
+
+def test_what_stands_beside_the_work_has_lanes_and_read_outs_of_its_own(recording):
+    shown = fields(recording.control("performance.timeline"))
+    assert shown["lanes"].endswith("host stages,overhead,memory")
+    work = int(shown["records"])
+    # All records: from the allocation of the set-up on, and no event counts as a record.
+    recording.xdotool("mousemove", *recording.centre("performance.timeline"), "key", "Home")
+    recording.settle()
+    shown = fields(recording.control("performance.timeline"))
+    assert float(shown["from_ns"]) < -850_000
+    assert int(shown["records"]) == work == 80
+    # With the experts they would say nothing.
+    recording.click("performance.lanes.2")
+    recording.wait("the lanes of the experts", lambda m: any(
+        c["id"] == "performance.timeline" and "overhead" not in c["value"] for c in m["controls"]))

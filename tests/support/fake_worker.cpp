@@ -64,6 +64,7 @@ void pulse_forever(bool moving) {
     if (replaying) {
       frame.mutable_pulse()->set_replay(2);
       frame.mutable_pulse()->set_board(std::string("\x02\x02\x01\x00", 4));
+      frame.mutable_pulse()->set_device("NVML, 0.1 s ago: busy 0 % of the time");
     }
     if (!silent) send(frame);
     std::this_thread::sleep_for(50ms);

@@ -90,6 +90,7 @@ TEST(WorkerRunner, AHangInAReplayIsFoundByItsDeadline) {
   EXPECT_GE(stall.waited_seconds, kDeadline);
   EXPECT_EQ(made.replay, 2);
   EXPECT_EQ(made.board, stall.nodes);
+  EXPECT_THAT(stall.evidence, HasSubstr("busy 0 % of the time"));
   EXPECT_LT(made.seconds, kDeadline + kGrace + 2);
   EXPECT_TRUE(no_child_is_left());
 }

@@ -22,6 +22,7 @@ REQUIRED = {
     "b": {"ph", "pid", "tid", "id", "name", "cat", "ts"},
     "e": {"ph", "pid", "tid", "id", "name", "cat", "ts"},
     "C": {"ph", "pid", "tid", "name", "ts", "args"},
+    "i": {"ph", "s", "pid", "tid", "name", "cat", "ts", "args"},
 }
 EXPERTS = 1_000_000  # process ids from here on are those of experts
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/doctor/conclusion.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/board_strip.h"
 #include "app/gui/panels/card.h"
@@ -172,6 +173,12 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
                      ? fmt::format("By the rules alone: {} finding(s).", report->findings.size())
                      : report->conclusion;
     wrapped(conclusion, theme.colors.text);
+    if (const std::string cost = marker_cost_text(*report); !cost.empty()) {
+      const ImVec2 cost_at = ImGui::GetCursorScreenPos();
+      wrapped(cost, theme.colors.dim_text);
+      controls::record(context, "doctor.marker_cost", "cost of the markers", "text", cost, cost_at,
+                       ImGui::GetItemRectMax());
+    }
     if (const int node =
             report->snapshot.graphs.empty() ? 0 : report->snapshot.graphs.front().failure.code;
         node != 0) {

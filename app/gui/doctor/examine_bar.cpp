@@ -62,10 +62,21 @@ VisitOrder ExamineBar::order(const PanelContext& context, bool prove,
   }
   order.options.prove = prove;
   order.options.rules = std::move(rules);
+  order.options.markers = markers_;
   order.options.deadline_seconds =
       deadline_of(static_cast<DeadlineMode>(deadline_), static_cast<double>(factor_),
                   static_cast<double>(seconds_), p99_seconds(context));
   return order;
+}
+
+VisitOrder ExamineBar::order_for(const PanelContext& context, const profiling::Snapshot& shown,
+                                 const std::string& rule) const {
+  VisitOrder made = order(context, true, {rule});
+  if (const auto subject = profiling::gallery_subject(shown.subject)) {
+    made.subject.gallery_case = subject->id;
+    made.subject.healthy = subject->healthy;
+  }
+  return made;
 }
 
 void ExamineBar::draw_subject(const PanelContext& context, float row, bool narrow) {
@@ -73,6 +84,8 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   const ImVec2 at = ImGui::GetCursorScreenPos();
   controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
+  // A narrow window has no room for it behind the deadline.
+  if (narrow) draw_markers(context);
   if (kind_ != 1) return;
   std::vector<std::string> titles;
   for (const profiling::HazardCase& one : profiling::hazard_cases()) titles.push_back(one.title);
@@ -89,6 +102,14 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   ImGui::SameLine(0, theme.px(kGap));
   controls::checkbox(context, "doctor.healthy", "healthy twin", healthy_,
                      {.tooltip = "The same program without the mistake"});
+}
+
+void ExamineBar::draw_markers(const PanelContext& context) {
+  ImGui::SameLine(0, context.theme.px(kGap));
+  controls::checkbox(
+      context, "doctor.markers", "markers", markers_,
+      {.tooltip = "A word that every node writes when it is done: says where a replay "
+                  "stands. What that costs is measured, in the conclusion"});
 }
 
 void ExamineBar::draw_deadline(const PanelContext& context) {
@@ -130,6 +151,7 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   if (narrow) {
     ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + (2.0F + gallery) * row));
   } else {
+    draw_markers(context);
     ImGui::SameLine(0, theme.px(kGapSection));
   }
   const auto next = [&] { ImGui::SameLine(0, theme.px(kGap)); };

@@ -18,6 +18,10 @@ class ExamineBar {
              bool narrow);
   /// The subject as it is chosen now, with experiments for findings of these rules (empty = all).
   VisitOrder order(const PanelContext& context, bool prove, std::vector<std::string> rules) const;
+  /// For findings of one rule in a report that is shown: its own case where it is of the gallery,
+  /// whatever is chosen now.
+  VisitOrder order_for(const PanelContext& context, const profiling::Snapshot& shown,
+                       const std::string& rule) const;
   /// Why no experiment can be made now; empty = it can.
   static std::string obstacle(const PanelContext& context);
   const profiling::HazardCase* gallery_case() const;
@@ -26,12 +30,15 @@ class ExamineBar {
  private:
   void draw_subject(const PanelContext& context, float row, bool narrow);
   void draw_deadline(const PanelContext& context);
+  /// Behind what was drawn last.
+  void draw_markers(const PanelContext& context);
   /// Of the run on screen; worked out once a run.
   double p99_seconds(const PanelContext& context) const;
 
   int kind_ = 0;  // 0 the request in the rail, 1 a case of the gallery
   int case_ = 0;
   bool healthy_ = false;
+  bool markers_ = true;
   int deadline_ = 0;
   float factor_ = 20.0F;
   float seconds_ = 5.0F;

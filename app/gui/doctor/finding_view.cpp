@@ -252,15 +252,56 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
   heading(context, "Proof");
   if (!finding.proof.words.empty()) paragraph(finding.proof.words);
   const std::string why = ExamineBar::obstacle(context);
-  if (controls::button(context, "doctor.prove_this", "Prove this",
-                       {.enabled = why.empty(),
-                        .reason = why,
-                        .tooltip = "Examines the subject chosen above and makes the experiments "
-                                   "for findings of this rule only"})) {
-    context.commands.examine = bar.order(context, true, {finding.rule});
+  const bool of_gallery = profiling::gallery_subject(report->snapshot.subject).has_value();
+  if (controls::button(
+          context, "doctor.prove_this", "Prove this",
+          {.enabled = why.empty(),
+           .reason = why,
+           .tooltip = of_gallery ? "Examines this case of the gallery again and makes the "
+                                   "experiments for findings of this rule only"
+                                 : "Examines the subject chosen above and makes the "
+                                   "experiments for findings of this rule only"})) {
+    context.commands.examine = bar.order_for(context, report->snapshot, finding.rule);
   }
   draw_fix(context, finding);
   ImGui::EndChild();
+}
+
+void FindingView::draw_fetch(const PanelContext& context, const std::string& version) {
+  const std::string command = "expertscope doctor fetch " + version;
+  const LibraryNews& news = context.view.library;
+  heading(context, "Where it comes from");
+  paragraph("cuBLASLt " + version + " from PyPI, 400 MB, once; on another machine: " + command);
+  if (news.busy) {
+    if (controls::button(context, "doctor.cancel_fetch", "Cancel fetching",
+                         {.tooltip = "Ends the download; nothing is left of it"})) {
+      context.commands.cancel_fetch = true;
+    }
+  } else if (controls::button(context, "doctor.fetch", ("Fetch " + version).c_str(),
+                              {.tooltip = "To this machine's cache, where workers look"})) {
+    context.commands.fetch_library = version;
+  }
+  ImGui::SameLine(0, context.theme.px(kGap));
+  if (controls::button(context, "doctor.copy_fetch", "Copy command")) {
+    ImGui::SetClipboardText(command.c_str());
+  }
+  if (news.version.empty()) return;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  std::string said = news.path.empty() ? news.error : "It is here: " + news.path;
+  if (news.busy) said = news.line;
+  paragraph(said);
+  controls::record(context, "doctor.fetch_state", news.busy ? "fetching" : "fetched", "text",
+                   (news.busy            ? "busy: "
+                    : news.error.empty() ? "done: "
+                                         : "failed: ") +
+                       said,
+                   at, ImGui::GetItemRectMax());
+  if (!news.path.empty() &&
+      controls::button(context, "doctor.use_library", "Use it",
+                       {.tooltip = "Starts the worker again with this library, as the rail's "
+                                   "Engine, cuBLASLt does"})) {
+    context.commands.use_library = news.path;
+  }
 }
 
 void FindingView::draw_case(const PanelContext& context, const Area& area,
@@ -291,15 +332,7 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
                         one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
   if (!one.library.empty()) {
     // The versions come as "13.5.1.27 or 13.6.0.2": any of them will do.
-    const std::string command =
-        "expertscope doctor fetch " + one.library.substr(0, one.library.find(' '));
-    heading(context, "Where it comes from");
-    paragraph(command +
-              " (400 MB from PyPI, on the worker's machine); then choose it in the rail, "
-              "Engine, cuBLASLt.");
-    if (controls::button(context, "doctor.copy_fetch", "Copy command")) {
-      ImGui::SetClipboardText(command.c_str());
-    }
+    draw_fetch(context, one.library.substr(0, one.library.find(' ')));
   }
   ImGui::EndChild();
   controls::record(context, "doctor.case_text", one.title.c_str(), "text", one.id, area.at,

@@ -24,6 +24,8 @@ class FindingView {
 
  private:
   void draw_fix(const PanelContext& context, const profiling::Finding& finding);
+  /// The button that fetches a cuBLASLt, and how that stands.
+  void draw_fetch(const PanelContext& context, const std::string& version);
   void draw_nodes(const PanelContext& context, GraphScene& scene,
                   const profiling::Finding& finding);
 

@@ -1,5 +1,6 @@
 // The timeline of the step and the sums of its stages.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -153,8 +154,9 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
     table_.selected = -1;
   }
   const plot::Range range = timeline_view_.x;
-  std::string value = fmt::format("records={};blocks={};from_ns={:.0f};to_ns={:.0f}",
-                                  shown.visible_records, shown.drawn_blocks, range.min, range.max);
+  std::string value = fmt::format("records={};blocks={};from_ns={:.0f};to_ns={:.0f};lanes={}",
+                                  shown.visible_records, shown.drawn_blocks, range.min, range.max,
+                                  fmt::join(model_.lanes().labels, ","));
   if (timeline_view_.selection) {
     value += fmt::format(";selected_from_ns={:.0f};selected_to_ns={:.0f};selected_records={}",
                          timeline_view_.selection->min, timeline_view_.selection->max,

@@ -88,6 +88,13 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
     picture->limits = joined(picture->limits, range);
     if (record.iteration >= 0) picture->timed = joined(picture->timed, range);
   }
+  picture->events = profiling::event_records(run->activity);
+  for (const auto* events : {&picture->events.host, &picture->events.memory}) {
+    for (const profiling::ActivityRecord& event : *events) {
+      picture->limits = joined(picture->limits, {static_cast<double>(event.start_ns),
+                                                 static_cast<double>(event.end_ns)});
+    }
+  }
   if (!picture->timed.empty()) picture->timed = plot::padded(picture->timed, 0.01);
   if (!picture->limits.empty()) picture->limits = plot::padded(picture->limits, 0.005);
   picture->run = std::move(run);
@@ -97,7 +104,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
 std::shared_ptr<const LanePicture> make_lanes(std::shared_ptr<const RunPicture> run,
                                               plot::LaneChoice choice) {
   auto picture = std::make_shared<LanePicture>();
-  picture->lanes = plot::make_timeline(run->run->activity, run->spans, choice);
+  picture->lanes = plot::make_timeline(run->run->activity, run->spans, run->events, choice);
   picture->lanes.limits = run->limits;
   picture->lanes.timed = run->timed;
   picture->run = std::move(run);

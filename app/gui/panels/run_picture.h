@@ -29,12 +29,13 @@ using RecordedRunPointer = std::shared_ptr<const profiling::RecordedRun>;
 struct RunPicture {
   RecordedRunPointer run;
   std::vector<profiling::ActivityRecord> spans;  // of the iterations
+  profiling::EventSpans events;
   plot::FoldedSeries iteration_ns;
   profiling::Distribution iterations;
   std::vector<engine::Stage> expert_stages;  // in which timed records name an expert
   std::vector<MeasuredExperts> measured_experts;
   std::vector<profiling::RooflinePoint> roofline;
-  plot::Range limits;  // of all records
+  plot::Range limits;  // of all records and events
   plot::Range timed;   // of those in iterations
 };
 std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run);

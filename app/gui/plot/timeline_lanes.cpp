@@ -1,6 +1,8 @@
 // Labels of the lanes that profiling builds.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "app/gui/plot/timeline_plot.h"
 
 namespace app::plot {
@@ -23,6 +25,12 @@ std::string label_of(const profiling::TimelineLane& lane, const profiling::Activ
                                      : fmt::format("e {}\u2013{}", lane.first, lane.last);
     case profiling::LaneKind::Shared:
       return "all experts";
+    case profiling::LaneKind::Stages:
+      return "host stages";
+    case profiling::LaneKind::Overhead:
+      return "overhead";
+    case profiling::LaneKind::Memory:
+      return "memory";
   }
   return "";
 }
@@ -44,7 +52,8 @@ std::size_t TimelineLanes::memory_bytes() const {
 }
 
 TimelineLanes make_timeline(const profiling::Activity& activity,
-                            std::span<const profiling::ActivityRecord> spans, LaneChoice choice) {
+                            std::span<const profiling::ActivityRecord> spans,
+                            const profiling::EventSpans& events, LaneChoice choice) {
   TimelineLanes result;
   result.choice = choice;
   switch (choice) {
@@ -57,6 +66,11 @@ TimelineLanes make_timeline(const profiling::Activity& activity,
     case LaneChoice::Experts:
       result.lanes = profiling::lanes_by_expert(activity.records);
       break;
+  }
+  if (choice != LaneChoice::Experts) {
+    for (profiling::TimelineLane& lane : profiling::lanes_of_events(activity, events)) {
+      result.lanes.push_back(std::move(lane));
+    }
   }
   for (const profiling::TimelineLane& lane : result.lanes) {
     result.labels.push_back(label_of(lane, activity));

@@ -17,9 +17,91 @@ using profiling::TimelineSegment;
 
 constexpr double kSnapPixels = 6.0;
 
+/// What the records of a row stand for.
+enum class RowKind { Work, Iterations, HostEvents, MemoryEvents };
+
+RowKind kind_of(const profiling::TimelineLane& lane) {
+  switch (lane.kind) {
+    case profiling::LaneKind::Replays:
+      return RowKind::Iterations;
+    case profiling::LaneKind::Stages:
+    case profiling::LaneKind::Overhead:
+      return RowKind::HostEvents;
+    case profiling::LaneKind::Memory:
+      return RowKind::MemoryEvents;
+    default:
+      return RowKind::Work;
+  }
+}
+
+std::string name_of(const profiling::Activity& activity, std::uint32_t name) {
+  return name < activity.names.size() ? activity.names[name] : std::string();
+}
+
+std::string name_of(const profiling::Activity& activity, RowKind kind, std::uint32_t index,
+                    const profiling::ActivityRecord& record) {
+  switch (kind) {
+    case RowKind::Iterations:
+      return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
+    case RowKind::MemoryEvents: {
+      const profiling::MemoryEvent& event = activity.memory_events[index];
+      return std::string(
+          profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)]);
+    }
+    case RowKind::HostEvents:
+    case RowKind::Work:
+      break;
+  }
+  return short_kernel_name(name_of(activity, record.name));
+}
+
+void add_place(std::vector<ReadOutLine>& lines, const profiling::ActivityRecord& record) {
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  lines.push_back({"stage", std::string(engine::stage_name(record.stage)), 0});
+  lines.push_back({"iteration",
+                   record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
+}
+
+void show_memory_event(const PanelContext& context, const profiling::Activity& activity,
+                       const TimelineSegment& block, const profiling::ActivityRecord& record) {
+  const profiling::MemoryEvent& event = activity.memory_events[block.longest];
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
+  lines.push_back({"bytes", count_text(event.bytes), 0});
+  lines.push_back({"address", fmt::format("{:#x}", event.address), 0});
+  if (event.pool != 0) {
+    lines.push_back({"pool", fmt::format("{:#x}", event.pool), 0});
+    if (event.pool_bytes != 0) {
+      lines.push_back(
+          {"in use of the pool",
+           fmt::format("{} of {}", count_text(event.pool_used), count_text(event.pool_bytes)), 0});
+    }
+  }
+  add_place(lines, record);
+  read_out(context,
+           fmt::format("{}{}",
+                       profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)],
+                       event.stream_ordered ? ", in stream order" : ""),
+           lines);
+}
+
+void show_host_event(const PanelContext& context, const profiling::Activity& activity,
+                     const TimelineSegment& block, const profiling::ActivityRecord& record) {
+  const profiling::HostEvent& event = activity.host_events[block.longest];
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
+  lines.push_back(
+      {"kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)]), 0});
+  lines.push_back({"duration", duration_text(static_cast<double>(record.duration_ns())), 0});
+  add_place(lines, record);
+  read_out(context, name_of(activity, event.name), lines);
+}
+
 void show_record(const PanelContext& context, const profiling::Activity& activity,
-                 const profiling::TimelineLod& row, const TimelineSegment& block) {
+                 const profiling::TimelineLod& row, RowKind kind, const TimelineSegment& block) {
   const profiling::ActivityRecord& record = row.records()[block.longest];
+  if (kind == RowKind::HostEvents) return show_host_event(context, activity, block, record);
+  if (kind == RowKind::MemoryEvents) return show_memory_event(context, activity, block, record);
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
     lines.push_back({"records folded here", count_text(block.count), 0});
@@ -29,7 +111,7 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   }
   lines.push_back({(block.count > 1) ? "longest of them" : "duration",
                    duration_text(static_cast<double>(record.duration_ns())), 0});
-  if (row.records().data() != activity.records.data()) {
+  if (kind == RowKind::Iterations) {
     lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
     const bool graph = !activity.nodes.empty();
     const std::string which =
@@ -47,8 +129,7 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   lines.push_back({"iteration",
                    record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
   if (record.node_id != 0) lines.push_back({"graph node", std::to_string(record.node_id), 0});
-  const std::string name =
-      record.name < activity.names.size() ? activity.names[record.name] : std::string();
+  const std::string name = name_of(activity, record.name);
   read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
 }
 
@@ -80,11 +161,10 @@ double snapped(const TimelineLanes& lanes, double time, double reach) {
 
 void draw_block(const PanelContext& context, const PlotFrame& frame,
                 const profiling::Activity& activity, const profiling::TimelineLod& row,
-                const TimelineSegment& block, float top, float bottom) {
+                RowKind kind, const TimelineSegment& block, float top, float bottom) {
   const Theme& theme = context.theme;
   const profiling::ActivityRecord& record = row.records()[block.longest];
-  const bool span = row.records().data() != activity.records.data();
-  const ImU32 color = span ? theme.colors.accent : theme.stage(record.stage);
+  const ImU32 color = kind == RowKind::Iterations ? theme.colors.accent : theme.stage(record.stage);
   const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
   const float right = std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 1.0F);
   ImDrawList* draw = frame.draw();
@@ -105,12 +185,7 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
   const float visible_left = std::max(left, frame.min().x);
   const float room = std::min(right, frame.max().x) - visible_left - theme.px(6);
   if (room < theme.px(28) || bottom - top < font->FontSize) return;
-  std::string name;
-  if (span) {
-    name = std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
-  } else if (record.name < activity.names.size()) {
-    name = short_kernel_name(activity.names[record.name]);
-  }
+  std::string name = name_of(activity, kind, block.longest, record);
   if (record.expert >= 0) name += " e" + std::to_string(record.expert);
   // Every stage colour is light or middle toned: dark ink reads on all of them.
   constexpr ImU32 kInk = IM_COL32(12, 16, 20, 255);
@@ -121,13 +196,15 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
 /// What the row did not do around `time`: measured between two records, not between two pixels.
 /// Nothing where the row is busy or the gap is open.
 void show_gap(const PanelContext& context, const PlotFrame& frame,
-              const profiling::Activity& activity, const profiling::TimelineLod& row,
+              const profiling::Activity& activity, const profiling::TimelineLod& row, RowKind kind,
               float middle) {
   const double time = frame.hover_x();
   const std::size_t next = row.started_by(static_cast<std::int64_t>(std::floor(time)));
   if (next == 0 || next == row.size()) return;
-  const profiling::ActivityRecord& before = row.records()[row.members()[next - 1]];
-  const profiling::ActivityRecord& after = row.records()[row.members()[next]];
+  const std::uint32_t first = row.members()[next - 1];
+  const std::uint32_t second = row.members()[next];
+  const profiling::ActivityRecord& before = row.records()[first];
+  const profiling::ActivityRecord& after = row.records()[second];
   if (after.start_ns <= before.end_ns || static_cast<double>(before.end_ns) > time) return;
   const Theme& theme = context.theme;
   const float left = frame.x().to_pixel(static_cast<double>(before.end_ns));
@@ -137,18 +214,11 @@ void show_gap(const PanelContext& context, const PlotFrame& frame,
     frame.draw()->AddLine(ImVec2(end, middle - theme.px(4)), ImVec2(end, middle + theme.px(4)),
                           theme.colors.warn);
   }
-  const auto name_of = [&](const profiling::ActivityRecord& record) {
-    if (row.records().data() != activity.records.data()) {
-      return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
-    }
-    return record.name < activity.names.size() ? short_kernel_name(activity.names[record.name])
-                                               : std::string("?");
-  };
   read_out(context, "",
            {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
              theme.colors.warn},
-            {"after", name_of(before), 0},
-            {"before", name_of(after), 0}});
+            {"after", name_of(activity, kind, first, before), 0},
+            {"before", name_of(activity, kind, second, after), 0}});
 }
 
 void mark_hits(const PanelContext& context, const PlotFrame& frame,
@@ -241,9 +311,11 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   float labelled_to = frame.min().y;
   std::optional<TimelineSegment> hovered;
   const profiling::TimelineLod* hovered_row = nullptr;
+  RowKind hovered_kind = RowKind::Work;
   float hovered_middle = 0.0F;
   for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
     const profiling::TimelineLane& lane = lanes.lanes[i];
+    const RowKind kind = kind_of(lane);
     const float lane_height = row_height * static_cast<float>(lane.rows.size());
     const float label_top =
         top + 0.5F * (std::min(lane_height, theme.px(26)) - theme.fonts.label->FontSize);
@@ -262,12 +334,13 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
           frame.hovered() && frame.mouse().y >= top && frame.mouse().y < top + row_height;
       if (mouse_in_row) {
         hovered_row = &row;
+        hovered_kind = kind;
         hovered_middle = 0.5F * (top + bottom);
       }
       result.drawn_blocks += blocks.size();
       for (const TimelineSegment& block : blocks) {
-        result.visible_records += block.count;
-        draw_block(context, frame, activity, row, block, top, bottom);
+        if (!profiling::is_beside_work(lane.kind)) result.visible_records += block.count;
+        draw_block(context, frame, activity, row, kind, block, top, bottom);
         const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
         const float right =
             std::max(frame.x().to_pixel(static_cast<double>(block.end_ns)), left + 2.0F);
@@ -301,9 +374,9 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
     const Range range = between(*view.drag_start, frame.hover_x());
     read_out(context, "", {{"selected", duration_text(range.span()), theme.colors.accent}});
   } else if (hovered) {
-    show_record(context, activity, *hovered_row, *hovered);
+    show_record(context, activity, *hovered_row, hovered_kind, *hovered);
   } else if (hovered_row != nullptr) {
-    show_gap(context, frame, activity, *hovered_row, hovered_middle);
+    show_gap(context, frame, activity, *hovered_row, hovered_kind, hovered_middle);
   }
   return result;
 }

@@ -27,9 +27,11 @@ struct TimelineLanes {
   std::size_t rows() const;
   std::size_t memory_bytes() const;
 };
-/// `spans`: profiling::iteration_spans(). Limits are left to the caller.
+/// `spans`: profiling::iteration_spans(). `events`: profiling::event_records(); their lanes come
+/// last, and not with experts. Limits are left to the caller.
 TimelineLanes make_timeline(const profiling::Activity& activity,
-                            std::span<const profiling::ActivityRecord> spans, LaneChoice choice);
+                            std::span<const profiling::ActivityRecord> spans,
+                            const profiling::EventSpans& events, LaneChoice choice);
 
 /// The blocks of the last frame: a view that has not moved asks no pyramid.
 struct TimelineBlocks {

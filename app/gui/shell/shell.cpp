@@ -37,6 +37,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       loader_(wake_),
       second_loader_(wake_),
       doctor_(wake_),
+      libraries_(wake_),
       recent_(wake_),
       tour_loader_(wake_),
       notes_task_(wake_),
@@ -134,6 +135,7 @@ void Shell::cancel() {
 SessionView Shell::view() const {
   SessionView now = state_.view(link_.status(), link_.hello(),
                                 link_.comparing() || next_comparison_.has_value(), doctor_.news());
+  now.library = libraries_.news();
   now.batch = batches_.news(now.link);
   now.stepping = link_.stepping() || next_history_.has_value();
   return now;

@@ -16,6 +16,7 @@
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/shell/doctor_desk.h"
 #include "app/gui/shell/file_dialog.h"
+#include "app/gui/shell/library_desk.h"
 #include "app/gui/shell/link_supervisor.h"
 #include "app/gui/shell/notices.h"
 #include "app/gui/shell/recent_files.h"
@@ -146,6 +147,7 @@ class Shell {
   BackgroundTask<engine::Result<profiling::Session>> second_loader_;
   BatchDesk batches_;
   DoctorDesk doctor_;
+  LibraryDesk libraries_;
   RecentFiles recent_;
   DoctorNews::Report report_to_export_;
   std::unique_ptr<Recorder> recorder_;

@@ -28,6 +28,13 @@ bool Shell::take_doctor() {
 
 void Shell::carry_out_doctor(const CommandSlots& commands) {
   if (commands.cancel_visit) doctor_.cancel();
+  if (!commands.fetch_library.empty()) libraries_.fetch(commands.fetch_library);
+  if (commands.cancel_fetch) libraries_.cancel();
+  if (commands.use_library) {
+    engine::RunRequest request = state_.requested;
+    request.cublaslt_library = *commands.use_library;
+    show_request(request);
+  }
   if (commands.open_graph) files_.open(FilePurpose::OpenGraph, settings_.folder, "");
   if (commands.examine) {
     // A visit is kept beside the live runs: a recording on screen would hide it.

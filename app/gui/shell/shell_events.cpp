@@ -49,9 +49,10 @@ bool Shell::tick() {
   const bool second = take_second();
   const bool written = take_recorders();
   const bool examined = take_doctor();
+  const bool fetched = libraries_.tick();
   const bool checked = recent_.tick();
   const bool toured = tick_player();
-  changed = changed || loaded || second || written || examined || checked || toured;
+  changed = changed || loaded || second || written || examined || fetched || checked || toured;
   for (const std::unique_ptr<WorkspacePanel>& panel : panels_) changed = panel->tick() || changed;
   if (tour_) {
     tick_tour();

@@ -41,9 +41,7 @@ Status allocate(DeviceBuffer& buffer, std::int64_t bytes, AllocationRole role,
 }  // namespace
 
 std::string GroupedProgram::title() const {
-  const HazardCase* hazard = find_hazard_case(case_id_);
-  const std::string name = hazard == nullptr ? case_id_ : hazard->title;
-  return healthy_ ? name + " (healthy twin)" : name;
+  return subject_title({.id = case_id_, .healthy = healthy_});
 }
 
 std::vector<SubjectOutput> GroupedProgram::outputs() const {

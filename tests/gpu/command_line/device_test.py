@@ -11,7 +11,7 @@ import unittest
 
 PROGRAM = ""
 
-# The case that needs a cuBLASLt with the bug is experiment_gpu_test's; a lazy load shows in no experiment.
+# The case that needs a cuBLASLt with the bug is experiment_gpu_test's.
 PROVED = [
     "flag-not-reset",
     "workspace-freed",
@@ -25,6 +25,7 @@ PROVED = [
     "programmatic-without-wait",
     "unordered-siblings",
     "missing-join",
+    "lazy-load-in-capture",
     "sync-in-capture",
 ]
 SMALL = "--shape.num_experts 4 --shape.tokens 1024 --shape.n 256 --shape.k 512 --launch.iterations 10".split()
@@ -66,6 +67,12 @@ class Gallery(OnDevice):
                 twin = call("doctor", "--case", case, "--healthy", "--prove", "--json")
                 confidences = {finding["confidence"] for finding in json.loads(twin.stdout)["findings"]}
                 self.assertLessEqual(confidences, {"possible", "disproved"})
+
+    def test_a_load_names_its_kernel_and_the_way_out(self):
+        report = json.loads(call("doctor", "--case", "lazy-load-in-capture", "--json").stdout)
+        finding = next(finding for finding in report["findings"] if finding["rule"] == "lazy-load")
+        self.assertTrue(any("late_loaded_kernel" in line for line in finding["evidence"]), finding["evidence"])
+        self.assertIn("CUDA_MODULE_LOADING", json.dumps(finding["fix"]))
 
     def test_a_broken_capture_says_which_call_broke_it(self):
         report = json.loads(call("doctor", "--case", "sync-in-capture", "--prove", "--json", expect=(1,)).stdout)

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/device/stage_range.h"
 #include "profiling/graph/kernel_name.h"
 
 namespace profiling {
@@ -74,6 +75,88 @@ TEST(Attribute, EagerRecordsUseTheIdOfTheirLaunchAndUntaggedOnesStayOutside) {
   EXPECT_EQ(activity.records[1].expert, 3);
   EXPECT_EQ(activity.records[1].iteration, 1);
   EXPECT_NE(activity.records[0].lane, activity.records[1].lane);
+}
+
+TEST(Attribute, ARangesPlaceIsItsNameAndItsIterationTheRangeAroundIt) {
+  RawActivity raw;
+  const auto range = [](std::uint64_t start, std::uint64_t end, std::uint32_t thread,
+                        const char* name) {
+    return RawHostEvent{.start_ns = start,
+                        .end_ns = end,
+                        .correlation = 0,
+                        .thread = thread,
+                        .kind = HostEventKind::StageRange,
+                        .name = name};
+  };
+  // As they end: the inner ones first.
+  raw.events.host = {range(1010, 1020, 7, "quantize, layer 1"), range(1000, 1050, 7, "iteration 3"),
+                     range(1030, 1040, 9, "fprop, layer 0, expert 2"),
+                     range(1060, 1070, 7, "fprop, layer 0")};
+  const Activity activity = attribute(std::move(raw), {}, 1000);
+  ASSERT_EQ(activity.host_events.size(), 4U);
+  const HostEvent& iteration = activity.host_events[0];
+  EXPECT_EQ(activity.names[iteration.name], "iteration");
+  EXPECT_EQ(iteration.iteration, 3);
+  EXPECT_EQ(iteration.start_ns, 0);
+  const HostEvent& quantize = activity.host_events[1];
+  EXPECT_EQ(quantize.stage, Stage::Quantize);
+  EXPECT_EQ(quantize.layer, 1);
+  EXPECT_EQ(quantize.iteration, 3);
+  EXPECT_EQ(quantize.lane, iteration.lane);
+  // Another thread's range is in no iteration of this one, and one behind it neither.
+  EXPECT_EQ(activity.host_events[2].iteration, -1);
+  EXPECT_NE(activity.host_events[2].lane, iteration.lane);
+  EXPECT_EQ(activity.host_events[3].iteration, -1);
+}
+
+TEST(Attribute, OverheadAndMemoryBelongToTheCallThatTheyName) {
+  RawActivity raw;
+  raw.names = {"late_kernel", "node"};
+  raw.places[5] = pack({.tag = {.stage = Stage::Amax, .layer = 2, .expert = -1}, .iteration = 1});
+  raw.records = {{.start_ns = 1500, .end_ns = 1600, .name = 0, .correlation = 5},
+                 // A graph launch with the same id as the second load: none of its nodes is meant.
+                 {.start_ns = 1700, .end_ns = 1800, .node_id = 12, .name = 1, .correlation = 8}};
+  for (const std::uint32_t correlation : {8U, 5U}) {
+    raw.events.host.push_back({.start_ns = 1000 + correlation,
+                               .end_ns = 1100,
+                               .correlation = correlation,
+                               .thread = 1,
+                               .kind = HostEventKind::LazyLoading,
+                               .name = ""});
+  }
+  raw.events.memory = {{.event = {.time_ns = 2000, .address = 64, .bytes = 32}, .correlation = 5},
+                       {.event = {.time_ns = 1200, .address = 64, .bytes = 32}, .correlation = 6}};
+  const Activity activity = attribute(std::move(raw), {}, 1000);
+  ASSERT_EQ(activity.host_events.size(), 2U);
+  EXPECT_EQ(activity.host_events[0].start_ns, 5);
+  EXPECT_EQ(activity.names[activity.host_events[0].name], "late_kernel");
+  EXPECT_EQ(activity.host_events[0].stage, Stage::Amax);
+  EXPECT_EQ(activity.host_events[0].layer, 2);
+  EXPECT_EQ(activity.host_events[0].iteration, 1);
+  EXPECT_NE(activity.names[activity.host_events[1].name], "node");
+  ASSERT_EQ(activity.memory_events.size(), 2U);
+  EXPECT_EQ(activity.memory_events[0].time_ns, 200);
+  EXPECT_EQ(activity.memory_events[0].iteration, -1);
+  EXPECT_EQ(activity.memory_events[1].iteration, 1);
+  EXPECT_EQ(activity.memory_events[1].stage, Stage::Amax);
+}
+
+TEST(RangeName, SaysWhereTheWorkBelongs) {
+  for (const engine::WorkTag& tag :
+       {engine::WorkTag{.stage = Stage::Dequantize, .layer = 63, .expert = 511},
+        engine::WorkTag{.stage = Stage::Fprop, .layer = 0, .expert = -1}}) {
+    const auto place = engine::range_place(engine::range_name(tag));
+    ASSERT_TRUE(place.has_value()) << engine::range_name(tag);
+    EXPECT_EQ(place->tag.stage, tag.stage);
+    EXPECT_EQ(place->tag.layer, tag.layer);
+    EXPECT_EQ(place->tag.expert, tag.expert);
+    EXPECT_EQ(place->iteration, -1);
+  }
+  EXPECT_EQ(engine::range_place(engine::range_name(99999)).value().iteration, 99999);
+  for (const char* other : {"", "fprop", "fprop, layer", "fprop, layer x", "fprop, layer 1 more",
+                            "iteration", "iteration -1", "forward, layer 1"}) {
+    EXPECT_FALSE(engine::range_place(other).has_value()) << other;
+  }
 }
 
 TEST(ReadableKernelName, DropsWhatHidesTheName) {

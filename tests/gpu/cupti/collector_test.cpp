@@ -139,6 +139,60 @@ TEST_F(CuptiCollectorTest, EagerLaunchesAreAttributedAndRunsDoNotMix) {
   }
 }
 
+TEST_F(CuptiCollectorTest, StagesAllocationsAndPoolsStandBesideTheWork) {
+  collector_->begin_run();
+  {
+    const engine::IterationScope scope(*collector_, 0);
+    ASSERT_TRUE(enqueue().ok());
+    const engine::WorkScope memory(*collector_, {.stage = Stage::Memory, .layer = 1});
+    void* plain = nullptr;
+    ASSERT_EQ(cudaMalloc(&plain, 3 << 20), cudaSuccess);
+    ASSERT_EQ(cudaFree(plain), cudaSuccess);
+    void* ordered = nullptr;
+    ASSERT_EQ(cudaMallocAsync(&ordered, 5 << 20, stream_.get()), cudaSuccess);
+    ASSERT_EQ(cudaFreeAsync(ordered, stream_.get()), cudaSuccess);
+  }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  collector_->end_run();
+  EXPECT_THAT(collector_->method(), ::testing::Not(::testing::HasSubstr("refused")));
+  const Activity activity = collector_->take();
+
+  std::map<Stage, const HostEvent*> range_of;
+  const HostEvent* iteration = nullptr;
+  for (const HostEvent& event : activity.host_events) {
+    EXPECT_GE(event.end_ns, event.start_ns);
+    if (event.kind != HostEventKind::StageRange) continue;
+    range_of[event.stage] = &event;
+    if (activity.names[event.name] == "iteration") iteration = &event;
+  }
+  ASSERT_NE(iteration, nullptr) << "no NVTX ranges came";
+  EXPECT_EQ(iteration->iteration, 0);
+  for (const Stage stage : {Stage::Offsets, Stage::Check, Stage::Quantize, Stage::Memory}) {
+    ASSERT_TRUE(range_of.contains(stage)) << engine::stage_name(stage);
+    EXPECT_EQ(range_of[stage]->iteration, 0);
+    EXPECT_GE(range_of[stage]->start_ns, iteration->start_ns);
+    EXPECT_LE(range_of[stage]->end_ns, iteration->end_ns);
+  }
+  EXPECT_EQ(range_of[Stage::Quantize]->layer, 1);
+
+  std::map<std::pair<std::uint64_t, MemoryOperation>, MemoryEvent> memory;
+  for (const MemoryEvent& event : activity.memory_events) {
+    memory[{event.bytes, event.operation}] = event;
+  }
+  for (const MemoryOperation operation : {MemoryOperation::Allocate, MemoryOperation::Release}) {
+    const MemoryEvent& plain = memory[{3U << 20, operation}];
+    EXPECT_EQ(plain.space, engine::MemorySpace::Device);
+    EXPECT_EQ(plain.stage, Stage::Memory);  // by the correlation id of its call
+    EXPECT_EQ(plain.layer, 1);
+    EXPECT_EQ(plain.iteration, 0);
+    EXPECT_FALSE(plain.stream_ordered);
+  }
+  const MemoryEvent& ordered = memory[{5U << 20, MemoryOperation::Allocate}];
+  EXPECT_TRUE(ordered.stream_ordered);
+  EXPECT_NE(ordered.pool, 0U);
+  EXPECT_GE(ordered.pool_bytes, 5U << 20);
+}
+
 TEST_F(CuptiCollectorTest, ARunWithoutWorkSaysThatNoRecordsCame) {
   collector_->begin_run();
   collector_->end_run();

@@ -165,6 +165,21 @@ TEST_F(ExperimentTest, MemoryMovesWithoutANewCapture) {
   expect_right(small_step(), {.moved = {{.node = {0, products.back()}, .owner = owner}}});
 }
 
+TEST_F(ExperimentTest, WhatMarkersCostIsMeasuredBesidePlainReplaysOnly) {
+  const engine::Result<ExperimentReply> plain = run(small_step(), {});
+  const engine::Result<ExperimentReply> poisoned = run(small_step(), {.poisoned_workspaces = 0});
+  const engine::Result<ExperimentReply> unmarked = run(small_step(), {.markers = false});
+  ASSERT_TRUE(plain.ok() && poisoned.ok() && unmarked.ok());
+  const MarkerCost& cost = plain.value().outcome.marker_cost;
+  EXPECT_EQ(plain.value().outcome.verdict, Verdict::Right);
+  EXPECT_GE(cost.samples, 4);
+  EXPECT_GT(cost.without_us, 0.0);
+  // A marker is a write of its own; no step gets a tenth quicker by having more to do.
+  EXPECT_GT(cost.with_us, 0.9 * cost.without_us);
+  EXPECT_EQ(poisoned.value().outcome.marker_cost, MarkerCost{});
+  EXPECT_EQ(unmarked.value().outcome.marker_cost, MarkerCost{});
+}
+
 TEST_F(ExperimentTest, ADelayTakesTime) {
   const engine::Result<ExperimentReply> plain = run(small_step(), {.replays = 3});
   const engine::Result<ExperimentReply> late =

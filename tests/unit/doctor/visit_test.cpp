@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <set>
 
+#include "app/doctor/conclusion.h"
 #include "app/doctor/experiment_title.h"
+#include "profiling/graph/gallery.h"
 #include "tests/unit/doctor/scripted_runner.h"
 
 namespace app {
@@ -71,6 +73,46 @@ ScriptedRunner::Script colliding(std::vector<std::pair<int, int>> pairs,
 
 std::size_t count_plain(const ScriptedRunner& runner) {
   return static_cast<std::size_t>(std::ranges::count_if(runner.made, is_plain));
+}
+
+TEST(Visit, AReportOfTheGalleryNamesItsCaseWhateverTheProgramCallsItself) {
+  ScriptedRunner runner(shared_workspace_step(2),
+                        replays([](const Experiment&) { return Verdict::Right; }));
+  const auto report = visit({.request = {}, .gallery_case = "shared-workspace", .healthy = true},
+                            options_with({}, false), {}, runner, nullptr, kNever);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(profiling::gallery_subject(report.value().snapshot.subject),
+            (profiling::GallerySubject{.id = "shared-workspace", .healthy = true}));
+}
+
+TEST(Visit, MarkersAreLeftOutOfEveryReplayOnRequest) {
+  ScriptedRunner runner(shared_workspace_step(2), colliding({{0, 1}}));
+  VisitOptions options = options_with({shared_by(0, 1)});
+  options.markers = false;
+  ASSERT_TRUE(made(runner, options).ok());
+  for (std::size_t i = 1; i < runner.made.size(); ++i) EXPECT_FALSE(runner.made[i].markers) << i;
+}
+
+TEST(Visit, ALoadDuringTheCaptureIsProvedByCapturesThatAreNotReplayed) {
+  profiling::Snapshot captured = shared_workspace_step(1);
+  captured.graphs[0].events = {
+      {.kind = profiling::CaptureEvent::Kind::LazyLoad, .what = "late_kernel, 0.410 ms"}};
+  for (const bool repeats : {true, false}) {
+    ScriptedRunner runner(captured, [&](const Experiment& experiment) -> engine::Result<Outcome> {
+      const bool loads = experiment.replays == 0 && !experiment.eager_loading && repeats;
+      Outcome made = outcome(loads ? Verdict::Wrong : Verdict::Right);
+      if (loads) made.message = "loaded during the capture: late_kernel";
+      return made;
+    });
+    VisitOptions options;
+    options.prove = true;
+    const auto report = made(runner, options);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    const auto load = std::ranges::find(report.value().findings, "lazy-load", &Finding::rule);
+    ASSERT_NE(load, report.value().findings.end());
+    EXPECT_EQ(load->confidence, repeats ? Confidence::Proved : Confidence::Disproved);
+    EXPECT_EQ(health_of(report.value()), repeats ? Health::Findings : Health::Healthy);
+  }
 }
 
 TEST(Visit, RulesAloneCaptureOnceAndMakeNoExperiment) {

@@ -171,6 +171,56 @@ TEST_F(Export, PowerAndClocksAreCountersOnTheRunsTimeAxis) {
   EXPECT_FALSE(profiling::export_chrome_trace(session, path.string(), {.run = 2}).ok());
 }
 
+TEST_F(Export, EventsBesideTheWorkHaveTracksOfTheirOwn) {
+  profiling::Session session = two_runs();
+  profiling::Activity& activity = session.runs[1].activity;
+  const auto name = static_cast<std::uint32_t>(activity.names.size());
+  activity.names.emplace_back("late \"kernel\"");
+  activity.host_events = {{.start_ns = -50'000,
+                           .end_ns = -49'000,
+                           .name = name,
+                           .kind = profiling::HostEventKind::LazyLoading,
+                           .lane = 2},
+                          {.start_ns = 10,
+                           .end_ns = 90,
+                           .name = name,
+                           .iteration = 0,
+                           .kind = profiling::HostEventKind::StageRange,
+                           .stage = engine::Stage::Fprop}};
+  activity.memory_events = {{.time_ns = 40,
+                             .address = 0xFFFF'FFFF'FFFF'FFFF,
+                             .bytes = 512,
+                             .pool = 7,
+                             .pool_bytes = 4096,
+                             .pool_used = 1024}};
+  const fs::path path = folder_ / "trace.json";
+  ASSERT_TRUE(profiling::export_chrome_trace(session, path.string()).ok());
+  const nlohmann::json trace = nlohmann::json::parse(read_all(path));
+  std::map<std::string, std::string> track_of;  // category -> name of its track
+  std::map<std::pair<int, int>, std::string> tracks;
+  nlohmann::json moment;
+  nlohmann::json pool;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["name"] == "thread_name")
+      tracks[{event["pid"], event["tid"]}] = event["args"]["name"];
+    if (event["ph"] == "i") moment = event;
+    if (event["ph"] == "C") pool = event;
+  }
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["name"] == "late \"kernel\"") {
+      track_of[event["cat"]] = tracks[{event["pid"], event["tid"]}];
+    }
+  }
+  EXPECT_EQ(track_of["lazy loading"], "overhead of host thread 2");
+  EXPECT_EQ(track_of["fprop"], "stages of host thread 0");
+  EXPECT_EQ(moment["name"], "allocate");
+  EXPECT_EQ(moment["args"]["address"], "0xffffffffffffffff");
+  EXPECT_EQ(moment["args"]["bytes"], 512);
+  EXPECT_DOUBLE_EQ(moment["ts"], 50.04);  // everything moved right by the earliest event
+  EXPECT_EQ((tracks[{2, moment["tid"]}]), "memory");
+  EXPECT_DOUBLE_EQ(pool["args"]["bytes"], 1024.0);
+}
+
 TEST_F(Export, AnEmptySessionIsAValidTrace) {
   const fs::path path = folder_ / "trace.json";
   ASSERT_TRUE(profiling::export_chrome_trace({}, path.string()).ok());

@@ -55,5 +55,17 @@ TEST(GalleryCatalogue, OnlyTheSharedWorkspaceNeedsALibrary) {
   }
 }
 
+TEST(GalleryCatalogue, ASubjectsTitleLeadsBackToItsCase) {
+  for (const HazardCase& hazard : hazard_cases()) {
+    for (const bool healthy : {false, true}) {
+      const GallerySubject subject{.id = hazard.id, .healthy = healthy};
+      EXPECT_EQ(gallery_subject(subject_title(subject)), subject);
+    }
+  }
+  EXPECT_EQ(gallery_subject("grouped linear step, 4 experts, 512 tokens, n 256, k 256, 1 layer"),
+            std::nullopt);
+  EXPECT_EQ(gallery_subject(""), std::nullopt);
+}
+
 }  // namespace
 }  // namespace profiling

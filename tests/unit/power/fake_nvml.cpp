@@ -1,5 +1,8 @@
 // The few functions of NVML that the sampler calls, with answers that a test can expect.
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "profiling/power/nvml_library.h"
 
@@ -47,6 +50,38 @@ int nvmlDeviceGetFieldValues(void*, int count, profiling::NvmlFieldValue* values
     values[i].status = values[i].field == profiling::kNvmlFieldPowerInstant ? 0 : 3;
     values[i].as_unsigned = 642500;
   }
+  return 0;
+}
+
+int nvmlDeviceGetUtilizationRates(void*, profiling::NvmlUtilisation* share) {
+  // A driver whose answer does not come.
+  if (std::getenv("FAKE_NVML_STUCK") != nullptr) std::this_thread::sleep_for(std::chrono::hours(1));
+  share->gpu = 100;
+  return 0;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
+  *milliwatts = 700000;
+  return 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, profiling::NvmlProcess*) {
+  *count = 2;
+  return 0;
+}
+
+int nvmlEventSetCreate(void** set) {
+  *set = &the_device;
+  return 0;
+}
+int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return 0; }
+int nvmlEventSetFree(void*) { return 0; }
+
+int nvmlEventSetWait_v2(void*, profiling::NvmlEvent* event, unsigned) {
+  static bool told = false;
+  if (told) return 10;  // nothing came in time
+  told = true;
+  event->data = 31;
   return 0;
 }
 

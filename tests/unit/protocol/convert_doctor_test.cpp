@@ -117,7 +117,8 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
                              .evidence = "e",
                              .core_dump = "c"}},
                   .seconds = 2.5,
-                  .replay_us = {10.5, 11.5}};
+                  .replay_us = {10.5, 11.5},
+                  .marker_cost = {.samples = 16, .with_us = 53.7, .without_us = 46.7}};
   const auto answer = from_wire(to_wire(done));
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer.value().outcome, done.outcome);

@@ -370,6 +370,72 @@ TEST(ActivityChunks, PutTogetherAgain) {
   }
 }
 
+void add_events_to(profiling::Activity& activity, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto time = static_cast<std::int64_t>(i);
+    activity.host_events.push_back({.start_ns = time - 9,
+                                    .end_ns = time + 2,
+                                    .name = static_cast<std::uint32_t>(i % 2),
+                                    .iteration = static_cast<std::int32_t>(i % 50) - 1,
+                                    .layer = static_cast<std::uint8_t>(i % 8),
+                                    .kind = static_cast<profiling::HostEventKind>(i % 7),
+                                    .lane = static_cast<std::uint16_t>(i % 3),
+                                    .stage = static_cast<engine::Stage>(i % 11)});
+    activity.memory_events.push_back({.time_ns = time - 3,
+                                      .address = (std::uint64_t{1} << 63) + i,
+                                      .bytes = i * 512,
+                                      .pool = i % 5,
+                                      .pool_bytes = i * 3,
+                                      .pool_used = i,
+                                      .iteration = static_cast<std::int32_t>(i % 7) - 1,
+                                      .layer = static_cast<std::uint8_t>(i % 8),
+                                      .operation = static_cast<profiling::MemoryOperation>(i % 5),
+                                      .space = static_cast<engine::MemorySpace>(i % 5),
+                                      .stage = static_cast<engine::Stage>(i % 11),
+                                      .stream_ordered = i % 2 == 1});
+  }
+}
+
+TEST(ActivityChunks, EventsTravelEvenWhereTheyOutnumberTheRecords) {
+  profiling::Activity sent = make_activity(3);
+  add_events_to(sent, kMaxChunkRecords + 5);
+  ASSERT_EQ(chunked_length(sent), kMaxChunkRecords + 5);
+  ActivityAssembler assembler;
+  for (std::size_t first = 0; first < chunked_length(sent); first += kMaxChunkRecords) {
+    ASSERT_TRUE(assembler.add(make_activity_chunk(3, sent, first)).ok());
+  }
+  const profiling::Activity got = assembler.take(3);
+  EXPECT_EQ(got.records.size(), 3U);
+  EXPECT_EQ(got.host_events, sent.host_events);
+  EXPECT_EQ(got.memory_events, sent.memory_events);
+}
+
+TEST(ActivityChunks, HostileEventsAreRefused) {
+  profiling::Activity activity = make_activity(1);
+  add_events_to(activity, 2);
+  const wire::ActivityChunk good = make_activity_chunk(1, activity, 0);
+  const auto refusal = [&good](auto&& spoil) {
+    wire::ActivityChunk chunk = good;
+    spoil(*chunk.mutable_host_events(1), *chunk.mutable_memory_events(1));
+    const engine::Status status = ActivityAssembler().add(chunk);
+    return status.ok() ? std::string("accepted") : status.error().message;
+  };
+  using Host = wire::HostEvent;
+  using Memory = wire::MemoryEvent;
+  EXPECT_EQ(refusal([](Host&, Memory&) {}), "accepted");
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_end_ns(-99); }), HasSubstr("events.end_ns"));
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_name(2); }), HasSubstr("host_events.name"));
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_iteration(-2); }), HasSubstr("iteration"));
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_layer(256); }), HasSubstr("events.layer"));
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_kind(7); }), HasSubstr("host_events.kind"));
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_lane(65536); }), HasSubstr("events.lane"));
+  EXPECT_THAT(refusal([](Host& e, Memory&) { e.set_stage(11); }), HasSubstr("events.stage"));
+  EXPECT_THAT(refusal([](Host&, Memory& e) { e.set_operation(5); }), HasSubstr("operation"));
+  EXPECT_THAT(refusal([](Host&, Memory& e) { e.set_space(5); }), HasSubstr("events.space"));
+  EXPECT_THAT(refusal([](Host&, Memory& e) { e.set_stage(99); }), HasSubstr("events.stage"));
+  EXPECT_THAT(refusal([](Host&, Memory& e) { e.set_iteration(-5); }), HasSubstr("iteration"));
+}
+
 TEST(ActivityChunks, ARunDoesNotGetAnothersRecords) {
   ActivityAssembler assembler;
   ASSERT_TRUE(assembler.add(make_activity_chunk(3, make_activity(5), 0)).ok());

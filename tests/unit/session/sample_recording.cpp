@@ -210,6 +210,35 @@ RecordedRun sample_run(int salt) {
                      .layer = 1,
                      .dependencies = {5}},
                     {.id = 6, .name = "last", .dependencies = {std::uint64_t{1} << 63, 5}}};
+  activity.host_events = {{.start_ns = -70,
+                           .end_ns = -60 + salt,
+                           .name = 1,
+                           .kind = HostEventKind::LazyLoading,
+                           .stage = engine::Stage::Fprop},
+                          {.start_ns = 5,
+                           .end_ns = 9,
+                           .name = 2,
+                           .iteration = 1,
+                           .layer = 1,
+                           .kind = HostEventKind::StageRange,
+                           .lane = 3,
+                           .stage = engine::Stage::Quantize}};
+  activity.memory_events = {{.time_ns = 4,
+                             .address = std::uint64_t{1} << 63,
+                             .bytes = 512,
+                             .iteration = 0,
+                             .space = engine::MemorySpace::PinnedHost},
+                            {.time_ns = 6 + salt,
+                             .address = 77,
+                             .bytes = 1024,
+                             .pool = 99,
+                             .pool_bytes = 4096,
+                             .pool_used = 1024,
+                             .layer = 1,
+                             .operation = MemoryOperation::Release,
+                             .space = engine::MemorySpace::Device,
+                             .stage = engine::Stage::Dgrad,
+                             .stream_ordered = true}};
   result.measurements = {.experts = {{.method = engine::ExpertMethod::Stamps,
                                       .stage = engine::Stage::Quantize,
                                       .expert = 2,
@@ -409,6 +438,17 @@ std::string describe(const RecordedRun& run) {
   for (const GraphNode& n : run.activity.nodes) {
     text += fmt::format("node {} {} {} {} [{}]\n", n.id, n.name, static_cast<int>(n.stage), n.layer,
                         fmt::join(n.dependencies, ","));
+  }
+  for (const HostEvent& e : run.activity.host_events) {
+    text += fmt::format("host event {} {} {} {} {} {} {} {}\n", e.start_ns, e.end_ns, e.name,
+                        e.iteration, e.layer, static_cast<int>(e.kind), e.lane,
+                        static_cast<int>(e.stage));
+  }
+  for (const MemoryEvent& e : run.activity.memory_events) {
+    text += fmt::format("memory event {} {} {} {} {} {} {} {} {} {} {} {}\n", e.time_ns, e.address,
+                        e.bytes, e.pool, e.pool_bytes, e.pool_used, e.iteration, e.layer,
+                        static_cast<int>(e.operation), static_cast<int>(e.space),
+                        static_cast<int>(e.stage), e.stream_ordered);
   }
   text += fmt::format("group {} {} {} {}\n", static_cast<int>(run.group.kind), run.group.id,
                       run.group.position, run.group.label);

@@ -167,6 +167,10 @@ Outcome outcome_of(Dice& dice, const Snapshot& snapshot) {
   outcome.verdict = dice.pick(Verdict::NotRun);
   outcome.message = dice.text("message");
   outcome.seconds = dice.real();
+  if (dice.flag()) {
+    outcome.marker_cost = {
+        .samples = dice.number(1, 16), .with_us = dice.real(), .without_us = dice.real()};
+  }
   for (int i = dice.number(0, 4); i > 0; --i) {
     outcome.replay_us.push_back(dice.real());
     OutputCheck check{

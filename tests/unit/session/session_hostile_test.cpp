@@ -140,7 +140,7 @@ TEST_F(SessionHostile, ForeignDatabase) {
 
 TEST_F(SessionHostile, NewerSchema) {
   alter(path(), "PRAGMA user_version=7");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 5"),
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 6"),
                                HasSubstr("newer Expertscope")));
 }
 
@@ -191,7 +191,7 @@ constexpr Attack kAttacks[] = {
     {"Index", nullptr, "CREATE INDEX i ON runs(abs(flop))", "index 'i' does not belong"},
     {"MissingTable", nullptr, "DROP TABLE iterations", "has no table 'iterations'"},
     {"OtherColumns", nullptr, "DROP TABLE splits; CREATE TABLE splits(run_id, expert)",
-     "table 'splits' is not defined as schema version 5 defines it"},
+     "table 'splits' is not defined as schema version 6 defines it"},
     {"RenamedColumn", nullptr, "ALTER TABLE names RENAME COLUMN name TO label",
      "table 'names' is not defined"},
     {"ComparisonOfNoScaling", "comparison_reports", "UPDATE comparison_reports SET scaling = 'fp3'",
@@ -250,6 +250,18 @@ constexpr Attack kAttacks[] = {
     {"StageOutOfRange", nullptr, "UPDATE records SET stage = 11", "stage is 11"},
     {"KindOutOfRange", nullptr, "UPDATE records SET kind = 5", "kind is 5"},
     {"LaneOutOfRange", nullptr, "UPDATE records SET lane = 65536", "lane is 65536"},
+    {"EventEndsBeforeItsStart", nullptr, "UPDATE host_events SET end_ns = start_ns - 1",
+     "end_ns is"},
+    {"EventsOutOfOrder", nullptr, "UPDATE host_events SET start_ns = -end_ns, end_ns = 100",
+     "host event start_ns (ascending)"},
+    {"EventOfNoName", nullptr, "UPDATE host_events SET name_id = 3", "name_id is 3"},
+    {"EventOfNoKind", nullptr, "UPDATE host_events SET kind = 'magic'", "kind"},
+    {"EventOfNoIteration", nullptr, "UPDATE memory_events SET iteration = 2", "iteration is 2"},
+    {"EventLayerOutOfRange", nullptr, "UPDATE memory_events SET layer = 2", "event layer is 2"},
+    {"MemoryOfNoSpace", nullptr, "UPDATE memory_events SET space = 'outer'", "space"},
+    {"MemoryOfNoOperation", nullptr, "UPDATE memory_events SET operation = 'lend'", "operation"},
+    {"MemoryOutOfOrder", nullptr, "UPDATE memory_events SET time_ns = -time_ns",
+     "memory event time_ns (ascending)"},
     {"EndBeforeStart", nullptr, "UPDATE records SET end_ns = start_ns - 1", "end_ns is"},
     {"TimeTooFar", nullptr, "UPDATE records SET end_ns = 9223372036854775807", "record end_ns is"},
     {"RecordsOutOfOrder", nullptr, "UPDATE records SET start_ns = -end_ns, end_ns = 100",

@@ -49,6 +49,30 @@ TEST(TimelineLanes, LanesApartAndOverlapOnRowsOfItsOwn) {
   EXPECT_EQ(timeline[2].rows[1].size(), 1U);
 }
 
+TEST(TimelineLanes, EventsStandBelowTheWorkAndNestedStagesOnRowsOfTheirOwn) {
+  using profiling::HostEventKind;
+  profiling::Activity activity;
+  activity.host_events = {
+      {.start_ns = 0, .end_ns = 100, .iteration = 0, .kind = HostEventKind::StageRange},
+      {.start_ns = 10, .end_ns = 40, .kind = HostEventKind::StageRange},
+      {.start_ns = 20, .end_ns = 30, .kind = HostEventKind::LazyLoading},
+      {.start_ns = 50, .end_ns = 90, .kind = HostEventKind::StageRange}};
+  activity.memory_events = {{.time_ns = 5, .bytes = 64}, {.time_ns = 5, .bytes = 32}};
+  const profiling::EventSpans events = profiling::event_records(activity);
+  const auto timeline = profiling::lanes_of_events(activity, events);
+  ASSERT_EQ(timeline.size(), 3U);
+  EXPECT_EQ(timeline[0].kind, LaneKind::Stages);
+  ASSERT_EQ(timeline[0].rows.size(), 2U);
+  EXPECT_EQ(timeline[0].rows[0].size(), 1U);  // the iteration
+  EXPECT_EQ(timeline[0].rows[1].size(), 2U);  // its stages
+  EXPECT_EQ(timeline[1].kind, LaneKind::Overhead);
+  EXPECT_EQ(timeline[1].rows[0].members()[0], 2U);
+  EXPECT_EQ(timeline[2].kind, LaneKind::Memory);
+  EXPECT_EQ(count_of(timeline[2]), 2U);
+  EXPECT_EQ(timeline[2].rows[0].query(0, 100, 50).size(), 1U);  // a fold of both moments
+  EXPECT_TRUE(profiling::lanes_of_events({}, {}).empty());
+}
+
 TEST(TimelineLanes, RowsAreLimitedAndNoRecordIsLost) {
   std::vector<ActivityRecord> records(100);
   for (std::size_t i = 0; i < records.size(); ++i) {

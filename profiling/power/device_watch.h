@@ -1,0 +1,48 @@
+// What NVML says of a device that may be stuck: how busy, at which clock and power, for how many
+// processes, and which Xid errors came. Read by a thread of its own, because a question to a stuck
+// driver may not come back; whoever asks gets the latest answer and its age.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "profiling/power/nvml_library.h"
+
+namespace profiling {
+
+class DeviceWatch {
+ public:
+  struct Options {
+    std::string pci_bus_id;  // as for PowerSampler
+    std::chrono::milliseconds period{200};
+    std::string library = kNvmlLibrary;
+  };
+  /// Never fails: without NVML every answer says why there is none.
+  explicit DeviceWatch(const Options& options);
+  ~DeviceWatch();
+  DeviceWatch(const DeviceWatch&) = delete;
+  DeviceWatch& operator=(const DeviceWatch&) = delete;
+
+  /// "NVML, 0.1 s ago: busy 100 % of the time, SM clock 1980 MHz, 118 W of 700 W, 1 process", with
+  /// what it did not say left out; or "NVML says nothing: ...". Does not wait for NVML.
+  std::string latest() const;
+
+ private:
+  struct Answer {
+    std::string text;
+    std::chrono::steady_clock::time_point at;
+  };
+  /// Shared with the thread, which is left behind where NVML does not come back.
+  struct Shared;
+
+  static void read_until_stopped(const std::shared_ptr<Shared>& shared);
+
+  std::shared_ptr<Shared> shared_;
+  std::thread thread_;
+};
+
+}  // namespace profiling

@@ -1,0 +1,54 @@
+#include "profiling/power/device_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace profiling {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// What it says once it says anything that `contains`.
+std::string answer(const DeviceWatch& watch, const std::string& contains) {
+  std::string text;
+  for (int i = 0; i < 5000 && text.find(contains) == std::string::npos; ++i) {
+    std::this_thread::sleep_for(milliseconds(1));
+    text = watch.latest();
+  }
+  return text;
+}
+
+TEST(DeviceWatch, SaysWhyNvmlSaysNothing) {
+  const DeviceWatch none({.pci_bus_id = "0000:01:00.0", .library = "libno-such-nvml.so"});
+  EXPECT_THAT(answer(none, "says nothing"), HasSubstr("libno-such-nvml.so"));
+  const DeviceWatch unknown({.pci_bus_id = "0000:02:00.0", .library = FAKE_NVML});
+  EXPECT_EQ(answer(unknown, "says nothing"),
+            "NVML says nothing: Finding the device in NVML failed: Not Found");
+}
+
+TEST(DeviceWatch, SaysWhatADeviceThatIsStuckLooksLike) {
+  const DeviceWatch watch(
+      {.pci_bus_id = "0000:01:00.0", .period = milliseconds(2), .library = FAKE_NVML});
+  EXPECT_THAT(answer(watch, "s ago"),
+              AllOf(HasSubstr("busy 100 % of the time"), HasSubstr("SM clock 1755 MHz"),
+                    HasSubstr("111 W of 700 W (always busy at low power"),
+                    HasSubstr("2 processes on the device"), HasSubstr("Xid 31")));
+}
+
+TEST(DeviceWatch, NeitherAnAnswerNorTheEndWaitsForADriverThatIsStuck) {
+  ASSERT_EQ(::setenv("FAKE_NVML_STUCK", "1", 1), 0);
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const DeviceWatch watch({.pci_bus_id = "0000:01:00.0", .library = FAKE_NVML});
+    EXPECT_EQ(watch.latest(), "NVML has not answered yet");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  ASSERT_EQ(::unsetenv("FAKE_NVML_STUCK"), 0);
+}
+
+}  // namespace
+}  // namespace profiling
