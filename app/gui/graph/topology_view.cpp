@@ -128,6 +128,7 @@ void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, f
   ImGui::SameLine(0, theme.px(kGap));
   controls::input_text(context, "topology.search", "##search", search_,
                        {.tooltip = "Name, number or id of a node. Enter goes to the next.",
+                        .hint = "find a node",
                         .width = 0.58F * width - theme.px(66)});
   if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter))) {
     find_next(scene);

@@ -28,6 +28,7 @@ class PerformancePanel : public WorkspacePanel {
   };
   void follow_run(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
+  void draw_cards(const PanelContext& context, const Area& area);
   std::string range_note() const;
   // performance_timeline_card.cpp
   void draw_timeline_card(const PanelContext& context, const Area& area);

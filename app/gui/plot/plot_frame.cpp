@@ -2,6 +2,7 @@
 #include "app/gui/plot/plot_frame.h"
 
 #include <fmt/format.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -70,6 +71,8 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::InvisibleButton(spec.id, ImVec2(max_.x - min_.x, max_.y - min_.y),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   const ImGuiID id = ImGui::GetID(spec.id);
+  // Over a plot the wheel zooms; the cards around it stay where they are.
+  ImGui::SetItemUsingMouseWheel();
   hovered_ = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
   mouse_ = io.MousePos;
@@ -144,8 +147,10 @@ void PlotFrame::draw_axes(const FrameSpec& spec) {
     for (const Tick& tick : ticks(spec.y.kind, spec.y.limits, most)) {
       const float pixel = std::floor(y_.to_pixel(tick.value));
       draw_->AddLine(ImVec2(min_.x, pixel), ImVec2(max_.x, pixel), grid);
-      draw_text_right(draw_, font, ImVec2(min_.x - theme.px(5), pixel - 0.5F * font->FontSize),
-                      theme.colors.dim_text, tick.label);
+      draw_text_right(
+          draw_, font,
+          ImVec2(min_.x - spec.labels_apart - theme.px(5), pixel - 0.5F * font->FontSize),
+          theme.colors.dim_text, tick.label);
     }
   }
   if (!spec.y.label.empty()) {

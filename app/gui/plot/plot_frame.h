@@ -43,6 +43,7 @@ struct FrameSpec {
   double min_span = 1e-6;     // of x
   float left_margin = 0.0F;   // 0 = room for y labels
   float right_margin = 0.0F;  // 0 = a small gap
+  float labels_apart = 0.0F;  // of y, from the axis: what is drawn between them
 };
 
 struct ReadOutLine {
@@ -67,6 +68,9 @@ class PlotFrame {
   ImVec2 max() const { return max_; }
   ImVec2 mouse() const { return mouse_; }
   ImDrawList* draw() const { return draw_; }
+  /// Between them drawing reaches beyond the axes, as far as the card is seen.
+  void open_clip() const { draw_->PopClipRect(); }
+  void close_clip() const { draw_->PushClipRect(min_, max_, true); }
   bool hovered() const { return hovered_; }
   bool clicked() const { return clicked_; }                      // without a drag
   bool selection_changed() const { return selection_changed_; }  // ended or cleared in this frame

@@ -250,10 +250,12 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
     // Lanes lower than a line of text: only as many labels as stay apart.
     if (label_top >= labelled_to) {
       labelled_to = label_top + theme.fonts.label->FontSize;
-      frame.draw()->PushClipRect(origin, frame.max());
+      frame.open_clip();
+      frame.draw()->PushClipRect(origin, frame.max(), true);
       draw_text(frame.draw(), theme.fonts.label, ImVec2(origin.x, label_top), theme.colors.dim_text,
                 lanes.labels[i]);
       frame.draw()->PopClipRect();
+      frame.close_clip();
     }
     for (const profiling::TimelineLod& row : lane.rows) {
       const std::vector<TimelineSegment>& blocks = drawn.rows[row_index++];
