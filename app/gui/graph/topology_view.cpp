@@ -113,6 +113,10 @@ void TopologyView::take_input(const PanelContext& context, GraphScene& scene,
   if (context.keys.fit_all || ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) ||
       (context.keys.fit_selection && scene.node() < 0)) {
     fit(scene, canvas);
+  } else if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) {
+    if (under < 0) return fit(scene, canvas);
+    scale_ = std::max(scale_, 16.0F * context.theme.scale);
+    centre_on(scene, canvas, under);
   } else if (context.keys.fit_selection) {
     scale_ = std::max(scale_, 16.0F * context.theme.scale);
     centre_on(scene, canvas, scene.node());

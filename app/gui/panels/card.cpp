@@ -105,6 +105,9 @@ void Card::draw_menu(const CardSpec& spec) {
     if (item("text", "Copy as text", spec.text)) ImGui::SetClipboardText(spec.text().c_str());
     if (item("csv", "Copy as CSV", spec.csv)) ImGui::SetClipboardText(spec.csv().c_str());
     ImGui::Separator();
+    for (const CardAction& action : spec.actions) {
+      if (item(action.name, action.label, [] { return std::string(); })) action.act();
+    }
     if (item("png", "Save a PNG of this panel", [] { return std::string(); })) {
       context_.commands.save_picture = PictureOrder{file_stem(spec.id), card_min_, card_max_};
     }

@@ -63,6 +63,7 @@ void PerformancePanel::follow_run(const PanelContext& context) {
     model_.set_run(view.run, view.run_generation);
     // A range of the last run's axis means nothing on this one's.
     timeline_view_.selection.reset();
+    timeline_view_.kept.clear();
     notes_.forget();
     timeline_view_.drag_start.reset();
     table_.selected = -1;

@@ -31,6 +31,7 @@ class PerformancePanel : public WorkspacePanel {
   void draw_cards(const PanelContext& context, const Area& area);
   std::string range_note() const;
   // performance_timeline_card.cpp
+  void order_export(const PanelContext& context, bool csv) const;
   void draw_timeline_card(const PanelContext& context, const Area& area);
   void draw_timeline_widgets(const PanelContext& context, float width);
   PixelSpan draw_timeline(const PanelContext& context, ImVec2 size);

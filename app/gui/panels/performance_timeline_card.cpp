@@ -70,6 +70,12 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
   }
 }
 
+void PerformancePanel::order_export(const PanelContext& context, bool csv) const {
+  RecordsOrder order{.csv = csv};
+  if (timeline_view_.selection) order.range = time_range(timeline_view_.selection);
+  context.commands.export_records = order;
+}
+
 void PerformancePanel::draw_timeline_card(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const profiling::RecordedRun& run = model_.run();
@@ -91,8 +97,14 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                    "strip is as high as the records in a pixel are busy, against the busiest.",
        .text = [this] { return plot::table_text(kernel_columns(), model_.kernel_rows()); },
        .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); },
+       .actions = {{"export_trace", "Export the range as a Chrome trace",
+                    [&] { order_export(context, false); }},
+                   {"export_records", "Export the records of the range as CSV",
+                    [&] { order_export(context, true); }}},
        .header_widgets = widgets},
       area.size);
+  if (context.keys.export_trace) order_export(context, false);
+  if (context.keys.export_records) order_export(context, true);
   if (run.activity.records.empty()) {
     if (draw_empty(context, card.room(), "No records",
                    "This run left no activity: " + run.result.activity_method, "performance.again",
@@ -160,6 +172,7 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
                          timeline_view_.selection->min, timeline_view_.selection->max,
                          model_.records_in_range());
   }
+  if (!timeline_view_.kept.empty()) value += fmt::format(";kept={}", timeline_view_.kept.size());
   if (find_.chosen()) {
     const profiling::ActivityRecord& record = activity.records[*find_.chosen()];
     value += fmt::format(";record={};record_start_ns={};record_node={}", *find_.chosen(),

@@ -220,6 +220,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
             .fit = lanes.timed},
       .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
       .selectable = true,
+      .items = true,
       .min_span = 10.0,
       .left_margin = label_width + theme.px(kGapLarge)};
   PlotFrame frame(context, frame_spec, view);
@@ -289,6 +290,17 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   result.clicked = frame.clicked();
   if (result.clicked && hovered && hovered_row->records().data() == activity.records.data()) {
     result.record = hovered->longest;
+  }
+  if (frame.middle_clicked()) {
+    // The view is the frame's until the next one.
+    view.x = lanes.timed.empty() ? lanes.limits : clamped(lanes.timed, lanes.limits);
+    if (hovered) {
+      view.x = clamped(
+          padded({static_cast<double>(hovered->begin_ns), static_cast<double>(hovered->end_ns)},
+                 0.1),
+          lanes.limits);
+    }
+    view.held = hovered.has_value();
   }
   if (frame.selection_changed()) {
     result.selection_changed = true;

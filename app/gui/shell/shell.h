@@ -92,6 +92,8 @@ class Shell {
   std::string dated_path(const char* stem, const char* suffix) const;
   void keep_notes(const std::vector<profiling::TimeNote>& notes);
   void save_csv(const CsvOrder& order);
+  void ask_export(const RecordsOrder& order);
+  void export_records(const std::string& chosen);
   void remember_folder(const std::string& path);
   // shell_actions.cpp
   void act_on_view(Action action);
@@ -172,7 +174,10 @@ class Shell {
   std::optional<PictureOrder> picture_;
   int picture_frames_ = 0;  // still to be drawn before it: the menu and the tooltip go first
   BackgroundTask<std::string> notes_task_;  // as for csv_
-  BackgroundTask<std::string> csv_;         // the sentence on what became of it
+  SessionState::Run run_to_export_;         // while the dialog asks where to
+  RecordsOrder export_order_;
+  PlotKeys asked_keys_;              // from the palette, for the next frame
+  BackgroundTask<std::string> csv_;  // the sentence on what became of it
   std::string screenshot_path_;
   std::string asked_inspection_;  // the file the present worker has been asked about
   std::string recording_path_;
