@@ -7,7 +7,7 @@ namespace {
 
 using namespace kernels;
 
-constexpr double kFloat = 4;
+constexpr double kFloat = 4;  // bytes
 
 /// Adds cases whose names and bytes are of one operand.
 class CaseList {
@@ -77,6 +77,26 @@ class CaseList {
     add(kernel, bytes, [&target = target_, args] { return target.run(args); });
   }
 
+  /// The operand's columns as gates and values: half as many come out.
+  void add_swiglu() {
+    GroupedInput gated = operand_.input;
+    gated.columns /= 2;
+    if (gated.columns % 16 != 0) return;
+    gated.activation = Activation::SwiGlu;
+    QuantizeBlockArgs block{.input = gated, .options = {.pow2 = true}};
+    block.rowwise = {.codes = operand_.codes, .scale_inv = operand_.scales};
+    add("swiglu_block_1x128", 2.5 + kFloat / 2 / kBlock,
+        [&target = target_, block] { return target.run_block(block, false); });
+    block.columnwise = {.codes = operand_.transposed, .scale_inv = operand_.column_scales};
+    block.controls.tickets = operand_.tickets;
+    add("swiglu_block_1x128_both", 3 + kFloat / kBlock,
+        [&target = target_, block] { return target.run_block(block, false); });
+    QuantizeMxfp8Args mx{.input = gated};
+    mx.rowwise = {operand_.codes, operand_.scale_bytes};
+    mx.controls.tickets = operand_.tickets;
+    add("swiglu_mxfp8", 2.5 + 0.5 / kMxBlock, [&target = target_, mx] { return target.run(mx); });
+  }
+
   void add_nvfp4_amax() {
     const Nvfp4AmaxArgs args{.input = operand_.input,
                              .hadamard = true,
@@ -123,6 +143,7 @@ Result<QuantizeCases> make_quantize_cases(BenchTarget& target, const BenchShape&
   list.add_mxfp8("mxfp8_columnwise", false, true);
   list.add_mxfp8("mxfp8_both", true, true);
   list.add_mxfp8("mxfp8_square_both", true, true, true);
+  list.add_swiglu();
   list.add_nvfp4_amax();
   list.add_nvfp4("nvfp4_row", false);
   list.add_nvfp4("nvfp4_both", true);

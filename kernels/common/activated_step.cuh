@@ -3,20 +3,21 @@
 #pragma once
 
 #include "kernels/activation/silu.h"
+#include "kernels/activation/silu_ordinary.cuh"
 #include "kernels/common/input_vectors.cuh"
 
 namespace kernels {
 
-template <InputType kType>
-__device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate,
-                                                      const RawStep<kType>& up) {
+template <InputType kType, class Silu>
+__device__ __forceinline__ RawStep<kType> gated_step(const RawStep<kType>& gate,
+                                                     const RawStep<kType>& up, Silu silu_of) {
   RawStep<kType> raw;
 #pragma unroll
   for (int pair = 0; pair < kStep / 2; ++pair) {
     const float2 g = step_pair(gate, pair);
     const float2 u = step_pair(up, pair);
-    const float x = __fmul_rn(silu(g.x), u.x);
-    const float y = __fmul_rn(silu(g.y), u.y);
+    const float x = __fmul_rn(silu_of(g.x), u.x);
+    const float y = __fmul_rn(silu_of(g.y), u.y);
     if constexpr (kType == InputType::Bf16) {
       const __nv_bfloat162 rounded = __floats2bfloat162_rn(x, y);
       raw.words[pair] = *reinterpret_cast<const std::uint32_t*>(&rounded);
@@ -29,6 +30,21 @@ __device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate
     }
   }
   return raw;
+}
+
+/// Of any gates, as a call: gates beyond kOrdinarySilu are rare.
+template <InputType kType>
+__device__ __noinline__ RawStep<kType> gated_step_of_any(RawStep<kType> gate, RawStep<kType> up) {
+  return gated_step(gate, up, [](float x) { return silu(x); });
+}
+
+template <InputType kType>
+__device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate,
+                                                      const RawStep<kType>& up) {
+  if (word_amax<kType>(step_amax_word(gate)) <= kOrdinarySilu) {
+    return gated_step(gate, up, [](float x) { return silu_ordinary(x); });
+  }
+  return gated_step_of_any(gate, up);
 }
 
 /// `row` counts rows of the input, `step_in_row` eights of its logical columns.

@@ -87,10 +87,58 @@ __device__ __forceinline__ float step_amax(const RawStep<kType>& raw, float amax
   return amax;
 }
 
+inline constexpr std::uint32_t kMagnitudes = 0x7FFF7FFFU;
+
+/// Two elements of one 4-byte word, exact in FP32.
+template <InputType kType>
+__device__ __forceinline__ float2 word_values(std::uint32_t word) {
+  RawStep<kType> raw;
+  raw.words[0] = word;
+  return step_pair(raw, 0);
+}
+
+/// Largest magnitude of a few elements: FP32, or two 16-bit halves with any signs.
+template <InputType kType>
+using AmaxWord = std::conditional_t<kType == InputType::Fp32, float, std::uint32_t>;
+
+template <InputType kType>
+__device__ __forceinline__ AmaxWord<kType> max_of_words(AmaxWord<kType> a, AmaxWord<kType> b) {
+  if constexpr (kType == InputType::Fp32) {
+    return fmaxf(a, b);
+  } else {
+    std::uint32_t m;  // of the magnitudes, in one instruction
+    if constexpr (kType == InputType::Bf16) {
+      asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
+    } else {
+      asm("max.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
+    }
+    return m;
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ AmaxWord<kType> step_amax_word(const RawStep<kType>& raw) {
+  if constexpr (kType == InputType::Fp32) {
+    return step_amax(raw, 0.0F);
+  } else {
+    return max_of_words<kType>(max_of_words<kType>(raw.words[0], raw.words[1]),
+                               max_of_words<kType>(raw.words[2], raw.words[3]));
+  }
+}
+
+template <InputType kType>
+__device__ __forceinline__ float word_amax(AmaxWord<kType> word) {
+  if constexpr (kType == InputType::Fp32) {
+    return word;
+  } else {
+    const float2 m = word_values<kType>(word & kMagnitudes);
+    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
+  }
+}
+
 /// Writes eight codes with one 8-byte store.
 template <InputType kType, Fp8Format kFormat>
-__device__ __forceinline__ void store_codes(const RawStep<kType>& raw, float scale,
-                                            std::uint8_t* output, std::int64_t step) {
+__device__ __forceinline__ void store_codes(const RawStep<kType>& raw, float scale, uint2* output) {
   constexpr __nv_fp8_interpretation_t kTarget = kFormat == Fp8Format::E4m3 ? __NV_E4M3 : __NV_E5M2;
   std::uint32_t pairs[kStep / 2];
 #pragma unroll
@@ -99,8 +147,14 @@ __device__ __forceinline__ void store_codes(const RawStep<kType>& raw, float sca
     pairs[pair] = __nv_cvt_float2_to_fp8x2({__fmul_rn(values.x, scale), __fmul_rn(values.y, scale)},
                                            __NV_SATFINITE, kTarget);
   }
-  reinterpret_cast<uint2*>(output)[step] = {pairs[0] | (pairs[1] << 16),
-                                            pairs[2] | (pairs[3] << 16)};
+  *output = {pairs[0] | (pairs[1] << 16), pairs[2] | (pairs[3] << 16)};
+}
+
+/// The same, `step` counting eights of codes.
+template <InputType kType, Fp8Format kFormat>
+__device__ __forceinline__ void store_codes(const RawStep<kType>& raw, float scale,
+                                            std::uint8_t* output, std::int64_t step) {
+  store_codes<kType, kFormat>(raw, scale, reinterpret_cast<uint2*>(output) + step);
 }
 
 }  // namespace kernels

@@ -103,16 +103,17 @@ __device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source) : "memory");
 }
 
-/// Prefix sums over the groups, in shared memory. The coarse ones hold every 32nd.
+/// Prefix sums over the groups, in shared memory. The coarse ones hold every 32nd: with all of
+/// each, two thread blocks of some workers would not fit an SM at 1024 groups.
 struct Tables {
   std::int32_t* first_tile;
-  std::int32_t* first_strip;  // of the outputs
+  std::int32_t* strips;       // coarse; of the outputs
   std::int32_t* first_sums;   // coarse; what Worker::first_units() counts
   std::int32_t* second_sums;  // coarse; what Worker::second_units() counts
 
   __host__ __device__ static int coarse(int groups) { return groups / 32 + 1; }
   static std::size_t bytes(int groups) {
-    return static_cast<std::size_t>(2 * (groups + 1) + 2 * coarse(groups)) * sizeof(std::int32_t);
+    return static_cast<std::size_t>(groups + 1 + 3 * coarse(groups)) * sizeof(std::int32_t);
   }
 };
 
@@ -186,7 +187,7 @@ class TileDeal {
       tile.row_bits = left_row_bits(tile.out_rows);
       tile.bx = static_cast<int>(local - full_strips * blocks_per_row_) << (7 - tile.row_bits);
     }
-    tile.strip = tables_.first_strip[group_] + tile.strip_in_group;
+    tile.strip = first_strip_ + tile.strip_in_group;
     const int row_in_group = tile.strip_in_group * kSide;
     tile.in_first = in_begin_ + row_in_group;
     tile.in_rows = max(0, min(kSide, in_m_ - row_in_group));
@@ -212,6 +213,7 @@ class TileDeal {
     in_m_ = static_cast<int>(in_offsets[group + 1] - in_begin_);
     out_begin_ = out_offsets_[group];
     out_m_ = static_cast<int>(out_offsets_[group + 1] - out_begin_);
+    first_strip_ = tables_.strips[group / 32] + sum_before(out_offsets_, strips_of);
     first_sum_ = tables_.first_sums[group / 32] +
                  sum_before(first_sum_offsets(args_), [](int m) { return Worker::first_units(m); });
     if (args_.second_sums) {
@@ -240,6 +242,7 @@ class TileDeal {
   std::int64_t out_begin_ = 0;
   int in_m_ = 0;
   int out_m_ = 0;
+  std::int32_t first_strip_ = 0;
   std::int32_t first_sum_ = 0;
   std::int32_t second_sum_ = 0;
 };
@@ -250,8 +253,8 @@ __device__ __forceinline__ Tables make_tables(const TileOperand& args, std::int3
   const int groups = args.input.num_groups;
   Tables tables;
   tables.first_tile = memory;
-  tables.first_strip = memory + groups + 1;
-  tables.first_sums = memory + 2 * (groups + 1);
+  tables.strips = memory + groups + 1;
+  tables.first_sums = tables.strips + Tables::coarse(groups);
   tables.second_sums = tables.first_sums + Tables::coarse(groups);
   const std::int64_t* in_offsets = args.input.row_offsets;
   const std::int64_t* out_offsets =
@@ -267,7 +270,7 @@ __device__ __forceinline__ Tables make_tables(const TileOperand& args, std::int3
       });
       break;
     case 1:
-      warp_sum_table<1>(tables.first_strip, out_offsets, groups, strips_of);
+      warp_sum_table<32>(tables.strips, out_offsets, groups, strips_of);
       break;
     case 2:
       warp_sum_table<32>(tables.first_sums, first_sum_offsets(args), groups,

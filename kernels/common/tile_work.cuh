@@ -19,16 +19,6 @@ __device__ __forceinline__ std::uint32_t packed_max(std::uint32_t a, std::uint32
   }
 }
 
-inline constexpr std::uint32_t kMagnitudes = 0x7FFF7FFFU;
-
-/// Two elements of one 4-byte word, exact in FP32.
-template <InputType kType>
-__device__ __forceinline__ float2 word_values(std::uint32_t word) {
-  RawStep<kType> raw;
-  raw.words[0] = word;
-  return step_pair(raw, 0);
-}
-
 template <InputType kType>
 __device__ __forceinline__ float packed_step_amax(const RawStep<kType>& raw) {
   if constexpr (kType == InputType::Fp32) {
@@ -39,45 +29,6 @@ __device__ __forceinline__ float packed_step_amax(const RawStep<kType>& raw) {
     const std::uint32_t high =
         packed_max<kType>(raw.words[2] & kMagnitudes, raw.words[3] & kMagnitudes);
     const float2 m = word_values<kType>(packed_max<kType>(low, high));
-    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
-  }
-}
-
-/// Largest magnitude of a few elements: FP32, or two 16-bit halves with any signs.
-template <InputType kType>
-using AmaxWord = std::conditional_t<kType == InputType::Fp32, float, std::uint32_t>;
-
-template <InputType kType>
-__device__ __forceinline__ AmaxWord<kType> max_of_words(AmaxWord<kType> a, AmaxWord<kType> b) {
-  if constexpr (kType == InputType::Fp32) {
-    return fmaxf(a, b);
-  } else {
-    std::uint32_t m;  // of the magnitudes, in one instruction
-    if constexpr (kType == InputType::Bf16) {
-      asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
-    } else {
-      asm("max.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
-    }
-    return m;
-  }
-}
-
-template <InputType kType>
-__device__ __forceinline__ AmaxWord<kType> step_amax_word(const RawStep<kType>& raw) {
-  if constexpr (kType == InputType::Fp32) {
-    return step_amax(raw, 0.0F);
-  } else {
-    return max_of_words<kType>(max_of_words<kType>(raw.words[0], raw.words[1]),
-                               max_of_words<kType>(raw.words[2], raw.words[3]));
-  }
-}
-
-template <InputType kType>
-__device__ __forceinline__ float word_amax(AmaxWord<kType> word) {
-  if constexpr (kType == InputType::Fp32) {
-    return word;
-  } else {
-    const float2 m = word_values<kType>(word & kMagnitudes);
     return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
   }
 }

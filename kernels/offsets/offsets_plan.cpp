@@ -58,17 +58,14 @@ bool make_offsets_plan(const SplitsToOffsetsArgs& args, OffsetsPlan& plan) {
                      .padded_rows_unit = planned_unit(args.padded_rows_unit),
                      .error_word = args.error_word};
   plan.num_shares = 1;
-  int outputs = 0;
   for (const Request* request = first; request != last; ++request) {
     const PlannedShare& latest = plan.shares[plan.num_shares - 1];
     const bool joins = plan.num_shares > 1 && latest.unit.unit == request->unit &&
-                       latest.outputs_end - latest.outputs_begin < kOutputsPerShare;
-    if (!joins) {
-      plan.shares[plan.num_shares++] = {.unit = planned_unit(request->unit),
-                                        .outputs_begin = outputs};
-    }
-    plan.outputs[outputs++] = request->output;
-    plan.shares[plan.num_shares - 1].outputs_end = outputs;
+                       latest.num_outputs < kOutputsPerShare;
+    if (!joins) ++plan.num_shares;
+    PlannedShare& share = plan.shares[plan.num_shares - 1];
+    share.unit = planned_unit(request->unit);
+    share.outputs[share.num_outputs++] = request->output;
   }
   return true;
 }

@@ -28,11 +28,12 @@ struct PlannedUnit {
 inline constexpr int kMaxOutputs = kMaxOffsetArrays + kMaxPointerArrays;
 inline constexpr int kOutputsPerShare = 2;
 
-/// What one block of threads writes: outputs of one unit.
+/// What one block of threads writes: outputs of one unit. They lie beside it, so that a block reads
+/// its constants in one go instead of one miss after another.
 struct PlannedShare {
   PlannedUnit unit = {};
-  int outputs_begin = 0;
-  int outputs_end = 0;
+  int num_outputs = 0;
+  PlannedOutput outputs[kOutputsPerShare] = {};
 };
 
 struct OffsetsPlan {
@@ -47,7 +48,6 @@ struct OffsetsPlan {
   std::uint32_t* error_word = nullptr;
   int num_shares = 0;
   PlannedShare shares[kMaxOutputs + 1] = {};  // [0] is the row offsets and what follows from them
-  PlannedOutput outputs[kMaxOutputs] = {};
 };
 
 /// False if the arguments are none that the kernel takes: too many arrays, or a unit below 1.

@@ -177,7 +177,7 @@ __global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
   __shared__ Sum unit_totals[kWarps];
   __shared__ alignas(16) Sum begins[kMaxGroups + 1];
   const int thread = static_cast<int>(threadIdx.x);
-  const PlannedShare& share = plan.shares[blockIdx.x];
+  const PlannedShare share = plan.shares[blockIdx.x];
   std::int64_t splits[kPerThread];
   load_splits(plan, splits);
   // One row past the capacity is enough to be noticed, and keeps absurd splits from overflowing
@@ -223,8 +223,11 @@ __global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
     write_rows(plan, begins, error);
   } else {
     error = 0;  // the first block tells of the splits
-    for (int i = share.outputs_begin; i < share.outputs_end; ++i) {
-      write_output(plan.outputs[i], plan.num_groups, begins, error);
+#pragma unroll
+    for (int i = 0; i < kOutputsPerShare; ++i) {
+      if (i < share.num_outputs) {
+        write_output(share.outputs[i], plan.num_groups, begins, error);
+      }
     }
   }
   // Sticky: earlier steps' bits stay until the host clears them. Faults are rare, so only a warp

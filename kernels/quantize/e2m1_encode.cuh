@@ -35,18 +35,40 @@ __device__ __forceinline__ bool e2m1_below_7(float amax, float multiplier) {
 /// 2^-14 times the E2M1 value that x = 2^14 * scaled rounds to, |x| < 7, so that its E5M2 byte is
 /// s000ccc0 of the code's bits. The anchor is 2^22 * (1.5 + x^2 / 8) with its last bits cut off,
 /// even in the last place of any sum: the sum rounds to halves up to x = 2, to ones up to 4.47,
-/// then to twos, ties to even codes. (Between 4 and 4.5, ones and twos agree.) Rounding down at the
-/// end gives a zero the sign of x.
+/// then to twos, ties to even codes. (Between 4 and 4.5, ones and twos agree.) A zero is positive.
 __device__ __forceinline__ float e2m1_rounded(float scaled) {
   const float square = __fmaf_rn(scaled, scaled, 0x1p-19F);
   const float anchor = __fmaf_rn(square, 0x1p33F, -16000.0F);
-  const float rounded = __fadd_rn(__fadd_rn(scaled, anchor), -anchor);
-  return __fmaf_rd(scaled, 0x1p-40F, rounded);
+  return __fadd_rn(__fadd_rn(scaled, anchor), -anchor);
+}
+
+/// The signs of eight values: the top bit of byte j is that of value 2 j, or 2 j + 1.
+struct SignWords {
+  std::uint32_t even;
+  std::uint32_t odd;
+};
+
+/// Of four words of two 16-bit values each.
+__device__ __forceinline__ SignWords signs_of_pairs(const std::uint32_t (&words)[4]) {
+  const std::uint32_t low = __byte_perm(words[0], words[1], 0x7351);
+  const std::uint32_t high = __byte_perm(words[2], words[3], 0x7351);
+  return {__byte_perm(low, high, 0x5410), __byte_perm(low, high, 0x7632)};
+}
+
+__device__ __forceinline__ SignWords signs_of_values(const float (&values)[8]) {
+  std::uint32_t words[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    words[i] =
+        __byte_perm(__float_as_uint(values[2 * i]), __float_as_uint(values[2 * i + 1]), 0x7632);
+  }
+  return signs_of_pairs(words);
 }
 
 /// The same codes as e2m1_codes() where no product reaches 7; `fault` gets bits if one is NaN.
 __device__ __forceinline__ std::uint32_t e2m1_codes_below_7(const float (&values)[8],
                                                             float multiplier,
+                                                            const SignWords& signs,
                                                             std::uint32_t& fault) {
   const float scale = __fmul_rn(multiplier, 0x1p-14F);
   const auto bytes = [&](int first) {
@@ -60,8 +82,8 @@ __device__ __forceinline__ std::uint32_t e2m1_codes_below_7(const float (&values
   const std::uint32_t even = bytes(0);
   const std::uint32_t odd = bytes(1);
   fault |= (even | odd) & 0x71717171U;
-  const std::uint32_t low = (even >> 1 & 0x07070707U) | (even >> 4 & 0x08080808U);
-  const std::uint32_t high = (odd << 3 & 0x70707070U) | (odd & 0x80808080U);
+  const std::uint32_t low = (even >> 1 & 0x07070707U) | (signs.even >> 4 & 0x08080808U);
+  const std::uint32_t high = (odd << 3 & 0x70707070U) | (signs.odd & 0x80808080U);
   return low | high;
 }
 

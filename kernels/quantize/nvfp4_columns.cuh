@@ -3,6 +3,7 @@
 
 #include "kernels/common/nvfp4_rule.h"
 #include "kernels/common/tile_work.cuh"
+#include "kernels/quantize/e2m1_encode.cuh"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace kernels::tiles {
@@ -43,6 +44,25 @@ class ColumnPair {
         values[i] = reinterpret_cast<const float*>(raw_.row(first_row_ + i))[column_ + side];
       }
     }
+  }
+
+  /// Signs of eight rows, half 0 or 1, of one of the columns.
+  __device__ __forceinline__ SignWords signs(int side, int half) const {
+    if constexpr (!kKeeps) {
+      float values[kNvElements];
+      load(side, values);
+      float eight[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
+      return signs_of_values(eight);
+    }
+    const auto of = [&](int odd) {
+      const int first = half * 8 + odd;
+      const std::uint32_t low = __byte_perm(words_[first], words_[first + 2], 0x7351);
+      const std::uint32_t high = __byte_perm(words_[first + 4], words_[first + 6], 0x7351);
+      return __byte_perm(low, high, side == 0 ? 0x5410 : 0x7632);
+    };
+    return {of(0), of(1)};
   }
 
   __device__ __forceinline__ void load_transformed(int side, float (&values)[kNvElements]) const {

@@ -82,9 +82,12 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
           raw[i][part] = swiglu_step<kType>(raw[i][part], up[i][part]);
         }
       }
-      float amax = 0.0F;
+      AmaxWord<kType> word = step_amax_word(raw[i][0]);
 #pragma unroll
-      for (int part = 0; part < kStepsPerLane; ++part) amax = step_amax(raw[i][part], amax);
+      for (int part = 1; part < kStepsPerLane; ++part) {
+        word = max_of_words<kType>(word, step_amax_word(raw[i][part]));
+      }
+      float amax = word_amax<kType>(word);
 #pragma unroll
       for (int distance = kLanesPerRow / 2; distance > 0; distance /= 2) {
         amax = fmaxf(amax, __shfl_xor_sync(kFullWarp, amax, distance));

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "kernels/common/mx_scale.h"
-#include "kernels/common/tile_work.cuh"
+#include "kernels/quantize/micro_scale_rows.cuh"
 #include "kernels/quantize/quantize_mxfp8.h"
 
 namespace kernels::tiles {
@@ -79,8 +79,7 @@ class Mxfp8Worker {
     if (columns || args_.bias_partials != nullptr) quantize_columns(tile, raw, parity, columns);
     if (rows) {
       if (args_.square_blocks) sync_workers();
-      if (tile.row_bits == 7 && tile.out_rows == kSide &&
-          (std::int64_t{tile.bx} + 1) * kSide <= args_.input.columns) {
+      if (is_whole(tile, args_.input.columns)) {
         quantize_rows<true>(tile, raw, parity);
       } else {
         quantize_rows<false>(tile, raw, parity);
@@ -266,24 +265,28 @@ class Mxfp8Worker {
     sync_workers();
   }
 
-  /// kWhole: 128 rows and 128 columns, so that nothing is tested and addresses are a pitch apart.
+  __device__ RowScales row_scales(const Tile& tile) const {
+    const std::int64_t group =
+        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
+    return {args_.rowwise.scales + group, row_scales_, args_.layout};
+  }
+
+  /// kWhole: nothing need be tested, see is_whole().
   template <bool kWhole>
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
     const int step = lane_ % kLanesPerRow;
-    const int first = warp_ * kWarpLines + lane_ / kLanesPerRow;
+    const InterleavedLines lines(warp_, lane_);
     RawStep<kType> values[kPasses];
     AmaxWord<kType> amax[kPasses];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      values[pass] = shared_step<kType>(raw, first + 2 * pass, step);
+      values[pass] = shared_step<kType>(raw, lines.line(pass), step);
       amax[pass] = step_amax_word(values[pass]);
     }
     std::uint32_t bytes;  // of passes 2 * (lane % 4) and the one after
     if (args_.square_blocks) {
-      const std::uint32_t byte =
-          shared_.squares[parity][warp_ * kWarpLines / kSegmentRows][step / 4];
-      bytes = byte | byte << 8;
+      bytes = shared_.squares[parity][lane_ % 4][step / 4] * 0x101U;
     } else {
 #pragma unroll
       for (int half = 4; half > 1; half /= 2) {
@@ -298,63 +301,52 @@ class Mxfp8Worker {
       bytes = mx_byte<kFormat>(word_amax<kType>(amax[0])) |
               mx_byte<kFormat>(word_amax<kType>(amax[1])) << 8;
     }
-    store_row_scales<kWhole>(tile, first + 2 * (lane_ % 4 * 2), step / 4, bytes);
+    store_row_scales<kWhole>(tile, lines, bytes);
     const std::int64_t steps_per_row = args_.input.columns / kStep;
-    const std::int64_t first_row = tile.out_begin + tile.strip_in_group * kSide;
-    std::int64_t target =
-        (first_row + first) * steps_per_row + std::int64_t{tile.bx} * kLanesPerRow + step;
+    const LineDistances distances(tile, steps_per_row);
+    const std::int64_t first =
+        (tile.out_begin + std::int64_t{tile.strip_in_group} * kSide + lines.line(0)) *
+            steps_per_row +
+        std::int64_t{tile.bx} * kLanesPerRow + step;
 #pragma unroll
     for (int q = 0; q < kPasses / 2; ++q) {
       const std::uint32_t pair = __shfl_sync(kFullWarp, bytes, (lane_ & ~3) | q);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const RawStep<kType>& step_values = values[2 * q + i];
+        const int pass = 2 * q + i;
+        const int line = lines.line(pass);
         const float scale = mx_multiplier(pair >> (8 * i) & 0xFF);
-        if constexpr (kWhole) {
-          store_codes<kType, kFormat>(step_values, scale, args_.rowwise.codes, target);
-          target += 2 * steps_per_row;
-        } else {
-          const int line = first + 2 * (2 * q + i);
-          const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
-          if (in_row < steps_per_row && tile.row(line) < tile.out_rows) {
-            store_codes<kType, kFormat>(step_values, scale, args_.rowwise.codes,
-                                        (first_row + tile.row(line)) * steps_per_row + in_row);
-          }
+        if (kWhole || (tile.row(line) < tile.out_rows &&
+                       std::int64_t{tile.block(line)} * kLanesPerRow + step < steps_per_row)) {
+          store_codes<kType, kFormat>(
+              values[pass], scale,
+              distances.after(reinterpret_cast<uint2*>(args_.rowwise.codes) + first, pass));
         }
       }
     }
   }
 
-  /// Two bytes: of block `x` of the tile in `line` and in the line two below.
+  /// `bytes`: of block step / 4 in the lines of passes 2 * (lane % 4) and the one after. The lanes
+  /// of a line's four blocks make words of them.
   template <bool kWhole>
-  __device__ __forceinline__ void store_row_scales(const Tile& tile, int line, int x,
+  __device__ __forceinline__ void store_row_scales(const Tile& tile, const InterleavedLines& lines,
                                                    std::uint32_t bytes) const {
-    const std::int64_t group_scales =
-        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
-    std::uint8_t* const scales = args_.rowwise.scales + group_scales;
-    if constexpr (kWhole) {
-      std::uint8_t* const target = scales + row_scale_index(tile.strip_in_group * kSide + line,
-                                                            std::int64_t{tile.bx} * 4 + x);
-      const std::int64_t two_lines = args_.layout == MicroScaleLayout::Swizzled
-                                         ? std::int64_t{2 * 16}
-                                         : 2 * round_up(row_scales_, 4);
-      target[0] = static_cast<std::uint8_t>(bytes);
-      target[two_lines] = static_cast<std::uint8_t>(bytes >> 8);
-    } else {
-#pragma unroll
-      for (int i = 0; i < 2; ++i, line += 2) {
-        const std::int64_t block = std::int64_t{tile.block(line)} * 4 + x;
-        if (block >= round_up(row_scales_, 4)) continue;
-        const bool real = tile.row(line) < tile.out_rows && block < row_scales_;
-        scales[row_scale_index(tile.strip_in_group * kSide + tile.row(line), block)] =
-            real ? static_cast<std::uint8_t>(bytes >> (8 * i)) : std::uint8_t{0};
-      }
+    const int segment = lane_ % 4;
+    const int x = lane_ % kLanesPerRow / 4;
+    if constexpr (!kWhole) {
+      const int line = lines.line(2 * segment);
+      const bool exists = std::int64_t{tile.block(line)} * 4 + x < row_scales_;
+      if (!exists || tile.row(line) >= tile.out_rows) bytes &= 0xFF00U;
+      if (!exists || tile.row(line) + 2 >= tile.out_rows) bytes &= 0x00FFU;
     }
-  }
-
-  __device__ std::int64_t row_scale_index(std::int64_t y, std::int64_t x) const {
-    return args_.layout == MicroScaleLayout::Swizzled ? swizzled_scale_index(y, x, row_scales_)
-                                                      : y * round_up(row_scales_, 4) + x;
+    // Even blocks keep the first line, odd ones the second.
+    const std::uint32_t next = __shfl_xor_sync(kFullWarp, bytes, 4);
+    const std::uint32_t pair =
+        (x & 1) == 0 ? __byte_perm(bytes, next, 0x7740) : __byte_perm(bytes, next, 0x7715);
+    const std::uint32_t other = __shfl_xor_sync(kFullWarp, pair, 8);
+    if (x >= 2) return;
+    const int line = lines.line(2 * segment + x);
+    row_scales(tile).store_word(tile, line, std::int64_t{tile.block(line)} * 4, pair | other << 16);
   }
 
   /// Bytes of four neighbouring columns at row block x.
@@ -378,22 +370,22 @@ class Mxfp8Worker {
 
   /// A tile of 32 or 64 rows leaves the scales of the strip's other rows to be written as 0.
   __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
-    const int lines = 1 << tile.row_bits;
-    const int blocks = kSide / lines;
-    for (int i = static_cast<int>(threadIdx.x); i < blocks * kSide; i += kThreads) {
-      const std::int64_t bx = std::int64_t{tile.bx} + i / kSide;
-      const int row = i % kSide;
-      if (rows && row >= lines && bx * 4 < row_scales_) {
-        const std::int64_t group_scales =
-            (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(row_scales_, 4);
-        *reinterpret_cast<std::uint32_t*>(
-            args_.rowwise.scales + group_scales +
-            row_scale_index(tile.strip_in_group * kSide + row, bx * 4)) = 0;
-      }
-      if (columns && row % 4 == 0) {
-        for (int x = lines / 32; x < 4; ++x) {
-          store_column_scales(tile, bx * kSide + row, tile.strip_in_group * 4 + x, 0);
-        }
+    const std::int64_t width = args_.input.columns;
+    if (rows) row_scales(tile).clear_missing_rows(tile, width);
+    if (!columns) return;
+    const int segments = 1 << (tile.row_bits - 5);  // there are
+    const std::int64_t padded = round_up(width, kSide);
+    if (args_.layout == MicroScaleLayout::Compact) {
+      const std::int64_t lines = std::int64_t{tile.strip} * 4 + segments;
+      RowScales::clear_share(tile, width, args_.columnwise.scales + padded * lines,
+                             (4 - segments) * padded);
+      return;
+    }
+    for (int i = static_cast<int>(threadIdx.x); i < (kSide >> tile.row_bits) * kSide / 4;
+         i += kThreads) {
+      for (int x = segments; x < 4; ++x) {
+        store_column_scales(tile, std::int64_t{tile.bx} * kSide + 4 * i,
+                            tile.strip_in_group * 4 + x, 0);
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include "kernels/common/philox.h"
 #include "kernels/quantize/e2m1_encode.cuh"
+#include "kernels/quantize/micro_scale_rows.cuh"
 #include "kernels/quantize/nvfp4_columns.cuh"
 
 namespace kernels::tiles {
@@ -66,15 +67,14 @@ class Nvfp4Worker {
       sync_workers();
     }
     if (rows) {
-      if (tile.row_bits == 7 && tile.out_rows == kSide &&
-          (std::int64_t{tile.bx} + 1) * kSide <= args_.input.columns) {
+      if (is_whole(tile, args_.input.columns)) {
         quantize_rows<true>(tile, raw, parity);
       } else {
         quantize_rows<false>(tile, raw, parity);
       }
     }
     if (columns) quantize_columns(tile, raw);
-    if (tile.row_bits < 7) clear_missing_lines(tile, rows, columns);
+    if (rows) row_scales(tile).clear_missing_rows(tile, args_.input.columns);
   }
 
   __device__ void finish() {}
@@ -108,10 +108,20 @@ class Nvfp4Worker {
     }
   }
 
+  __device__ __forceinline__ static SignWords signs_of(const RawStep<kType>& raw,
+                                                       const float (&values)[8]) {
+    if constexpr (kType == InputType::Fp32) {
+      return signs_of_values(values);
+    } else {
+      return signs_of_pairs(raw.words);
+    }
+  }
+
   /// Eight codes, the lowest first. `random` holds their bytes. `multiplier` comes from marked();
   /// `fault` gets bits where the codes have to be made again by e2m1_codes().
   __device__ __forceinline__ std::uint32_t encode(const float (&values)[8], float multiplier,
                                                   const std::uint32_t* random,
+                                                  const SignWords& signs,
                                                   std::uint32_t& fault) const {
     if constexpr (kStochastic) {
       std::uint32_t word = 0;
@@ -123,7 +133,7 @@ class Nvfp4Worker {
       return word;
     } else {
       fault |= __float_as_uint(multiplier) & 0x80000000U;
-      return e2m1_codes_below_7(values, multiplier, fault);
+      return e2m1_codes_below_7(values, multiplier, signs, fault);
     }
   }
 
@@ -168,22 +178,27 @@ class Nvfp4Worker {
     }
   }
 
-  /// kWhole: 128 rows and 128 columns, so that nothing is tested and addresses are one apart.
+  __device__ RowScales row_scales(const Tile& tile) const {
+    const std::int64_t per_row = args_.input.columns / kNvBlock;
+    const std::int64_t group =
+        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(per_row, 4);
+    return {args_.rowwise.scales + group, per_row, args_.layout};
+  }
+
+  /// kWhole: nothing need be tested, see is_whole().
   template <bool kWhole>
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
     const Nvfp4GlobalScale& global = row_global_;
     const int step = lane_ % kLanesPerRow;
-    const int first = warp_ * kWarpLines + lane_ / kLanesPerRow;
-    const std::int64_t per_line = args_.input.columns / kNvBlock;
-    const std::int64_t pitch = round_up(per_line, 4);
+    const InterleavedLines lines(warp_, lane_);
     RawStep<kType> values[kPasses];
     // Neighbouring lanes share a block: the even one makes the first four scales, the odd one the
     // others, and they exchange.
     AmaxWord<kType> amax[kPasses];
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
-      values[pass] = shared_step<kType>(raw, first + 2 * pass, step);
+      values[pass] = shared_step<kType>(raw, lines.line(pass), step);
       amax[pass] = step_amax_word(values[pass]);
     }
     const bool odd = (lane_ & 1) != 0;
@@ -200,67 +215,42 @@ class Nvfp4Worker {
     if (args_.square_blocks) {
 #pragma unroll
       for (int i = 0; i < kPasses / 2; ++i) {
-        const int line = first + 2 * (odd ? i + 4 : i);
-        mine[i] = shared_.squares[parity][line / kNvElements][step / 2];
+        mine[i] = shared_.squares[parity][lines.line(odd ? i + 4 : i) / kNvElements][step / 2];
       }
     }
     float multipliers[kPasses / 2];
     multipliers_of(mine, global, multipliers);
 #pragma unroll
     for (int i = 0; i < kPasses / 2; ++i) multipliers[i] = marked(multipliers[i], largest[i]);
-    const std::int64_t group_scales =
-        (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * pitch;
-    const std::int64_t first_row = tile.out_begin + std::int64_t{tile.strip_in_group} * kSide;
-    const std::int64_t steps_per_row = args_.input.columns / kStep;
-    if constexpr (kWhole) {
-      const int line = first + (odd ? kPasses : 0);
-      const std::int64_t x = std::int64_t{tile.bx} * kLineBlocks + step / 2;
-      std::uint8_t* scales = args_.rowwise.scales + group_scales +
-                             scale_index(tile.strip_in_group * kSide + line, x, per_line);
-      const std::int64_t two_lines =
-          args_.layout == MicroScaleLayout::Swizzled ? std::int64_t{2 * 16} : 2 * pitch;
-#pragma unroll
-      for (int i = 0; i < kPasses / 2; ++i, scales += two_lines) {
-        *scales = static_cast<std::uint8_t>(mine[i]);
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < kPasses / 2; ++i) {
-        const int line = first + 2 * (odd ? i + 4 : i);
-        const std::int64_t x = std::int64_t{tile.block(line)} * kLineBlocks + step / 2;
-        if (x < pitch) {
-          const bool real = tile.row(line) < tile.out_rows && x < per_line;
-          args_.rowwise
-              .scales[group_scales +
-                      scale_index(tile.strip_in_group * kSide + tile.row(line), x, per_line)] =
-              real ? static_cast<std::uint8_t>(mine[i]) : std::uint8_t{0};
-        }
-      }
-    }
+    store_row_scales<kWhole>(tile, lines, mine);
     const auto multiplier_of = [&](float two_passes, int pass) {
       return __shfl_sync(kFullWarp, two_passes, (lane_ & ~1) | (pass >= 4 ? 1 : 0));
     };
-    const auto word_of = [&](int pass) {
-      const int line = first + 2 * pass;
-      const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
-      const bool real = in_row < steps_per_row && tile.row(line) < tile.out_rows;
-      return real ? (first_row + tile.row(line)) * steps_per_row + in_row : std::int64_t{-1};
+    const std::int64_t steps_per_row = args_.input.columns / kStep;
+    const LineDistances distances(tile, steps_per_row);
+    const std::int64_t first =
+        (tile.out_begin + std::int64_t{tile.strip_in_group} * kSide + lines.line(0)) *
+            steps_per_row +
+        std::int64_t{tile.bx} * kLanesPerRow + step;
+    const auto is_real = [&](int pass) {
+      const int line = lines.line(pass);
+      return kWhole || (tile.row(line) < tile.out_rows &&
+                        std::int64_t{tile.block(line)} * kLanesPerRow + step < steps_per_row);
     };
     auto* const codes = reinterpret_cast<std::uint32_t*>(args_.rowwise.codes);
-    std::int64_t word = kWhole ? word_of(0) : 0;
     std::uint32_t fault = 0;
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       const float multiplier = multiplier_of(multipliers[pass % 4], pass);
-      if (!kWhole) word = word_of(pass);
-      if (kWhole || word >= 0) {
-        float widened[8];
-        widen(values[pass], widened);
-        PhiloxWords random = {};
-        if constexpr (kStochastic) random = random_words(word / 2, false);
-        codes[word] = encode(widened, multiplier, random.words + (step % 2) * 2, fault);
-      }
-      if (kWhole) word += 2 * steps_per_row;
+      if (!is_real(pass)) continue;
+      float widened[8];
+      widen(values[pass], widened);
+      PhiloxWords random = {};
+      if constexpr (kStochastic) random = random_words((first + distances.at(pass)) / 2, false);
+      const std::uint32_t* const bytes = random.words + (step % 2) * 2;
+      std::uint32_t* const to = distances.after(codes + first, pass);
+      const SignWords signs = signs_of(values[pass], widened);
+      *to = encode(widened, multiplier, bytes, signs, fault);
     }
     if constexpr (!kStochastic) {
       if (!__any_sync(kFullWarp, fault != 0)) return;
@@ -269,13 +259,38 @@ class Nvfp4Worker {
         const float low = (pass & 1) != 0 ? multipliers[1] : multipliers[0];
         const float high = (pass & 1) != 0 ? multipliers[3] : multipliers[2];
         const float multiplier = multiplier_of((pass & 2) != 0 ? high : low, pass);
-        word = word_of(pass);
-        if (word < 0) continue;
+        if (!is_real(pass)) continue;
         float widened[8];
-        widen(shared_step<kType>(raw, first + 2 * pass, step), widened);
-        codes[word] = e2m1_codes(widened, fabsf(multiplier));
+        widen(shared_step<kType>(raw, lines.line(pass), step), widened);
+        *distances.after(codes + first, pass) = e2m1_codes(widened, fabsf(multiplier));
       }
     }
+  }
+
+  /// `bytes`: of block step / 2 in the lines of four passes, the first or, in odd lanes, the last
+  /// ones. The lanes of four blocks exchange them, so that each gets a line's word.
+  template <bool kWhole>
+  __device__ __forceinline__ void store_row_scales(const Tile& tile, const InterleavedLines& lines,
+                                                   const std::uint32_t (&bytes)[4]) const {
+    const int first_pass = (lane_ & 1) * 4;
+    const int x = lane_ % kLanesPerRow / 2;
+    std::uint32_t word = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int line = lines.line(first_pass + i);
+      const bool real = kWhole || (tile.row(line) < tile.out_rows &&
+                                   std::int64_t{tile.block(line)} * kLineBlocks + x <
+                                       args_.input.columns / kNvBlock);
+      if (real) word |= bytes[i] << (8 * i);
+    }
+    // A transpose of 4 x 4 bytes.
+    std::uint32_t other = __shfl_xor_sync(kFullWarp, word, 2);
+    word = __byte_perm(word, other, (x & 1) == 0 ? 0x6240 : 0x3715);
+    other = __shfl_xor_sync(kFullWarp, word, 4);
+    word = __byte_perm(word, other, (x & 2) == 0 ? 0x5410 : 0x3276);
+    const int line = lines.line(first_pass + x % 4);
+    row_scales(tile).store_word(tile, line,
+                                std::int64_t{tile.block(line)} * kLineBlocks + x / 4 * 4, word);
   }
 
   __device__ __forceinline__ void quantize_columns(const Tile& tile, const RawTile<kType>& raw) {
@@ -285,8 +300,6 @@ class Nvfp4Worker {
     const std::int64_t per_line = (tile.out_m + 15) / 16;
     const std::int64_t line_bytes = per_line * 8;
     const std::int64_t code_base = std::int64_t{tile.second_sum} * 8 * columns;
-    std::uint8_t* const scale_bytes =
-        args_.columnwise.scales + padded * 4 * std::int64_t{tile.first_sum};
     const std::int64_t full_column =
         std::int64_t{tile.block(segment() * kSegmentRows)} * kSide + column();
     const int first_row = tile.row(segment() * kSegmentRows);
@@ -325,20 +338,13 @@ class Nvfp4Worker {
           for (int i = 0; i < 8; ++i) eight[i] = values[half * 8 + i];
           std::uint32_t fault = 0;
           std::uint32_t& word = words[side][block * 2 + half];
-          word = encode(eight, multiplier, random.words + half * 2, fault);
+          const SignWords signs = args_.hadamard ? signs_of_values(eight) : pair.signs(side, half);
+          word = encode(eight, multiplier, random.words + half * 2, signs, fault);
           if (fault != 0) word = e2m1_codes(eight, fabsf(multiplier));
         }
       }
     }
-    if (full_column < padded && first_x < round_up(per_line, 4)) {
-      // An even block and the one after are neighbours in either layout, and so are two columns.
-      std::uint8_t* const target = scale_bytes + scale_index(full_column, first_x, per_line);
-      const std::int64_t next_column =
-          args_.layout == MicroScaleLayout::Swizzled ? 16 : round_up(per_line, 4);
-      *reinterpret_cast<std::uint16_t*>(target) = static_cast<std::uint16_t>(scales[0]);
-      *reinterpret_cast<std::uint16_t*>(target + next_column) =
-          static_cast<std::uint16_t>(scales[1]);
-    }
+    store_column_scales(tile, scales);
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
       const int line = lane_ % kWarpPairs * 2 + side;
@@ -369,41 +375,32 @@ class Nvfp4Worker {
     __syncwarp();
   }
 
-  __device__ std::int64_t scale_index(std::int64_t y, std::int64_t x, std::int64_t per_line) const {
-    return args_.layout == MicroScaleLayout::Swizzled ? swizzled_scale_index(y, x, per_line)
-                                                      : y * round_up(per_line, 4) + x;
-  }
-
-  /// A tile of 32 or 64 rows leaves the scales of the strip's other rows to be written as 0.
-  __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
-    const int lines = 1 << tile.row_bits;
-    const std::int64_t per_row = args_.input.columns / kNvBlock;
-    const std::int64_t per_column = (tile.out_m + 15) / 16;
+  /// `scales`: of this lane's two columns, two bytes each of its 32 rows. Scales come in fours, 64
+  /// rows: two segments put theirs together, unless the tile has 32 rows.
+  __device__ __forceinline__ void store_column_scales(const Tile& tile,
+                                                      const std::uint32_t (&scales)[2]) const {
+    const std::int64_t per_line = (tile.out_m + 15) / 16;
     const std::int64_t padded = round_up(args_.input.columns, kSide);
-    for (int i = static_cast<int>(threadIdx.x); i < kSide / lines * kSide; i += kThreads) {
-      const std::int64_t bx = std::int64_t{tile.bx} + i / kSide;
-      const int row = i % kSide;
-      if (rows && row >= lines) {
-        const std::int64_t base =
-            (std::int64_t{tile.strip} - tile.strip_in_group) * kSide * round_up(per_row, 4);
-        for (int block = 0; block < kLineBlocks; block += 4) {
-          const std::int64_t x = bx * kLineBlocks + block;  // four scales are one word
-          if (x < round_up(per_row, 4)) {
-            *reinterpret_cast<std::uint32_t*>(
-                args_.rowwise.scales + base +
-                scale_index(tile.strip_in_group * kSide + row, x, per_row)) = 0;
-          }
-        }
-      }
-      const std::int64_t y = bx * kSide + row;
-      if (columns && y < padded) {
-        std::uint8_t* bytes = args_.columnwise.scales + padded * 4 * std::int64_t{tile.first_sum};
-        for (int block = lines / kNvElements; block < kLineBlocks; ++block) {
-          const std::int64_t x = tile.strip_in_group * kLineBlocks + block;
-          if (x < round_up(per_column, 4)) bytes[scale_index(y, x, per_column)] = 0;
-        }
-      }
+    std::uint8_t* const bytes = args_.columnwise.scales + padded * 4 * std::int64_t{tile.first_sum};
+    const auto store = [&](int line, int side, std::uint32_t word) {
+      const std::int64_t y = std::int64_t{tile.block(line)} * kSide + column() + side;
+      const std::int64_t x = tile.strip_in_group * kLineBlocks + tile.row(line) / kNvElements;
+      if (y >= padded) return;
+      const std::int64_t at = args_.layout == MicroScaleLayout::Swizzled
+                                  ? swizzled_scale_index(y, x, per_line)
+                                  : y * round_up(per_line, 4) + x;
+      *reinterpret_cast<std::uint32_t*>(bytes + at) = word;
+    };
+    if (tile.row_bits == 5) {
+      store(segment() * kSegmentRows, 0, scales[0]);
+      store(segment() * kSegmentRows, 1, scales[1]);
+      return;
     }
+    const bool second = (segment() & 1) != 0;
+    const std::uint32_t given =
+        __shfl_xor_sync(kFullWarp, second ? scales[0] : scales[1], kWarpPairs);
+    store((segment() & 2) * kSegmentRows, second ? 1 : 0,
+          second ? given | scales[1] << 16 : scales[0] | given << 16);
   }
 
   const QuantizeNvfp4Args& args_;

@@ -17,6 +17,11 @@ void check(cudaError_t error, const char* what) {
 
 __global__ void empty_kernel() {}
 
+/// What any kernel that follows the one before costs: a load of what is in memory, a store.
+__global__ void touching_kernel(const std::int64_t* splits, std::int64_t* outputs) {
+  outputs[threadIdx.x] = splits[threadIdx.x] + outputs[threadIdx.x];
+}
+
 template <typename Value>
 Value* device_array(std::size_t count) {
   void* memory = nullptr;
@@ -60,9 +65,9 @@ void bench(cudaStream_t stream, int groups, int offset_arrays, int pointer_array
            bool wide) {
   constexpr std::int64_t kUnits[] = {1, 4, 128, 16};
   const std::size_t line = static_cast<std::size_t>(groups) + 8;
-  auto* splits = device_array<std::int64_t>(line);
-  const std::vector<std::int64_t> rows(line, 100);
-  check(cudaMemcpy(splits, rows.data(), line * 8, cudaMemcpyHostToDevice), "splits");
+  auto* splits = device_array<std::int64_t>(line + 32);
+  const std::vector<std::int64_t> rows(line + 32, 100);
+  check(cudaMemcpy(splits, rows.data(), rows.size() * 8, cudaMemcpyHostToDevice), "splits");
   auto* outputs = device_array<std::int64_t>(line * 48);
   kernels::SplitsToOffsetsArgs args{
       .splits = splits,
@@ -88,11 +93,14 @@ void bench(cudaStream_t stream, int groups, int offset_arrays, int pointer_array
   const double us = launch_us(
       stream, [&](cudaStream_t s) { check(kernels::splits_to_offsets(args, s), "offsets"); });
   const double empty = launch_us(stream, [](cudaStream_t s) { empty_kernel<<<1, 32, 0, s>>>(); });
+  const double touching =
+      launch_us(stream, [&](cudaStream_t s) { touching_kernel<<<1, 32, 0, s>>>(splits, outputs); });
   std::printf(
       "{\"groups\": %d, \"offset_arrays\": %d, \"pointer_arrays\": %d, \"distinct_units\": %s, "
-      "\"wide_sums\": %s, \"median_us\": %.3f, \"empty_us\": %.3f}\n",
+      "\"wide_sums\": %s, \"median_us\": %.3f, \"touching_us\": %.3f, \"empty_us\": "
+      "%.3f}\n",
       groups, offset_arrays, pointer_arrays, distinct ? "true" : "false", wide ? "true" : "false",
-      us, empty);
+      us, touching, empty);
   check(cudaFree(splits), "free");
   check(cudaFree(outputs), "free");
 }

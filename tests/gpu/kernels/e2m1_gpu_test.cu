@@ -27,7 +27,8 @@ __global__ void compare_kernel(Count* count) {
   }
   if (kernels::e2m1_codes(values, 1.0F) != expected) atomicAdd(&count->wrong, 1ULL);
   std::uint32_t fault = 0;
-  const std::uint32_t codes = kernels::e2m1_codes_below_7(values, 1.0F, fault);
+  const std::uint32_t codes =
+      kernels::e2m1_codes_below_7(values, 1.0F, kernels::signs_of_values(values), fault);
   if (nan && fault == 0) atomicAdd(&count->unnoticed, 1ULL);
   if (!below_7) return;
   if (codes != expected || fault != 0) atomicAdd(&count->wrong, 1ULL);

@@ -149,9 +149,9 @@ def portable_exp(t):
     n = fma32(x, F32(1.44269504), rounder) - rounder
     r = fma32(n, F32(-0.693145752), x)
     r = fma32(n, F32(-1.42860677e-6), r)
-    p = F32(1) / F32(720)
-    for coefficient in (F32(1) / F32(120), F32(1) / F32(24), F32(1) / F32(6), F32(0.5), F32(1),
-                        F32(1)):
+    p = F32(float.fromhex("0x1.10627p-7"))
+    for coefficient in map(F32, (float.fromhex("0x1.572a1ep-5"), float.fromhex("0x1.5557aep-3"),
+                                 float.fromhex("0x1.fffdfcp-2"), 1, 1)):
         p = fma32(p, r, coefficient)
     whole = n.astype(np.int32)
     half = np.trunc(whole / 2).astype(np.int32)
@@ -163,7 +163,7 @@ def portable_exp(t):
 
 def swiglu(gate, up):
     with np.errstate(all="ignore"):
-        return ((gate / (F32(1) + portable_exp(-gate))) * up).astype(F32)
+        return ((gate * (F32(1) / (F32(1) + portable_exp(-gate)))) * up).astype(F32)
 
 
 HADAMARD_SIGNS = np.array([1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1], F32)
