@@ -243,3 +243,33 @@ def test_the_selected_range_is_exported(timeline):
     slices = [e for e in events if e["ph"] == "X" and e.get("cat") != "iteration"]
     names = {row["name"] for row in rows}
     assert len([e for e in slices if e["name"] in names and e["pid"] == 1]) == count
+
+
+def test_lanes_are_pinned_and_hidden(timeline):
+    timeline.click("performance.lanes.1")
+    timeline.wait("two lanes", lambda m: any(c["id"] == "performance.lane.1"
+                                             for c in m["controls"]))
+
+    def top(lane):
+        return timeline.control(f"performance.lane.{lane}")["rect"][1]
+
+    def choose(lane, what):
+        timeline.settle()
+        timeline.click(f"performance.lane.{lane}")
+        timeline.wait("the menu", lambda m: any(
+            c["id"] == f"performance.lane.{lane}.{what}" for c in m["controls"]))
+        timeline.settle()
+        timeline.click(f"performance.lane.{lane}.{what}")
+
+    records = fields(timeline)["records"]
+    assert top(0) < top(1)
+    choose(1, "pin")
+    timeline.wait("it on top", lambda m: top(1) < top(0))
+    assert timeline.control("performance.lane.1")["value"] == "pinned"
+    choose(0, "hide")
+    timeline.wait("one lane", lambda m: all(c["id"] != "performance.lane.0" for c in m["controls"]))
+    assert fields(timeline)["records"] < records
+    choose(1, "all")
+    timeline.wait("both", lambda m: fields(timeline)["records"] == records)
+    choose(1, "pin")
+    timeline.wait("as before", lambda m: top(0) < top(1))

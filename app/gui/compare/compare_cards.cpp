@@ -136,6 +136,7 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& area) {
     const float line = theme.fonts.label->FontSize + theme.px(kGapSmall);
     plot::HistogramSpec spec;
     spec.id = "##compare.histogram";
+    spec.selectable = true;
     spec.size = ImVec2(room.x, room.y - line);
     spec.x.kind = bins.axis;
     spec.x.limits = plot::histogram_limits({&bins.a, &bins.b}, bins.axis);

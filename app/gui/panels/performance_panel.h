@@ -31,6 +31,7 @@ class PerformancePanel : public WorkspacePanel {
   void draw_cards(const PanelContext& context, const Area& area);
   std::string range_note() const;
   // performance_timeline_card.cpp
+  void draw_lane_menus(const PanelContext& context, const plot::TimelineResult& shown);
   void order_export(const PanelContext& context, bool csv) const;
   void draw_timeline_card(const PanelContext& context, const Area& area);
   void draw_timeline_widgets(const PanelContext& context, float width);
@@ -64,6 +65,7 @@ class PerformancePanel : public WorkspacePanel {
   plot::PlotView strip_view_;
   plot::TimelineBlocks timeline_blocks_;
   plot::TimelineMinimap minimap_;
+  plot::LaneOrder lane_order_;
   plot::PlotView expert_view_;
   plot::PlotView iteration_view_;
   plot::PlotView row_view_;

@@ -1,4 +1,4 @@
-// What the Numerics views derive: whole bins of a selection, series of an amax history, pairs of
+// What views derive: lanes in order, whole bins of a selection, series of an amax history, pairs of
 // scales with and without powers of two. Expected figures are worked out by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include "app/gui/panels/numerics_selection.h"
 #include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/bins.h"
+#include "app/gui/plot/lane_order.h"
 
 namespace {
 
@@ -30,6 +31,24 @@ TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
   EXPECT_TRUE(bins.whole_bins({0.6, 1.4}).empty());
   EXPECT_EQ(bins.counted({0.6, 1.4}), 0);
   EXPECT_TRUE(app::plot::Bins{}.whole_bins({0, 1}).empty());
+}
+
+TEST(LaneOrder, PinsFirstHidesAndKeepsOne) {
+  app::plot::LaneOrder order;
+  const std::vector<std::string> labels = {"stream 0", "stream 7", "thread 1"};
+  EXPECT_THAT(order.shown(labels), ElementsAre(0, 1, 2));
+  order.toggle_pin("thread 1");
+  order.toggle_pin("stream 7");
+  EXPECT_THAT(order.shown(labels), ElementsAre(2, 1, 0));
+  order.hide("thread 1");
+  EXPECT_THAT(order.shown(labels), ElementsAre(1, 0));
+  order.hide("stream 0");
+  order.hide("stream 7");
+  EXPECT_THAT(order.shown(labels), ElementsAre(0)) << "one stays, or nothing could be shown again";
+  order.show_all();
+  order.toggle_pin("stream 7");
+  EXPECT_THAT(order.shown(labels), ElementsAre(2, 0, 1));
+  EXPECT_THAT(order.shown({}), ElementsAre());
 }
 
 TEST(SnappedToBins, TakesQuartersOfPowersOfTwo) {
