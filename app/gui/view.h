@@ -2,6 +2,7 @@
 // no lock, no sleep.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -139,7 +140,14 @@ struct CommandSlots {
   std::optional<PictureOrder> save_picture;
   std::optional<CsvOrder> save_csv;
   std::optional<RecordsOrder> export_records;
-  std::string says;  // for the status bar: what was just done
+  bool selection_taken = false;  // PanelContext::selection was followed
+  std::string says;              // for the status bar: what was just done
+};
+
+/// Ranges that a tour's step selects, as if they were dragged: [first, second).
+struct AskedSelection {
+  std::optional<std::array<double, 2>> timeline_ns{};  // since the first timed iteration
+  std::optional<std::array<double, 2>> values_log2{};  // of the histograms in Numerics
 };
 
 /// Plot keys pressed since the last frame. The plot under the mouse follows them.
@@ -168,6 +176,7 @@ struct PanelContext {
   PlotKeys keys{};
   int graphs_view =
       -1;  // Graphs is to show this one from now on: replays, topology, memory, doctor
+  const AskedSelection* selection = nullptr;  // null = nothing is asked for
 };
 
 /// A workspace fills the region right of the rail. One class each in panels/.

@@ -149,6 +149,11 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
     draw_no_run(context, ImVec2(area.size.x, area.size.y - below), "numerics");
     return;
   }
+  if (context.selection != nullptr && context.selection->values_log2) {
+    const auto [first, second] = *context.selection->values_log2;
+    value_view_.selection = plot::Range{first, second};
+    context.commands.selection_taken = true;
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   // The figures and the operand's switch need a row of their own where it is narrow.

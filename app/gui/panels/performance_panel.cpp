@@ -149,6 +149,12 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
                "", nullptr);
     return;
   }
+  if (context.selection != nullptr && context.selection->timeline_ns) {
+    const auto [first, second] = *context.selection->timeline_ns;
+    timeline_view_.selection = plot::clamped({first, second}, model_.lanes().limits);
+    model_.set_range(timeline_view_.selection);
+    context.commands.selection_taken = true;
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const ImVec2 origin = ImGui::GetCursorScreenPos();

@@ -126,6 +126,7 @@ class Shell {
   void end_player();
   bool tick_player();
   void begin_player_step();
+  void show_player_step();
   engine::Result<engine::RunRequest> request_of_step(std::size_t index) const;
   void draw_player(const PanelContext& context);
   void act_on_tour(Action action);
@@ -158,6 +159,7 @@ class Shell {
   std::optional<TourPlayer> player_;
   std::optional<Action> tour_wish_;  // pressed in the caption panel, done after the frame
   int asked_graphs_view_ = -1;
+  std::optional<AskedSelection> asked_selection_;
   std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
   profiling::Distribution step_ns_;  // of the run on screen

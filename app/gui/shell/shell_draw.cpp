@@ -62,7 +62,13 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   const PlotKeys by_name = std::exchange(asked_keys_, {});
   asked.export_trace |= by_name.export_trace;
   asked.export_records |= by_name.export_records;
-  const PanelContext context{now, commands, theme, controls_, asked, asked_graphs_view_};
+  const PanelContext context{now,
+                             commands,
+                             theme,
+                             controls_,
+                             asked,
+                             asked_graphs_view_,
+                             asked_selection_ ? &*asked_selection_ : nullptr};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,
