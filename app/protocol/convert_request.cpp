@@ -221,6 +221,8 @@ wire::RunRequest to_wire(const engine::RunRequest& request) {
   out.set_streams(request.streams);
   out.set_setup_arrays(cast<wire::SetupArrays>(request.setup_arrays));
   out.set_try_algorithms(request.try_algorithms);
+  out.set_programmatic_launch(request.programmatic_launch);
+  out.set_int32_splits(request.int32_splits);
   set_measure(*out.mutable_measure(), request.measure);
   return out;
 }
@@ -266,6 +268,10 @@ engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message) {
                      "setup_arrays");
   }
   if (message.has_try_algorithms()) request.try_algorithms = message.try_algorithms();
+  if (message.has_programmatic_launch()) {
+    request.programmatic_launch = message.programmatic_launch();
+  }
+  if (message.has_int32_splits()) request.int32_splits = message.int32_splits();
   request.measure = read_measure(message.measure(), check);
   return check.result(std::move(request));
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr long kFirstGroupedBlackwell = 130300;
 constexpr long kFirstGroupedHopper = 130400;
+constexpr long kFirstGroupedNvfp4 = 130400;
 constexpr long kFirstPerTensorHopper = 130500;
 constexpr long kFirstBlockHopper = 130600;
 constexpr long kFirstSafeSharedWorkspace = 130602;
@@ -48,6 +49,7 @@ struct Question {
   }
   bool fp8() const { return recipe.scaling != Scaling::None; }
   bool block() const { return recipe.scaling == Scaling::Block; }
+  bool nvfp4() const { return recipe.scaling == Scaling::Nvfp4; }
   bool micro() const {
     return recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4;
   }
@@ -117,15 +119,26 @@ constexpr std::array kRows = {
                  q.recipe.gradient_format == Fp8Format::E5m2;
         },
         "cuBLASLt multiplies E5M2 with E4M3 only, and wgrad reads X and dY; give one of them E4M3"},
-    Row{Aspect::Recipe, "MXFP8 and NVFP4 products on CUDA", "NVFP4, or MXFP8 before Blackwell",
-        Support::Fallback,
+    Row{Aspect::Recipe, "MXFP8 and NVFP4 products on CUDA",
+        "before Blackwell, or one matmul an expert", Support::Fallback,
         [](const Question& q) {
-          return q.on_cuda() && q.micro() &&
-                 (q.hopper() || q.recipe.scaling == Scaling::Nvfp4 || q.per_expert());
+          return q.on_cuda() && q.micro() && (q.hopper() || q.per_expert());
         },
-        "Products of these operands need Blackwell (and NVFP4 an alpha an expert, which is not "
-        "built): codes and scales are real, the products run in BF16 on the dequantized operands. "
-        "Their times say nothing about Blackwell"},
+        "Products of these operands need Blackwell and the grouped matmul: codes and scales are "
+        "real, the products run in BF16 on the dequantized operands. Their times say nothing about "
+        "Blackwell"},
+    Row{Aspect::Recipe, "NVFP4 products on Blackwell", "cuBLASLt before 13.4", Support::Fallback,
+        [](const Question& q) {
+          return q.grouped() && q.nvfp4() && q.older_than(kFirstGroupedNvfp4);
+        },
+        "NVFP4 in the grouped matmul needs cuBLASLt 13.4 or later and {loaded} is loaded: the "
+        "products run in BF16 on the dequantized operands; choose a later library"},
+    Row{Aspect::Recipe, "NVFP4 products on Blackwell", "a backward pass", Support::Fallback,
+        [](const Question& q) { return q.grouped() && q.nvfp4() && q.backward(); },
+        "wgrad reads transposed copies of X and dY, and cuBLASLt wants their lines to start at "
+        "multiples of 16 bytes, 32 codes; the NVFP4 kernel ends a line at a multiple of 16 codes. "
+        "So with a backward pass the products run in BF16 on the dequantized operands; choose "
+        "Forward for native products"},
     Row{Aspect::Recipe, "FP8 block scaling", "not Hopper", Support::Refused,
         [](const Question& q) { return q.on_cuda() && q.block() && !q.hopper(); },
         "FP8 block scaling in the grouped matmul is Hopper only and this device has compute "
@@ -230,6 +243,16 @@ ForcedSettings forced_settings(const RunRequest& request) {
          .effective = "on",
          .reason = "Block scales change along the reduction, so partial sums must be promoted to "
                    "FP32; cuBLASLt has no block-scaled algorithm with fast accumulation"});
+  }
+  if (request.backend == GemmBackend::CublasLtPerExpert && request.programmatic_launch) {
+    forced.effective.programmatic_launch = false;
+    forced.deviations.push_back(
+        {.field = "programmatic_launch",
+         .requested = "on",
+         .effective = "off",
+         .reason = "The products of the per-expert backend join from several streams, and a "
+                   "programmatic launch can overlap with one predecessor in its own stream only; "
+                   "choose the grouped backend"});
   }
   return forced;
 }

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/input/element_rounding.h"
 #include "engine/input/synthetic.h"
 #include "engine/input/tensor_file.h"
+#include "engine/input/tensor_list.h"
 
 namespace engine {
 namespace {
@@ -72,6 +74,9 @@ Result<std::unique_ptr<TensorSource>> open_file_source(const FileInput& input,
   Result<TensorFile> opened = open_tensor_file(input.path);
   if (!opened.ok()) return opened.error();
   const auto file = std::make_shared<const TensorFile>(std::move(opened).value());
+  if (role == OperandRole::Weights && input.tensor.find(kExpertPlace) != std::string::npos) {
+    return open_listed_source(file, input, shape);
+  }
   const Result<std::size_t> index = pick_tensor(*file, input);
   if (!index.ok()) return index.error();
   const StoredTensor& tensor = file->tensors[index.value()];
@@ -154,6 +159,8 @@ Result<std::vector<TensorEntry>> inspect_file(const std::string& path) {
     }
     entries.push_back(std::move(entry));
   }
+  std::vector<TensorEntry> lists = tensor_lists(file.value());
+  std::move(lists.begin(), lists.end(), std::back_inserter(entries));
   return entries;
 }
 

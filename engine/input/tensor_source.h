@@ -38,7 +38,8 @@ const InputSpec& input_of(const RunRequest& request, OperandRole role);
 
 /// Opens or builds the source of one operand and checks its size: activations [tokens, k],
 /// gradients [tokens, n], weights of one layer [num_experts * n, k] (a file may also hold
-/// [num_experts, n, k]; all layers then read the same file). Synthetic values depend only on (seed,
+/// [num_experts, n, k], or a tensor [n, k] an expert, named with {} for its number; all layers then
+/// read the same file). Synthetic values depend only on (seed,
 /// role, layer, row, column), never on how they are read.
 Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
                                                   int layer);
@@ -52,7 +53,8 @@ struct TensorEntry {
   std::string reason;  // why not usable
 };
 
-/// Header only: no tensor data is read. .npy and .safetensors.
+/// Header only: no tensor data is read. .npy and .safetensors. Lists of numbered tensors (see
+/// tensor_list.h) come last, with {} in their names.
 Result<std::vector<TensorEntry>> inspect_file(const std::string& path);
 
 }  // namespace engine

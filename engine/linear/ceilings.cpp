@@ -79,6 +79,7 @@ StepConfig dense_config(const StepConfig& config) {
   dense.streams = 1;
   dense.workspace = WorkspaceStrategy::PerMatmul;
   dense.setup_arrays = SetupArrays::PerMatmul;
+  dense.programmatic = false;
   dense.host_splits = {config.capacity_rows};
   return dense;
 }
@@ -97,8 +98,8 @@ Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& c
   }
   Result<GroupedStep> made = GroupedStep::create(
       step.library(), dense,
-      {.activations = step.operands().activations, .weights = {step.operands().weights.front()}},
-      {}, stream);
+      {.activations = step.operands().activations, .weights = {step.weights_of_expert(0, 0)}}, {},
+      stream);
   if (!made.ok()) {
     ceilings.product = "none: " + made.error().message;
     return {};

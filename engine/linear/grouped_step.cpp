@@ -1,4 +1,4 @@
-// Set-up and launches of the step.
+// Launches of the step.
 #include "engine/linear/grouped_step.h"
 
 #include <fmt/format.h>
@@ -11,207 +11,25 @@
 #include "kernels/bias/bias_gradient.h"
 
 namespace engine {
-namespace {
-
-using kernels::Direction;
-
-StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
-  switch (role) {
-    case OperandRole::Gradients:
-      return {.role = role, .rowwise = true, .columnwise = true};
-    case OperandRole::Activations:
-    case OperandRole::Weights:
-      break;
-  }
-  // fprop reads rows; dgrad and wgrad read W's and X's columnwise copies.
-  return {.role = role, .rowwise = config.forward(), .columnwise = config.backward()};
-}
-
-/// In the ledger.
-std::string operand_name(const StepOperand::Setup& setup) {
-  switch (setup.role) {
-    case OperandRole::Activations:
-      return "X";
-    case OperandRole::Gradients:
-      return "dY";
-    case OperandRole::Weights:
-      break;
-  }
-  return fmt::format("W, layer {}", setup.layer);
-}
-
-std::int64_t bias_partial_bytes(const StepConfig& config) {
-  if (!config.linear.bias || !config.backward()) return 0;
-  return std::int64_t{sizeof(float)} *
-         kernels::bias_partial_capacity(config.capacity_rows, config.num_groups, config.n);
-}
-
-}  // namespace
-
-Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
-                                        const StepConfig& config, StepOperands operands,
-                                        std::vector<LayerOutputs> outputs, cudaStream_t stream) {
-  GroupedStep step;
-  step.library_ = std::move(library);
-  step.config_ = config;
-  step.operands_ = std::move(operands);
-  step.outputs_ = std::move(outputs);
-  step.outputs_.resize(static_cast<std::size_t>(config.layers));
-  ENGINE_TRY(step.check_operands());
-  Result<StepArrays> arrays = StepArrays::create(config, stream);
-  if (!arrays.ok()) return arrays.error();
-  step.arrays_ = std::move(arrays).value();
-  Result<PointerArrays> pointers = PointerArrays::create(config, step.arrays_);
-  if (!pointers.ok()) return pointers.error();
-  step.pointers_ = std::move(pointers).value();
-  Result<Workspaces> workspaces = Workspaces::create(config, stream);
-  if (!workspaces.ok()) return workspaces.error();
-  step.workspaces_ = std::move(workspaces).value();
-  ENGINE_TRY(step.make_operands(stream));
-  ENGINE_TRY(step.take_outputs(stream));
-  ENGINE_TRY(step.make_products(stream));
-  ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Setting up the step");
-  return step;
-}
-
-Status GroupedStep::check_operands() const {
-  const auto layers = static_cast<std::size_t>(config_.layers);
-  const auto refuse = [](std::string what) {
-    return Error{ErrorCode::InvalidArgument, "The step has no " + std::move(what)};
-  };
-  if (operands_.activations == nullptr) return refuse("activations");
-  if (operands_.weights.size() != layers) {
-    return refuse(fmt::format("weights for each of its {} layers ({} were given)", layers,
-                              operands_.weights.size()));
-  }
-  if (config_.backward() && operands_.gradients == nullptr) return refuse("gradients");
-  if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
-    return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
-                              operands_.biases.size()));
-  }
-  const bool per_expert = config_.backend == GemmBackend::CublasLtPerExpert;
-  if (per_expert && config_.host_splits.size() != static_cast<std::size_t>(config_.num_groups)) {
-    return refuse("splits on the host, which the per-expert backend launches");
-  }
-  return {};
-}
-
-bool GroupedStep::fused_bias() const {
-  return config_.quantized() && CudaQuantizer::fuses_bias(config_.recipe);
-}
-
-Status GroupedStep::make_operands(cudaStream_t stream) {
-  const AllocationScope scope({AllocationRole::Quantized, {}});
-  if (const std::int64_t bytes = bias_partial_bytes(config_); bytes > 0) {
-    Result<DeviceBuffer> partials =
-        DeviceBuffer::allocate(bytes, {AllocationRole::Quantized, "bias gradient partials"});
-    if (!partials.ok()) return partials.error();
-    bias_partials_ = std::move(partials).value();
-  }
-  const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
-                       const kernels::GroupedInput& input) -> Status {
-    setup.input = input;
-    const AllocationScope operand_scope({AllocationRole::Quantized, operand_name(setup)});
-    setup.padded_offsets = arrays_.padded_offsets.as<std::int64_t>();
-    Result<StepOperand> operand = StepOperand::create(config_, setup, stream);
-    if (!operand.ok()) return operand.error();
-    to.push_back(std::move(operand).value());
-    return {};
-  };
-  ENGINE_TRY(add(x_, operand_setup(config_, OperandRole::Activations), activations()));
-  for (int layer = 0; layer < config_.layers; ++layer) {
-    StepOperand::Setup setup = operand_setup(config_, OperandRole::Weights);
-    setup.layer = layer;
-    if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
-    ENGINE_TRY(add(w_, setup, weights(layer)));
-  }
-  if (!config_.backward()) return {};
-  StepOperand::Setup setup = operand_setup(config_, OperandRole::Gradients);
-  if (fused_bias()) setup.bias_partials = bias_partials_.as<float>();
-  return add(dy_, setup, gradients());
-}
-
-Status GroupedStep::take_outputs(cudaStream_t stream) {
-  const auto take = [&](void*& target, std::int64_t bytes, std::string owner) -> Status {
-    if (target != nullptr) return {};
-    Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(bytes, {AllocationRole::Output, std::move(owner)});
-    if (!buffer.ok()) return buffer.error();
-    // dW may be added to before it is ever overwritten.
-    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
-                    "Clearing an output");
-    target = buffer.value().data();
-    owned_.push_back(std::move(buffer).value());
-    return {};
-  };
-  for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
-    LayerOutputs& outputs = outputs_[layer];
-    const auto name = [&](const char* what) { return fmt::format("{}, layer {}", what, layer); };
-    const std::int64_t rows = config_.capacity_rows;
-    if (config_.forward()) {
-      ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n, name("Y")));
-    }
-    if (!config_.backward()) continue;
-    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * rows * config_.k, name("dX")));
-    ENGINE_TRY(
-        take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k, name("dW")));
-  }
-  if (!config_.linear.bias || !config_.backward()) return {};
-  return take(outputs_.front().bias_gradient, kHighPrecisionBytes * config_.num_groups * config_.n,
-              "db");
-}
-
-Status GroupedStep::make_products(cudaStream_t stream) {
-  for (int layer = 0; config_.forward() && layer < config_.layers; ++layer) {
-    ENGINE_TRY(add_product(layer, Product::Fprop, stream));
-  }
-  for (int layer = 0; config_.backward() && layer < config_.layers; ++layer) {
-    ENGINE_TRY(add_product(layer, Product::Dgrad, stream));
-    ENGINE_TRY(add_product(layer, Product::Wgrad, stream));
-  }
-  return {};
-}
-
-Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream) {
-  const auto index = static_cast<std::size_t>(layer);
-  const LayerOutputs& outputs = outputs_[index];
-  const ProductDirections directions = product_directions(product);
-  ProductSources sources{.product = product, .index = static_cast<int>(products_.size())};
-  const auto by_rows = [&](void* base, std::int64_t columns) {
-    sources.d.rule.base = static_cast<std::byte*>(base);
-    sources.d.rule.bytes_per_unit = config_.output_bytes() * columns;
-  };
-  switch (product) {
-    case Product::Fprop:
-      sources.a = w_[index].source(directions.a);
-      sources.b = x_.front().source(directions.b);
-      by_rows(outputs.y, config_.n);
-      break;
-    case Product::Dgrad:
-      sources.a = w_[index].source(directions.a);
-      sources.b = dy_.front().source(directions.b);
-      by_rows(outputs.dx, config_.k);
-      break;
-    case Product::Wgrad:
-      sources.a = x_.front().source(directions.a);
-      sources.b = dy_.front().source(directions.b);
-      sources.d.rule.base = static_cast<std::byte*>(outputs.dw);
-      sources.d.rule.bytes_per_group = config_.wgrad_bytes() * config_.n * config_.k;
-      break;
-  }
-  Result<std::unique_ptr<GroupedProduct>> matmul =
-      make_product(library_, config_, arrays_, pointers_, sources, stream);
-  if (!matmul.ok()) return matmul.error();
-  products_.push_back({.layer = layer, .product = product, .matmul = std::move(matmul).value()});
-  return {};
-}
 
 Status GroupedStep::write_splits(std::span<const std::int64_t> splits, cudaStream_t stream) {
   if (splits.size() != static_cast<std::size_t>(config_.num_groups)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("{} splits were given for {} groups",
                                                          splits.size(), config_.num_groups)};
   }
-  return copy_to_device(arrays_.splits.data(), splits, stream);
+  if (!config_.int32_splits) return copy_to_device(arrays_.splits.data(), splits, stream);
+  std::vector<std::int32_t> narrow;
+  narrow.reserve(splits.size());
+  for (const std::int64_t rows : splits) {
+    if (rows != static_cast<std::int32_t>(rows)) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("A split of {} rows does not fit the 32-bit splits of this step; "
+                               "choose 64-bit splits",
+                               rows)};
+    }
+    narrow.push_back(static_cast<std::int32_t>(rows));
+  }
+  return copy_to_device<std::int32_t>(arrays_.splits.data(), narrow, stream);
 }
 
 Status GroupedStep::keep_weights(bool keep, cudaStream_t stream) const {
@@ -238,7 +56,7 @@ kernels::GroupedInput GroupedStep::gradients() const {
 }
 
 kernels::GroupedInput GroupedStep::weights(int layer) const {
-  return {.input = operands_.weights[static_cast<std::size_t>(layer)],
+  return {.input = config_.list() ? nullptr : operands_.weights[static_cast<std::size_t>(layer)],
           .type = config_.recipe.high_precision,
           .row_offsets = arrays_.weight_offsets.as<std::int64_t>(),
           .num_groups = config_.num_groups,
@@ -246,8 +64,17 @@ kernels::GroupedInput GroupedStep::weights(int layer) const {
           .columns = config_.k};
 }
 
+const void* GroupedStep::weights_of_expert(int layer, int expert) const {
+  const auto index = static_cast<std::size_t>(layer);
+  if (config_.list()) {
+    return operands_.weight_lists[index][static_cast<std::size_t>(expert)].tensor.values;
+  }
+  return static_cast<const std::byte*>(operands_.weights[index]) +
+         expert * kHighPrecisionBytes * config_.n * config_.k;
+}
+
 Status GroupedStep::quantize_weights(cudaStream_t stream, StepObserver& observer) const {
-  for (const StepOperand& weight : w_) ENGINE_TRY(weight.quantize(stream, observer));
+  for (const StepOperand& weight : w_) ENGINE_TRY(weight.quantize(ours(stream), observer));
   return {};
 }
 
@@ -263,7 +90,7 @@ Status GroupedStep::add_biases(int layer, cudaStream_t stream, StepObserver& obs
                                        .num_groups = config_.num_groups,
                                        .capacity_rows = config_.capacity_rows,
                                        .columns = config_.n},
-                                      stream),
+                                      ours(stream)),
                     "Launching the bias kernel");
 }
 
@@ -271,9 +98,10 @@ Status GroupedStep::bias_gradient(cudaStream_t stream, StepObserver& observer) c
   if (!config_.linear.bias) return {};
   const WorkScope scope(observer, {.stage = Stage::Bias});
   if (!fused_bias()) {
-    ENGINE_CUDA_TRY(kernels::bias_partials(
-                        {.input = gradients(), .partials = bias_partials_.as<float>()}, stream),
-                    "Launching the bias-gradient kernel");
+    ENGINE_CUDA_TRY(
+        kernels::bias_partials({.input = gradients(), .partials = bias_partials_.as<float>()},
+                               ours(stream)),
+        "Launching the bias-gradient kernel");
   }
   return check_cuda(
       kernels::reduce_bias_gradient({.partials = bias_partials_.as<float>(),
@@ -282,7 +110,7 @@ Status GroupedStep::bias_gradient(cudaStream_t stream, StepObserver& observer) c
                                      .columns = config_.n,
                                      .output_type = config_.recipe.high_precision,
                                      .gradient = outputs_.front().bias_gradient},
-                                    stream),
+                                    ours(stream)),
       "Launching the bias-gradient kernel");
 }
 
@@ -291,7 +119,11 @@ Status GroupedStep::run(std::size_t index, cudaStream_t stream, StepObserver& ob
   const int number = static_cast<int>(index);
   if (config_.setup_arrays == SetupArrays::Shared) {
     const WorkScope scope(observer, {.stage = Stage::Offsets, .layer = product.layer});
-    ENGINE_TRY(pointers_.launch_before(number, stream));
+    ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
+  }
+  if (product.alphas) {
+    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = product.layer});
+    ENGINE_TRY(product.alphas->launch(ours(stream)));
   }
   const WorkTag tag{.stage = stage_of(product.product), .layer = product.layer};
   const WorkScope scope(observer, tag);
@@ -313,7 +145,7 @@ Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stre
 
 Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps) const {
   StepObserver unobserved;
-  return x_.front().quantize(stream, unobserved, stamps);
+  return x_.front().quantize(ours(stream), unobserved, stamps);
 }
 
 Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& observer) const {
@@ -325,18 +157,18 @@ Status GroupedStep::run_all(Product product, cudaStream_t stream, StepObserver& 
 
 Status GroupedStep::prepare(cudaStream_t stream, StepObserver& observer) const {
   if (config_.forward()) return {};
-  ENGINE_TRY(pointers_.launch_head(stream));
-  ENGINE_TRY(x_.front().quantize(stream, observer));
+  ENGINE_TRY(pointers_.launch_head(ours(stream)));
+  ENGINE_TRY(x_.front().quantize(ours(stream), observer));
   return quantize_weights(stream, observer);
 }
 
 Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
   {
     const WorkScope scope(observer, {.stage = Stage::Offsets});
-    ENGINE_TRY(pointers_.launch_head(stream));
+    ENGINE_TRY(pointers_.launch_head(ours(stream)));
   }
   if (config_.forward()) {
-    ENGINE_TRY(x_.front().quantize(stream, observer));
+    ENGINE_TRY(x_.front().quantize(ours(stream), observer));
     ENGINE_TRY(quantize_weights(stream, observer));
     // Back to back, as a network's captured step has them: the arrangement in which a shared
     // workspace was measured to go wrong.
@@ -346,7 +178,7 @@ Status GroupedStep::launch(cudaStream_t stream, StepObserver& observer) const {
     }
   }
   if (!config_.backward()) return {};
-  ENGINE_TRY(dy_.front().quantize(stream, observer));
+  ENGINE_TRY(dy_.front().quantize(ours(stream), observer));
   ENGINE_TRY(bias_gradient(stream, observer));
   for (std::size_t index = 0; index < products_.size(); ++index) {
     const Product product = products_[index].product;
@@ -365,7 +197,7 @@ Result<std::vector<AlgorithmTrial>> GroupedStep::try_candidates(cudaStream_t str
   StepObserver unobserved;
   for (std::size_t index = 0; index < products_.size(); ++index) {
     const int number = static_cast<int>(index);
-    ENGINE_TRY(pointers_.launch_before(number, stream));
+    ENGINE_TRY(pointers_.launch_before(number, ours(stream)));
     AlgorithmTrial trial;
     const Status tried =
         workspaces_.with(number, products_[index].product, stream, [&](void* workspace) -> Status {
@@ -392,31 +224,6 @@ Status GroupedStep::check_splits(cudaStream_t stream) const {
                   (word & kernels::kNegativeSplit) != 0 ? " a negative split" : "",
                   (word & kernels::kSplitsOverCapacity) != 0 ? " a sum above the capacity" : "",
                   config_.capacity_rows)};
-}
-
-std::int64_t GroupedStep::bytes(const StepConfig& config) {
-  // The driver hands out device memory in blocks of 2 MiB; the arrays of a few KiB share some.
-  constexpr std::int64_t kSmallArrays = std::int64_t{8} << 20;
-  const auto operand = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {
-    StepOperand::Setup setup = operand_setup(config, role);
-    setup.input = {.num_groups = config.num_groups, .capacity_rows = rows, .columns = columns};
-    setup.padded_offsets = nullptr;
-    return operand_bytes(config, setup);
-  };
-  std::int64_t layer = operand(OperandRole::Weights, config.weight_rows(), config.k);
-  if (config.forward()) layer += config.output_bytes() * config.capacity_rows * config.n;
-  if (config.backward()) {
-    layer += config.output_bytes() * config.capacity_rows * config.k +
-             config.wgrad_bytes() * config.weight_rows() * config.k;
-  }
-  std::int64_t total = kSmallArrays + Workspaces::bytes(config) + bias_partial_bytes(config) +
-                       operand(OperandRole::Activations, config.capacity_rows, config.k) +
-                       layer * config.layers;
-  if (config.backward()) total += operand(OperandRole::Gradients, config.capacity_rows, config.n);
-  if (config.backend == GemmBackend::CublasLtPerExpert) {
-    total += kWorkspaceBytes * (config.streams - 1) * config.products();
-  }
-  return total;
 }
 
 }  // namespace engine

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,29 +15,14 @@
 #include "engine/gemm/cublaslt_library.h"
 #include "engine/gemm/grouped_product.h"
 #include "engine/linear/pointer_arrays.h"
+#include "engine/linear/product_alphas.h"
 #include "engine/linear/step_arrays.h"
 #include "engine/linear/step_config.h"
 #include "engine/linear/step_operand.h"
+#include "engine/linear/step_tensors.h"
 #include "engine/linear/workspaces.h"
 
 namespace engine {
-
-/// Operands and, if the caller has them, outputs, on the device; they must outlive the step. All
-/// are row-major, in the recipe's high_precision type where nothing else is said.
-struct StepOperands {
-  const void* activations = nullptr;      // [capacity_rows, k]
-  const void* gradients = nullptr;        // [capacity_rows, n]; backward only
-  std::vector<const void*> weights = {};  // a layer: [num_groups * n, k]
-  std::vector<const void*> biases = {};   // a layer: [num_groups, n]; with linear.bias only
-};
-
-/// Of one layer. Null before create() = the step allocates it.
-struct LayerOutputs {
-  void* y = nullptr;              // [capacity_rows, n]
-  void* dx = nullptr;             // [capacity_rows, k]
-  void* dw = nullptr;             // [num_groups * n, k] of linear.wgrad_type
-  void* bias_gradient = nullptr;  // [num_groups, n]; the same for every layer, so only layer 0's
-};
 
 class GroupedStep {
  public:
@@ -44,7 +30,7 @@ class GroupedStep {
   /// operands are missing.
   static Result<GroupedStep> create(std::shared_ptr<const CublasLt> library,
                                     const StepConfig& config, StepOperands operands,
-                                    std::vector<LayerOutputs> outputs, cudaStream_t stream);
+                                    std::vector<CallerOutputs> outputs, cudaStream_t stream);
 
   /// For set-up and tests; a step in flight may be reading them.
   Status write_splits(std::span<const std::int64_t> splits, cudaStream_t stream);
@@ -61,7 +47,7 @@ class GroupedStep {
 
   /// What a launch consists of, alone: the launches at its head, and one product of every layer on
   /// what an earlier launch has left.
-  Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(stream); }
+  Status launch_setup(cudaStream_t stream) const { return pointers_.launch_head(ours(stream)); }
   Status launch_product(Product product, cudaStream_t stream, StepObserver& observer) const {
     return run_all(product, stream, observer);
   }
@@ -90,7 +76,9 @@ class GroupedStep {
   /// The operands as the kernels see them, with device pointers.
   kernels::GroupedInput activations() const;
   kernels::GroupedInput gradients() const;
+  /// Of a list: without an address of values, they have many.
   kernels::GroupedInput weights(int layer) const;
+  const void* weights_of_expert(int layer, int expert) const;
   const StepOperands& operands() const { return operands_; }
   const PointerArrays& pointer_arrays() const { return pointers_; }
 
@@ -102,8 +90,11 @@ class GroupedStep {
     int layer = 0;
     Product product = Product::Fprop;
     std::unique_ptr<GroupedProduct> matmul;
+    std::optional<ProductAlphas> alphas = {};  // of native NVFP4
   };
   GroupedStep() = default;
+  /// For launches of our own kernels.
+  kernels::LaunchStream ours(cudaStream_t stream) const { return {stream, config_.programmatic}; }
   Status check_operands() const;
   Status make_operands(cudaStream_t stream);
   Status take_outputs(cudaStream_t stream);

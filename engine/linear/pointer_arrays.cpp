@@ -23,7 +23,9 @@ Result<PointerArrays> PointerArrays::create(const StepConfig& config, const Step
   if (!pool.ok()) return pool.error();
   made.pool_ = std::move(pool).value();
   kernels::SplitsToOffsetsArgs& offsets = made.offsets_;
-  offsets.splits = arrays.splits.as<std::int64_t>();
+  offsets.splits = arrays.splits.data();
+  offsets.split_type =
+      config.int32_splits ? kernels::IntegerType::Int32 : kernels::IntegerType::Int64;
   offsets.num_groups = config.num_groups;
   offsets.capacity_rows = config.capacity_rows;
   offsets.row_offsets = arrays.row_offsets.as<std::int64_t>();
@@ -74,14 +76,14 @@ void PointerArrays::plan(std::vector<kernels::SplitsToOffsetsArgs>& launches,
   args.pointer_arrays[args.num_pointer_arrays++] = pointer_array;
 }
 
-Status PointerArrays::launch_head(cudaStream_t stream) const {
+Status PointerArrays::launch_head(kernels::LaunchStream stream) const {
   for (const kernels::SplitsToOffsetsArgs& args : head_) {
     ENGINE_CUDA_TRY(kernels::splits_to_offsets(args, stream), "Launching the offsets kernel");
   }
   return {};
 }
 
-Status PointerArrays::launch_before(int product, cudaStream_t stream) const {
+Status PointerArrays::launch_before(int product, kernels::LaunchStream stream) const {
   for (const kernels::SplitsToOffsetsArgs& args : before_[static_cast<std::size_t>(product)]) {
     ENGINE_CUDA_TRY(kernels::splits_to_offsets(args, stream), "Launching the set-up kernel");
   }

@@ -25,9 +25,9 @@ class PointerArrays {
                            cudaStream_t stream);
 
   /// At the head of the step: offsets and rows, and with SetupArrays::PerMatmul every array.
-  Status launch_head(cudaStream_t stream) const;
+  Status launch_head(kernels::LaunchStream stream) const;
   /// Before a product: nothing with SetupArrays::PerMatmul.
-  Status launch_before(int product, cudaStream_t stream) const;
+  Status launch_before(int product, kernels::LaunchStream stream) const;
   /// Launches of one step.
   int launches() const;
 

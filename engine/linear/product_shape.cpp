@@ -167,21 +167,21 @@ Result<std::unique_ptr<GroupedProduct>> make_product(
     PointerArrays& pointers, const ProductSources& sources, cudaStream_t stream) {
   const ProductShape shape = shape_of(sources, extents_of(config, arrays));
   const bool accumulates = sources.product == Product::Wgrad && config.linear.accumulate_wgrad;
-  ProductConfig product{
-      .product = sources.product,
-      .recipe = product_recipe_name(config),
-      .num_groups = config.num_groups,
-      .a = describe_matrix(shape.a, sources.a),
-      .b = describe_matrix(shape.b, sources.b),
-      .d = {.type = output_type(config, sources.product),
-            .rows = shape.d.rows.device,
-            .columns = shape.d.columns.device},
-      .average_rows = shape.d.rows.average,
-      .average_columns = shape.d.columns.average,
-      .average_reduction = shape.reduction.average,
-      .fast_accumulation = config.scaled_products() && !config.recipe.split_accumulator,
-      .alpha = arrays.one(),
-      .beta = accumulates ? arrays.one() : arrays.zero()};
+  ProductConfig product{.product = sources.product,
+                        .recipe = product_recipe_name(config),
+                        .num_groups = config.num_groups,
+                        .a = describe_matrix(shape.a, sources.a),
+                        .b = describe_matrix(shape.b, sources.b),
+                        .d = {.type = output_type(config, sources.product),
+                              .rows = shape.d.rows.device,
+                              .columns = shape.d.columns.device},
+                        .average_rows = shape.d.rows.average,
+                        .average_columns = shape.d.columns.average,
+                        .average_reduction = shape.reduction.average,
+                        .fast_accumulation = config.scaled_products() && !config.nvfp4_products() &&
+                                             !config.recipe.split_accumulator,
+                        .alpha = arrays.one(),
+                        .beta = accumulates ? arrays.one() : arrays.zero()};
   if (config.backend == GemmBackend::CublasLtPerExpert) {
     return make_cublaslt_per_expert(
         std::move(library), {.product = product,
@@ -192,7 +192,7 @@ Result<std::unique_ptr<GroupedProduct>> make_product(
                              .beta = accumulates ? 1.0F : 0.0F});
   }
   if (config.scalars_a_group) {
-    product.alphas = arrays.one_pointers.as<void*>();
+    product.alphas = sources.alphas != nullptr ? sources.alphas : arrays.one_pointers.as<void*>();
     product.betas = (accumulates ? arrays.one_pointers : arrays.zero_pointers).as<void*>();
   }
   const auto fill = [&](void* const*& target, ProductArray which,

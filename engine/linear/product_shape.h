@@ -18,6 +18,7 @@ struct ProductSources {
   OperandSource a = {};
   OperandSource b = {};
   GroupAddresses d = {};
+  void* const* alphas = nullptr;  // device [num_groups]; null = 1 for all
 };
 
 /// The two directions that a product reads W, X or dY in.

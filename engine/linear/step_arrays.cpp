@@ -26,8 +26,10 @@ Result<StepArrays> StepArrays::create(const StepConfig& config, cudaStream_t str
   const std::int64_t groups = config.num_groups;
   const auto count = static_cast<std::size_t>(groups);
   StepArrays made;
-  ENGINE_TRY(take_filled(made.splits, std::vector<std::int64_t>(count, 0),
-                         {AllocationRole::Splits, "splits"}, stream));
+  ENGINE_TRY(take_filled(
+      made.splits,
+      std::vector<std::uint8_t>(count * static_cast<std::size_t>(config.split_bytes()), 0),
+      {AllocationRole::Splits, "splits"}, stream));
   ENGINE_TRY(take(made.row_offsets, 8 * (groups + 1), {AllocationRole::Splits, "row offsets"}));
   ENGINE_TRY(
       take(made.padded_offsets, 8 * (groups + 1), {AllocationRole::Splits, "padded offsets"}));

@@ -8,7 +8,7 @@
 namespace engine {
 
 struct StepArrays {
-  DeviceBuffer splits;          // int64 [num_groups], written by whoever routes
+  DeviceBuffer splits;          // [num_groups], int64 or int32, written by whoever routes
   DeviceBuffer row_offsets;     // int64 [num_groups + 1]
   DeviceBuffer padded_offsets;  // int64 [num_groups + 1], in multiples of row_unit()
   DeviceBuffer rows;            // int32 [num_groups]

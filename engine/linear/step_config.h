@@ -25,6 +25,8 @@ struct StepConfig {
   bool emulated = false;         // products read dequantized operands
   bool scalars_a_group = false;  // Blackwell: alpha and beta are arrays
   bool fp32_outputs = false;     // of every product: a reference for others
+  bool int32_splits = false;     // as the router writes them on the device; else int64
+  bool programmatic = false;     // our kernels are launched with programmatic serialization
   std::uint64_t seed = 1;        // of stochastic rounding
   /// Only for CublasLtPerExpert, which launches them.
   std::vector<std::int64_t> host_splits = {};
@@ -34,13 +36,21 @@ struct StepConfig {
   bool scaled_products() const { return quantized() && !emulated; }
   bool forward() const { return linear.passes != StepPasses::Backward; }
   bool backward() const { return linear.passes != StepPasses::Forward; }
+  std::int64_t split_bytes() const { return int32_splits ? 4 : 8; }
   bool list() const { return linear.weight_storage == WeightStorage::List; }
   std::int64_t weight_rows() const { return n * num_groups; }
   int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
 
+  /// Products read NVFP4 codes: each group's is multiplied by an alpha of its own.
+  bool nvfp4_products() const { return scaled_products() && recipe.scaling == Scaling::Nvfp4; }
+
   /// Rows of every group's columnwise copy are a multiple of this: a line of a transposed FP8 copy
-  /// is a row of the matrix that cuBLASLt reads, and rows start at multiples of 16 bytes.
-  std::int64_t row_unit() const { return scaled_products() && backward() ? 16 : 1; }
+  /// is a row of the matrix that cuBLASLt reads, and rows start at multiples of 16 bytes. MXFP8's
+  /// columnwise copy is not transposed, and native NVFP4 has no backward pass
+  /// (engine/gemm/support).
+  std::int64_t row_unit() const {
+    return scaled_products() && backward() && recipe.scaling != Scaling::Mxfp8 ? 16 : 1;
+  }
   std::int64_t padded_capacity() const {
     return capacity_rows + (row_unit() - 1) * std::int64_t{num_groups};
   }

@@ -23,16 +23,42 @@ StepConfig reference_config(const StepConfig& config) {
   reference.fp32_outputs = true;
   reference.workspace = WorkspaceStrategy::PerMatmul;
   reference.setup_arrays = SetupArrays::PerMatmul;
+  reference.programmatic = false;
   reference.linear.accumulate_wgrad = false;
   reference.linear.weight_storage = WeightStorage::Grouped;
   return reference;
 }
 
-Result<GroupedStep> launch_reference(const GroupedStep& step,
+std::int64_t gathered_bytes(const StepConfig& config) {
+  return config.list() ? kHighPrecisionBytes * config.weight_rows() * config.k : 0;
+}
+
+/// The weights of layer 0 as one tensor: the step's own, or those of its list copied into `copy`.
+Result<kernels::GroupedInput> gather_weights(const GroupedStep& step, DeviceBuffer& copy,
+                                             cudaStream_t stream) {
+  const StepConfig& config = step.config();
+  kernels::GroupedInput weights = step.weights(0);
+  if (!config.list()) return weights;
+  Result<DeviceBuffer> made = DeviceBuffer::allocate(
+      gathered_bytes(config), {AllocationRole::Check, "weights of a list, gathered"});
+  if (!made.ok()) return made.error();
+  copy = std::move(made).value();
+  const std::int64_t bytes = gathered_bytes(config) / config.num_groups;
+  for (int expert = 0; expert < config.num_groups; ++expert) {
+    ENGINE_CUDA_TRY(
+        cudaMemcpyAsync(copy.data() + expert * bytes, step.weights_of_expert(0, expert),
+                        static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream),
+        "Gathering a list of weights");
+  }
+  weights.input = copy.data();
+  return weights;
+}
+
+Result<GroupedStep> launch_reference(const GroupedStep& step, const void* weights,
                                      const std::vector<std::int64_t>& splits, cudaStream_t stream) {
   const StepOperands& all = step.operands();
   StepOperands operands{
-      .activations = all.activations, .gradients = all.gradients, .weights = {all.weights.front()}};
+      .activations = all.activations, .gradients = all.gradients, .weights = {weights}};
   if (!all.biases.empty()) operands.biases.push_back(all.biases.front());
   Result<GroupedStep> reference = GroupedStep::create(
       step.library(), reference_config(step.config()), std::move(operands), {}, stream);
@@ -83,15 +109,16 @@ void set_product(Product product, const ProductAccuracy& accuracy, ExpertResult&
          .reference_rms = accuracy.reference_rms};
 }
 
-Status add_product_errors(const GroupedStep& step, const std::vector<std::int64_t>& splits,
-                          StepNumerics& numerics, cudaStream_t stream) {
+Status add_product_errors(const GroupedStep& step, const void* weights,
+                          const std::vector<std::int64_t>& splits, StepNumerics& numerics,
+                          cudaStream_t stream) {
   const ProductAccuracy unknown{.snr_db = kNan, .max_abs_error = kNan, .reference_rms = kNan};
   for (ExpertResult& expert : numerics.experts) {
     for (const Product product : {Product::Fprop, Product::Dgrad, Product::Wgrad}) {
       set_product(product, unknown, expert);
     }
   }
-  const Result<GroupedStep> reference = launch_reference(step, splits, stream);
+  const Result<GroupedStep> reference = launch_reference(step, weights, splits, stream);
   if (!reference.ok()) {
     if (reference.error().code != ErrorCode::Unsupported) return reference.error();
     // Without a reference the statistics of the operands still stand.
@@ -126,7 +153,7 @@ std::int64_t numerics_bytes(const StepConfig& config) {
       std::max({measured(OperandRole::Activations, config.capacity_rows, config.k),
                 measured(OperandRole::Weights, config.weight_rows(), config.k),
                 measured(OperandRole::Gradients, config.capacity_rows, config.n)});
-  return std::max(operand, GroupedStep::bytes(reference_config(config)));
+  return gathered_bytes(config) + std::max(operand, GroupedStep::bytes(reference_config(config)));
 }
 
 Result<StepNumerics> measure_numerics(const GroupedStep& step,
@@ -137,8 +164,11 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
   Result<OperandNumbers> x = measure_on_device(config.recipe, OperandRole::Activations,
                                                step.activations(), splits, stream);
   if (!x.ok()) return x.error();
+  DeviceBuffer copy;
+  const Result<kernels::GroupedInput> weights = gather_weights(step, copy, stream);
+  if (!weights.ok()) return weights.error();
   Result<OperandNumbers> w =
-      measure_on_device(config.recipe, OperandRole::Weights, step.weights(0), weight_rows, stream);
+      measure_on_device(config.recipe, OperandRole::Weights, weights.value(), weight_rows, stream);
   if (!w.ok()) return w.error();
   StepNumerics numerics;
   numerics.activations = std::move(x.value().statistics);
@@ -155,9 +185,12 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
     expert.saturated = sums.saturated;
     expert.underflowed = sums.underflowed;
     expert.x_snr_db = snr_db(sums.signal, sums.noise);
+    if (config.recipe.scaling != Scaling::None && splits[group] > 0) {
+      expert.x_max_ulp = sums.max_ulp;
+    }
     numerics.experts.push_back(expert);
   }
-  ENGINE_TRY(add_product_errors(step, splits, numerics, stream));
+  ENGINE_TRY(add_product_errors(step, weights.value().input, splits, numerics, stream));
   return numerics;
 }
 

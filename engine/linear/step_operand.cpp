@@ -71,12 +71,13 @@ Result<StepOperand> StepOperand::create(const StepConfig& config, const Setup& s
   if (!config.quantized()) return made;
   ENGINE_TRY(made.make_quantizers(stream));
   if (config.emulated) ENGINE_TRY(made.make_decoded());
+  if (config.nvfp4_products()) ENGINE_TRY(made.make_amax_pointers(stream));
   return made;
 }
 
 Status StepOperand::make_quantizers(cudaStream_t stream) {
   CudaQuantizer::Setup setup = quantizer_setup(config_, setup_);
-  if (!weights() || !config_.list()) {
+  if (!listed()) {
     Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
     if (!quantizer.ok()) return quantizer.error();
     quantizers_.push_back(std::move(quantizer).value());
@@ -88,7 +89,7 @@ Status StepOperand::make_quantizers(cudaStream_t stream) {
   part_offsets_ = std::move(offsets).value();
   ENGINE_TRY(copy_to_device<std::int64_t>(part_offsets_.data(),
                                           std::vector<std::int64_t>{0, config_.n}, stream));
-  for (int group = 0; group < config_.num_groups; ++group) {
+  for (std::size_t group = 0; group < setup_.listed.size(); ++group) {
     setup.input = part(group);
     Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
     if (!quantizer.ok()) return quantizer.error();
@@ -109,18 +110,44 @@ Status StepOperand::make_decoded() {
   return {};
 }
 
+/// The tensors of a list have an amax array each, of one element.
+Status StepOperand::make_amax_pointers(cudaStream_t stream) {
+  if (!listed()) return {};
+  for (const Direction direction : kDirections) {
+    std::vector<const float*> pointers;
+    for (const CudaQuantizer& quantizer : quantizers_) {
+      if (quantizer.form(direction) == nullptr) continue;
+      pointers.push_back(quantizer.amax(direction).as<float>());
+    }
+    if (pointers.empty()) continue;
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(static_cast<std::int64_t>(pointers.size() * sizeof(pointers[0])),
+                               {AllocationRole::PointerArray, "pointers to amax"});
+    if (!buffer.ok()) return buffer.error();
+    DeviceBuffer& target = amax_pointers_[static_cast<int>(direction)];
+    target = std::move(buffer).value();
+    ENGINE_TRY(copy_to_device<const float*>(target.data(), pointers, stream));
+  }
+  return {};
+}
+
+kernels::GroupScalars StepOperand::amax_source(Direction direction) const {
+  if (!config_.nvfp4_products()) return {};
+  if (listed()) return {.each = amax_pointers_[static_cast<int>(direction)].as<const float*>()};
+  return {.values = quantizers_.front().amax(direction).as<float>()};
+}
+
 /// One weight of a list.
-kernels::GroupedInput StepOperand::part(int index) const {
+kernels::GroupedInput StepOperand::part(std::size_t index) const {
   kernels::GroupedInput input = setup_.input;
-  const std::int64_t bytes = kHighPrecisionBytes * config_.n * config_.k;
-  input.input = static_cast<const std::byte*>(setup_.input.input) + index * bytes;
+  input.input = setup_.listed[index];
   input.row_offsets = part_offsets_.as<std::int64_t>();
   input.num_groups = 1;
   input.capacity_rows = config_.n;
   return input;
 }
 
-Status StepOperand::quantize(cudaStream_t stream, StepObserver& observer,
+Status StepOperand::quantize(kernels::LaunchStream stream, StepObserver& observer,
                              kernels::StampBuffer stamps) const {
   for (const CudaQuantizer& quantizer : quantizers_) {
     ENGINE_TRY(quantizer.quantize(stream, observer, setup_.layer, stamps));
@@ -161,6 +188,13 @@ OperandSource StepOperand::high_precision_source(const void* base) const {
 }
 
 OperandSource StepOperand::source(Direction direction) const {
+  if (!config_.quantized() && listed()) {
+    OperandSource source{.type = high_precision_type(config_.recipe)};
+    for (const void* weight : setup_.listed) {
+      source.values.listed.push_back(const_cast<void*>(weight));
+    }
+    return source;
+  }
   if (!config_.quantized()) return high_precision_source(setup_.input.input);
   if (config_.emulated) {
     return high_precision_source(decoded_[static_cast<int>(direction)].data());
@@ -172,12 +206,13 @@ OperandSource StepOperand::source(Direction direction) const {
       // MXFP8's columnwise copy is not transposed.
       .transposed = direction == Direction::Columnwise && layout.kernel != QuantizeKernel::Mxfp8,
       .values = code_addresses(direction),
-      .scales = scale_addresses(direction)};
+      .scales = scale_addresses(direction),
+      .amax = amax_source(direction)};
 }
 
 GroupAddresses StepOperand::code_addresses(Direction direction) const {
   GroupAddresses addresses;
-  if (weights() && config_.list()) {
+  if (listed()) {
     for (const CudaQuantizer& quantizer : quantizers_) {
       addresses.listed.push_back(quantizer.form(direction)->codes.data());
     }
@@ -200,7 +235,7 @@ GroupAddresses StepOperand::code_addresses(Direction direction) const {
 
 GroupAddresses StepOperand::scale_addresses(Direction direction) const {
   GroupAddresses addresses;
-  if (weights() && config_.list()) {
+  if (listed()) {
     for (const CudaQuantizer& quantizer : quantizers_) {
       addresses.listed.push_back(quantizer.scales(direction).data());
     }

@@ -9,6 +9,7 @@
 #include "engine/linear/group_addresses.h"
 #include "engine/linear/step_config.h"
 #include "engine/quantize/quantize_cuda.h"
+#include "kernels/amax/nvfp4_alpha.h"
 
 namespace engine {
 
@@ -19,6 +20,7 @@ struct OperandSource {
   bool transposed = false;  // lines are columns of the operand, padded to row_unit() elements
   GroupAddresses values = {};
   GroupAddresses scales = {};
+  kernels::GroupScalars amax = {};  // NVFP4: what the global scales come from
 };
 
 class StepOperand {
@@ -32,13 +34,15 @@ class StepOperand {
     int layer = 0;
     const float* noop = nullptr;
     float* bias_partials = nullptr;  // only where CudaQuantizer::fuses_bias()
+    /// Not empty: a list of weights, [n, k] each, in place of input.input.
+    std::vector<const void*> listed = {};
   };
   static Result<StepOperand> create(const StepConfig& config, const Setup& setup,
                                     cudaStream_t stream);
 
   /// Enqueues; nothing to do for a high-precision recipe. Stamps: of the launch that writes codes,
   /// not of an amax pass before it.
-  Status quantize(cudaStream_t stream, StepObserver& observer,
+  Status quantize(kernels::LaunchStream stream, StepObserver& observer,
                   kernels::StampBuffer stamps = {}) const;
 
   OperandSource source(kernels::Direction direction) const;
@@ -51,7 +55,10 @@ class StepOperand {
   bool weights() const { return setup_.role == OperandRole::Weights; }
   Status make_quantizers(cudaStream_t stream);
   Status make_decoded();
-  kernels::GroupedInput part(int index) const;
+  Status make_amax_pointers(cudaStream_t stream);
+  kernels::GroupScalars amax_source(kernels::Direction direction) const;
+  bool listed() const { return !setup_.listed.empty(); }
+  kernels::GroupedInput part(std::size_t index) const;
   OperandSource high_precision_source(const void* base) const;
   GroupAddresses code_addresses(kernels::Direction direction) const;
   GroupAddresses scale_addresses(kernels::Direction direction) const;
@@ -60,6 +67,7 @@ class StepOperand {
   Setup setup_;
   std::vector<CudaQuantizer> quantizers_;  // one, or one a group for a list of weights
   DeviceBuffer part_offsets_;              // int64 {0, n}: the rows of one weight of a list
+  DeviceBuffer amax_pointers_[2];          // NVFP4, of a list: a direction's amax of each weight
   DeviceBuffer decoded_[2];                // emulation: rowwise and columnwise copy, decoded
 };
 

@@ -34,7 +34,8 @@ struct SyntheticInput {
 /// F16, BF16).
 struct FileInput {
   std::string path;
-  std::string tensor;  // name inside a .safetensors file; empty for .npy
+  std::string tensor;  // name inside a .safetensors file; empty for .npy; weights with a tensor an
+                       // expert: {} stands for the expert's number
   bool operator==(const FileInput&) const = default;
 };
 
@@ -163,6 +164,11 @@ struct RunRequest {
   /// Grouped products: time the algorithms that the heuristic offers once a shape and take the
   /// quickest; off = its first.
   bool try_algorithms = true;
+  /// CUDA: our kernels are launched with programmatic stream serialization (in a graph,
+  /// programmatic edges): one may start while its predecessor ends, and waits for it before its
+  /// first access.
+  bool programmatic_launch = false;
+  bool int32_splits = false;  // CUDA: the splits on the device are 32 bits wide; else 64
   LaunchMode launch;
   MeasureOptions measure = {};
   int layers = 1;  // grouped products in one step, each with its own weights and output, all

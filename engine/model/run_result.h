@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,9 @@ struct ExpertResult {
   std::uint64_t saturated = 0;  // of X
   std::uint64_t underflowed = 0;
   double x_snr_db = 0.0;
+  /// Largest error of X in units in the last place of its codes: 0.5 is correct rounding. NaN where
+  /// nothing was quantized, and in recordings before schema 6.
+  double x_max_ulp = std::numeric_limits<double>::quiet_NaN();
   /// Of dX and dW, layer 0; only where RunResult::backward says so.
   ProductAccuracyRow dgrad = {};
   ProductAccuracyRow wgrad = {};

@@ -47,9 +47,10 @@ class DeviceComparison {
     if (weights()) rows_.assign(rows_.size(), request.shape.n);
     row_offsets_.assign(1, 0);
     for (const std::int64_t rows : rows_) row_offsets_.push_back(row_offsets_.back() + rows);
-    operands.keep_only({device_operand_key(request, role(), 0)});
+    const DeviceOperandKey key = device_operand_key(request, role(), 0);
+    operands.keep_only({key});
     const Result<const DeviceOperands::Operand*> operand =
-        operands.get(request, role(), 0, stream_, context_.progress);
+        operands.get(request, key, stream_, context_.progress);
     if (!operand.ok()) return operand.error();
 
     const std::int64_t elements = row_offsets_.back() * columns();

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/quantize/operand_numerics.h"
+#include "engine/quantize/micro_scale_fold.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {
@@ -59,6 +59,64 @@ class Measurement {
     }
     ENGINE_CUDA_TRY(kernels::quantization_statistics(args, stream_),
                     "Launching the statistics kernel");
+    Result<OperandNumbers> measured = sums_and_histograms(before, sums);
+    if (!measured.ok()) return measured.error();
+    OperandNumbers numbers = std::move(measured).value();
+    OperandStatistics& statistics = numbers.statistics;
+    if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, losses, statistics));
+    return numbers;
+  }
+
+  /// MXFP8 and NVFP4: the scales and two bytes beside each come to the host.
+  Result<OperandNumbers> of_micro_scales(const CudaQuantizer& quantizer) const {
+    const OperandLayout& layout = quantizer.form(Direction::Rowwise)->layout;
+    const std::int64_t scales = written_scale_bytes(layout, splits_, input_.columns);
+    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
+        2 * std::int64_t{sizeof(kernels::MagnitudeCounts)} +
+        std::int64_t{sizeof(kernels::GroupQuantizationSums)} * input_.num_groups +
+        std::int64_t{sizeof(kernels::MicroLosses)} * scales);
+    if (!buffer.ok()) return buffer.error();
+    const DeviceBuffer counts = std::move(buffer).value();
+    auto* const before = counts.as<kernels::MagnitudeCounts>();
+    auto* const sums = reinterpret_cast<kernels::GroupQuantizationSums*>(before + 2);
+    auto* const losses = reinterpret_cast<kernels::MicroLosses*>(sums + input_.num_groups);
+    ENGINE_CUDA_TRY(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream_),
+                    "Clearing statistics");
+    ENGINE_CUDA_TRY(kernels::micro_statistics({.input = input_,
+                                               .quantized = quantizer.view(Direction::Rowwise),
+                                               .before = before,
+                                               .after = before + 1,
+                                               .sums = sums,
+                                               .losses = losses},
+                                              stream_),
+                    "Launching the statistics kernel");
+    Result<OperandNumbers> measured = sums_and_histograms(before, sums);
+    if (!measured.ok()) return measured.error();
+    OperandNumbers numbers = std::move(measured).value();
+    const auto bytes =
+        fetch<std::uint8_t>(quantizer.scales(Direction::Rowwise).data(), scales, stream_);
+    if (!bytes.ok()) return bytes.error();
+    const auto lost = fetch<kernels::MicroLosses>(losses, scales, stream_);
+    if (!lost.ok()) return lost.error();
+    std::vector<float> amax;  // a group
+    if (layout.e2m1()) {
+      auto fetched =
+          fetch<float>(quantizer.amax(Direction::Rowwise).data(), input_.num_groups, stream_);
+      if (!fetched.ok()) return fetched.error();
+      amax = std::move(fetched).value();
+    }
+    MicroScaleFold fold = fold_micro_scales(layout, splits_, input_.columns, bytes.value(),
+                                            lost.value(), amax.data());
+    numbers.statistics.scale_map = std::move(fold.map);
+    numbers.statistics.scale = std::move(fold.scale);
+    if (!amax.empty()) numbers.statistics.amax = amax_of_groups_with_rows(amax);
+    return numbers;
+  }
+
+ private:
+  /// What every recipe has: the statistics without scales, and the sums of every group.
+  Result<OperandNumbers> sums_and_histograms(const kernels::MagnitudeCounts* before,
+                                             const kernels::GroupQuantizationSums* sums) const {
     const auto histograms = fetch<kernels::MagnitudeCounts>(before, 2, stream_);
     if (!histograms.ok()) return histograms.error();
     auto group_sums = fetch<kernels::GroupQuantizationSums>(sums, input_.num_groups, stream_);
@@ -74,41 +132,19 @@ class Measurement {
     statistics.saturated = totals.saturated;
     statistics.underflowed = totals.underflowed;
     statistics.snr_db = totals.snr_db;
-    if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, losses, statistics));
     return numbers;
   }
 
-  Result<OperandNumbers> on_host(const CudaQuantizer& quantizer) const {
-    const auto values = fetch<std::uint16_t>(input_.input, rows() * input_.columns, stream_);
-    if (!values.ok()) return values.error();
-    const Result<CudaQuantizer::HostArrays> arrays =
-        quantizer.download(Direction::Rowwise, stream_);
-    if (!arrays.ok()) return arrays.error();
-    std::vector<std::int64_t> offsets = {0};
-    for (const std::int64_t split : splits_) offsets.push_back(offsets.back() + split);
-    kernels::GroupedInput input = input_;
-    input.input = values.value().data();
-    input.row_offsets = offsets.data();
-    const OperandLayout& layout = quantizer.form(Direction::Rowwise)->layout;
-    const kernels::QuantizedView view = quantized_view(layout,
-                                                       {.capacity_rows = input.capacity_rows,
-                                                        .num_groups = input.num_groups,
-                                                        .columns = input.columns},
-                                                       {.codes = arrays.value().codes.data(),
-                                                        .scales = arrays.value().scales.data(),
-                                                        .amax = arrays.value().amax.data(),
-                                                        .row_offsets = offsets.data()});
-    UnpackedOperand unpacked;
-    unpack_operand(layout, view, splits_, unpacked);
-    QuantizationReport report;
-    OperandNumbers numbers;
-    const float* amax = arrays.value().amax.empty() ? nullptr : arrays.value().amax.data();
-    measure_operand(input, layout, view, splits_, unpacked, amax, report, &numbers.sums);
-    numbers.statistics = std::move(report.statistics);
-    return numbers;
+  MagnitudeHistogram amax_of_groups_with_rows(const std::vector<float>& amax) const {
+    std::vector<float> values;
+    for (std::size_t group = 0; group < amax.size(); ++group) {
+      if (splits_[group] > 0) values.push_back(amax[group]);
+    }
+    kernels::MagnitudeCounts counts{};
+    kernels::magnitude_counts_cpu(values.data(), std::ssize(values), counts);
+    return to_histogram(counts);
   }
 
- private:
   std::int64_t rows() const {
     std::int64_t rows = 0;
     for (const std::int64_t split : splits_) rows += split;
@@ -160,7 +196,7 @@ Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
   for (int step = 0; step < steps; ++step) {
     ENGINE_TRY(quantizer.value().quantize(stream, unobserved));
   }
-  return micro(recipe) ? measurement.on_host(quantizer.value())
+  return micro(recipe) ? measurement.of_micro_scales(quantizer.value())
                        : measurement.on_device(&quantizer.value());
 }
 

@@ -16,8 +16,8 @@ struct OperandNumbers {
 
 /// Quantizes the operand once more, rowwise and with every amax kept (delayed scaling twice: its
 /// history is one step over the same operand), and measures that. Scaling::None measures the
-/// operand alone. `splits`: rows of every group. FP8 per-tensor and block operands stay on the
-/// device; of MXFP8 and NVFP4 the operand and its codes come to the host. Synchronises.
+/// operand alone. `splits`: rows of every group. The operand and its codes stay on the device: what
+/// comes to the host is counts, sums and scales with their losses. Synchronises.
 Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
                                          const kernels::GroupedInput& input,
                                          const std::vector<std::int64_t>& splits,

@@ -297,7 +297,8 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
     groups->push_back({.signal = of_group.signal,
                        .noise = of_group.noise,
                        .saturated = static_cast<std::uint64_t>(of_group.saturated),
-                       .underflowed = static_cast<std::uint64_t>(of_group.underflowed)});
+                       .underflowed = static_cast<std::uint64_t>(of_group.underflowed),
+                       .max_ulp = static_cast<float>(of_group.steps)});
   }
   OperandStatistics& statistics = report.statistics;
   statistics.before = to_histogram(counts_of(input.input, input.type, input));

@@ -200,7 +200,7 @@ kernels::ScaleOptions CudaQuantizer::options() const {
   return {.pow2 = setup_.recipe.pow2_scales, .amax_epsilon = setup_.recipe.amax_epsilon};
 }
 
-Status CudaQuantizer::quantize(cudaStream_t stream, StepObserver& observer, int layer,
+Status CudaQuantizer::quantize(kernels::LaunchStream stream, StepObserver& observer, int layer,
                                kernels::StampBuffer stamps) const {
   const kernels::LaunchControls launch = controls(stamps);
   if (setup_.recipe.scaling == Scaling::PerTensorDelayed) {
@@ -215,8 +215,8 @@ Status CudaQuantizer::quantize(cudaStream_t stream, StepObserver& observer, int 
                                                  : quantize_blocks(stream, launch);
 }
 
-Status CudaQuantizer::quantize_current(cudaStream_t stream, StepObserver& observer, int layer,
-                                       const kernels::LaunchControls& launch) const {
+Status CudaQuantizer::quantize_current(kernels::LaunchStream stream, StepObserver& observer,
+                                       int layer, const kernels::LaunchControls& launch) const {
   const QuantizedForm& first = first_form();
   {
     const WorkScope scope(observer, {.stage = Stage::Amax, .layer = layer});
@@ -248,8 +248,8 @@ Status CudaQuantizer::quantize_current(cudaStream_t stream, StepObserver& observ
 }
 
 /// As cast_delayed() of the CPU: the update first, so that scale_inv belongs to this step's codes.
-Status CudaQuantizer::quantize_delayed(cudaStream_t stream, StepObserver& observer, int layer,
-                                       const kernels::LaunchControls& launch) const {
+Status CudaQuantizer::quantize_delayed(kernels::LaunchStream stream, StepObserver& observer,
+                                       int layer, const kernels::LaunchControls& launch) const {
   const DelayedScaling& delayed = setup_.recipe.delayed;
   const QuantizedForm& first = first_form();
   {
@@ -282,7 +282,7 @@ Status CudaQuantizer::quantize_delayed(cudaStream_t stream, StepObserver& observ
                     "Launching the per-tensor kernel");
 }
 
-Status CudaQuantizer::quantize_blocks(cudaStream_t stream,
+Status CudaQuantizer::quantize_blocks(kernels::LaunchStream stream,
                                       const kernels::LaunchControls& launch) const {
   const auto output = [&](int index) -> kernels::BlockOutput {
     if (!forms_[index]) return {};
@@ -305,7 +305,7 @@ Status CudaQuantizer::quantize_blocks(cudaStream_t stream,
       "Launching the block kernel");
 }
 
-Status CudaQuantizer::quantize_mxfp8(cudaStream_t stream,
+Status CudaQuantizer::quantize_mxfp8(kernels::LaunchStream stream,
                                      const kernels::LaunchControls& launch) const {
   const auto output = [&](int index) -> kernels::Mxfp8Output {
     if (!forms_[index]) return {};
@@ -324,8 +324,8 @@ Status CudaQuantizer::quantize_mxfp8(cudaStream_t stream,
                     "Launching the MXFP8 kernel");
 }
 
-Status CudaQuantizer::quantize_nvfp4(cudaStream_t stream, StepObserver& observer, int layer,
-                                     const kernels::LaunchControls& launch) const {
+Status CudaQuantizer::quantize_nvfp4(kernels::LaunchStream stream, StepObserver& observer,
+                                     int layer, const kernels::LaunchControls& launch) const {
   const auto amax = [&](int index) {
     return forms_[index] ? forms_[index]->amax.as<float>() : nullptr;
   };

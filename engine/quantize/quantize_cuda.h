@@ -46,7 +46,7 @@ class CudaQuantizer {
 
   /// Launches one step, does not wait for it. Stages: amax, quantize.
   /// Stamps (null = none): of the tiles that write codes; Unsupported for inputs other than BF16.
-  Status quantize(cudaStream_t stream, StepObserver& observer, int layer = 0,
+  Status quantize(kernels::LaunchStream stream, StepObserver& observer, int layer = 0,
                   kernels::StampBuffer stamps = {}) const;
 
   const Setup& setup() const { return setup_; }
@@ -71,13 +71,13 @@ class CudaQuantizer {
 
  private:
   Status allocate(cudaStream_t stream);
-  Status quantize_current(cudaStream_t stream, StepObserver& observer, int layer,
+  Status quantize_current(kernels::LaunchStream stream, StepObserver& observer, int layer,
                           const kernels::LaunchControls& launch) const;
-  Status quantize_delayed(cudaStream_t stream, StepObserver& observer, int layer,
+  Status quantize_delayed(kernels::LaunchStream stream, StepObserver& observer, int layer,
                           const kernels::LaunchControls& launch) const;
-  Status quantize_blocks(cudaStream_t stream, const kernels::LaunchControls& launch) const;
-  Status quantize_mxfp8(cudaStream_t stream, const kernels::LaunchControls& launch) const;
-  Status quantize_nvfp4(cudaStream_t stream, StepObserver& observer, int layer,
+  Status quantize_blocks(kernels::LaunchStream stream, const kernels::LaunchControls& launch) const;
+  Status quantize_mxfp8(kernels::LaunchStream stream, const kernels::LaunchControls& launch) const;
+  Status quantize_nvfp4(kernels::LaunchStream stream, StepObserver& observer, int layer,
                         const kernels::LaunchControls& launch) const;
   bool per_tensor() const;
   /// Floats of amax that a form has.

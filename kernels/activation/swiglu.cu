@@ -15,6 +15,7 @@ __device__ __forceinline__ std::uint32_t canonical(std::uint32_t word) {
 
 template <InputType kType>
 __global__ __launch_bounds__(kThreads) void swiglu_kernel(const __grid_constant__ SwigluArgs args) {
+  wait_for_predecessor();
   const GroupedInput& input = args.input;
   constexpr int kVectors = RawStep<kType>::kWords / 4;
   const std::int64_t steps = input.row_offsets[input.num_groups] * (input.columns / kStep);
@@ -33,17 +34,20 @@ __global__ __launch_bounds__(kThreads) void swiglu_kernel(const __grid_constant_
 
 }  // namespace
 
-cudaError_t swiglu(const SwigluArgs& args, cudaStream_t stream) {
+cudaError_t swiglu(const SwigluArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, args.output); bad != cudaSuccess) return bad;
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
   if (steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
   if (input.num_groups == 0) return cudaSuccess;
+  cudaError_t error = cudaSuccess;
   dispatch_input(input.type, [&](auto type) {
     const auto kernel = swiglu_kernel<type()>;
-    kernel<<<resident_grid(kernel, steps, kThreads, 4), kThreads, 0, stream>>>(args);
+    error = launch_dependent(
+        kernel, {.grid = resident_grid(kernel, steps, kThreads, 4), .threads = kThreads}, stream,
+        args);
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

@@ -14,7 +14,7 @@ struct SwigluArgs {
 
 void swiglu_cpu(const SwigluArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-cudaError_t swiglu(const SwigluArgs& args, cudaStream_t stream);
+cudaError_t swiglu(const SwigluArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

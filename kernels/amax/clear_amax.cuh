@@ -6,12 +6,21 @@
 namespace kernels {
 
 static __global__ void clear_amax_kernel(float* amax, int num_groups, const float* noop) {
+  let_successor_start();
+  wait_for_predecessor();
   const int group = static_cast<int>(threadIdx.x);
-  if (group < num_groups && *noop != 1.0F) amax[group] = 0.0F;
+  if (group < num_groups && (noop == nullptr || *noop != 1.0F)) amax[group] = 0.0F;
 }
 
-inline void clear_amax(float* amax, int num_groups, const float* noop, cudaStream_t stream) {
-  clear_amax_kernel<<<1, kMaxGroups, 0, stream>>>(amax, num_groups, noop);
+/// A memset is quicker than a kernel, but cannot choose, and a programmatic launch overlaps with
+/// kernels only.
+inline cudaError_t clear_amax(float* amax, int num_groups, const float* noop, LaunchStream stream) {
+  if (noop == nullptr && !stream.programmatic) {
+    return cudaMemsetAsync(amax, 0, static_cast<std::size_t>(num_groups) * sizeof(float),
+                           stream.stream);
+  }
+  return launch_dependent(clear_amax_kernel, {.threads = kMaxGroups}, stream, amax, num_groups,
+                          noop);
 }
 
 }  // namespace kernels

@@ -31,7 +31,7 @@ struct DelayedScalingUpdateArgs {
 
 void delayed_scaling_update_cpu(const DelayedScalingUpdateArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-cudaError_t delayed_scaling_update(const DelayedScalingUpdateArgs& args, cudaStream_t stream);
+cudaError_t delayed_scaling_update(const DelayedScalingUpdateArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

@@ -12,6 +12,8 @@ namespace {
 template <InputType kType, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void group_amax_kernel(
     const __grid_constant__ GroupAmaxArgs args) {
+  let_successor_start();
+  wait_for_predecessor();
   constexpr int kUnroll = 4;  // independent loads in flight
   if (args.noop != nullptr && *args.noop == 1.0F) return;
   const int lane = static_cast<int>(threadIdx.x) & 31;
@@ -39,28 +41,25 @@ __global__ __launch_bounds__(kThreads) void group_amax_kernel(
 
 }  // namespace
 
-cudaError_t group_amax(const GroupAmaxArgs& args, cudaStream_t stream) {
+cudaError_t group_amax(const GroupAmaxArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
   const bool swiglu = input.activation == Activation::SwiGlu;
   if (swiglu && steps > std::int64_t{UINT32_MAX}) return cudaErrorInvalidValue;
-  if (args.noop == nullptr) {
-    const cudaError_t cleared = cudaMemsetAsync(
-        args.amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
-    if (cleared != cudaSuccess) return cleared;
-  } else {
-    clear_amax(args.amax, input.num_groups, args.noop, stream);
-  }
+  cudaError_t error = clear_amax(args.amax, input.num_groups, args.noop, stream);
+  if (error != cudaSuccess) return error;
   dispatch_input(input.type, [&](auto type) {
     const auto launch = [&](auto kernel) {
-      kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
+      error = launch_dependent(
+          kernel, {.grid = resident_grid(kernel, steps, kThreads), .threads = kThreads}, stream,
+          args);
     };
     launch(swiglu ? group_amax_kernel<type(), Activation::SwiGlu>
                   : group_amax_kernel<type(), Activation::None>);
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

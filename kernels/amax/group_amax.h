@@ -15,7 +15,7 @@ struct GroupAmaxArgs {
 void group_amax_cpu(const GroupAmaxArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// Zeroes amax, then accumulates: two graph nodes at most (a memset and a kernel).
-cudaError_t group_amax(const GroupAmaxArgs& args, cudaStream_t stream);
+cudaError_t group_amax(const GroupAmaxArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

@@ -53,6 +53,7 @@ __device__ RawStep<kType> load_written_step(const void* source, std::int64_t ste
 
 template <InputType kType, InputType kBias>
 __global__ void __launch_bounds__(kThreads) add_bias_kernel(AddBiasArgs args) {
+  wait_for_predecessor();
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const std::int64_t warp =
       std::int64_t{blockIdx.x} * kWarpsPerBlock + static_cast<int>(threadIdx.x) / 32;
@@ -77,16 +78,15 @@ __global__ void __launch_bounds__(kThreads) add_bias_kernel(AddBiasArgs args) {
 }
 
 template <InputType kType, InputType kBias>
-cudaError_t launch(const AddBiasArgs& args, cudaStream_t stream) {
+cudaError_t launch(const AddBiasArgs& args, LaunchStream stream) {
   const auto kernel = add_bias_kernel<kType, kBias>;
   const unsigned grid = resident_grid(kernel, args.capacity_rows, kWarpsPerBlock);
-  kernel<<<grid, kThreads, 0, stream>>>(args);
-  return cudaGetLastError();
+  return launch_dependent(kernel, {.grid = grid, .threads = kThreads}, stream, args);
 }
 
 }  // namespace
 
-cudaError_t add_bias(const AddBiasArgs& args, cudaStream_t stream) {
+cudaError_t add_bias(const AddBiasArgs& args, LaunchStream stream) {
   if (args.columns % kStep != 0 || args.bias_type == InputType::Fp32) return cudaErrorInvalidValue;
   if (args.num_groups <= 0 || args.capacity_rows <= 0) return cudaSuccess;
   cudaError_t status = cudaErrorInvalidValue;

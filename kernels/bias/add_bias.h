@@ -20,7 +20,7 @@ struct AddBiasArgs {
 void add_bias_cpu(const AddBiasArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// Values and bias aligned to 16 bytes.
-cudaError_t add_bias(const AddBiasArgs& args, cudaStream_t stream);
+cudaError_t add_bias(const AddBiasArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

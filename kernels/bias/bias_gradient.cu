@@ -15,6 +15,8 @@ constexpr int kSegmentRows = static_cast<int>(kBiasStripRows) / kSegments;
 template <InputType kType, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void bias_partials_kernel(
     const __grid_constant__ BiasPartialsArgs args) {
+  let_successor_start();
+  wait_for_predecessor();
   __shared__ StripTable table;
   __shared__ float sums[kSegments][32 * kStep + 4];
   const GroupedInput& input = args.input;
@@ -88,6 +90,7 @@ __device__ __forceinline__ void store_rounded(void* values, std::int64_t index, 
 template <InputType kType>
 __global__ __launch_bounds__(kThreads) void reduce_bias_gradient_kernel(
     const __grid_constant__ ReduceBiasGradientArgs args) {
+  wait_for_predecessor();
   __shared__ int strips_before;
   const int group = static_cast<int>(blockIdx.y);
   if (threadIdx.x == 0) strips_before = 0;
@@ -116,31 +119,35 @@ __global__ __launch_bounds__(kThreads) void reduce_bias_gradient_kernel(
 
 }  // namespace
 
-cudaError_t bias_partials(const BiasPartialsArgs& args, cudaStream_t stream) {
+cudaError_t bias_partials(const BiasPartialsArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kBiasStripRows + input.num_groups;
   const std::int64_t tiles = strips * ceil_div(input.columns, 32 * kStep);
+  cudaError_t error = cudaSuccess;
   dispatch_input(input.type, [&](auto type) {
     const auto launch = [&](auto kernel) {
-      kernel<<<resident_grid(kernel, tiles, 1, 4), kThreads, 0, stream>>>(args);
+      error = launch_dependent(
+          kernel, {.grid = resident_grid(kernel, tiles, 1, 4), .threads = kThreads}, stream, args);
     };
     launch(input.activation == Activation::SwiGlu ? bias_partials_kernel<type(), Activation::SwiGlu>
                                                   : bias_partials_kernel<type(), Activation::None>);
   });
-  return cudaGetLastError();
+  return error;
 }
 
-cudaError_t reduce_bias_gradient(const ReduceBiasGradientArgs& args, cudaStream_t stream) {
+cudaError_t reduce_bias_gradient(const ReduceBiasGradientArgs& args, LaunchStream stream) {
   if (args.num_groups < 0 || args.num_groups > kMaxGroups) return cudaErrorInvalidValue;
   if (args.num_groups == 0) return cudaSuccess;
   const dim3 grid(static_cast<unsigned>(ceil_div(args.columns, kThreads)),
                   static_cast<unsigned>(args.num_groups));
+  cudaError_t error = cudaSuccess;
   dispatch_input(args.output_type, [&](auto type) {
-    reduce_bias_gradient_kernel<type()><<<grid, kThreads, 0, stream>>>(args);
+    error = launch_dependent(reduce_bias_gradient_kernel<type()>,
+                             {.grid = grid, .threads = kThreads}, stream, args);
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

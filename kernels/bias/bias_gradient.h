@@ -36,8 +36,8 @@ struct ReduceBiasGradientArgs {
 void bias_partials_cpu(const BiasPartialsArgs& args);
 void reduce_bias_gradient_cpu(const ReduceBiasGradientArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-cudaError_t bias_partials(const BiasPartialsArgs& args, cudaStream_t stream);
-cudaError_t reduce_bias_gradient(const ReduceBiasGradientArgs& args, cudaStream_t stream);
+cudaError_t bias_partials(const BiasPartialsArgs& args, LaunchStream stream);
+cudaError_t reduce_bias_gradient(const ReduceBiasGradientArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

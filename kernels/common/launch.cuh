@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/common/dependent_launch.cuh"
 #include "kernels/common/strip_table.cuh"
 #include "kernels/common/types.h"
 

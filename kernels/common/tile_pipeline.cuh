@@ -413,6 +413,7 @@ template <class Worker>
 __global__
 __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)) void tile_kernel(
     const __grid_constant__ typename Worker::Parameters parameters) {
+  wait_for_predecessor();
   constexpr InputType kType = Worker::kType;
   constexpr Activation kActivation = Worker::kActivation;
   constexpr int kStages = kWorkerStages<Worker>;
@@ -482,7 +483,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
 }
 
 template <class Worker>
-cudaError_t launch_tiles(const typename Worker::Parameters& parameters, cudaStream_t stream) {
+cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchStream stream) {
   const TileOperand operand = parameters.operand();
   const GroupedInput& input = operand.input;
   const std::int64_t capacity = operand.output_rows.row_offsets != nullptr
@@ -502,9 +503,11 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, cudaStre
       refused != cudaSuccess) {
     return refused;
   }
-  kernel<<<resident_grid(kernel, tiles, 1, waves, bytes, kBlockThreads), kBlockThreads, bytes,
-           stream>>>(parameters);
-  return cudaGetLastError();
+  return launch_dependent(kernel,
+                          {.grid = resident_grid(kernel, tiles, 1, waves, bytes, kBlockThreads),
+                           .threads = kBlockThreads,
+                           .shared_bytes = bytes},
+                          stream, parameters);
 }
 
 /// Calls launch.template operator()<type, format, activation, stamped>() for what a launch asks

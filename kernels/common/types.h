@@ -8,7 +8,7 @@
 #include "kernels/common/formats.h"
 
 #ifdef EXPERTSCOPE_WITH_CUDA
-#include <cuda_runtime_api.h>
+#include "kernels/common/launch_stream.h"
 #endif
 
 namespace kernels {

@@ -169,6 +169,7 @@ class TileShare<kType, true> {
 template <InputType kType, bool kTransposed>
 __global__ __launch_bounds__(kViewThreads) void dequantize_kernel(
     const __grid_constant__ DequantizeArgs args) {
+  wait_for_predecessor();
   __shared__ ViewTables tables;
   __shared__ alignas(16) float factors[2][kTileScales];
   const std::int64_t* offsets =
@@ -188,7 +189,7 @@ __global__ __launch_bounds__(kViewThreads) void dequantize_kernel(
 
 }  // namespace
 
-cudaError_t dequantize(const DequantizeArgs& args, cudaStream_t stream) {
+cudaError_t dequantize(const DequantizeArgs& args, LaunchStream stream) {
   const QuantizedView& view = args.quantized;
   if (view.num_groups < 0 || view.num_groups > kMaxGroups || view.columns <= 0 ||
       view.columns % 16 != 0) {
@@ -202,12 +203,14 @@ cudaError_t dequantize(const DequantizeArgs& args, cudaStream_t stream) {
   const std::int64_t tiles = (ceil_div(view.capacity_rows, kViewTile) + view.num_groups) *
                              ceil_div(view.columns, kViewTile);
   const bool transposed = view.direction == Direction::Columnwise && !is_mxfp8(view.layout);
+  cudaError_t error = cudaSuccess;
   dispatch_input(args.output_type, [&](auto type) {
     const auto kernel =
         transposed ? dequantize_kernel<type(), true> : dequantize_kernel<type(), false>;
-    kernel<<<resident_grid(kernel, tiles, 1), kViewThreads, 0, stream>>>(args);
+    error = launch_dependent(
+        kernel, {.grid = resident_grid(kernel, tiles, 1), .threads = kViewThreads}, stream, args);
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

@@ -26,7 +26,7 @@ float fp8_to_float(std::uint8_t code, Fp8Format format);
 void dequantize_cpu(const DequantizeArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// Codes and output aligned to 16 bytes.
-cudaError_t dequantize(const DequantizeArgs& args, cudaStream_t stream);
+cudaError_t dequantize(const DequantizeArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

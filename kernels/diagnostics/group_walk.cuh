@@ -42,6 +42,14 @@ __device__ T block_sum(T value) {
   return value;
 }
 
+/// Raises `target` to the largest value of the warp, none negative. All lanes must call.
+__device__ inline void raise_to_warp_max(float& target, float value) {
+  const unsigned largest = __reduce_max_sync(0xFFFFFFFFU, __float_as_uint(value));
+  if (threadIdx.x % 32 == 0 && largest != 0) {
+    atomicMax(reinterpret_cast<unsigned*>(&target), largest);
+  }
+}
+
 /// The group that owns `row`: the last one that starts at or before it (empty groups before it
 /// start there too). The row must lie below row_offsets[num_groups].
 __device__ inline int group_of_row(const GroupRows& rows, std::int64_t row) {

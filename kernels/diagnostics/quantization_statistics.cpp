@@ -12,6 +12,7 @@
 
 #include "kernels/dequantize/fp8_decode.h"
 #include "kernels/dequantize/group_scales.h"
+#include "kernels/diagnostics/code_ulp.h"
 #include "kernels/diagnostics/magnitude_histogram.h"
 #include "kernels/diagnostics/statistics.h"
 #include "kernels/diagnostics/vector_clones.h"
@@ -30,6 +31,7 @@ struct SpanSums {
   double noise = 0.0;
   std::uint32_t saturated = 0;
   std::uint32_t underflowed = 0;
+  float max_ulp = 0.0F;
 };
 
 struct Span {
@@ -79,7 +81,7 @@ double sum_of_squares(const float* x, std::int64_t count) {
 
 KERNELS_VECTOR_CLONES
 SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
-                        float saturation_limit) {
+                        float saturation_limit, const CodeGridBits& grid) {
   const float* x = span.x;
   const std::uint8_t* codes = span.codes;
   float* y = span.y;
@@ -90,7 +92,8 @@ SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
   double noise = 0.0;
   std::uint32_t saturated = 0;
   std::uint32_t underflowed = 0;
-#pragma omp simd reduction(+ : signal, noise, saturated, underflowed)
+  float max_ulp = 0.0F;
+#pragma omp simd reduction(+ : signal, noise, saturated, underflowed) reduction(max : max_ulp)
   for (std::int64_t i = 0; i < span.count; ++i) {
     const std::uint32_t x_bits = std::bit_cast<std::uint32_t>(x[i]);
     const std::uint32_t y_bits = std::bit_cast<std::uint32_t>(y[i]);
@@ -99,13 +102,20 @@ SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
     const double error = original - static_cast<double>(counts ? y[i] : 0.0F);
     signal += original * original;
     noise += error * error;
+    const float ulps = code_ulps(static_cast<float>(std::fabs(error)),
+                                 std::bit_cast<std::uint32_t>(values[codes[i]]), scale_inv, grid);
+    max_ulp = ulps > max_ulp ? ulps : max_ulp;
     // NaN compares false and is not counted.
     saturated += std::fabs(x[i] * scale) > saturation_limit ? 1U : 0U;
     const bool code_is_zero = (codes[i] & 0x7FU) == 0;
     const bool x_is_zero = (x_bits & 0x7FFFFFFFU) == 0;
     underflowed += code_is_zero & !x_is_zero ? 1U : 0U;
   }
-  return {.signal = signal, .noise = noise, .saturated = saturated, .underflowed = underflowed};
+  return {.signal = signal,
+          .noise = noise,
+          .saturated = saturated,
+          .underflowed = underflowed,
+          .max_ulp = max_ulp};
 }
 
 /// Everything one thread needs, on the heap: OpenMP's thread stacks may be small.
@@ -154,11 +164,12 @@ class OperandScan {
       const SpanSums part =
           quantized_sums(span, fp8_values(args_.format).data(),
                          scales_[static_cast<std::size_t>(group)].at(row, column + at),
-                         saturation_limit(args_.format));
+                         saturation_limit(args_.format), code_grid_bits(args_.format));
       sums.signal += part.signal;
       sums.noise += part.noise;
       sums.saturated += part.saturated;
       sums.underflowed += part.underflowed;
+      sums.max_ulp = std::max(sums.max_ulp, part.max_ulp);
       if (args_.losses != nullptr && (part.saturated | part.underflowed) != 0) {
         add_losses(group, row, column + at, part);
       }
@@ -212,6 +223,7 @@ void quantization_statistics_cpu(const QuantizationStatisticsArgs& args) {
     group.noise += sums[t].noise;
     group.saturated += sums[t].saturated;
     group.underflowed += sums[t].underflowed;
+    group.max_ulp = std::max(group.max_ulp, sums[t].max_ulp);
   }
 }
 

@@ -2,8 +2,10 @@
 // registers until the group ends. Graph-safe: the grid comes from the capacity, the groups from
 // row_offsets as they are when the kernel runs.
 #include "kernels/dequantize/group_scales.h"
+#include "kernels/diagnostics/code_ulp.h"
 #include "kernels/diagnostics/element_vector.cuh"
 #include "kernels/diagnostics/group_walk.cuh"
+#include "kernels/diagnostics/magnitude_slots.cuh"
 #include "kernels/diagnostics/statistics.h"
 #include "kernels/diagnostics/walk_launch.h"
 
@@ -11,35 +13,11 @@ namespace kernels {
 
 namespace {
 
-constexpr std::uint32_t kInfinityBits = 0x7F800000U;
-constexpr int kZeroSlot = kMagnitudeBins;
-constexpr int kInfinitySlot = kMagnitudeBins + 1;
-constexpr int kNanSlot = kMagnitudeBins + 2;
-constexpr int kSlots = kMagnitudeBins + 3;
-// Even and odd lanes count apart: values of one tensor crowd into a dozen bins, and the odd number
-// of slots puts the two copies of a bin into different banks.
-constexpr int kCopies = 2;
-
 // Evaluated here, since a host function may not be called inside a kernel.
 template <Fp8Format kFormat>
 constexpr float kSaturationLimit = saturation_limit(kFormat);
 
 enum class Codes { None, E4m3, E5m2 };
-
-__device__ int magnitude_slot(float value) {
-  const std::uint32_t magnitude = __float_as_uint(value) & 0x7FFFFFFFU;
-  if (magnitude == 0) return kZeroSlot;
-  if (magnitude < kInfinityBits) return static_cast<int>(magnitude >> 21);
-  return magnitude == kInfinityBits ? kInfinitySlot : kNanSlot;
-}
-
-__device__ void add_slot(MagnitudeCounts* counts, int slot, std::uint32_t count) {
-  std::uint64_t* target = slot < kMagnitudeBins   ? &counts->bins[slot]
-                          : slot == kZeroSlot     ? &counts->zeros
-                          : slot == kInfinitySlot ? &counts->infinities
-                                                  : &counts->nans;
-  atomicAdd(reinterpret_cast<unsigned long long*>(target), count);
-}
 
 __device__ void add_count(std::uint64_t& target, std::uint32_t count) {
   atomicAdd(reinterpret_cast<unsigned long long*>(&target), count);
@@ -79,20 +57,17 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
   constexpr bool kQuantized = kCodes != Codes::None;
   constexpr Fp8Format kFormat = kCodes == Codes::E5m2 ? Fp8Format::E5m2 : Fp8Format::E4m3;
   constexpr int kHistograms = kQuantized ? 2 : 1;
-  __shared__ std::uint32_t slots[kHistograms][kCopies][kSlots];
-  for (int i = static_cast<int>(threadIdx.x); i < kHistograms * kCopies * kSlots;
-       i += kWalkThreads) {
-    (&slots[0][0][0])[i] = 0;
-  }
+  __shared__ MagnitudeSlots slots[kHistograms];
+  for (MagnitudeSlots& histogram : slots) clear_slots(histogram);
   __syncthreads();
 
-  const int copy = static_cast<int>(threadIdx.x) % kCopies;
   GroupScales scales;
   BlockLosses* losses = nullptr;  // of the group
   double signal = 0.0;
   double noise = 0.0;
   unsigned long long saturated = 0;
   unsigned long long underflowed = 0;
+  float max_ulp = 0.0F;
 
   const auto enter = [&](int group, std::int64_t group_rows) {
     if constexpr (kQuantized) {
@@ -117,16 +92,20 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
 #pragma unroll
     for (int i = 0; i < kWalkVector; ++i) {
       const float original = x.value[i];
-      atomicAdd(&slots[0][copy][magnitude_slot(original)], 1U);
+      count_magnitude(slots[0], original);
       if constexpr (kQuantized) {
         // __fmul_rn keeps the product out of a fused subtraction: the value is rounded to FP32.
-        const float dequantized = __fmul_rn(decode_fp8<kFormat>(codes.code[i]), scale_inv);
-        atomicAdd(&slots[1][copy][magnitude_slot(dequantized)], 1U);
+        const float value = decode_fp8<kFormat>(codes.code[i]);
+        const float dequantized = __fmul_rn(value, scale_inv);
+        count_magnitude(slots[1], dequantized);
         if (isfinite(original) && isfinite(dequantized)) {
           const double exact = original;
           const double error = exact - static_cast<double>(dequantized);
           signal += exact * exact;
           noise += error * error;
+          max_ulp =
+              fmaxf(max_ulp, code_ulps(static_cast<float>(fabs(error)), __float_as_uint(value),
+                                       scale_inv, code_grid_bits(kFormat)));
         }
         // NaN compares false and is not counted.
         if (fabsf(__fmul_rn(original, scale)) > kSaturationLimit<kFormat>) ++too_large;
@@ -160,6 +139,8 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
         atomicAdd(reinterpret_cast<unsigned long long*>(&sums.saturated), saturated_sum);
         atomicAdd(reinterpret_cast<unsigned long long*>(&sums.underflowed), underflowed_sum);
       }
+      raise_to_warp_max(args.sums[group].max_ulp, max_ulp);
+      max_ulp = 0.0F;
       noise = 0.0;
       saturated = underflowed = 0;
     }
@@ -171,16 +152,8 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
               enter, visit, leave);
 
   __syncthreads();
-  for (int slot = static_cast<int>(threadIdx.x); slot < kSlots; slot += kWalkThreads) {
-    std::uint32_t before = 0;
-    std::uint32_t after = 0;
-    for (int c = 0; c < kCopies; ++c) {
-      before += slots[0][c][slot];
-      after += slots[kHistograms - 1][c][slot];
-    }
-    if (before != 0) add_slot(args.before, slot, before);
-    if (after != 0) add_slot(args.after, slot, after);
-  }
+  add_slots(slots[0], args.before);
+  add_slots(slots[kHistograms - 1], args.after);
 }
 
 using Kernel = void (*)(QuantizationStatisticsArgs);

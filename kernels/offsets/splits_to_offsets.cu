@@ -4,6 +4,7 @@
 // reaches the launch, so a replay follows whatever the splits hold then.
 #include <algorithm>
 
+#include "kernels/common/dependent_launch.cuh"
 #include "kernels/common/strip_table.cuh"
 #include "kernels/offsets/offsets_plan.h"
 #include "kernels/offsets/splits_to_offsets.h"
@@ -173,6 +174,7 @@ __device__ __forceinline__ void write_rows(const OffsetsPlan& plan, const Sum* b
 template <typename Sum>
 __global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
     const __grid_constant__ OffsetsPlan plan) {
+  wait_for_predecessor();
   __shared__ std::int64_t row_totals[kWarps];
   __shared__ Sum unit_totals[kWarps];
   __shared__ alignas(16) Sum begins[kMaxGroups + 1];
@@ -240,18 +242,15 @@ __global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
 
 }  // namespace
 
-cudaError_t splits_to_offsets(const SplitsToOffsetsArgs& args, cudaStream_t stream) {
+cudaError_t splits_to_offsets(const SplitsToOffsetsArgs& args, LaunchStream stream) {
   if (args.num_groups < 1 || args.num_groups > kMaxGroups) return cudaErrorInvalidValue;
   OffsetsPlan plan;
   if (!make_offsets_plan(args, plan)) return cudaErrorInvalidValue;
   const auto blocks = static_cast<unsigned>(plan.num_shares);
   // No sum of units exceeds the capacity.
-  if (plan.capacity_rows < INT32_MAX) {
-    splits_to_offsets_kernel<std::uint32_t><<<blocks, kScanThreads, 0, stream>>>(plan);
-  } else {
-    splits_to_offsets_kernel<std::uint64_t><<<blocks, kScanThreads, 0, stream>>>(plan);
-  }
-  return cudaGetLastError();
+  const auto kernel = plan.capacity_rows < INT32_MAX ? splits_to_offsets_kernel<std::uint32_t>
+                                                     : splits_to_offsets_kernel<std::uint64_t>;
+  return launch_dependent(kernel, {.grid = blocks, .threads = kScanThreads}, stream, plan);
 }
 
 }  // namespace kernels

@@ -61,7 +61,7 @@ void splits_to_offsets_cpu(const SplitsToOffsetsArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// A block of threads for every two outputs of one unit, each of which scans the splits by itself,
 /// so that the time hardly depends on the number of outputs.
-cudaError_t splits_to_offsets(const SplitsToOffsetsArgs& args, cudaStream_t stream);
+cudaError_t splits_to_offsets(const SplitsToOffsetsArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

@@ -63,8 +63,8 @@ constexpr std::int64_t block_128x128_columnwise_scale_capacity(std::int64_t capa
 void quantize_block_1x128_cpu(const QuantizeBlockArgs& args);
 void quantize_block_128x128_cpu(const QuantizeBlockArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t stream);
-cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, cudaStream_t stream);
+cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, LaunchStream stream);
+cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

@@ -18,6 +18,7 @@ constexpr int kPasses = static_cast<int>(kBlock) / kRowsPerPass;
 template <InputType kType, Fp8Format kFormat>
 __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
     const __grid_constant__ QuantizeBlockArgs args, const __grid_constant__ ScaleRule rule) {
+  wait_for_predecessor();
   __shared__ StripTable table;
   __shared__ float warp_amax[2][kWarps];
   const GroupedInput& input = args.input;
@@ -76,7 +77,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 
 }  // namespace
 
-cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
+cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   // Groups shorter than a block leave most of its registers empty; the tile kernel packs them.
   const bool short_groups = input.capacity_rows < kBlock * input.num_groups;
@@ -89,11 +90,14 @@ cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, cudaStream_t s
   const std::int64_t strips = input.capacity_rows / kBlock + input.num_groups;
   const std::int64_t tiles = strips * ceil_div(input.columns, kBlock);
   const ScaleRule rule = block_scale_rule(args);
+  cudaError_t error = cudaSuccess;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
     const auto kernel = quantize_block_128x128_kernel<type(), format()>;
-    kernel<<<resident_grid(kernel, tiles, 1, kWaves), kThreads, 0, stream>>>(args, rule);
+    error = launch_dependent(kernel,
+                             {.grid = resident_grid(kernel, tiles, 1, kWaves), .threads = kThreads},
+                             stream, args, rule);
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

@@ -26,6 +26,7 @@ constexpr int kBlocksPerTask =
 template <InputType kType, Fp8Format kFormat, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
     const __grid_constant__ QuantizeBlockArgs args, const __grid_constant__ ScaleRule rule) {
+  wait_for_predecessor();
   constexpr bool kActivated = kActivation != Activation::None;
   constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
   __shared__ StripTable table;
@@ -113,7 +114,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
 
 }  // namespace
 
-cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t stream) {
+cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (needs_tiles(args)) return quantize_block_tile(args, false, stream);
   if (const cudaError_t bad = check_operands(input, args.rowwise.codes); bad != cudaSuccess)
@@ -121,12 +122,13 @@ cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t str
   if (input.num_groups == 0) return cudaSuccess;
   const std::int64_t strips = input.capacity_rows / kStripRows + input.num_groups;
   const ScaleRule rule = block_scale_rule(args);
+  cudaError_t error = cudaSuccess;
   const auto launch = [&]<InputType kType, Fp8Format kFormat, Activation kActivation>() {
     constexpr int kBlocks = kBlocksPerTask<kType, kActivation>;
     const std::int64_t tasks = strips * ceil_div(input.columns, kBlock * kBlocks);
     const auto kernel = quantize_block_1x128_kernel<kType, kFormat, kActivation>;
     const unsigned grid = resident_grid(kernel, tasks, kThreads / 32, kWaves);
-    kernel<<<grid, kThreads, 0, stream>>>(args, rule);
+    error = launch_dependent(kernel, {.grid = grid, .threads = kThreads}, stream, args, rule);
   };
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
     if (input.activation == Activation::SwiGlu) {
@@ -135,7 +137,7 @@ cudaError_t quantize_block_1x128(const QuantizeBlockArgs& args, cudaStream_t str
       launch.template operator()<type(), format(), Activation::None>();
     }
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

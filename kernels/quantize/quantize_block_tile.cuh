@@ -367,7 +367,7 @@ class BlockWorker {
 };
 
 template <TileScaling kScaling>
-cudaError_t launch_block_tiles(const TileParameters& parameters, cudaStream_t stream) {
+cudaError_t launch_block_tiles(const TileParameters& parameters, LaunchStream stream) {
   const auto launch =
       [&]<InputType kType, Fp8Format kFormat, Activation kActivation, bool kStamped>() {
         using Worker = BlockWorker<kType, kFormat, kScaling, kActivation, kStamped>;

@@ -9,7 +9,7 @@ namespace kernels {
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// `square` = one scale for 128 x 128 elements. Stamps need BF16 input without activation, else
 /// cudaErrorNotSupported.
-cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, cudaStream_t stream);
+cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, LaunchStream stream);
 #endif
 
 }  // namespace kernels

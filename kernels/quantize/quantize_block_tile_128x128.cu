@@ -5,11 +5,11 @@ namespace kernels {
 namespace tiles {
 
 extern template cudaError_t launch_block_tiles<TileScaling::Block1x128>(
-    const TileParameters& parameters, cudaStream_t stream);
+    const TileParameters& parameters, LaunchStream stream);
 
 }  // namespace tiles
 
-cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, cudaStream_t stream) {
+cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, LaunchStream stream) {
   const GroupedInput& input = args.input;
   for (const std::uint8_t* codes : {args.rowwise.codes, args.columnwise.codes}) {
     if (const cudaError_t bad = check_operands(input, codes); bad != cudaSuccess) return bad;

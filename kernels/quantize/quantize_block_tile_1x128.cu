@@ -4,6 +4,6 @@
 namespace kernels::tiles {
 
 template cudaError_t launch_block_tiles<TileScaling::Block1x128>(const TileParameters& parameters,
-                                                                 cudaStream_t stream);
+                                                                 LaunchStream stream);
 
 }  // namespace kernels::tiles

@@ -3,7 +3,7 @@
 
 namespace kernels {
 
-cudaError_t quantize_mxfp8(const QuantizeMxfp8Args& args, cudaStream_t stream) {
+cudaError_t quantize_mxfp8(const QuantizeMxfp8Args& args, LaunchStream stream) {
   for (const std::uint8_t* bytes :
        {args.rowwise.codes, args.columnwise.codes, args.rowwise.scales, args.columnwise.scales}) {
     if (const cudaError_t bad = check_operands(args.input, bytes); bad != cudaSuccess) return bad;

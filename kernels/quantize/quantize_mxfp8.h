@@ -33,7 +33,7 @@ struct QuantizeMxfp8Args {
 
 void quantize_mxfp8_cpu(const QuantizeMxfp8Args& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-cudaError_t quantize_mxfp8(const QuantizeMxfp8Args& args, cudaStream_t stream);
+cudaError_t quantize_mxfp8(const QuantizeMxfp8Args& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

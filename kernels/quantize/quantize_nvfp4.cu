@@ -5,32 +5,24 @@
 
 namespace kernels {
 
-cudaError_t nvfp4_amax(const Nvfp4AmaxArgs& args, cudaStream_t stream) {
+cudaError_t nvfp4_amax(const Nvfp4AmaxArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   if (const cudaError_t bad = check_operands(input, nullptr); bad != cudaSuccess) return bad;
   if (input.activation != Activation::None) return cudaErrorNotSupported;
   if (input.num_groups == 0) return cudaSuccess;
-  if (args.noop == nullptr) {
-    for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
-      if (amax == nullptr) continue;
-      const cudaError_t cleared = cudaMemsetAsync(
-          amax, 0, static_cast<std::size_t>(input.num_groups) * sizeof(float), stream);
-      if (cleared != cudaSuccess) return cleared;
-    }
-  } else {
-    for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
-      if (amax != nullptr) clear_amax(amax, input.num_groups, args.noop, stream);
-    }
+  cudaError_t error = cudaSuccess;
+  for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
+    if (amax != nullptr) error = clear_amax(amax, input.num_groups, args.noop, stream);
+    if (error != cudaSuccess) return error;
   }
   const tiles::Nvfp4AmaxParameters parameters{.args = args};
-  cudaError_t error = cudaSuccess;
   dispatch_input(input.type, [&](auto type) {
     error = tiles::launch_tiles<tiles::Nvfp4AmaxWorker<type()>>(parameters, stream);
   });
   return error;
 }
 
-cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, cudaStream_t stream) {
+cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   for (const std::uint8_t* bytes :
        {args.rowwise.codes, args.columnwise.codes, args.rowwise.scales, args.columnwise.scales}) {

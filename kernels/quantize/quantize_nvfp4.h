@@ -69,8 +69,8 @@ constexpr std::int64_t nvfp4_columnwise_code_capacity(std::int64_t capacity_rows
 void nvfp4_amax_cpu(const Nvfp4AmaxArgs& args);
 void quantize_nvfp4_cpu(const QuantizeNvfp4Args& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-cudaError_t nvfp4_amax(const Nvfp4AmaxArgs& args, cudaStream_t stream);
-cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, cudaStream_t stream);
+cudaError_t nvfp4_amax(const Nvfp4AmaxArgs& args, LaunchStream stream);
+cudaError_t quantize_nvfp4(const QuantizeNvfp4Args& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

@@ -18,6 +18,8 @@ __device__ __forceinline__ bool is_noop(const float* noop) {
 
 __global__ __launch_bounds__(kMaxGroups) void per_tensor_scale_kernel(
     const __grid_constant__ PerTensorScaleArgs args, const __grid_constant__ ScaleRule rule) {
+  let_successor_start();
+  wait_for_predecessor();
   const int group = static_cast<int>(threadIdx.x);
   if (group >= args.num_groups || is_noop(args.noop)) return;
   const float scale = scale_from_amax(args.amax[group], rule);
@@ -28,6 +30,7 @@ __global__ __launch_bounds__(kMaxGroups) void per_tensor_scale_kernel(
 template <InputType kType, Fp8Format kFormat, Activation kActivation, bool kAmax>
 __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
     const __grid_constant__ QuantizePerTensorArgs args) {
+  wait_for_predecessor();
   constexpr int kUnroll = 4;  // independent loads in flight
   if (is_noop(args.controls.noop)) return;
   const GroupedInput& input = args.input;
@@ -70,7 +73,7 @@ __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
 
 }  // namespace
 
-cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, cudaStream_t stream) {
+cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, LaunchStream stream) {
   if (args.num_groups < 0 || args.num_groups > kMaxGroups) return cudaErrorInvalidValue;
   if (args.num_groups == 0) return cudaSuccess;
   const ScaleRule rule{.format_max = fp8_max(args.format),
@@ -78,11 +81,10 @@ cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, cudaStream_t stream
                        .amax_epsilon = args.options.amax_epsilon,
                        .inf_value = std::numeric_limits<float>::max()};
   const auto threads = static_cast<unsigned>(round_up(args.num_groups, 32));
-  per_tensor_scale_kernel<<<1, threads, 0, stream>>>(args, rule);
-  return cudaGetLastError();
+  return launch_dependent(per_tensor_scale_kernel, {.threads = threads}, stream, args, rule);
 }
 
-cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t stream) {
+cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
   for (const std::uint8_t* codes : {args.rowwise, args.columnwise}) {
     if (const cudaError_t bad = check_operands(input, codes); bad != cudaSuccess) return bad;
@@ -95,9 +97,12 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t 
   const std::int64_t steps = input.capacity_rows * input.columns / kStep;
   if (input.activation != Activation::None && steps > std::int64_t{UINT32_MAX})
     return cudaErrorInvalidValue;
+  cudaError_t error = cudaSuccess;
   dispatch_cast(input.type, args.format, [&](auto type, auto format) {
     const auto launch = [&](auto kernel) {
-      kernel<<<resident_grid(kernel, steps, kThreads), kThreads, 0, stream>>>(args);
+      error = launch_dependent(
+          kernel, {.grid = resident_grid(kernel, steps, kThreads), .threads = kThreads}, stream,
+          args);
     };
     const bool swiglu = input.activation == Activation::SwiGlu;
     if (args.amax != nullptr) {
@@ -108,7 +113,7 @@ cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t 
                     : quantize_per_tensor_kernel<type(), format(), Activation::None, false>);
     }
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace kernels

@@ -36,8 +36,8 @@ struct QuantizePerTensorArgs {
 void per_tensor_scale_cpu(const PerTensorScaleArgs& args);
 void quantize_per_tensor_cpu(const QuantizePerTensorArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, cudaStream_t stream);
-cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, cudaStream_t stream);
+cudaError_t per_tensor_scale(const PerTensorScaleArgs& args, LaunchStream stream);
+cudaError_t quantize_per_tensor(const QuantizePerTensorArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

@@ -4,7 +4,7 @@
 
 namespace kernels {
 
-cudaError_t quantize_per_tensor_tile(const QuantizePerTensorArgs& args, cudaStream_t stream) {
+cudaError_t quantize_per_tensor_tile(const QuantizePerTensorArgs& args, LaunchStream stream) {
   const tiles::TileParameters parameters{.args = {.input = args.input,
                                                   .output_rows = args.output_rows,
                                                   .format = args.format,

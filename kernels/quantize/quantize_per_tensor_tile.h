@@ -8,7 +8,7 @@ namespace kernels {
 
 #ifdef EXPERTSCOPE_WITH_CUDA
 /// Stamps need BF16 input without activation, else cudaErrorNotSupported.
-cudaError_t quantize_per_tensor_tile(const QuantizePerTensorArgs& args, cudaStream_t stream);
+cudaError_t quantize_per_tensor_tile(const QuantizePerTensorArgs& args, LaunchStream stream);
 #endif
 
 }  // namespace kernels

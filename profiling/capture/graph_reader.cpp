@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "kernels/common/waiting_kernels.h"
 #include "profiling/graph/kernel_name.h"
 #include "profiling/graph/names.h"
 
@@ -171,6 +172,7 @@ class Reader {
     if (named == CUDA_SUCCESS && symbol != nullptr) {
       kernel.function = symbol;
       node.name = readable_kernel_name(symbol);
+      if (kernels::waits_for_predecessor(symbol)) kernel.waits_for_programmatic = Known::Yes;
     }
     KernelArguments arguments = read_arguments(driver_, parameters);
     kernel.parameters = std::move(arguments.bytes);

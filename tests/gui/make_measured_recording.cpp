@@ -89,6 +89,16 @@ RecordedRun measured_run() {
                                   .product_flop_per_s = 2e14,
                                   .products = 20,
                                   .product = "dense 1024 x 1024 x 2048, test values"};
+  result.algorithms = {{.product = engine::Product::Fprop,
+                        .candidates = 8,
+                        .chosen = 2,
+                        .first_us = 50.0,
+                        .chosen_us = 45.0},
+                       {.product = engine::Product::Dgrad,
+                        .candidates = 4,
+                        .chosen = 0,
+                        .first_us = 40.0,
+                        .chosen_us = 40.0}};
   run.power.method = "instant";
   for (int i = 0; i < 40; ++i) {
     run.power.samples.push_back({.time_ns = i * kStepNs / 2,

@@ -60,6 +60,13 @@ def test_the_roofline_places_the_product_under_the_roofs(recording):
     assert float(shown["fprop"]) == pytest.approx(2 * 1024 * 1024 * 2048 / 40e-6 / 1e12, rel=1e-3)
 
 
+def test_trying_algorithms_says_what_it_gained(recording):
+    lines = recording.control("engine.algorithm_gains")["value"].splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("fprop: ") and "10.0 % less (number 3 of 8)" in lines[0]
+    assert lines[1].startswith("dgrad: ") and "the first of 4 is the quickest" in lines[1]
+
+
 def test_what_watching_costs_is_a_headline_figure(recording):
     assert recording.control("performance.observer")["value"].startswith("+1.1")
 

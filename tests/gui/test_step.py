@@ -26,7 +26,8 @@ def test_cuda_settings_say_why_the_cpu_has_none(open_window):
     window = open_window()
     window.wait_for_result()
     window.centre("engine.streams")
-    for name in ("engine.streams", "engine.setup_arrays.1", "engine.workspace.2", "engine.workspace.3"):
+    for name in ("engine.streams", "engine.setup_arrays.1", "engine.workspace.2", "engine.workspace.3",
+                 "engine.splits.1", "engine.programmatic", "engine.try_algorithms"):
         control = window.control(name)
         assert not control["enabled"] and control["reason"], name
 

@@ -73,30 +73,6 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
   error_under("layers");
 }
 
-void ControlRail::draw_cuda_settings(engine::RunRequest& request) {
-  const bool per_expert = request.backend == engine::GemmBackend::CublasLtPerExpert;
-  std::int64_t streams = request.streams;
-  if (controls::drag_int(*context_, "engine.streams", "Streams", streams, 1, engine::kMaxStreams, 4,
-                         {.enabled = per_expert,
-                          .reason = "One grouped launch, or the CPU, needs one stream: choose "
-                                    "cuBLASLt per expert",
-                          .tooltip = "The experts' matmuls are dealt to so many streams"})) {
-    request.streams = static_cast<int>(streams);
-  }
-  error_under("streams");
-  row_label("Setup arrays");
-  int arrays = static_cast<int>(request.setup_arrays);
-  const bool grouped = request.backend == engine::GemmBackend::CublasLtGrouped;
-  if (controls::segmented(*context_, "engine.setup_arrays", arrays, choices::setup_arrays(),
-                          {.enabled = grouped,
-                           .reason = "Only grouped products read pointers and dimensions from "
-                                     "arrays: choose cuBLASLt grouped",
-                           .tooltip = "Each grouped product has its own arrays, filled by one "
-                                      "launch, or all share one set, filled before each"})) {
-    request.setup_arrays = static_cast<engine::SetupArrays>(arrays);
-  }
-}
-
 void ControlRail::draw_backend(engine::RunRequest& request) {
   std::vector<controls::Options> options;
   for (std::size_t i = 0; i < choices::backends().size(); ++i) {

@@ -75,6 +75,18 @@ const char* meaningless(std::string_view control, const engine::RunRequest& requ
     return "Only grouped products read pointers and dimensions from arrays: choose cuBLASLt "
            "grouped";
   }
+  if (is("engine.try_algorithms") && request.backend != engine::GemmBackend::CublasLtGrouped) {
+    return "Only grouped products have a heuristic's list to try: choose cuBLASLt grouped";
+  }
+  if (is("engine.programmatic") && request.backend != engine::GemmBackend::CublasLtGrouped) {
+    return request.backend == engine::GemmBackend::CublasLtPerExpert
+               ? "The experts' products join from several streams, and a programmatic launch "
+                 "overlaps with one stream only: choose cuBLASLt grouped"
+               : "The CPU reference launches no kernels: choose cuBLASLt grouped";
+  }
+  if (is("engine.splits") && !engine::runs_on_cuda(request.backend)) {
+    return "The CPU reference reads the splits on the host: choose a cuBLASLt backend";
+  }
   if (is("engine.workspace") && !engine::runs_on_cuda(request.backend)) {
     return "The CPU reference needs no workspace: choose cuBLASLt grouped";
   }

@@ -148,6 +148,12 @@ void add_engine(Collector& all) {
       [](RunRequest& r, int i) { r.workspace = static_cast<engine::WorkspaceStrategy>(i); });
   all.choices("engine.setup_arrays", "Engine", "Setup arrays", choices::setup_arrays(),
               [](RunRequest& r, int i) { r.setup_arrays = static_cast<engine::SetupArrays>(i); });
+  all.choices("engine.splits", "Engine", "Splits", choices::split_widths(),
+              [](RunRequest& r, int i) { r.int32_splits = i == 1; });
+  all.toggle("engine.programmatic", "Engine", "Programmatic launches",
+             [](RunRequest& r) -> bool& { return r.programmatic_launch; });
+  all.toggle("engine.try_algorithms", "Engine", "Try algorithms",
+             [](RunRequest& r) -> bool& { return r.try_algorithms; });
   all.choices("engine.launch", "Engine", "Launch", choices::launches(),
               [](RunRequest& r, int i) { r.launch.kind = static_cast<engine::LaunchKind>(i); });
 }

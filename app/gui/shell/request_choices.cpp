@@ -23,6 +23,7 @@ const std::vector<std::string> kBackends = {"cuBLASLt grouped", "CPU reference",
 const std::vector<std::string> kPasses = {"Forward", "Backward", "Both"};
 const std::vector<std::string> kWeightStorages = {"One tensor", "List"};
 const std::vector<std::string> kSetupArrays = {"Per matmul", "Shared"};
+const std::vector<std::string> kSplitWidths = {"64 bit", "32 bit"};
 const std::vector<std::string> kWgradTypes = {"BF16", "FP32"};
 const std::vector<std::string> kHighPrecisions = {"BF16", "FP16"};
 const std::vector<std::string> kTraceLevels = {"Nodes", "Graphs", "Off"};
@@ -48,6 +49,7 @@ const std::vector<std::string>& backends() { return kBackends; }
 const std::vector<std::string>& passes() { return kPasses; }
 const std::vector<std::string>& weight_storages() { return kWeightStorages; }
 const std::vector<std::string>& setup_arrays() { return kSetupArrays; }
+const std::vector<std::string>& split_widths() { return kSplitWidths; }
 const std::vector<std::string>& wgrad_types() { return kWgradTypes; }
 const std::vector<std::string>& high_precisions() { return kHighPrecisions; }
 const std::vector<std::string>& trace_levels() { return kTraceLevels; }

@@ -24,6 +24,7 @@ const std::vector<std::string>& backends();
 const std::vector<std::string>& passes();
 const std::vector<std::string>& weight_storages();
 const std::vector<std::string>& setup_arrays();
+const std::vector<std::string>& split_widths();
 const std::vector<std::string>& wgrad_types();      // BF16, FP32
 const std::vector<std::string>& high_precisions();  // BF16, FP16
 const std::vector<std::string>& trace_levels();

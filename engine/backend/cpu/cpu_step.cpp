@@ -38,6 +38,26 @@ float rounded(ElementType type, float value) {
 
 }  // namespace
 
+Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
+                                                   const GroupedShape& shape,
+                                                   const std::vector<CallerOutputs>& outputs) {
+  const LinearOptions& linear = request.linear;
+  const ElementType type = request.recipe.high_precision;
+  return take_outputs({.layers = request.layers,
+                       .num_groups = shape.num_experts(),
+                       .capacity_rows = request.shape.tokens,
+                       .n = shape.n,
+                       .k = shape.k,
+                       .type = type,
+                       .wgrad_type = linear.wgrad_type,
+                       .bias_type = type,
+                       .forward = linear.passes != StepPasses::Backward,
+                       .backward = linear.passes != StepPasses::Forward,
+                       .bias = linear.bias,
+                       .device = kHostMemory},
+                      outputs);
+}
+
 Error cancelled() { return {ErrorCode::Cancelled, "the run was cancelled"}; }
 
 CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
@@ -58,6 +78,9 @@ CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
     }
   }
   if (!runs_backward()) return;
+  const bool given = std::all_of(setup_.outputs.begin(), setup_.outputs.end(),
+                                 [](const LayerOutputs& layer) { return layer.dw != nullptr; });
+  if (!setup_.outputs.empty() && given) return;
   const bool all = setup_.request.linear.accumulate_wgrad;
   const std::int64_t slots =
       all ? std::int64_t{setup_.request.layers} * setup_.shape.num_experts() : 1;
@@ -178,7 +201,7 @@ void CpuStep::forward(int layer, int expert, bool quantize_weights) {
              .n = setup_.shape.n,
              .k = setup_.shape.k,
              .y_type = setup_.request.recipe.high_precision,
-             .y = setup_.buffers.product.reserve(m * setup_.shape.n),
+             .y = output_of(layer, expert),
              .cancel = &setup_.context.progress.cancel});
   }
   if (setup_.request.linear.bias && !is_cancelled()) add_bias(layer, expert);
@@ -189,7 +212,7 @@ void CpuStep::add_bias(int layer, int expert) {
   const std::int64_t n = setup_.shape.n;
   const std::int64_t count = rows(expert) * n;
   const float* b = bias(layer).data() + expert * n;
-  std::uint16_t* y = setup_.buffers.product.get();
+  std::uint16_t* y = output_of(layer, expert);
   const bool half = setup_.request.recipe.high_precision == ElementType::Fp16;
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
@@ -211,13 +234,12 @@ void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {
   float* partials =
       setup_.buffers.bias_partials.reserve(kernels::bias_partial_capacity(dy.rows, 1, n));
   kernels::bias_partials_cpu({.input = input, .partials = partials});
-  std::uint16_t* db = setup_.buffers.bias_gradient.reserve(setup_.shape.num_experts() * n);
   kernels::reduce_bias_gradient_cpu({.partials = partials,
                                      .row_offsets = offsets,
                                      .num_groups = 1,
                                      .columns = n,
                                      .output_type = setup_.request.recipe.high_precision,
-                                     .gradient = db + expert * n});
+                                     .gradient = bias_gradient() + expert * n});
 }
 
 void CpuStep::backward(int layer, int expert) {
@@ -236,7 +258,7 @@ void CpuStep::backward(int layer, int expert) {
            .n = setup_.shape.k,
            .k = setup_.shape.n,
            .y_type = setup_.request.recipe.high_precision,
-           .y = setup_.buffers.input_gradient.reserve(dy.rows * setup_.shape.k),
+           .y = input_gradient_of(layer, expert),
            .cancel = &setup_.context.progress.cancel});
 }
 
@@ -244,7 +266,30 @@ std::int64_t CpuStep::weight_gradient_bytes() const {
   return setup_.shape.n * setup_.shape.k * element_bytes(setup_.request.linear.wgrad_type);
 }
 
+std::uint16_t* CpuStep::output_of(int layer, int expert) {
+  const std::int64_t n = setup_.shape.n;
+  void* const given = outputs_of(layer).y;
+  if (given != nullptr) return static_cast<std::uint16_t*>(given) + first_row(expert) * n;
+  return setup_.buffers.product.reserve(rows(expert) * n);
+}
+
+std::uint16_t* CpuStep::input_gradient_of(int layer, int expert) {
+  const std::int64_t k = setup_.shape.k;
+  void* const given = outputs_of(layer).dx;
+  if (given != nullptr) return static_cast<std::uint16_t*>(given) + first_row(expert) * k;
+  return setup_.buffers.input_gradient.reserve(rows(expert) * k);
+}
+
+std::uint16_t* CpuStep::bias_gradient() {
+  void* const given = outputs_of(0).bias_gradient;
+  if (given != nullptr) return static_cast<std::uint16_t*>(given);
+  return setup_.buffers.bias_gradient.reserve(setup_.shape.num_experts() * setup_.shape.n);
+}
+
 std::byte* CpuStep::weight_gradient_of(int layer, int expert) {
+  if (void* const given = outputs_of(layer).dw; given != nullptr) {
+    return static_cast<std::byte*>(given) + expert * weight_gradient_bytes();
+  }
   const std::int64_t slot = std::int64_t{layer} * setup_.shape.num_experts() + expert;
   const bool all = setup_.request.linear.accumulate_wgrad;
   return setup_.buffers.weight_gradient.get() + (all ? slot * weight_gradient_bytes() : 0);

@@ -12,6 +12,7 @@
 #include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/operand_stage.h"
+#include "engine/model/step_outputs.h"
 
 namespace engine {
 
@@ -38,6 +39,8 @@ class CpuStep {
     LoadedOperands& operands;
     StepBuffers& buffers;
     RunContext context;
+    /// A layer, of take_outputs(); empty = all outputs are the buffers'.
+    std::vector<LayerOutputs> outputs = {};
   };
   /// An accumulating dW starts as zeros.
   explicit CpuStep(const Setup& setup);
@@ -47,7 +50,7 @@ class CpuStep {
   /// All passes, layers and experts once. Cancelled when asked to stop.
   Status run(int iteration);
 
-  /// One expert of one layer: quantize both operands, then Y into buffers().product.
+  /// One expert of one layer: quantize both operands, then Y.
   void forward(int layer, int expert, bool quantize_weights);
   /// dY's codes, db and dX. After forward() or prepare().
   void backward(int layer, int expert);
@@ -63,6 +66,12 @@ class CpuStep {
     return elements(OperandRole::Weights, layer, expert);
   }
 
+  /// Y [rows, n] and dX [rows, k] of an expert, in high precision: the caller's, or a buffer that
+  /// the next expert overwrites.
+  std::uint16_t* output_of(int layer, int expert);
+  std::uint16_t* input_gradient_of(int layer, int expert);
+  /// db [experts, n] in high precision, of every layer.
+  std::uint16_t* bias_gradient();
   /// dW [n, k] of linear.wgrad_type.
   std::byte* weight_gradient_of(int layer, int expert);
   void clear_weight_gradient(int layer, int expert);
@@ -104,6 +113,10 @@ class CpuStep {
   void add_bias(int layer, int expert);
   void reduce_bias(int layer, int expert, const ExpertElements& dy);
   std::int64_t weight_gradient_bytes() const;
+  LayerOutputs outputs_of(int layer) const {
+    return setup_.outputs.empty() ? LayerOutputs{}
+                                  : setup_.outputs[static_cast<std::size_t>(layer)];
+  }
 
   Setup setup_;
   std::vector<std::int64_t> row_offsets_;   // [experts + 1]
@@ -112,6 +125,11 @@ class CpuStep {
   double done_units_ = 0.0;
   double total_units_ = 1.0;
 };
+
+/// The caller's host tensors for the outputs of this request, checked (take_outputs()).
+Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
+                                                   const GroupedShape& shape,
+                                                   const std::vector<CallerOutputs>& outputs);
 
 Error cancelled();
 

@@ -112,7 +112,7 @@ ProductAccuracyRow StepReference::fprop(int expert) {
   const std::int64_t strip = std::max<std::int64_t>(1, kStripFloats / (shape.n + shape.k));
   for (std::int64_t row = 0; row < rows; row += strip) {
     const std::int64_t count = std::min(strip, rows - row);
-    add_error({.product = step_.buffers().product.get() + row * shape.n,
+    add_error({.product = step_.output_of(0, expert) + row * shape.n,
                .type = step_.request().recipe.high_precision,
                .reference = fprop_rows(expert, row, count),
                .rows = count,
@@ -140,7 +140,7 @@ ProductAccuracyRow StepReference::dgrad(int expert) {
          .y_type = ElementType::Fp32,
          .y = dx,
          .cancel = &step_.context().progress.cancel});
-    add_error({.product = step_.buffers().input_gradient.get() + row * shape.k,
+    add_error({.product = step_.input_gradient_of(0, expert) + row * shape.k,
                .type = step_.request().recipe.high_precision,
                .reference = dx,
                .rows = count,

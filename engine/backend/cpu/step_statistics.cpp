@@ -162,12 +162,13 @@ OperandStatistics finish_operand(const OperandStage& stage, const OperandSums& s
   return statistics;
 }
 
-ExpertResult expert_result(std::int64_t rows, const GroupQuantizationSums& x) {
-  return {
-      .rows = rows,
-      .saturated = x.saturated,
-      .underflowed = x.underflowed,
-      .x_snr_db = rows == 0 ? std::numeric_limits<double>::quiet_NaN() : snr_db(x.signal, x.noise)};
+ExpertResult expert_result(const OperandStage& stage, std::int64_t rows,
+                           const GroupQuantizationSums& x) {
+  ExpertResult expert{.rows = rows, .saturated = x.saturated, .underflowed = x.underflowed};
+  expert.x_snr_db =
+      rows == 0 ? std::numeric_limits<double>::quiet_NaN() : snr_db(x.signal, x.noise);
+  if (rows > 0 && stage.plan().quantized()) expert.x_max_ulp = x.max_ulp;
+  return expert;
 }
 
 /// Sums of the three operands by role.
@@ -203,7 +204,8 @@ Status measure_statistics(CpuStep& step, RunResult& result) {
     add_operands(step, expert, sums);
     if (step.is_cancelled()) return cancelled();
     ExpertResult row =
-        expert_result(step.rows(expert), sums[0].experts[static_cast<std::size_t>(expert)]);
+        expert_result(step.stage(OperandRole::Activations, kernels::Direction::Rowwise),
+                      step.rows(expert), sums[0].experts[static_cast<std::size_t>(expert)]);
     reference.measure(expert, row);
     if (step.runs_backward()) step.clear_weight_gradient(0, expert);
     result.experts.push_back(row);

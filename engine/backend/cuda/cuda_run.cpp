@@ -75,16 +75,9 @@ class CudaRun {
   }
 
   Status check_memory() {
-    std::vector<DeviceOperandKey> keys = {
-        device_operand_key(request_, OperandRole::Activations, 0)};
-    if (config_.backward()) {
-      keys.push_back(device_operand_key(request_, OperandRole::Gradients, 0));
-    }
-    for (int layer = 0; layer < request_.layers; ++layer) {
-      keys.push_back(device_operand_key(request_, OperandRole::Weights, layer));
-    }
-    const std::int64_t needed = resources_.operands.keep_only(keys) + GroupedStep::bytes(config_) +
-                                numerics_bytes(config_) + kModuleReserveBytes;
+    const std::int64_t needed = resources_.operands.keep_only(device_operand_keys(request_)) +
+                                GroupedStep::bytes(config_) + numerics_bytes(config_) +
+                                kModuleReserveBytes;
     const Result<std::int64_t> available = free_device_memory();
     if (!available.ok()) return available.error();
     if (needed <= available.value()) return {};

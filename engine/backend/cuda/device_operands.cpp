@@ -28,6 +28,9 @@ std::string owner(const DeviceOperandKey& key) {
     case OperandRole::Weights:
       break;
   }
+  if (key.expert != kAllExperts) {
+    return fmt::format("weights, layer {}, expert {}", key.layer, key.expert);
+  }
   return fmt::format("weights, layer {}", key.layer);
 }
 
@@ -52,16 +55,19 @@ void fill(const TensorSource& source, ElementType type, std::int64_t first_row, 
 
 }  // namespace
 
-DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer) {
+DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer,
+                                    int expert) {
   const bool weights = role == OperandRole::Weights;
   DeviceOperandKey key{
       .input = input_of(request, role),
       .role = role,
       .layer = weights ? layer : 0,  // all layers read the same X and dY
+      .expert = expert,
       .rows = weights ? request.shape.num_experts * request.shape.n : request.shape.tokens,
       .columns = role == OperandRole::Gradients ? request.shape.n : request.shape.k,
       .type = request.recipe.high_precision,
       .seed = request.seed};
+  if (expert != kAllExperts) key.rows = request.shape.n;
   if (const auto* file = std::get_if<FileInput>(&key.input)) {
     key.layer = 0;
     key.seed = 0;
@@ -71,6 +77,21 @@ DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role,
         std::filesystem::last_write_time(file->path, error).time_since_epoch().count());
   }
   return key;
+}
+
+std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request) {
+  std::vector<DeviceOperandKey> keys = {device_operand_key(request, OperandRole::Activations, 0)};
+  if (request.linear.passes != StepPasses::Forward) {
+    keys.push_back(device_operand_key(request, OperandRole::Gradients, 0));
+  }
+  const bool list = request.linear.weight_storage == WeightStorage::List;
+  for (int layer = 0; layer < request.layers; ++layer) {
+    if (!list) keys.push_back(device_operand_key(request, OperandRole::Weights, layer));
+    for (int expert = 0; list && expert < request.shape.num_experts; ++expert) {
+      keys.push_back(device_operand_key(request, OperandRole::Weights, layer, expert));
+    }
+  }
+  return keys;
 }
 
 std::int64_t DeviceOperands::keep_only(const std::vector<DeviceOperandKey>& keys) {
@@ -91,14 +112,13 @@ std::int64_t DeviceOperands::keep_only(const std::vector<DeviceOperandKey>& keys
 }
 
 Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& request,
-                                                           OperandRole role, int layer,
+                                                           const DeviceOperandKey& key,
                                                            cudaStream_t stream,
                                                            const RunProgress& progress) {
-  const DeviceOperandKey key = device_operand_key(request, role, layer);
   for (const auto& operand : operands_) {
     if (operand->key == key) return static_cast<const Operand*>(operand.get());
   }
-  const Result<std::unique_ptr<TensorSource>> source = open_source(request, role, layer);
+  const Result<std::unique_ptr<TensorSource>> source = open_source(request, key.role, key.layer);
   if (!source.ok()) return source.error();
   Result<DeviceBuffer> values =
       DeviceBuffer::allocate(key.bytes(), {AllocationRole::Input, owner(key)});
@@ -107,13 +127,16 @@ Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& req
   operand->key = key;
   operand->values = std::move(values).value();
   operand->element = source.value()->element();
-  ENGINE_TRY(upload(*source.value(), key.type, operand->values, stream, progress));
+  ENGINE_TRY(upload(*source.value(), *operand, stream, progress));
   operands_.push_back(std::move(operand));
   return static_cast<const Operand*>(operands_.back().get());
 }
 
-Status DeviceOperands::upload(const TensorSource& source, ElementType type, DeviceBuffer& target,
-                              cudaStream_t stream, const RunProgress& progress) {
+Status DeviceOperands::upload(const TensorSource& source, Operand& operand, cudaStream_t stream,
+                              const RunProgress& progress) {
+  const std::int64_t rows = operand.key.rows;
+  // One expert's weights lie where it stands in the whole.
+  const std::int64_t first_row = operand.key.expert == kAllExperts ? 0 : operand.key.expert * rows;
   const std::int64_t row_bytes = 2 * source.columns();
   // A row of the longest legal width is as large as the staging buffer.
   const std::int64_t chunk_rows = std::max<std::int64_t>(kStagingBytes / row_bytes, 1);
@@ -128,17 +151,17 @@ Status DeviceOperands::upload(const TensorSource& source, ElementType type, Devi
     copied_[slot] = std::move(copied).value();
   }
   int slot = 0;
-  for (std::int64_t first = 0; first < source.rows(); first += chunk_rows, slot ^= 1) {
+  for (std::int64_t first = 0; first < rows; first += chunk_rows, slot ^= 1) {
     if (progress.cancel.load()) {
       // The other chunk may still be reading its staging buffer and writing a target that goes now.
       ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Uploading an operand");
       return Error{ErrorCode::Cancelled, "The run was cancelled while its operands were uploaded"};
     }
-    const std::int64_t count = std::min(chunk_rows, source.rows() - first);
+    const std::int64_t count = std::min(chunk_rows, rows - first);
     ENGINE_CUDA_TRY(cudaEventSynchronize(copied_[slot].get()), "Uploading an operand");
-    fill(source, type, first, count, staging_[slot].as<std::uint16_t>());
+    fill(source, operand.key.type, first_row + first, count, staging_[slot].as<std::uint16_t>());
     ENGINE_CUDA_TRY(
-        cudaMemcpyAsync(target.data() + first * row_bytes, staging_[slot].as<std::byte>(),
+        cudaMemcpyAsync(operand.values.data() + first * row_bytes, staging_[slot].as<std::byte>(),
                         static_cast<std::size_t>(count * row_bytes), cudaMemcpyHostToDevice,
                         stream),
         "Uploading an operand");

@@ -17,11 +17,14 @@
 
 namespace engine {
 
+inline constexpr int kAllExperts = -1;
+
 /// Everything an operand's values depend on. A file that was rewritten is another operand.
 struct DeviceOperandKey {
   InputSpec input;
   OperandRole role = OperandRole::Activations;
   int layer = 0;  // 0 for files: every layer reads the same tensor
+  int expert = kAllExperts;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   ElementType type = ElementType::Bf16;  // as the step reads it
@@ -33,7 +36,11 @@ struct DeviceOperandKey {
   std::int64_t bytes() const { return 2 * rows * columns; }
 };
 
-DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer);
+/// `expert`: of weights, the tensor [n, k] of one expert alone.
+DeviceOperandKey device_operand_key(const RunRequest& request, OperandRole role, int layer,
+                                    int expert = kAllExperts);
+/// Of everything that a step of this request reads.
+std::vector<DeviceOperandKey> device_operand_keys(const RunRequest& request);
 
 class DeviceOperands {
  public:
@@ -48,12 +55,12 @@ class DeviceOperands {
 
   /// The operand, uploaded if it is not here yet. Valid until the next keep_only(). Cancelled when
   /// progress.cancel was seen.
-  Result<const Operand*> get(const RunRequest& request, OperandRole role, int layer,
+  Result<const Operand*> get(const RunRequest& request, const DeviceOperandKey& key,
                              cudaStream_t stream, const RunProgress& progress);
 
  private:
-  Status upload(const TensorSource& source, ElementType type, DeviceBuffer& target,
-                cudaStream_t stream, const RunProgress& progress);
+  Status upload(const TensorSource& source, Operand& operand, cudaStream_t stream,
+                const RunProgress& progress);
 
   std::vector<std::unique_ptr<Operand>> operands_;
   PinnedBuffer staging_[2];

@@ -10,23 +10,12 @@
 #include "engine/backend/scopes.h"
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
+#include "engine/model/caller_tensor.h"
 
 namespace engine {
 namespace {
 
 constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
-
-const char* element_name(ElementType element) {
-  switch (element) {
-    case ElementType::Bf16:
-      return "BF16";
-    case ElementType::Fp16:
-      return "FP16";
-    case ElementType::Fp32:
-      return "FP32";
-  }
-  return "unknown";
-}
 
 const char* role_name(OperandRole role) {
   switch (role) {
@@ -63,9 +52,13 @@ class Upload {
     }
     for (int layer = 0; layer < request_.layers; ++layer) {
       context_.progress.fraction.store(kUploadShare * layer / request_.layers);
-      const Result<const void*> weights = operand(OperandRole::Weights, layer);
-      if (!weights.ok()) return weights.error();
-      operands.weights.push_back(weights.value());
+      if (config_.list()) {
+        ENGINE_TRY(list(layer));
+      } else {
+        const Result<const void*> weights = operand(OperandRole::Weights, layer);
+        if (!weights.ok()) return weights.error();
+        operands.weights.push_back(weights.value());
+      }
       if (!config_.linear.bias) continue;
       ENGINE_TRY(bias(layer));
       operands.biases.push_back(uploaded_.biases.back().data());
@@ -74,13 +67,25 @@ class Upload {
   }
 
  private:
-  Result<const void*> operand(OperandRole role, int layer) {
+  /// A tensor an expert, each allocated by itself.
+  Status list(int layer) {
+    std::vector<ListedWeight>& weights = uploaded_.operands.weight_lists.emplace_back();
+    for (int expert = 0; expert < config_.num_groups; ++expert) {
+      const Result<const void*> values = operand(OperandRole::Weights, layer, expert);
+      if (!values.ok()) return values.error();
+      weights.push_back(listed_weight(config_, values.value()));
+    }
+    return {};
+  }
+
+  Result<const void*> operand(OperandRole role, int layer, int expert = kAllExperts) {
     const WorkScope scope(context_.observer, {.stage = Stage::Memory, .layer = layer});
-    const auto uploaded = operands_.get(request_, role, layer, stream_, context_.progress);
+    const auto uploaded = operands_.get(request_, device_operand_key(request_, role, layer, expert),
+                                        stream_, context_.progress);
     if (!uploaded.ok()) return uploaded.error();
     const ElementType element = uploaded.value()->element;
     const ElementType type = request_.recipe.high_precision;
-    if (element != type && layer == 0) {
+    if (element != type && layer == 0 && expert <= 0) {
       result_.deviations.push_back(
           {.field = role_name(role),
            .requested = element_name(element),
@@ -180,6 +185,8 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
                        .setup_arrays = request.setup_arrays,
                        .emulated = !result.emulated.empty(),
                        .scalars_a_group = compute_major >= 10,
+                       .int32_splits = request.int32_splits,
+                       .programmatic = request.programmatic_launch,
                        .seed = request.seed};
   if (request.backend == GemmBackend::CublasLtPerExpert) config.host_splits = shape.splits;
   return config;

@@ -7,6 +7,7 @@
 #include "engine/device/handles.h"
 #include "engine/input/routing.h"
 #include "engine/quantize/comparison_cuda.h"
+#include "engine/quantize/device_statistics.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
 
@@ -111,6 +112,58 @@ TEST_F(DeviceComparisonTest, EqualsTheTwins) {
     EXPECT_GE(ran, 3);
     EXPECT_EQ(comparison.value().copy_times_ns.size(), static_cast<std::size_t>(3 * ran));
     EXPECT_EQ(progress_.fraction.load(), 1.0);
+  }
+}
+
+/// The statistics of a run, whose operands never come to the host.
+TEST_F(DeviceComparisonTest, MicroStatisticsOnTheDeviceEqualTheTwins) {
+  ComparisonRequest request = small(false);
+  request.request.activations = SyntheticInput{.distribution = Distribution::HeavyTailed};
+  const std::vector<std::int64_t> splits = {0, 300, 0, 641, 59};
+  std::vector<std::int64_t> offsets = {0};
+  for (const std::int64_t rows : splits) offsets.push_back(offsets.back() + rows);
+  const std::int64_t columns = request.request.shape.k;
+  std::vector<std::uint16_t> values(static_cast<std::size_t>(offsets.back() * columns));
+  open_source(request.request, OperandRole::Activations, 0)
+      .value()
+      ->read_bf16(0, offsets.back(), values);
+  const auto on_device = [&](const auto& host) {
+    const auto bytes = static_cast<std::int64_t>(host.size() * sizeof(host[0]));
+    DeviceBuffer buffer = DeviceBuffer::allocate(bytes).value();
+    EXPECT_EQ(cudaMemcpy(buffer.data(), host.data(), static_cast<std::size_t>(bytes),
+                         cudaMemcpyHostToDevice),
+              cudaSuccess);
+    return buffer;
+  };
+  const DeviceBuffer input = on_device(values);
+  const DeviceBuffer row_offsets = on_device(offsets);
+  for (const Scaling scaling : {Scaling::Mxfp8, Scaling::Nvfp4}) {
+    const Recipe recipe{.scaling = scaling};
+    const auto found = measure_on_device(recipe, OperandRole::Activations,
+                                         {.input = input.data(),
+                                          .row_offsets = row_offsets.as<std::int64_t>(),
+                                          .num_groups = static_cast<int>(splits.size()),
+                                          .capacity_rows = offsets.back(),
+                                          .columns = columns},
+                                         splits, stream_.get());
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    const OperandStatistics& have = found.value().statistics;
+    const OperandStatistics want =
+        twin_report(request, recipe, kernels::Direction::Rowwise, splits).statistics;
+    EXPECT_EQ(have.before.counts, want.before.counts);
+    EXPECT_EQ(have.after.counts, want.after.counts);
+    EXPECT_EQ(have.scale.counts, want.scale.counts);
+    EXPECT_EQ(have.saturated, want.saturated);
+    EXPECT_EQ(have.underflowed, want.underflowed);
+    EXPECT_EQ(have.elements, want.elements);
+    EXPECT_NEAR(have.snr_db, want.snr_db, 1e-9);
+    EXPECT_EQ(have.scale_map.source_rows, want.scale_map.source_rows);
+    EXPECT_EQ(have.scale_map.underflowed_share, want.scale_map.underflowed_share);
+    // A group's amax is one of NVFP4's scales; MXFP8 keeps none.
+    if (scaling == Scaling::Nvfp4) {
+      EXPECT_EQ(have.amax.counts, want.amax.counts);
+    }
+    EXPECT_EQ(have.amax.counts.empty(), scaling == Scaling::Mxfp8);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,7 +43,8 @@ class StepFixture : public ::testing::Test {
   }
 
   /// Uploads random operands and makes the step. Rows past the last group hold what would be seen.
-  Status make(StepConfig config) {
+  /// With a list of weights every expert's is an allocation of its own, the last one first.
+  Status make(StepConfig config, const std::vector<CallerOutputs>& outputs = {}) {
     config.emulated =
         recipe_support(config.recipe, config.backend, capability_, config.linear).support ==
         Support::Fallback;
@@ -72,15 +74,28 @@ class StepFixture : public ::testing::Test {
     for (int layer = 0; layer < config.layers; ++layer) {
       weights_.push_back(random_bf16(config.weight_rows() * config.k,
                                      static_cast<std::uint64_t>(layer) + 2, 0.05F));
-      const auto w = send(weights_.back());
-      if (!w.ok()) return w.error();
-      operands.weights.push_back(w.value());
+      if (config.list()) {
+        const auto each = static_cast<std::ptrdiff_t>(config.n * config.k);
+        std::vector<ListedWeight> list(static_cast<std::size_t>(config.num_groups));
+        for (int expert = config.num_groups - 1; expert >= 0; --expert) {
+          const auto first = weights_.back().begin() + expert * each;
+          const auto w = send(std::vector<std::uint16_t>(first, first + each));
+          if (!w.ok()) return w.error();
+          list[static_cast<std::size_t>(expert)] = listed_weight(config, w.value());
+        }
+        operands.weight_lists.push_back(std::move(list));
+      } else {
+        const auto w = send(weights_.back());
+        if (!w.ok()) return w.error();
+        operands.weights.push_back(w.value());
+      }
       if (!config.linear.bias) continue;
       const auto bias = send(host_.bias);
       if (!bias.ok()) return bias.error();
       operands.biases.push_back(bias.value());
     }
-    auto step = GroupedStep::create(library_, config, operands, {}, stream_.get());
+    if (spoil_) spoil_(operands);
+    auto step = GroupedStep::create(library_, config, operands, outputs, stream_.get());
     if (!step.ok()) return step.error();
     step_ = std::make_unique<GroupedStep>(std::move(step).value());
     auto check = OutputCheck::create(*step_);
@@ -169,6 +184,7 @@ class StepFixture : public ::testing::Test {
   StepObserver observer_;
   std::vector<DeviceBuffer> buffers_;
   HostOperands host_;
+  std::function<void(StepOperands&)> spoil_;         // changes what the step is made of
   std::vector<std::vector<std::uint16_t>> weights_;  // a layer
   std::unique_ptr<GroupedStep> step_;
   OutputCheck check_;

@@ -2,50 +2,12 @@
 #include <gmock/gmock.h>
 
 #include "engine/device/graph_facts.h"
-#include "tests/gpu/backend/step_fixture.h"
+#include "tests/gpu/backend/step_recipes.h"
 
 namespace engine::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-struct NamedRecipe {
-  const char* name;
-  Recipe recipe;
-};
-
-void PrintTo(const NamedRecipe& named, std::ostream* out) { *out << named.name; }
-
-const NamedRecipe kRecipes[] = {
-    {"bf16", {.scaling = Scaling::None}},
-    {"tensor_e4m3", {.scaling = Scaling::PerTensorCurrent, .pow2_scales = false}},
-    {"tensor_e4m3_pow2", {.scaling = Scaling::PerTensorCurrent}},
-    {"tensor_hybrid", {.scaling = Scaling::PerTensorCurrent, .gradient_format = Fp8Format::E5m2}},
-    {"tensor_e5m2", {.scaling = Scaling::PerTensorCurrent, .activation_format = Fp8Format::E5m2}},
-    {"tensor_fast", {.scaling = Scaling::PerTensorCurrent, .split_accumulator = false}},
-    {"block_pow2", {.scaling = Scaling::Block}},
-    {"block_fp32_scales", {.scaling = Scaling::Block, .pow2_scales = false}},
-    {"block_plain_weights", {.scaling = Scaling::Block, .square_weight_blocks = false}},
-    {"block_square_activations",
-     {.scaling = Scaling::Block, .square_weight_blocks = false, .square_activation_blocks = true}},
-    {"block_square_gradients",
-     {.scaling = Scaling::Block, .square_weight_blocks = false, .square_gradient_blocks = true}},
-    {"mxfp8", {.scaling = Scaling::Mxfp8}},
-    {"nvfp4", {.scaling = Scaling::Nvfp4}},
-};
-
-LinearOptions both_passes() { return {.passes = StepPasses::ForwardBackward}; }
-
-class EveryRecipe : public StepFixture, public ::testing::WithParamInterface<NamedRecipe> {
- protected:
-  void SetUp() override {
-    StepFixture::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    if (const std::string sentence = refusal(GetParam().recipe, both_passes()); !sentence.empty()) {
-      GTEST_SKIP() << sentence;
-    }
-  }
-};
 
 INSTANTIATE_TEST_SUITE_P(Step, EveryRecipe, ::testing::ValuesIn(kRecipes),
                          [](const auto& tested) { return tested.param.name; });

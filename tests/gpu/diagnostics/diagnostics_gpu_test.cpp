@@ -156,6 +156,7 @@ TEST_F(DiagnosticsGpu, QuantizationStatisticsEqualTheTwin) {
             expect_close(gpu.sums[g].noise, cpu.sums[g].noise);
             EXPECT_EQ(gpu.sums[g].saturated, cpu.sums[g].saturated) << g;
             EXPECT_EQ(gpu.sums[g].underflowed, cpu.sums[g].underflowed) << g;
+            EXPECT_EQ(gpu.sums[g].max_ulp, cpu.sums[g].max_ulp) << g;
           }
           ASSERT_EQ(gpu.losses.size(), cpu.losses.size());
           for (std::size_t i = 0; i < cpu.losses.size(); ++i) {

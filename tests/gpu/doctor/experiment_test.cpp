@@ -10,6 +10,8 @@
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
 #include "profiling/doctor/step_subject.h"
+#include "profiling/graph/diagnosis.h"
+#include "profiling/graph/reachability.h"
 #include "profiling/graph/snapshot_check.h"
 
 namespace profiling {
@@ -125,6 +127,31 @@ TEST_F(ExperimentTest, TheSnapshotTellsWhereTheWorkspacesAre) {
                holders(snapshot, engine::AllocationRole::PointerArray).empty());
   for (const engine::Allocation& allocation : snapshot.ledger) {
     EXPECT_NE(allocation.role, engine::AllocationRole::Unknown) << allocation.owner;
+  }
+}
+
+TEST_F(ExperimentTest, ProgrammaticLaunchesAreSeenAndBlamedForNothing) {
+  engine::RunRequest request = small_step();
+  request.recipe.scaling = engine::Scaling::PerTensorCurrent;  // kernels of ours behind ours
+  request.linear.bias = true;
+  request.programmatic_launch = true;
+  expect_right(request, {});
+  expect_right(request, {.changed_inputs = true});
+  expect_right(request, {.markers = false});
+  const engine::Result<ExperimentReply> reply = run(request, {.replays = 1});
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  const GraphSnapshot& graph = reply.value().snapshot.graphs.front();
+  int programmatic = 0;
+  for (const SnapshotEdge& edge : graph.edges) {
+    if (edge.kind != EdgeKind::Programmatic) continue;
+    ++programmatic;
+    EXPECT_TRUE(orders_memory(graph, edge))
+        << graph.nodes[static_cast<std::size_t>(edge.to)].name << " is not known to wait";
+  }
+  EXPECT_GT(programmatic, 0);
+  for (const Finding& finding : diagnose(reply.value().snapshot, {})) {
+    EXPECT_NE(finding.rule, "programmatic-without-wait") << finding.title;
+    EXPECT_NE(finding.rule, "unordered-access") << finding.title;
   }
 }
 

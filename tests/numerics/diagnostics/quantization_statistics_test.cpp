@@ -57,6 +57,15 @@ Statistics naive(const tests::Operand& operand, bool quantized) {
           sums.noise += (x - y) * (x - y);
         }
         if (!quantized) return;
+        const double factor = operand.scale_inv[tests::scale_position(operand, g, row, column)];
+        if (std::isfinite(x) && std::isfinite(y) && factor > 0.0) {
+          const bool e4m3 = operand.format == Fp8Format::E4m3;
+          const double code = std::fabs(tests::code_value(operand.codes[element], operand.format));
+          const int exponent = std::ilogb(std::max(code, e4m3 ? 0x1p-6 : 0x1p-14));
+          const double unit = factor * std::ldexp(1.0, exponent - (e4m3 ? 3 : 2));
+          sums.max_ulp = std::max(
+              sums.max_ulp, static_cast<float>(std::min(std::fabs(x - y) / unit, 0x1.fffffep127)));
+        }
         // FP32 as the header defines it; the volatile keeps the two roundings apart.
         const volatile float scale =
             1.0F / operand.scale_inv[tests::scale_position(operand, g, row, column)];
@@ -102,6 +111,7 @@ void expect_equal(const Statistics& actual, const Statistics& expected) {
     EXPECT_NEAR(actual.sums[g].noise, expected.sums[g].noise, expected.sums[g].noise * 1e-11);
     EXPECT_EQ(actual.sums[g].saturated, expected.sums[g].saturated);
     EXPECT_EQ(actual.sums[g].underflowed, expected.sums[g].underflowed);
+    EXPECT_FLOAT_EQ(actual.sums[g].max_ulp, expected.sums[g].max_ulp);
   }
 }
 
@@ -251,6 +261,14 @@ TEST(Saturation, NonFiniteAndExtremes) {
   EXPECT_EQ(sums_of_one(-448.01F, 0xFE, 1.0F).saturated, 1U);
   // A tiny amax takes the largest finite scale, whose inverse is subnormal: 1e-38 is not cut.
   EXPECT_EQ(sums_of_one(1e-38F, 0x45, 1.0F / std::numeric_limits<float>::max()).saturated, 0U);
+}
+
+TEST(MaxUlp, CountsInStepsOfTheCode) {
+  EXPECT_EQ(sums_of_one(1.0625F, 0x38, 1.0F).max_ulp, 0.5F);   // steps of 1/8 at 1
+  EXPECT_EQ(sums_of_one(4.25F, 0x38, 4.0F).max_ulp, 0.5F);     // and of 1/2 with a factor of 4
+  EXPECT_EQ(sums_of_one(-480.0F, 0xFE, 1.0F).max_ulp, 1.0F);   // cut: steps of 32 at 448
+  EXPECT_EQ(sums_of_one(0x1p-10F, 0x00, 1.0F).max_ulp, 0.5F);  // subnormal codes: 2^-9
+  EXPECT_EQ(sums_of_one(INFINITY, 0x7E, 1.0F).max_ulp, 0.0F);  // not finite
 }
 
 TEST(Underflow, OnlyWhatWasNotZeroAndBecameZero) {

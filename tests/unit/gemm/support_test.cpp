@@ -57,7 +57,19 @@ TEST(RecipeSupport, MicroScalingFallsBackToProductsOfDequantizedOperands) {
     }
   }
   EXPECT_EQ(ask(Scaling::Mxfp8, blackwell), Support::Supported);
-  EXPECT_EQ(ask(Scaling::Nvfp4, blackwell), Support::Fallback);
+  EXPECT_EQ(ask(Scaling::Nvfp4, blackwell), Support::Supported);
+  const Verdict older =
+      recipe_support(recipe(Scaling::Nvfp4), GemmBackend::CublasLtGrouped,
+                     {.cuda = true, .compute_major = 10, .cublaslt_version = 130300});
+  EXPECT_EQ(older.support, Support::Fallback);
+  EXPECT_THAT(older.sentence, HasSubstr("13.3.0"));
+  const Verdict backward = recipe_support(recipe(Scaling::Nvfp4), GemmBackend::CublasLtGrouped,
+                                          blackwell, {.passes = StepPasses::ForwardBackward});
+  EXPECT_EQ(backward.support, Support::Fallback);
+  EXPECT_THAT(backward.sentence, HasSubstr("transposed"));
+  EXPECT_EQ(
+      recipe_support(recipe(Scaling::Nvfp4), GemmBackend::CublasLtPerExpert, blackwell).support,
+      Support::Fallback);
   // The BF16 products of an emulation have gates of their own.
   EXPECT_EQ(ask(Scaling::Mxfp8, hopper(130300)), Support::Refused);
   EXPECT_EQ(ask(Scaling::PerTensorDelayed, hopper(131000)), Support::Supported);
@@ -202,6 +214,14 @@ TEST(ForcedSettings, BlockScalingAlwaysSplitsTheAccumulator) {
   request.recipe.scaling = Scaling::PerTensorCurrent;
   EXPECT_EQ(forced_settings(request).effective, request);
   EXPECT_THAT(forced_settings(request).deviations, IsEmpty());
+
+  request.programmatic_launch = true;
+  request.backend = GemmBackend::CublasLtGrouped;
+  EXPECT_THAT(forced_settings(request).deviations, IsEmpty());
+  request.backend = GemmBackend::CublasLtPerExpert;
+  EXPECT_FALSE(forced_settings(request).effective.programmatic_launch);
+  ASSERT_EQ(forced_settings(request).deviations.size(), 1U);
+  EXPECT_EQ(forced_settings(request).deviations[0].field, "programmatic_launch");
 }
 
 TEST(Gates, EveryRowHasAFilledSentence) {

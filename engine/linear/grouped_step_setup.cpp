@@ -1,0 +1,259 @@
+// What a step is made of, before its first launch: checks, operands, outputs, products.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/linear/grouped_step.h"
+#include "engine/linear/product_shape.h"
+#include "kernels/bias/bias_gradient.h"
+
+namespace engine {
+namespace {
+
+using kernels::Direction;
+
+StepOperand::Setup operand_setup(const StepConfig& config, OperandRole role) {
+  switch (role) {
+    case OperandRole::Gradients:
+      return {.role = role, .rowwise = true, .columnwise = true};
+    case OperandRole::Activations:
+    case OperandRole::Weights:
+      break;
+  }
+  // fprop reads rows; dgrad and wgrad read W's and X's columnwise copies.
+  return {.role = role, .rowwise = config.forward(), .columnwise = config.backward()};
+}
+
+/// In the ledger.
+std::string operand_name(const StepOperand::Setup& setup) {
+  switch (setup.role) {
+    case OperandRole::Activations:
+      return "X";
+    case OperandRole::Gradients:
+      return "dY";
+    case OperandRole::Weights:
+      break;
+  }
+  return fmt::format("W, layer {}", setup.layer);
+}
+
+std::int64_t bias_partial_bytes(const StepConfig& config) {
+  if (!config.linear.bias || !config.backward()) return 0;
+  return std::int64_t{sizeof(float)} *
+         kernels::bias_partial_capacity(config.capacity_rows, config.num_groups, config.n);
+}
+
+}  // namespace
+
+Result<GroupedStep> GroupedStep::create(std::shared_ptr<const CublasLt> library,
+                                        const StepConfig& config, StepOperands operands,
+                                        std::vector<CallerOutputs> outputs, cudaStream_t stream) {
+  GroupedStep step;
+  step.library_ = std::move(library);
+  step.config_ = config;
+  step.operands_ = std::move(operands);
+  ENGINE_TRY(step.check_operands());
+  Result<std::vector<LayerOutputs>> taken = caller_outputs(config, std::move(outputs));
+  if (!taken.ok()) return taken.error();
+  step.outputs_ = std::move(taken).value();
+  Result<std::vector<std::vector<ListedWeight>>> lists = weight_lists(config, step.operands_);
+  if (!lists.ok()) return lists.error();
+  step.operands_.weight_lists = std::move(lists).value();
+  Result<StepArrays> arrays = StepArrays::create(config, stream);
+  if (!arrays.ok()) return arrays.error();
+  step.arrays_ = std::move(arrays).value();
+  Result<PointerArrays> pointers = PointerArrays::create(config, step.arrays_);
+  if (!pointers.ok()) return pointers.error();
+  step.pointers_ = std::move(pointers).value();
+  Result<Workspaces> workspaces = Workspaces::create(config, stream);
+  if (!workspaces.ok()) return workspaces.error();
+  step.workspaces_ = std::move(workspaces).value();
+  ENGINE_TRY(step.make_operands(stream));
+  ENGINE_TRY(step.take_outputs(stream));
+  ENGINE_TRY(step.make_products(stream));
+  ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Setting up the step");
+  return step;
+}
+
+Status GroupedStep::check_operands() const {
+  const auto layers = static_cast<std::size_t>(config_.layers);
+  const auto refuse = [](std::string what) {
+    return Error{ErrorCode::InvalidArgument, "The step has no " + std::move(what)};
+  };
+  if (operands_.activations == nullptr) return refuse("activations");
+  const bool listed = config_.list() && !operands_.weight_lists.empty();
+  const std::size_t weights = listed ? operands_.weight_lists.size() : operands_.weights.size();
+  if (weights != layers) {
+    return refuse(
+        fmt::format("weights for each of its {} layers ({} were given)", layers, weights));
+  }
+  if (config_.backward() && operands_.gradients == nullptr) return refuse("gradients");
+  if (config_.linear.bias && config_.forward() && operands_.biases.size() != layers) {
+    return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
+                              operands_.biases.size()));
+  }
+  // A row of codes is a row of the matrix that cuBLASLt reads: 32 codes are its 16 bytes.
+  constexpr std::int64_t kCodesAligned = 32;
+  if (config_.nvfp4_products() && config_.k % kCodesAligned != 0) {
+    return Error{
+        ErrorCode::Unsupported,
+        fmt::format("Native NVFP4 products need a k that is a multiple of {} (rows of "
+                    "codes start at multiples of 16 bytes) and k is {}; use {}",
+                    kCodesAligned, config_.k, kernels::round_up(config_.k, kCodesAligned))};
+  }
+  const bool per_expert = config_.backend == GemmBackend::CublasLtPerExpert;
+  if (per_expert && config_.host_splits.size() != static_cast<std::size_t>(config_.num_groups)) {
+    return refuse("splits on the host, which the per-expert backend launches");
+  }
+  return {};
+}
+
+bool GroupedStep::fused_bias() const {
+  return config_.quantized() && CudaQuantizer::fuses_bias(config_.recipe);
+}
+
+Status GroupedStep::make_operands(cudaStream_t stream) {
+  const AllocationScope scope({AllocationRole::Quantized, {}});
+  if (const std::int64_t bytes = bias_partial_bytes(config_); bytes > 0) {
+    Result<DeviceBuffer> partials =
+        DeviceBuffer::allocate(bytes, {AllocationRole::Quantized, "bias gradient partials"});
+    if (!partials.ok()) return partials.error();
+    bias_partials_ = std::move(partials).value();
+  }
+  const auto add = [&](std::vector<StepOperand>& to, StepOperand::Setup setup,
+                       const kernels::GroupedInput& input) -> Status {
+    setup.input = input;
+    const AllocationScope operand_scope({AllocationRole::Quantized, operand_name(setup)});
+    setup.padded_offsets = arrays_.padded_offsets.as<std::int64_t>();
+    Result<StepOperand> operand = StepOperand::create(config_, setup, stream);
+    if (!operand.ok()) return operand.error();
+    to.push_back(std::move(operand).value());
+    return {};
+  };
+  ENGINE_TRY(add(x_, operand_setup(config_, OperandRole::Activations), activations()));
+  for (int layer = 0; layer < config_.layers; ++layer) {
+    StepOperand::Setup setup = operand_setup(config_, OperandRole::Weights);
+    setup.layer = layer;
+    if (config_.linear.micro_batches > 1) setup.noop = arrays_.keep_weights.as<float>();
+    for (int group = 0; config_.list() && group < config_.num_groups; ++group) {
+      setup.listed.push_back(weights_of_expert(layer, group));
+    }
+    ENGINE_TRY(add(w_, setup, weights(layer)));
+  }
+  if (!config_.backward()) return {};
+  StepOperand::Setup setup = operand_setup(config_, OperandRole::Gradients);
+  if (fused_bias()) setup.bias_partials = bias_partials_.as<float>();
+  return add(dy_, setup, gradients());
+}
+
+Status GroupedStep::take_outputs(cudaStream_t stream) {
+  const auto take = [&](void*& target, std::int64_t bytes, std::string owner) -> Status {
+    if (target != nullptr) return {};
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(bytes, {AllocationRole::Output, std::move(owner)});
+    if (!buffer.ok()) return buffer.error();
+    // dW may be added to before it is ever overwritten.
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+                    "Clearing an output");
+    target = buffer.value().data();
+    owned_.push_back(std::move(buffer).value());
+    return {};
+  };
+  for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
+    LayerOutputs& outputs = outputs_[layer];
+    const auto name = [&](const char* what) { return fmt::format("{}, layer {}", what, layer); };
+    const std::int64_t rows = config_.capacity_rows;
+    if (config_.forward()) {
+      ENGINE_TRY(take(outputs.y, config_.output_bytes() * rows * config_.n, name("Y")));
+    }
+    if (!config_.backward()) continue;
+    ENGINE_TRY(take(outputs.dx, config_.output_bytes() * rows * config_.k, name("dX")));
+    ENGINE_TRY(
+        take(outputs.dw, config_.wgrad_bytes() * config_.weight_rows() * config_.k, name("dW")));
+  }
+  if (!config_.linear.bias || !config_.backward()) return {};
+  return take(outputs_.front().bias_gradient, kHighPrecisionBytes * config_.num_groups * config_.n,
+              "db");
+}
+
+Status GroupedStep::make_products(cudaStream_t stream) {
+  for (int layer = 0; config_.forward() && layer < config_.layers; ++layer) {
+    ENGINE_TRY(add_product(layer, Product::Fprop, stream));
+  }
+  for (int layer = 0; config_.backward() && layer < config_.layers; ++layer) {
+    ENGINE_TRY(add_product(layer, Product::Dgrad, stream));
+    ENGINE_TRY(add_product(layer, Product::Wgrad, stream));
+  }
+  return {};
+}
+
+Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream) {
+  const auto index = static_cast<std::size_t>(layer);
+  const LayerOutputs& outputs = outputs_[index];
+  const ProductDirections directions = product_directions(product);
+  ProductSources sources{.product = product, .index = static_cast<int>(products_.size())};
+  const auto by_rows = [&](void* base, std::int64_t columns) {
+    sources.d.rule.base = static_cast<std::byte*>(base);
+    sources.d.rule.bytes_per_unit = config_.output_bytes() * columns;
+  };
+  switch (product) {
+    case Product::Fprop:
+      sources.a = w_[index].source(directions.a);
+      sources.b = x_.front().source(directions.b);
+      by_rows(outputs.y, config_.n);
+      break;
+    case Product::Dgrad:
+      sources.a = w_[index].source(directions.a);
+      sources.b = dy_.front().source(directions.b);
+      by_rows(outputs.dx, config_.k);
+      break;
+    case Product::Wgrad:
+      sources.a = x_.front().source(directions.a);
+      sources.b = dy_.front().source(directions.b);
+      sources.d.rule.base = static_cast<std::byte*>(outputs.dw);
+      sources.d.rule.bytes_per_group = config_.wgrad_bytes() * config_.n * config_.k;
+      break;
+  }
+  std::optional<ProductAlphas> alphas;
+  if (config_.nvfp4_products()) {
+    Result<ProductAlphas> made = ProductAlphas::create(config_, sources.a, sources.b, stream);
+    if (!made.ok()) return made.error();
+    alphas = std::move(made).value();
+    sources.alphas = alphas->pointers();
+  }
+  Result<std::unique_ptr<GroupedProduct>> matmul =
+      make_product(library_, config_, arrays_, pointers_, sources, stream);
+  if (!matmul.ok()) return matmul.error();
+  products_.push_back({.layer = layer,
+                       .product = product,
+                       .matmul = std::move(matmul).value(),
+                       .alphas = std::move(alphas)});
+  return {};
+}
+
+std::int64_t GroupedStep::bytes(const StepConfig& config) {
+  // The driver hands out device memory in blocks of 2 MiB; the arrays of a few KiB share some.
+  constexpr std::int64_t kSmallArrays = std::int64_t{8} << 20;
+  const auto operand = [&](OperandRole role, std::int64_t rows, std::int64_t columns) {
+    StepOperand::Setup setup = operand_setup(config, role);
+    setup.input = {.num_groups = config.num_groups, .capacity_rows = rows, .columns = columns};
+    setup.padded_offsets = nullptr;
+    return operand_bytes(config, setup);
+  };
+  std::int64_t layer = operand(OperandRole::Weights, config.weight_rows(), config.k);
+  if (config.forward()) layer += config.output_bytes() * config.capacity_rows * config.n;
+  if (config.backward()) {
+    layer += config.output_bytes() * config.capacity_rows * config.k +
+             config.wgrad_bytes() * config.weight_rows() * config.k;
+  }
+  std::int64_t total = kSmallArrays + Workspaces::bytes(config) + bias_partial_bytes(config) +
+                       operand(OperandRole::Activations, config.capacity_rows, config.k) +
+                       layer * config.layers;
+  if (config.backward()) total += operand(OperandRole::Gradients, config.capacity_rows, config.n);
+  if (config.backend == GemmBackend::CublasLtPerExpert) {
+    total += kWorkspaceBytes * (config.streams - 1) * config.products();
+  }
+  return total;
+}
+
+}  // namespace engine

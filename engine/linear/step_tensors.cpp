@@ -1,0 +1,110 @@
+// Which tensors a configuration demands. What is compared is engine/model/caller_tensor's.
+#include "engine/linear/step_tensors.h"
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+
+#include "engine/device/check.h"
+
+namespace engine {
+namespace {
+
+/// Where the tensor really lies, whatever the caller says.
+Status locate(CallerTensor& tensor) {
+  if (tensor.values == nullptr) return {};
+  cudaPointerAttributes attributes = {};
+  ENGINE_CUDA_TRY(cudaPointerGetAttributes(&attributes, tensor.values), "Locating a tensor");
+  const bool reachable =
+      attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  tensor.device = reachable ? attributes.device : kHostMemory;
+  return {};
+}
+
+Result<int> current_device() {
+  int device = 0;
+  ENGINE_CUDA_TRY(cudaGetDevice(&device), "Asking for the current device");
+  return device;
+}
+
+/// The scales that products of micro blocks read are swizzled; others have one form.
+ScaleForm scale_form(const StepConfig& config) {
+  const bool micro =
+      config.recipe.scaling == Scaling::Mxfp8 || config.recipe.scaling == Scaling::Nvfp4;
+  return micro && config.scaled_products() ? ScaleForm::Swizzled : ScaleForm::RowMajor;
+}
+
+/// A list of what lies in one tensor.
+std::vector<ListedWeight> views(const StepConfig& config, const void* grouped) {
+  std::vector<ListedWeight> weights;
+  const auto* const first = static_cast<const std::byte*>(grouped);
+  for (int group = 0; group < config.num_groups; ++group) {
+    weights.push_back(
+        listed_weight(config, first + group * kHighPrecisionBytes * config.n * config.k));
+  }
+  return weights;
+}
+
+}  // namespace
+
+ListedWeight listed_weight(const StepConfig& config, const void* values) {
+  // The step only reads it; a caller's tensor just does not say so.
+  return {.tensor = {.values = const_cast<void*>(values),
+                     .type = config.recipe.high_precision,
+                     .rows = config.n,
+                     .columns = config.k},
+          .recipe = config.recipe,
+          .scale_form = scale_form(config)};
+}
+
+Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& config,
+                                                            const StepOperands& operands) {
+  std::vector<std::vector<ListedWeight>> lists;
+  if (!config.list()) return lists;
+  const Result<int> device = current_device();
+  if (!device.ok()) return device.error();
+  for (int layer = 0; layer < config.layers; ++layer) {
+    const auto index = static_cast<std::size_t>(layer);
+    std::vector<ListedWeight> list = operands.weight_lists.empty()
+                                         ? views(config, operands.weights[index])
+                                         : operands.weight_lists[index];
+    for (ListedWeight& weight : list) ENGINE_TRY(locate(weight.tensor));
+    ENGINE_TRY(check_weight_list({.layer = layer,
+                                  .num_groups = config.num_groups,
+                                  .n = config.n,
+                                  .k = config.k,
+                                  .recipe = config.recipe,
+                                  .scale_form = scale_form(config),
+                                  .device = device.value()},
+                                 list));
+    lists.push_back(std::move(list));
+  }
+  return lists;
+}
+
+Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
+                                                 std::vector<CallerOutputs> outputs) {
+  const Result<int> device = current_device();
+  if (!device.ok()) return device.error();
+  for (CallerOutputs& layer : outputs) {
+    for (std::optional<CallerTensor>* tensor :
+         {&layer.y, &layer.dx, &layer.dw, &layer.bias_gradient}) {
+      if (*tensor) ENGINE_TRY(locate(**tensor));
+    }
+  }
+  return take_outputs({.layers = config.layers,
+                       .num_groups = config.num_groups,
+                       .capacity_rows = config.capacity_rows,
+                       .n = config.n,
+                       .k = config.k,
+                       .type = config.output_type(),
+                       .wgrad_type = config.wgrad_type(),
+                       .bias_type = config.recipe.high_precision,
+                       .forward = config.forward(),
+                       .backward = config.backward(),
+                       .bias = config.linear.bias,
+                       .device = device.value()},
+                      outputs);
+}
+
+}  // namespace engine

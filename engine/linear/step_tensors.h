@@ -1,0 +1,38 @@
+// The tensors that a step reads and writes for its caller, and what is checked of them before any
+// launch. All are row-major on the device, in the recipe's high_precision type where nothing else
+// is said, and outlive the step.
+#pragma once
+
+#include <vector>
+
+#include "engine/linear/step_config.h"
+#include "engine/model/caller_tensor.h"
+#include "engine/model/error.h"
+#include "engine/model/step_outputs.h"
+
+namespace engine {
+
+struct StepOperands {
+  const void* activations = nullptr;      // [capacity_rows, k]
+  const void* gradients = nullptr;        // [capacity_rows, n]; backward only
+  std::vector<const void*> weights = {};  // a layer: [num_groups * n, k]
+  /// With WeightStorage::List, a layer: its experts' tensors, allocated anyhow and validated by
+  /// create(), which fills in the devices they lie on. Empty = a list of views into `weights`.
+  std::vector<std::vector<ListedWeight>> weight_lists = {};
+  std::vector<const void*> biases = {};  // a layer: [num_groups, n]; with linear.bias only
+};
+
+/// One expert's [n, k] as this step demands it.
+ListedWeight listed_weight(const StepConfig& config, const void* values);
+
+/// The lists of all layers, with the devices their tensors lie on: those of `operands`, or views
+/// into its grouped weights. Empty without WeightStorage::List. InvalidArgument names layer,
+/// expert and attribute.
+Result<std::vector<std::vector<ListedWeight>>> weight_lists(const StepConfig& config,
+                                                            const StepOperands& operands);
+
+/// take_outputs() of this step, with the devices that the tensors really lie on.
+Result<std::vector<LayerOutputs>> caller_outputs(const StepConfig& config,
+                                                 std::vector<CallerOutputs> outputs);
+
+}  // namespace engine

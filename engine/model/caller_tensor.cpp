@@ -1,0 +1,188 @@
+// Differences are looked for in the order in which they make a launch go wrong: memory that cannot
+// be reached, then how it is laid out, then how it is quantized.
+#include "engine/model/caller_tensor.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace engine {
+namespace {
+
+constexpr std::uintptr_t kAlignment = 16;  // cuBLASLt's and the kernels' vector accesses
+
+std::int64_t element_bytes(ElementType type) { return type == ElementType::Fp32 ? 4 : 2; }
+
+std::string device_name(int device) {
+  return device == kHostMemory ? "host memory" : fmt::format("device {}", device);
+}
+
+/// One attribute that is not as it must be.
+struct Difference {
+  std::string attribute;  // empty = none found
+  std::string found;
+  std::string wanted;
+  std::string way_out;
+};
+
+class Comparison {
+ public:
+  /// Keeps the first difference.
+  Comparison& same(const char* attribute, bool equal, std::string found, std::string wanted,
+                   const char* way_out) {
+    if (!equal && first_.attribute.empty()) {
+      first_ = {attribute, std::move(found), std::move(wanted), way_out};
+    }
+    return *this;
+  }
+  Comparison& count(const char* attribute, std::int64_t found, std::int64_t wanted,
+                    const char* way_out) {
+    return same(attribute, found == wanted, fmt::to_string(found), fmt::to_string(wanted), way_out);
+  }
+  Comparison& flag(const char* attribute, bool found, bool wanted, const char* way_out) {
+    const auto text = [](bool on) { return std::string(on ? "on" : "off"); };
+    return same(attribute, found == wanted, text(found), text(wanted), way_out);
+  }
+  /// `what` begins the sentence: "Weight of expert 3 in layer 0".
+  Status status(const std::string& what) const {
+    if (first_.attribute.empty()) return {};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{}: {} is {} where {} is needed; {}", what, first_.attribute,
+                             first_.found, first_.wanted, first_.way_out)};
+  }
+
+ private:
+  Difference first_;
+};
+
+void compare_place(Comparison& compare, const CallerTensor& tensor, int device) {
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.values);
+  compare
+      .same("address", tensor.values != nullptr, "null", "a tensor",
+            "allocate it before the step is made")
+      .same("device", tensor.device == device, device_name(tensor.device), device_name(device),
+            "copy the tensor there, or make the step where it lies")
+      .same("alignment", address % kAlignment == 0,
+            fmt::format("{} bytes past a multiple of 16", address % kAlignment),
+            "a multiple of 16 bytes", "start the tensor at an aligned address");
+}
+
+/// Of what is demanded, not of what the tensor claims: that may be absurd.
+void compare_bytes(Comparison& compare, const CallerTensor& tensor, std::int64_t elements) {
+  const std::int64_t needed = elements * element_bytes(tensor.type);
+  const bool enough = tensor.capacity_bytes == 0 || tensor.capacity_bytes >= needed;
+  compare.same("size", enough, fmt::format("{} bytes", tensor.capacity_bytes),
+               fmt::format("at least {} bytes", needed), "allocate what the shape takes");
+}
+
+const char* scaling_name(Scaling scaling) {
+  switch (scaling) {
+    case Scaling::None:
+      return "none";
+    case Scaling::PerTensorCurrent:
+      return "FP8 per tensor";
+    case Scaling::Block:
+      return "FP8 block";
+    case Scaling::PerTensorDelayed:
+      return "FP8 per tensor, delayed";
+    case Scaling::Mxfp8:
+      return "MXFP8";
+    case Scaling::Nvfp4:
+      return "NVFP4";
+  }
+  return "unknown";
+}
+
+const char* form_name(ScaleForm form) {
+  return form == ScaleForm::Swizzled ? "swizzled" : "row-major";
+}
+
+void compare_quantizer(Comparison& compare, const ListedWeight& weight,
+                       const WeightDemand& demand) {
+  constexpr const char* kWayOut = "quantize every expert with the step's recipe";
+  const Recipe& found = weight.recipe;
+  const Recipe& wanted = demand.recipe;
+  compare.same("recipe", found.scaling == wanted.scaling, scaling_name(found.scaling),
+               scaling_name(wanted.scaling), kWayOut);
+  if (wanted.scaling == Scaling::None) return;
+  compare.flag("power-of-two scales", found.pow2_scales, wanted.pow2_scales, kWayOut)
+      .same("amax epsilon", found.amax_epsilon == wanted.amax_epsilon,
+            fmt::to_string(found.amax_epsilon), fmt::to_string(wanted.amax_epsilon), kWayOut)
+      .flag("square blocks", found.square_weight_blocks, wanted.square_weight_blocks, kWayOut);
+  if (wanted.scaling == Scaling::PerTensorDelayed) {
+    compare
+        .count("history length", found.delayed.history_length, wanted.delayed.history_length,
+               kWayOut)
+        .count("margin", found.delayed.margin, wanted.delayed.margin, kWayOut)
+        .flag("scale from the most recent amax",
+              found.delayed.algorithm == kernels::AmaxAlgorithm::MostRecent,
+              wanted.delayed.algorithm == kernels::AmaxAlgorithm::MostRecent, kWayOut);
+  }
+  if (wanted.scaling == Scaling::Nvfp4) {
+    compare.flag("Hadamard transform", found.hadamard, wanted.hadamard, kWayOut);
+  }
+  compare.same("scale form", weight.scale_form == demand.scale_form, form_name(weight.scale_form),
+               form_name(demand.scale_form), "write the scales in the form that the products read");
+}
+
+}  // namespace
+
+const char* element_name(ElementType type) {
+  switch (type) {
+    case ElementType::Bf16:
+      return "BF16";
+    case ElementType::Fp16:
+      return "FP16";
+    case ElementType::Fp32:
+      return "FP32";
+  }
+  return "unknown";
+}
+
+Status check_weight_list(const WeightDemand& demand, std::span<const ListedWeight> weights) {
+  if (weights.size() != static_cast<std::size_t>(demand.num_groups)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("The list of weights of layer {} has {} tensors and the step {} "
+                             "experts; give one tensor an expert",
+                             demand.layer, weights.size(), demand.num_groups)};
+  }
+  for (std::size_t expert = 0; expert < weights.size(); ++expert) {
+    const ListedWeight& weight = weights[expert];
+    const CallerTensor& tensor = weight.tensor;
+    Comparison compare;
+    compare_place(compare, tensor, demand.device);
+    compare
+        .same("element type", tensor.type == demand.recipe.high_precision,
+              element_name(tensor.type), element_name(demand.recipe.high_precision),
+              "convert the tensor, or choose that type under Not quantized")
+        .count("rows (n)", tensor.rows, demand.n, "give every expert an [n, k] tensor")
+        .count("columns (k)", tensor.columns, demand.k, "give every expert an [n, k] tensor")
+        .count("row stride (layout)", tensor.stride(), demand.k,
+               "make the tensor contiguous, row-major");
+    compare_bytes(compare, tensor, demand.n * demand.k);
+    compare_quantizer(compare, weight, demand);
+    if (const Status same =
+            compare.status(fmt::format("Weight of expert {} in layer {}", expert, demand.layer));
+        !same.ok()) {
+      return same;
+    }
+  }
+  return {};
+}
+
+Status check_output(const OutputDemand& demand, const CallerTensor& tensor) {
+  Comparison compare;
+  compare_place(compare, tensor, demand.device);
+  compare
+      .same("element type", tensor.type == demand.type, element_name(tensor.type),
+            element_name(demand.type), "give a tensor of that type")
+      .same("rows", tensor.rows >= demand.rows, fmt::to_string(tensor.rows),
+            fmt::format("at least {}", demand.rows), "give a tensor for the step's whole capacity")
+      .count("columns", tensor.columns, demand.columns, "give a tensor of the output's width")
+      .count("row stride (layout)", tensor.stride(), demand.columns,
+             "make the tensor contiguous, row-major");
+  compare_bytes(compare, tensor, demand.rows * demand.columns);
+  return compare.status(demand.name);
+}
+
+}  // namespace engine

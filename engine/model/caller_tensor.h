@@ -1,0 +1,70 @@
+// Tensors that a caller of the grouped step owns: the weights of a list, and outputs. They are
+// foreign, so that everything a product takes for granted of them is checked here, by name. Plain
+// values: addresses are compared, never followed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace engine {
+
+/// [rows, columns], rows `row_stride` elements apart.
+struct CallerTensor {
+  void* values = nullptr;
+  ElementType type = ElementType::Bf16;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t row_stride = 0;      // elements; 0 = columns
+  std::int64_t capacity_bytes = 0;  // from `values` on; 0 = exactly what the shape says
+  int device = 0;                   // kHostMemory, or the device that holds it
+
+  std::int64_t stride() const { return row_stride == 0 ? columns : row_stride; }
+};
+inline constexpr int kHostMemory = -1;
+
+enum class ScaleForm {
+  RowMajor,  // as the kernels' CPU twins write them
+  Swizzled,  // micro blocks in cuBLASLt's 128x4 tiles
+};
+
+/// One weight of a list and the quantizer it brings.
+struct ListedWeight {
+  CallerTensor tensor;  // [n, k]; only read
+  Recipe recipe;        // of its quantizer; what concerns X and dY alone is not compared
+  ScaleForm scale_form = ScaleForm::RowMajor;
+};
+
+/// What every weight of a layer must be.
+struct WeightDemand {
+  int layer = 0;
+  int num_groups = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Recipe recipe = {};
+  ScaleForm scale_form = ScaleForm::RowMajor;
+  int device = 0;
+};
+
+/// One grouped product reads all weights of a list with one description. InvalidArgument names the
+/// layer, the expert, the attribute, both values and the way out; the first difference is told.
+Status check_weight_list(const WeightDemand& demand, std::span<const ListedWeight> weights);
+
+/// What an output must be. More rows than demanded are welcome: they are never written.
+struct OutputDemand {
+  std::string name;  // "dW, layer 1"
+  ElementType type = ElementType::Bf16;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  int device = 0;
+};
+
+Status check_output(const OutputDemand& demand, const CallerTensor& tensor);
+
+/// "BF16", "FP16", "FP32".
+const char* element_name(ElementType type);
+
+}  // namespace engine

@@ -1,0 +1,29 @@
+// The alpha of each group's NVFP4 product. Codes and block scales know nothing of the two global
+// scales, so the product of A and B is alpha times the product of their codes and block scales,
+// alpha = S_dec(A) * S_dec(B) with S_dec of quantize/quantize_nvfp4.h. One FP32 product, rounded to
+// nearest. Graph-safe: reads the amax that the quantization of this step has left.
+#pragma once
+
+#include "kernels/common/types.h"
+
+namespace kernels {
+
+/// One FP32 value a group: an array, or, for a list of tensors, a pointer each.
+struct GroupScalars {
+  const float* values = nullptr;       // [num_groups]
+  const float* const* each = nullptr;  // [num_groups]; null = `values`
+};
+
+struct Nvfp4AlphaArgs {
+  GroupScalars amax_a;
+  GroupScalars amax_b;
+  int num_groups = 0;      // 0..kMaxGroups
+  float* alpha = nullptr;  // [num_groups]
+};
+
+void nvfp4_alpha_cpu(const Nvfp4AlphaArgs& args);
+#ifdef EXPERTSCOPE_WITH_CUDA
+cudaError_t nvfp4_alpha(const Nvfp4AlphaArgs& args, LaunchStream stream);
+#endif
+
+}  // namespace kernels

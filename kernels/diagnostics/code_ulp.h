@@ -1,0 +1,34 @@
+// How far a decoded value lies from its element, in units in the last place of its code: half a
+// unit is correct rounding, more comes from saturation, from a scale that rounds or from a stale
+// one. The same bits on the host and on the device.
+#pragma once
+
+#include "kernels/activation/silu.h"  // exact_multiply and its like
+#include "kernels/common/scale_rule.h"
+#include "kernels/dequantize/group_view.h"
+
+namespace kernels {
+
+/// The grid that codes stand for, before any scale.
+struct CodeGridBits {
+  std::uint32_t smallest_normal = 0;  // FP32 bits
+  std::uint32_t mantissa_bits = 0;
+};
+
+KERNELS_HOST_DEVICE constexpr CodeGridBits code_grid_bits(Fp8Format format) {
+  return format == Fp8Format::E4m3 ? CodeGridBits{(127U - 6U) << 23, 3}
+                                   : CodeGridBits{(127U - 14U) << 23, 2};
+}
+inline constexpr CodeGridBits kE2m1GridBits = {127U << 23, 1};
+
+/// `error`: |x - decoded|, finite; `value_bits`: of the code's value in FP32; `factor`: what
+/// decodes it. 0 where a unit is no FP32 number above 0.
+KERNELS_HOST_DEVICE inline float code_ulps(float error, std::uint32_t value_bits, float factor,
+                                           const CodeGridBits& grid) {
+  const std::uint32_t exponent = value_bits & 0x7F800000U;
+  const std::uint32_t at = exponent > grid.smallest_normal ? exponent : grid.smallest_normal;
+  const float unit = exact_multiply(factor, bits_to_float(at - (grid.mantissa_bits << 23)));
+  return unit > 0.0F ? exact_divide(error, unit) : 0.0F;
+}
+
+}  // namespace kernels

@@ -1,0 +1,79 @@
+"""The kernels that are said to wait for their predecessor do, before they touch global memory, and
+no other product kernel does: read from the machine code of the library. Needs cuobjdump and
+nvdisasm (on PATH, beside nvcc, or in the folder CUOBJDUMP_FOLDER names)."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+SKIP = 77
+LIBRARY, HEADER, CUDA_BIN = sys.argv[1:4]
+
+WAIT = "ACQBULK"  # griddepcontrol.wait
+MEMORY = re.compile(r"\b(LDG|STG|LD|ST|ATOM|ATOMG|RED|REDG|UTMALDG|UTMASTG|UBLKCP|LDGSTS|CCTL)\b")
+INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(.*?);")
+HAZARDS = ("hazard", "dependent_kernel", "early_trigger")  # the gallery's own
+
+
+def tool_folder():
+    for folder in (os.environ.get("CUOBJDUMP_FOLDER", ""), CUDA_BIN):
+        if folder and os.access(os.path.join(folder, "cuobjdump"), os.X_OK):
+            return folder
+    found = shutil.which("cuobjdump")
+    return os.path.dirname(found) if found else None
+
+
+def disassembled(folder):
+    """[(symbol, first wait, first access of global memory)]; positions, None = there is none."""
+    environment = dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"])
+    run = subprocess.run([os.path.join(folder, "cuobjdump"), "-sass", LIBRARY], check=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                         env=environment)
+    kernels = []
+    for line in run.stdout.splitlines():
+        if name := re.search(r"Function : (\S+)", line):
+            kernels.append([name.group(1), None, None])
+            position = 0
+        elif kernels and (instruction := INSTRUCTION.search(line)):
+            position += 1
+            if WAIT in instruction.group(1) and kernels[-1][1] is None:
+                kernels[-1][1] = position
+            if MEMORY.search(instruction.group(1)) and kernels[-1][2] is None:
+                kernels[-1][2] = position
+    return kernels
+
+
+class WaitingKernels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with open(HEADER, encoding="utf-8") as header:
+            cls.listed = re.findall(r'^ +"(\d+\w+_kernel)"', header.read(), re.MULTILINE)
+        cls.kernels = disassembled(FOLDER)
+
+    def is_listed(self, symbol):
+        return any(name in symbol for name in self.listed)
+
+    def test_every_listed_kernel_waits_before_it_touches_memory(self):
+        for name in self.listed:
+            of_name = [kernel for kernel in self.kernels if name in kernel[0]]
+            self.assertTrue(of_name, f"{name}: no such kernel in the library")
+            for symbol, wait, access in of_name:
+                self.assertIsNotNone(wait, f"{symbol} does not wait")
+                self.assertLess(wait, access, f"{symbol} touches memory before it waits")
+
+    def test_every_kernel_that_waits_is_listed(self):
+        unlisted = [symbol for symbol, wait, _ in self.kernels
+                    if wait is not None and not self.is_listed(symbol)
+                    and not any(hazard in symbol for hazard in HAZARDS)]
+        self.assertEqual(unlisted, [])
+
+
+if __name__ == "__main__":
+    FOLDER = tool_folder()
+    if FOLDER is None:
+        print("skipped: cuobjdump is not installed")
+        sys.exit(SKIP)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

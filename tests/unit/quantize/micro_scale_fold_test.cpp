@@ -1,0 +1,152 @@
+// Statistics of one-byte scales from counts beside them: the same as from unpacked elements.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/input/tensor_source.h"
+#include "engine/quantize/micro_scale_fold.h"
+#include "engine/quantize/operand_numerics.h"
+#include "engine/quantize/quantize_cpu.h"
+
+namespace engine {
+namespace {
+
+constexpr std::int64_t kColumns = 272;  // the last block of 32 has 16
+
+struct Measured {
+  OperandStatistics statistics;
+  std::vector<kernels::GroupQuantizationSums> sums;
+};
+
+class MicroScaleFoldTest : public testing::Test {
+ protected:
+  MicroScaleFoldTest() : offsets_(splits_.size() + 1) {
+    std::partial_sum(splits_.begin(), splits_.end(), offsets_.begin() + 1);
+    values_.resize(static_cast<std::size_t>(offsets_.back() * kColumns));
+    RunRequest request;
+    request.shape = {
+        .preset = "", .num_experts = 1, .tokens = offsets_.back(), .n = 16, .k = kColumns};
+    request.activations = SyntheticInput{.distribution = Distribution::NonFinite};
+    open_source(request, OperandRole::Activations, 0)
+        .value()
+        ->read_bf16(0, offsets_.back(), values_);
+    // Outliers make their neighbours vanish, zeros are no loss.
+    for (std::size_t i = 0; i < values_.size(); i += 97) values_[i] = 0x4F80;
+    for (std::size_t i = 5; i < values_.size(); i += 89) values_[i] = 0;
+  }
+
+  kernels::GroupedInput input() const {
+    return {.input = values_.data(),
+            .row_offsets = offsets_.data(),
+            .num_groups = static_cast<int>(splits_.size()),
+            .capacity_rows = offsets_.back(),
+            .columns = kColumns};
+  }
+
+  /// From every element, unpacked.
+  Measured expected(const CpuQuantizer& quantizer) const {
+    UnpackedOperand unpacked;
+    unpack_operand(quantizer.layout(), quantizer.view(), splits_, unpacked);
+    QuantizationReport report;
+    Measured measured;
+    measure_operand(input(), quantizer.layout(), quantizer.view(), splits_, unpacked, nullptr,
+                    report, &measured.sums);
+    measured.statistics = std::move(report.statistics);
+    return measured;
+  }
+
+  Measured found(const CpuQuantizer& quantizer) const {
+    const OperandLayout& layout = quantizer.layout();
+    const auto bytes = static_cast<std::size_t>(written_scale_bytes(layout, splits_, kColumns));
+    kernels::MagnitudeCounts before{};
+    kernels::MagnitudeCounts after{};
+    Measured measured;
+    measured.sums.resize(splits_.size());
+    std::vector<kernels::MicroLosses> losses(bytes);
+    kernels::micro_statistics_cpu({.input = input(),
+                                   .quantized = quantizer.view(),
+                                   .before = &before,
+                                   .after = &after,
+                                   .sums = measured.sums.data(),
+                                   .losses = losses.data()});
+    measured.statistics.before = to_histogram(before);
+    measured.statistics.after = to_histogram(after);
+    const std::span scales(static_cast<const std::uint8_t*>(quantizer.view().scales), bytes);
+    MicroScaleFold fold =
+        fold_micro_scales(layout, splits_, kColumns, scales, losses, quantizer.view().amax);
+    measured.statistics.scale_map = std::move(fold.map);
+    measured.statistics.scale = std::move(fold.scale);
+    return measured;
+  }
+
+  void compare(const Recipe& recipe) const {
+    CpuQuantizer quantizer({.recipe = recipe,
+                            .role = OperandRole::Activations,
+                            .direction = kernels::Direction::Rowwise,
+                            .input = input()});
+    quantizer.quantize();
+    const Measured want = expected(quantizer);
+    const Measured have = found(quantizer);
+    EXPECT_EQ(have.statistics.before.counts, want.statistics.before.counts);
+    EXPECT_EQ(have.statistics.after.counts, want.statistics.after.counts);
+    EXPECT_EQ(have.statistics.scale.counts, want.statistics.scale.counts);
+    EXPECT_GT(want.statistics.underflowed, 0U);
+    std::uint64_t underflowed = 0;
+    for (std::size_t group = 0; group < splits_.size(); ++group) {
+      EXPECT_EQ(have.sums[group].saturated, want.sums[group].saturated) << group;
+      EXPECT_EQ(have.sums[group].underflowed, want.sums[group].underflowed) << group;
+      EXPECT_NEAR(have.sums[group].noise, want.sums[group].noise, want.sums[group].noise * 1e-12);
+      EXPECT_NEAR(have.sums[group].signal, want.sums[group].signal,
+                  want.sums[group].signal * 1e-12);
+      // One from the decoded value, which rounds once more, one from the element over its factor.
+      EXPECT_NEAR(have.sums[group].max_ulp, want.sums[group].max_ulp,
+                  1e-5F * std::max(1.0F, want.sums[group].max_ulp));
+      if (splits_[group] > 0) {
+        EXPECT_GE(have.sums[group].max_ulp, 0.25F);
+      }
+      underflowed += have.sums[group].underflowed;
+    }
+    EXPECT_EQ(underflowed, want.statistics.underflowed);
+    const ScaleMap& map = have.statistics.scale_map;
+    const ScaleMap& same = want.statistics.scale_map;
+    EXPECT_EQ(map.source_rows, same.source_rows);
+    EXPECT_EQ(map.source_columns, same.source_columns);
+    EXPECT_EQ(map.expert_first_row, same.expert_first_row);
+    for (const auto cells :
+         {&ScaleMap::mean, &ScaleMap::maximum, &ScaleMap::minimum, &ScaleMap::deviation,
+          &ScaleMap::saturated_share, &ScaleMap::underflowed_share}) {
+      expect_same(map.*cells, same.*cells);
+    }
+  }
+
+  static void expect_same(const std::vector<float>& found, const std::vector<float>& wanted) {
+    ASSERT_EQ(found.size(), wanted.size());
+    ASSERT_FALSE(wanted.empty());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (std::isnan(wanted[i])) {
+        ASSERT_TRUE(std::isnan(found[i])) << i;
+      } else {
+        ASSERT_EQ(found[i], wanted[i]) << i;
+      }
+    }
+  }
+
+  std::vector<std::int64_t> splits_ = {0, 37, 0, 200, 1, 128};
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::uint16_t> values_;
+};
+
+TEST_F(MicroScaleFoldTest, Mxfp8) { compare({.scaling = Scaling::Mxfp8}); }
+TEST_F(MicroScaleFoldTest, Nvfp4) {
+  // One infinity makes the group's global scale, and with it all that is decoded, infinite.
+  for (std::uint16_t& value : values_) {
+    if ((value & 0x7F80) == 0x7F80) value = 0x3F80;
+    if (value == 0x4F80) value = 0x4300;  // 2^32 would leave other blocks no scale
+  }
+  compare({.scaling = Scaling::Nvfp4});
+}
+
+}  // namespace
+}  // namespace engine
