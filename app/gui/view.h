@@ -2,6 +2,7 @@
 // no lock, no sleep.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "engine/model/amax_history.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
+#include "profiling/trace/kernel_durations.h"
 
 namespace app {
 
@@ -118,6 +120,12 @@ struct CsvOrder {
   std::string text;
 };
 
+/// Records of the run on screen as a file; the window asks where to.
+struct RecordsOrder {
+  bool csv = false;                             // else a Chrome trace
+  std::optional<profiling::TimeRange> range{};  // since the first timed iteration; none = all
+};
+
 /// At most one wish of each kind a frame; the shell fulfils them after the frame.
 struct CommandSlots {
   std::optional<engine::RunRequest> set_request;  // as if changed in the rail
@@ -144,7 +152,15 @@ struct CommandSlots {
   std::optional<std::vector<profiling::TimeNote>> set_notes;  // of the run on screen, all of them
   std::optional<PictureOrder> save_picture;
   std::optional<CsvOrder> save_csv;
-  std::string says;  // for the status bar: what was just done
+  std::optional<RecordsOrder> export_records;
+  bool selection_taken = false;  // PanelContext::selection was followed
+  std::string says;              // for the status bar: what was just done
+};
+
+/// Ranges that a tour's step selects, as if they were dragged: [first, second).
+struct AskedSelection {
+  std::optional<std::array<double, 2>> timeline_ns{};  // since the first timed iteration
+  std::optional<std::array<double, 2>> values_log2{};  // of the histograms in Numerics
 };
 
 /// Plot keys pressed since the last frame. The plot under the mouse follows them.
@@ -154,13 +170,15 @@ struct PlotKeys {
   bool fit_selection = false;
   bool fit_all = false;
   bool clear = false;
-  int event = 0;           // records on (.) less records back (,)
-  int edge = 0;            // along the graph: to what waits (]) less to what was waited for ([)
-  bool find = false;       // open the search
-  bool mark = false;       // the selected range, for a while
-  bool keep_mark = false;  // as a note
-  int store = 0;           // keep this view of the timeline as 1..9; 0 = nothing asked
-  int recall = 0;          // come back to it
+  int event = 0;              // records on (.) less records back (,)
+  int edge = 0;               // along the graph: to what waits (]) less to what was waited for ([)
+  bool find = false;          // open the search
+  bool mark = false;          // the selected range, for a while
+  bool keep_mark = false;     // as a note
+  int store = 0;              // keep this view of the timeline as 1..9; 0 = nothing asked
+  int recall = 0;             // come back to it
+  bool export_trace = false;  // the timeline's selected range to a file, as a Chrome trace
+  bool export_records = false;  // or as a table
 };
 
 struct PanelContext {
@@ -171,6 +189,7 @@ struct PanelContext {
   PlotKeys keys{};
   int graphs_view =
       -1;  // Graphs is to show this one from now on: replays, topology, memory, doctor
+  const AskedSelection* selection = nullptr;  // null = nothing is asked for
 };
 
 /// A workspace fills the region right of the rail. One class each in panels/.

@@ -13,7 +13,7 @@
 
 namespace profiling {
 
-/// What of a session to write.
+/// What of a session to write, as a trace or as a table of records.
 struct TraceChoice {
   std::optional<std::size_t> run{};  // index; none = all
   TimeRange range{std::numeric_limits<std::int64_t>::min(),
@@ -21,6 +21,9 @@ struct TraceChoice {
                                                               // iteration of its run
 };
 
+/// `path` as records.csv of export_csv(), of the runs and the range chosen.
+engine::Status export_records_csv(const Session& session, const std::string& path,
+                                  const TraceChoice& choice = {});
 /// Writes `path` (replaced atomically). Times in microseconds as the format wants, nanoseconds kept
 /// as decimals. Each run is a process with a track for every stream or thread (several where its
 /// records overlap) and one of its iterations; replays of a graph are asynchronous slices; records

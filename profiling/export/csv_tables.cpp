@@ -57,15 +57,25 @@ void write_runs(const Session& session, CsvTable& table) {
     table.cell(recipe.delayed.history_length).cell(algorithm_name(recipe.delayed.algorithm));
     table.cell(recipe.delayed.margin).cell(recipe.square_weight_blocks ? 1 : 0);
     table.cell(recipe.hadamard ? 1 : 0).cell(recipe.stochastic_rounding ? 1 : 0);
+    if (run.group.kind == GroupKind::None) {
+      table.empty().empty().empty().empty();
+    } else {
+      table.cell(run.group.kind == GroupKind::Sweep ? "sweep" : "interleaved");
+      table.cell(run.group.id).cell(run.group.position).cell(run.group.label);
+    }
     table.end_row();
   }
 }
 
-void write_records(const Session& session, CsvTable& table) {
+constexpr std::string_view kRecordColumns =
+    "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id";
+
+void write_records(const Session& session, const TraceChoice& choice, CsvTable& table) {
   constexpr std::string_view kKinds[] = {"host-span", "kernel", "memcpy", "memset"};
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    if (choice.run && *choice.run != i) continue;
     const Activity& activity = session.runs[i].activity;
-    for (const ActivityRecord& record : activity.records) {
+    for (const ActivityRecord& record : records_in(activity, choice.range)) {
       const auto kind = static_cast<std::size_t>(record.kind);
       const auto stage = static_cast<std::size_t>(record.stage);
       table.cell(i + 1).cell(record.start_ns).cell(record.end_ns);
@@ -126,6 +136,13 @@ void write_comparisons(const Session& session, CsvTable& table) {
 
 }  // namespace
 
+engine::Status export_records_csv(const Session& session, const std::string& path,
+                                  const TraceChoice& choice) {
+  return write_csv(path, kRecordColumns, session, [&choice](const Session& all, CsvTable& table) {
+    write_records(all, choice, table);
+  });
+}
+
 engine::Status export_csv(const Session& session, const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
@@ -142,13 +159,10 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
       "iterations,iteration_median_ns,iteration_p5_ns,iteration_p95_ns,iteration_method,"
       "activity_method,dropped_records,flop,wall_ns,device,driver,cublaslt,activations_snr_db,"
       "weights_snr_db,deviations,history_length,amax_algorithm,margin,square_weight_blocks,"
-      "hadamard,stochastic_rounding",
+      "hadamard,stochastic_rounding,group_kind,group_id,group_position,group_label",
       session, write_runs);
   if (!runs.ok()) return runs;
-  const engine::Status records =
-      write_csv(base / "records.csv",
-                "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id", session,
-                write_records);
+  const engine::Status records = export_records_csv(session, (base / "records.csv").string());
   if (!records.ok()) return records;
   const engine::Status experts =
       write_csv(base / "experts.csv",

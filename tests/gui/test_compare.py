@@ -104,6 +104,35 @@ def test_histograms_follow_what_is_chosen(open_window, program, tmp_path):
     window.wait("scales", lambda m: value(window, "compare.histogram").endswith(";b=0"))
 
 
+def test_a_selection_counts_both_sides(open_window, program, tmp_path):
+    """A slower BF16 or FP8 side lies elsewhere on the axis: half the axis tells them apart."""
+    window = open_pair(open_window, program, tmp_path)
+    assert value(window, "compare.selected").startswith("Drag over")
+    window.click("compare.normalise")
+    x0, y0, x1, y1 = window.control("compare.histogram")["rect"]
+    y = round(0.5 * (y0 + y1))
+
+    def select(start, end):
+        first, last = (round(x0 + 46 + share * (x1 - x0 - 60)) for share in (start, end))
+        window.xdotool("mousemove", first, y)
+        window.settle()
+        window.xdotool("mousedown", 1)
+        window.seen("the press")
+        for x in (first + 6, (first + last) // 2, last):
+            window.xdotool("mousemove", x, y)
+            window.seen("the move")
+        window.xdotool("mouseup", 1)
+        window.seen("the release")
+        window.wait("counts", lambda m: "A " in value(window, "compare.selected"))
+        window.settle()
+        words = value(window, "compare.selected").split()
+        return [int(words[words.index(side) + 1]) for side in ("A", "B")]
+
+    left, right = select(0.0, 0.5), select(0.5, 1.0)
+    assert [a + b for a, b in zip(left, right)] == [30, 30]
+    assert select(0.0, 1.0) == [30, 30]
+
+
 def test_second_recording_is_compared_with(open_window, program, tmp_path):
     window = open_window()
     window.wait_for_result()

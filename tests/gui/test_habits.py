@@ -17,15 +17,6 @@ def palette(window, text):
         c["id"] == "palette" and c["value"].startswith(f"typed={text};") for c in m["controls"]))
 
 
-def press(window, *keys):
-    """Held for a few frames, as a finger does: an older ImGui does not see a shorter press."""
-    for key in keys:
-        window.xdotool("keydown", key)
-    time.sleep(0.15)
-    for key in reversed(keys):
-        window.xdotool("keyup", key)
-
-
 def rows(current):
     return sorted((c for c in current["controls"] if c["id"].startswith("palette.")
                    and c["value"].startswith("row=")),
@@ -37,16 +28,16 @@ def test_palette_finds_and_does(open_window):
     window.wait_for_result()
     current = palette(window, "numerics")
     assert rows(current)[0]["id"] == "palette.view.numerics"
-    press(window, "Return")
+    window.press("Return")
     window.wait("Numerics", lambda m: m["state"]["workspace"] == "numerics")
     assert window.control("palette") is None
     # The second of the list, by the arrows.
     current = palette(window, "text")
     second = rows(current)[1]["id"]
-    press(window, "Down")
+    window.press("Down")
     window.wait("second selected", lambda m: any(
         c["id"] == second and "selected=true" in c["value"] for c in m["controls"]))
-    press(window, "Escape")
+    window.press("Escape")
     window.wait("no palette", lambda m: all(c["id"] != "palette" for c in m["controls"]))
     # A click on the button of the bar, and on an entry.
     window.click("top.palette")
@@ -190,10 +181,10 @@ def test_numbers_are_copied_whole(open_window):
     assert unit == "ns" and float(number) > 0 and "median" in words
     # The clipboard holds the number alone: it is pasted into a field.
     palette(window, "")
-    press(window, "ctrl", "v")
+    window.press("ctrl", "v")
     window.wait("the number", lambda m: any(c["id"] == "palette.filter" and c["value"] == number
                                             for c in m["controls"]))
-    press(window, "Escape")
+    window.press("Escape")
     window.settle()
     # A cell of a table by Ctrl+C.
     row = window.control("performance.kernels.row.0")
@@ -201,7 +192,7 @@ def test_numbers_are_copied_whole(open_window):
     low, high = row["rect"][1], row["rect"][3]
     window.xdotool("mousemove", round(table["rect"][2] - 60), round((low + high) / 2))
     window.settle()
-    press(window, "ctrl", "c")
+    window.press("ctrl", "c")
     said(window, "shown as")
 
 
@@ -255,8 +246,9 @@ def drag_over(window, name, start, end):
         window.xdotool("mousemove", x, y)
         time.sleep(0.04)
     window.xdotool("mousemove", stop, y)
-    time.sleep(0.1)
+    window.seen("the last move")
     window.xdotool("mouseup", 1)
+    window.seen("the release")
 
 
 def write_note(window, text):
@@ -270,7 +262,7 @@ def write_note(window, text):
     window.xdotool("type", "--delay", 40, text)
     window.wait("the words", lambda m: any(c["id"] == "note.text" and c["value"] == text
                                            for c in m["controls"]))
-    press(window, "Return")
+    window.press("Return")
     window.wait("the note", lambda m: any(c["id"] == "performance.note.0" and c["label"] == text
                                           for c in m["controls"]))
 

@@ -1,5 +1,6 @@
 """The timeline of a recording: lanes, search, steps, the strip, and zoom down to nanoseconds."""
 import pathlib
+import shutil
 
 import pytest
 
@@ -23,9 +24,11 @@ def place(window):
 
 
 @pytest.fixture
-def timeline(open_window):
+def timeline(open_window, tmp_path):
     """The recording of an H200, the pointer over a replay in the middle of its timeline."""
-    window = open_window(str(SAMPLE), "--no-worker")
+    recording = tmp_path / SAMPLE.name
+    shutil.copy(SAMPLE, recording)  # What is exported lies beside it.
+    window = open_window(str(recording), "--no-worker")
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
     window.settle()
     x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
@@ -140,3 +143,133 @@ def test_zoom_reaches_nanoseconds_and_keeps_the_place(timeline):
             break
     assert now["to_ns"] - now["from_ns"] <= 16
     assert low < now["from_ns"] < high
+
+
+def drag(window, start, end, *held):
+    """Selects from one share of the timeline's width to another, with these keys held."""
+    x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
+    y = round(y0 + 0.5 * (y1 - y0))
+    first, last = (round(x0 + share * (x1 - x0)) for share in (start, end))
+    window.xdotool("mousemove", first, y)
+    window.settle()
+    for key in held:
+        window.xdotool("keydown", key)
+    window.xdotool("mousedown", 1)
+    window.seen("the press")
+    for x in (first + 8, (first + last) // 2, last):
+        window.xdotool("mousemove", x, y)
+        window.seen("the move")
+    window.xdotool("mouseup", 1)
+    window.seen("the release")
+    for key in held:
+        window.xdotool("keyup", key)
+    window.settle()
+
+
+def selected(window):
+    now = fields(window)
+    return now["selected_from_ns"], now["selected_to_ns"]
+
+
+def test_control_drag_keeps_the_range_beside_the_new_one(timeline):
+    drag(timeline, 0.2, 0.3)
+    first = selected(timeline)
+    drag(timeline, 0.5, 0.7, "ctrl")
+    second = selected(timeline)
+    assert second[0] > first[1] and fields(timeline)["kept"] == 1
+    # A click on the kept one: they change places.
+    x0, _, x1, _ = timeline.control("performance.timeline")["rect"]
+    timeline.xdotool("mousemove", round(x0 + 0.25 * (x1 - x0)), timeline.at[1])
+    timeline.settle()
+    timeline.xdotool("mousedown", 1)
+    timeline.seen("the press")
+    timeline.xdotool("mouseup", 1)
+    timeline.wait("the first range", lambda m: selected(timeline) == first)
+    assert fields(timeline)["kept"] == 1
+    # A plain drag starts anew; Escape drops all.
+    drag(timeline, 0.4, 0.45)
+    assert "kept" not in fields(timeline)
+    drag(timeline, 0.6, 0.7, "ctrl")
+    timeline.key("Escape")
+    timeline.wait("nothing selected", lambda m: "selected_from_ns" not in fields(timeline)
+                  and "kept" not in fields(timeline))
+
+
+def test_middle_click_fits_the_record(timeline):
+    before = fields(timeline)
+    timeline.xdotool("mousedown", 2)
+    timeline.seen("the press")
+    timeline.xdotool("mouseup", 2)
+    timeline.wait("a closer view", lambda m: fields(timeline)["to_ns"] - fields(timeline)["from_ns"]
+                  < 0.05 * (before["to_ns"] - before["from_ns"]))
+
+
+def test_the_selected_range_is_exported(timeline):
+    """By the palette as CSV, by the card's menu as a Chrome trace: the records that the window
+    counts in the range, no more and no fewer."""
+    import csv
+    import json
+
+    from test_habits import palette
+    drag(timeline, 0.2, 0.6)
+    count = int(fields(timeline)["selected_records"])
+    assert 0 < count < 1312
+
+    def accept(name):
+        timeline.wait("the dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
+        timeline.settle()
+        timeline.click("file.accept")
+        said = timeline.wait("the file", lambda m: any(
+            c["value"].startswith("Exported: ") and name in c["value"] for c in m["controls"]))
+        path = next(c["value"] for c in said["controls"] if c["value"].startswith("Exported: ")
+                    and name in c["value"]).removeprefix("Exported: ")
+        return timeline.folder / path
+
+    palette(timeline, "export the records")
+    timeline.press("Return")
+    table = accept("records-")
+    with open(table) as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == count
+    begin, end = selected(timeline)
+    assert all(begin <= int(row["start_ns"]) <= end for row in rows)
+    timeline.settle()
+    timeline.click("performance.timeline_card.menu")
+    timeline.wait("the menu", lambda m: any(
+        c["id"] == "performance.timeline_card.menu.export_trace" for c in m["controls"]))
+    timeline.settle()
+    timeline.click("performance.timeline_card.menu.export_trace")
+    events = json.loads(accept("trace-").read_text())["traceEvents"]
+    slices = [e for e in events if e["ph"] == "X" and e.get("cat") != "iteration"]
+    names = {row["name"] for row in rows}
+    assert len([e for e in slices if e["name"] in names and e["pid"] == 1]) == count
+
+
+def test_lanes_are_pinned_and_hidden(timeline):
+    timeline.click("performance.lanes.1")
+    timeline.wait("two lanes", lambda m: any(c["id"] == "performance.lane.1"
+                                             for c in m["controls"]))
+
+    def top(lane):
+        return timeline.control(f"performance.lane.{lane}")["rect"][1]
+
+    def choose(lane, what):
+        timeline.settle()
+        timeline.click(f"performance.lane.{lane}")
+        timeline.wait("the menu", lambda m: any(
+            c["id"] == f"performance.lane.{lane}.{what}" for c in m["controls"]))
+        timeline.settle()
+        timeline.click(f"performance.lane.{lane}.{what}")
+
+    records = fields(timeline)["records"]
+    assert top(0) < top(1)
+    choose(1, "pin")
+    timeline.wait("it on top", lambda m: top(1) < top(0))
+    assert timeline.control("performance.lane.1")["value"] == "pinned"
+    choose(0, "hide")
+    timeline.wait("one lane", lambda m: all(c["id"] != "performance.lane.0" for c in m["controls"]))
+    assert fields(timeline)["records"] < records
+    choose(1, "all")
+    timeline.wait("both", lambda m: fields(timeline)["records"] == records)
+    choose(1, "pin")
+    timeline.wait("as before", lambda m: top(0) < top(1))

@@ -1,5 +1,6 @@
 """Tours: played, stepped and stopped with real keys and mouse; the person's own request survives."""
 import json
+import pathlib
 
 
 def tour_state(current):
@@ -84,3 +85,28 @@ def test_broken_tour_is_refused_with_a_reason(open_window, tmp_path):
     window = open_window(str(broken), "--no-worker")
     window.wait("a reason", lambda m: any("Not played" in c["value"] and "broken.json" in c["value"]
                                           for c in m["controls"]))
+
+
+def test_a_step_selects_ranges(open_window, tmp_path):
+    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    tour = tmp_path / "ranges.json"
+    step = {"caption": "Look here.", "recording": str(sample), "run": 0}
+    tour.write_text(json.dumps({"title": "Ranges", "steps": [
+        {"name": "1", "workspace": "performance", "select": {"timeline_ms": [10, 50]}, **step},
+        {"name": "2", "workspace": "numerics", "select": {"values_log2": [-4, 0]}, **step}]}))
+    window = open_window(str(tour), "--no-worker")
+    at_step(window, 1)
+    window.wait("the range in time", lambda m: any(
+        c["id"] == "performance.timeline" and "selected_from_ns=10000000;selected_to_ns=50000000"
+        in c["value"] for c in m["controls"]))
+    window.click("tour.next")
+    at_step(window, 2)
+    window.wait("the range of values", lambda m: any(
+        c["id"] == "numerics.selection" and c["value"].startswith("from=-4.0000;to=0.0000")
+        for c in m["controls"]))
+    broken = tmp_path / "none.json"
+    broken.write_text(json.dumps({"title": "None", "steps": [
+        {"name": "1", "workspace": "numerics", "select": {"values_log2": [3, 3]}, **step}]}))
+    window.close()
+    other = open_window(str(broken), "--no-worker")
+    other.wait("the reason", lambda m: any("selects neither" in c["value"] for c in m["controls"]))

@@ -145,31 +145,38 @@ class Window:
             frame = self.map()["frame"]
             time.sleep(0.25)
 
+    def seen(self, what):
+        """Until the window has drawn a frame that began after now: one may be under way, begun
+        before. A slow machine takes longer over a frame than a finger over a click."""
+        frame = self.map()["frame"]
+        self.wait(f"frame after {what}", lambda m: m["frame"] > frame + 1, 5)
+
     def click(self, name):
+        """Hover, press and release, each in a frame of its own. The release, too, is waited for:
+        who moves the pointer on at once would let go elsewhere."""
         x, y = self.centre(name)
         frame = self.map()["frame"]
-        # Hover, press and release each need a frame of their own to be seen by the window.
         # By way of a neighbour: the pointer may lie there already, and then nothing would move.
         self.xdotool("mousemove", x + 1, y, "mousemove", x, y)
         self.wait("frame under the pointer", lambda m: m["frame"] > frame, 5)
-        frame = self.map()["frame"]
         self.xdotool("mousedown", 1)
-        # A slow machine may take longer over a frame than a finger over a click.
-        self.wait("frame of the press", lambda m: m["frame"] > frame + 1, 5)
+        self.seen("the press")
         self.xdotool("mouseup", 1)
-        time.sleep(0.06)
+        self.seen("the release")
 
     def drag(self, name, pixels):
         x, y = self.centre(name)
         self.xdotool("mousemove", x, y)
         time.sleep(0.06)
         self.xdotool("mousedown", 1)
+        self.seen("the press")
         step = 10 if pixels > 0 else -10
         for moved in range(step, pixels + step, step):
             self.xdotool("mousemove", x + moved, y)
             time.sleep(0.03)
+        self.seen("the last move")
         self.xdotool("mouseup", 1)
-        time.sleep(0.06)
+        self.seen("the release")
 
     def type_number(self, name, text):
         # A click after a pause, so that it is not the second of a double click.
@@ -178,10 +185,16 @@ class Window:
         self.wait(f"{name} to take text", lambda m: any(
             c["id"] == name and c["kind"] == "input" for c in m["controls"]), 5)
         self.xdotool("type", "--delay", 30, text)
-        # Held for a few frames, as a finger does: an older ImGui does not see a shorter press.
-        self.xdotool("keydown", "Return")
-        time.sleep(0.1)
-        self.xdotool("keyup", "Return")
+        self.press("Return")
+
+    def press(self, *keys):
+        """Held until a frame has seen it: an older ImGui does not notice a shorter press."""
+        for key in keys:
+            self.xdotool("keydown", key)
+        self.seen("the key")
+        for key in reversed(keys):
+            self.xdotool("keyup", key)
+        self.seen("its release")
 
     def key(self, *keys):
         self.xdotool("key", *keys)

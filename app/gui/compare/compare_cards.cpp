@@ -133,9 +133,11 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& area) {
                    : "Neither side has samples of this.",
                "", nullptr);
   } else {
+    const float line = theme.fonts.label->FontSize + theme.px(kGapSmall);
     plot::HistogramSpec spec;
     spec.id = "##compare.histogram";
-    spec.size = room;
+    spec.selectable = true;
+    spec.size = ImVec2(room.x, room.y - line);
     spec.x.kind = bins.axis;
     spec.x.limits = plot::histogram_limits({&bins.a, &bins.b}, bins.axis);
     spec.per_bin = bins.axis != plot::AxisKind::Log2;
@@ -147,10 +149,47 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& area) {
                          {{.name = "A", .color = theme.series(0), .bins = &bins.a},
                           {.name = "B", .color = theme.series(1), .bins = &bins.b}},
                          overlay_view_);
+    draw_selected_bins(context, bins, ImVec2(at.x, at.y + room.y - theme.fonts.label->FontSize),
+                       room.x);
   }
   controls::record(context, "compare.histogram", "A and B laid over each other", "plot",
                    fmt::format("a={:.4g};b={:.4g}", bins.a.total(), bins.b.total()), at,
                    ImVec2(at.x + room.x, at.y + room.y));
+}
+
+/// How much of either side lies in the selected range: whole bins, as they are drawn.
+void ComparePanel::draw_selected_bins(const PanelContext& context, const OverlaidBins& bins,
+                                      ImVec2 at, float width) const {
+  const Theme& theme = context.theme;
+  const ImFont* font = theme.fonts.label;
+  std::string text = "Drag over the plot to count a range of both.";
+  if (overlay_view_.selection) {
+    const plot::Range asked = *overlay_view_.selection;
+    const plot::Range whole = bins.a.whole_bins(asked);
+    const bool log2 = bins.axis == plot::AxisKind::Log2;
+    const auto end = [log2](double value) {
+      return log2 ? fmt::format("2^{:.2f}", value) : plot::duration_text(value);
+    };
+    const auto side = [&](const plot::Bins& one) {
+      const double counted = one.counted(asked);
+      // Shares are percent already; a side without samples has none.
+      const std::string share =
+          one.total() > 0.0 ? fmt::format("{:.2f} %", 100.0 * counted / one.total()) : "n/a";
+      return normalised_
+                 ? share
+                 : fmt::format("{} of {} ({})",
+                               plot::count_text(static_cast<std::uint64_t>(counted)),
+                               plot::count_text(static_cast<std::uint64_t>(one.total())), share);
+    };
+    text = whole.empty() ? "No bin lies in the selected range."
+                         : fmt::format("{} \u2013 {}:  A {}  ·  B {}", end(whole.min),
+                                       end(whole.max), side(bins.a), side(bins.b));
+  }
+  plot::draw_text(ImGui::GetWindowDrawList(), font, at,
+                  overlay_view_.selection ? theme.colors.text : theme.colors.dim_text,
+                  plot::fitted(font, text, width));
+  controls::record(context, "compare.selected", "samples in the selected range", "text", text, at,
+                   ImVec2(at.x + width, at.y + font->FontSize));
 }
 
 }  // namespace app

@@ -28,6 +28,8 @@ class ComparePanel : public WorkspacePanel {
   void draw_settings(const PanelContext& context, const Area& area);
   void draw_times(const PanelContext& context, const Area& area);
   void draw_overlay(const PanelContext& context, const Area& area);
+  void draw_selected_bins(const PanelContext& context, const OverlaidBins& bins, ImVec2 at,
+                          float width) const;
   // compare_experts_card.cpp
   void draw_experts(const PanelContext& context, const Area& area);
   void draw_expert_bars(const PanelContext& context, ImVec2 size);

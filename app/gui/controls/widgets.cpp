@@ -136,7 +136,7 @@ bool input_text(const PanelContext& context, const char* id, const char* label, 
                 const Options& options) {
   Row row(context, id, label, "input", options, true);
   ImGui::SetNextItemWidth(row.width());
-  const bool changed = ImGui::InputText(row.item_id().c_str(), &value);
+  const bool changed = ImGui::InputTextWithHint(row.item_id().c_str(), options.hint, &value);
   row.set_value(value);
   return changed;
 }

@@ -18,6 +18,7 @@ struct Options {
   std::string reason{};  // shown as tooltip when disabled; as a warn mark's tooltip when hazardous
   bool hazardous = false;  // draws a warn mark beside the control
   std::string tooltip{};
+  const char* hint = "";  // of an empty text field: what to type
   /// 0 = fill for controls with a value, natural for buttons and checkboxes; < 0 = fill for those
   /// too. With a width the label stands right before the control instead of in the label column.
   float width = 0;

@@ -9,12 +9,14 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/board_strip.h"
 #include "app/gui/panels/card.h"
+#include "app/gui/panels/card_ground.h"
 #include "app/gui/plot/plot_text.h"
 #include "profiling/graph/names.h"
 
 namespace app {
 namespace {
 
+constexpr float kNarrow = 620;        // grid pixels
 constexpr double kStandsStill = 1.0;  // seconds without a node finishing that are worth a word
 
 const std::vector<plot::Column> kColumns = {
@@ -25,6 +27,15 @@ const std::vector<plot::Column> kColumns = {
     {"replays", 54, true, "How often it was to be replayed"},
     {"median", 66, true, "Median duration of a replay, by CUDA events"},
     {"took", 58, true, "Wall time of its process, start included"}};
+
+/// Of a graph that nobody has examined yet.
+std::string by_rules(std::size_t findings) {
+  if (findings == 0) {
+    return "The rules find no fault in this graph. Examine replays it and compares the outputs.";
+  }
+  return fmt::format("The rules alone find {} fault{}. Prove shows by experiment which are real.",
+                     findings, findings == 1 ? "" : "s");
+}
 
 ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   switch (verdict) {
@@ -169,9 +180,8 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
   const ImVec2 at = ImGui::GetCursorScreenPos();
   std::string conclusion;
   if (report != nullptr) {
-    conclusion = report->conclusion.empty()
-                     ? fmt::format("By the rules alone: {} finding(s).", report->findings.size())
-                     : report->conclusion;
+    conclusion =
+        report->conclusion.empty() ? by_rules(report->findings.size()) : report->conclusion;
     wrapped(conclusion, theme.colors.text);
     if (const std::string cost = marker_cost_text(*report); !cost.empty()) {
       const ImVec2 cost_at = ImGui::GetCursorScreenPos();
@@ -317,22 +327,12 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
 
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
-  const bool narrow = area.size.x < theme.px(620);
+  const bool narrow = area.size.x < theme.px(kNarrow);
   const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
   const Area cards{ImVec2(area.at.x, area.at.y + used), ImVec2(area.size.x, area.size.y - used)};
-  const float wanted = theme.px(narrow ? 900 : 460);
-  if (cards.size.y >= wanted) {
-    draw_cards(context, cards, scene, narrow);
-    return;
-  }
-  // Too low for five cards: they keep a readable height and scroll.
-  ImGui::SetCursorScreenPos(cards.at);
-  ImGui::BeginChild("##doctor.cards", cards.size, false);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_cards(context, {at, ImVec2(ImGui::GetContentRegionAvail().x, wanted)}, scene, narrow);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(ImVec2(1.0F, wanted));
-  ImGui::EndChild();
+  const CardGround ground(context, "##doctor.cards", cards,
+                          {.width = kNarrow, .height = 460, .stacked_height = 900});
+  draw_cards(context, ground.area(), scene, ground.stacked());
 }
 
 }  // namespace app

@@ -113,6 +113,10 @@ void TopologyView::take_input(const PanelContext& context, GraphScene& scene,
   if (context.keys.fit_all || ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) ||
       (context.keys.fit_selection && scene.node() < 0)) {
     fit(scene, canvas);
+  } else if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) {
+    if (under < 0) return fit(scene, canvas);
+    scale_ = std::max(scale_, 16.0F * context.theme.scale);
+    centre_on(scene, canvas, under);
   } else if (context.keys.fit_selection) {
     scale_ = std::max(scale_, 16.0F * context.theme.scale);
     centre_on(scene, canvas, scene.node());
@@ -128,6 +132,7 @@ void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, f
   ImGui::SameLine(0, theme.px(kGap));
   controls::input_text(context, "topology.search", "##search", search_,
                        {.tooltip = "Name, number or id of a node. Enter goes to the next.",
+                        .hint = "find a node",
                         .width = 0.58F * width - theme.px(66)});
   if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter))) {
     find_next(scene);

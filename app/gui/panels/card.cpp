@@ -105,6 +105,9 @@ void Card::draw_menu(const CardSpec& spec) {
     if (item("text", "Copy as text", spec.text)) ImGui::SetClipboardText(spec.text().c_str());
     if (item("csv", "Copy as CSV", spec.csv)) ImGui::SetClipboardText(spec.csv().c_str());
     ImGui::Separator();
+    for (const CardAction& action : spec.actions) {
+      if (item(action.name, action.label, [] { return std::string(); })) action.act();
+    }
     if (item("png", "Save a PNG of this panel", [] { return std::string(); })) {
       context_.commands.save_picture = PictureOrder{file_stem(spec.id), card_min_, card_max_};
     }
@@ -193,9 +196,19 @@ bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
   ImDrawList* draw = ImGui::GetWindowDrawList();
   plot::draw_text_centered(draw, theme.fonts.title, ImVec2(middle, y), theme.colors.text, title);
   y += theme.fonts.title->FontSize + theme.px(kGap);
-  draw->AddText(body, body->FontSize, ImVec2(middle - 0.5F * text.x, y), theme.colors.dim_text,
-                sentence.c_str(), nullptr, wrap);
-  y += text.y + theme.px(kGapLarge);
+  // Line by line, each in the middle, as the title is.
+  const char* from = sentence.data();
+  const char* const last = from + sentence.size();
+  while (from < last) {
+    const char* to = body->CalcWordWrapPositionA(1.0F, from, last, wrap);
+    if (to == from) ++to;  // one character at least, however narrow
+    plot::draw_text_centered(draw, body, ImVec2(middle, y), theme.colors.dim_text,
+                             std::string_view(from, static_cast<std::size_t>(to - from)));
+    y += body->FontSize;
+    while (to < last && (*to == ' ' || *to == '\n')) ++to;
+    from = to;
+  }
+  y += theme.px(kGapLarge);
   bool pressed = false;
   if (button_label != nullptr) {
     const float width = text_size(body, button_label).x + theme.px(32);

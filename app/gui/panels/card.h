@@ -11,6 +11,12 @@
 
 namespace app {
 
+struct CardAction {
+  const char* name = "";  // "export_trace": the control is "<card>.menu.export_trace"
+  const char* label = "";
+  std::function<void()> act{};
+};
+
 struct CardSpec {
   const char* id = "";  // "performance.timeline"; the menu is "<id>.menu"
   const char* title = "";
@@ -19,7 +25,8 @@ struct CardSpec {
   std::string measured{};               // "How is this measured"
   std::function<std::string()> text{};  // null = nothing to copy
   std::function<std::string()> csv{};
-  float header_widgets = 0.0F;  // pixels kept free left of the menu
+  std::vector<CardAction> actions{};  // further lines of the menu
+  float header_widgets = 0.0F;        // pixels kept free left of the menu
 };
 
 class Card {

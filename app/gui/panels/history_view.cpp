@@ -7,12 +7,18 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
+#include "app/gui/panels/order_bar.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
 namespace {
 
 constexpr std::chrono::milliseconds kPlayStep{250};
+
+/// Of a number field with its label before it.
+float field_width(const Theme& theme, const char* label, float width) {
+  return plot::text_size(theme.fonts.body, label).x + theme.px(kGapSmall + width);
+}
 
 }  // namespace
 
@@ -65,61 +71,34 @@ bool HistoryView::tick() {
   return true;
 }
 
-void HistoryView::draw_order_button(const PanelContext& context) {
+void HistoryView::draw_idle_controls(const PanelContext& context, controls::Flow& flow) {
   const Theme& theme = context.theme;
-  const SessionView& view = context.view;
-  if (view.stepping) {
-    if (controls::button(context, "history.cancel", "Cancel", {.width = theme.px(72)})) {
-      context.commands.cancel = true;
-      live_ = false;
-    }
-    return;
-  }
-  const engine::Status valid = engine::validate(wanted(context));
-  controls::Options options{.tooltip =
-                                "Step delayed scaling with these settings on the CPU twins, "
-                                "X as the rail has it with seed + step",
-                            .width = theme.px(72)};
-  if (!valid.ok()) {
-    options.enabled = false;
-    options.reason = valid.error().message;
-  } else if (view.link.state == LinkState::Lost) {
-    options.enabled = false;
-    options.reason = "There is no worker: " + view.link.reason;
-  }
-  if (controls::button(context, "history.step", "Step", options)) order(context);
-}
-
-void HistoryView::draw_idle_controls(const PanelContext& context) {
-  const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
   const std::int64_t last = settings_.steps - 1;
   const int experts = context.view.requested.shape.num_experts;
   const auto drag = [&](const char* id, const char* label, int& value, std::int64_t low,
                         std::int64_t high, std::int64_t reset, const char* tooltip) {
     std::int64_t wide = value;
+    flow.next(field_width(theme, label, 46));
     const bool changed = controls::drag_int(context, id, label, wide, low, std::max(low, high),
                                             reset, {.tooltip = tooltip, .width = theme.px(46)});
     if (changed) value = static_cast<int>(wide);
-    ImGui::SameLine(0, gap);
     return changed;
   };
   drag("history.outlier_step", "outlier at step", settings_.outlier_step, -1, last, 8,
        "Step with the outlier; -1 = none");
   drag("history.outlier_expert", "expert", settings_.outlier_expert, 0, experts - 1, 0,
        "Expert whose largest element grows");
+  flow.next(field_width(theme, "x", 56));
   auto factor = static_cast<float>(settings_.outlier_factor);
   if (controls::drag_float(context, "history.outlier_factor", "x", factor, 1.0F, 1e6F, 64.0F,
                            {.tooltip = "Factor of that element", .width = theme.px(56)})) {
     settings_.outlier_factor = static_cast<double>(std::max(factor, 1.0F));
   }
-  ImGui::SameLine(0, gap);
   bool idle = drag("history.idle_expert", "idle expert", idle_expert_, -1, experts - 1, -1,
                    "Expert that gets no tokens for some steps; -1 = none");
   idle |= drag("history.idle_from", "from", idle_from_, 0, last, 12, "First step without tokens");
   idle |= drag("history.idle_to", "to", idle_to_, 0, last, 15, "Last step without tokens");
   if (idle) set_idle();
-  ImGui::NewLine();
 }
 
 float HistoryView::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
@@ -129,13 +108,18 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
   const bool beside = area.size.x - taken_left >= theme.px(590);
   ImVec2 at(beside ? area.at.x + taken_left : area.at.x, beside ? area.at.y : area.at.y + row);
   ImGui::SetCursorScreenPos(at);
-  draw_order_button(context);
-  ImGui::SameLine(0, gap);
-  controls::checkbox(context, "history.live", "Live", live_,
-                     {.enabled = !context.view.from_file,
-                      .reason = "A recording stays as it is: go back to live first",
-                      .tooltip = "Step anew whenever a setting changes; the newest wins"});
-  ImGui::SameLine(0, gap);
+  controls::Flow flow(theme, at.x, area.end().x);
+  const OrderBar bar{.name = "history",
+                     .verb = "step",
+                     .label = "Step",
+                     .tooltip =
+                         "Step delayed scaling with these settings on the CPU twins, X as "
+                         "the rail has it with seed + step",
+                     .live_tooltip = "Step anew whenever a setting changes; the newest wins",
+                     .under_way = context.view.stepping,
+                     .valid = engine::validate(wanted(context))};
+  if (draw_order_bar(context, bar, flow, live_)) order(context);
+  flow.next(theme.px(60));
   const char* play = playing_ ? "Pause" : "Play";
   if (controls::button(context, "history.play", play,
                        {.enabled = shown_,
@@ -145,23 +129,23 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
     playing_ = !playing_;
     played_at_ = std::chrono::steady_clock::now();
   }
-  ImGui::SameLine(0, gap);
+  flow.next(theme.px(150));
   int algorithm = settings_.request.recipe.delayed.algorithm == kernels::AmaxAlgorithm::Max ? 1 : 0;
   if (controls::segmented(context, "history.algorithm", algorithm, {"Most recent", "Max"},
                           {.tooltip = "What the scale is made from", .width = theme.px(150)})) {
     settings_.request.recipe.delayed.algorithm =
         algorithm == 1 ? kernels::AmaxAlgorithm::Max : kernels::AmaxAlgorithm::MostRecent;
   }
-  ImGui::SameLine(0, gap);
+  controls::Flow* rows = &flow;
   const auto drag = [&](const char* id, const char* label, int& value, int low, int high, int reset,
                         const char* tooltip) {
     std::int64_t wide = value;
+    rows->next(field_width(theme, label, 50));
     if (controls::drag_int(context, id, label, wide, low, high, reset,
                            {.tooltip = tooltip, .width = theme.px(50)})) {
       value = static_cast<int>(wide);
       set_idle();
     }
-    ImGui::SameLine(0, gap);
   };
   engine::DelayedScaling& delayed = settings_.request.recipe.delayed;
   drag("history.length", "length", delayed.history_length, 1, engine::kMaxHistoryLength, 16,
@@ -169,9 +153,12 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
   drag("history.margin", "margin", delayed.margin, -engine::kMaxMargin, engine::kMaxMargin, 0,
        "The scale is 2^margin smaller");
   // The rows of their own begin at the left edge of the workspace.
-  ImGui::SetCursorScreenPos(ImVec2(area.at.x, at.y + row));
+  ImGui::SetCursorScreenPos(ImVec2(area.at.x, flow.bottom()));
+  controls::Flow settings(theme, area.at.x, area.end().x);
+  rows = &settings;
   drag("history.steps", "steps", settings_.steps, 1, engine::kMaxHistorySteps, 32,
        "Steps in a row");
+  settings.next(field_width(theme, "tokens", 64));
   std::int64_t tokens = wanted(context).tokens;
   if (controls::drag_int(
           context, "history.tokens", "tokens", tokens, 1,
@@ -179,14 +166,8 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
           {.tooltip = "Tokens of a step, at most those of the rail", .width = theme.px(64)})) {
     settings_.tokens = tokens;
   }
-  float bottom = at.y + 2.0F * row;
-  if (area.size.x >= theme.px(880)) {
-    ImGui::SameLine(0, gap);
-  } else {
-    ImGui::SetCursorScreenPos(ImVec2(area.at.x, bottom));
-    bottom += row;
-  }
-  draw_idle_controls(context);
+  draw_idle_controls(context, settings);
+  const float bottom = settings.bottom();
   draw_status(context, {ImVec2(area.at.x, bottom), ImVec2(area.size.x, theme.px(14))});
   return bottom + theme.fonts.label->FontSize + gap;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "app/gui/controls/flow.h"
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/panels/history_model.h"
 #include "app/gui/plot/heatmap_plot.h"
@@ -32,8 +33,7 @@ class HistoryView {
   engine::AmaxHistoryRequest wanted(const PanelContext& context) const;
   void order(const PanelContext& context);
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
-  void draw_order_button(const PanelContext& context);
-  void draw_idle_controls(const PanelContext& context);
+  void draw_idle_controls(const PanelContext& context, controls::Flow& flow);
   void draw_status(const PanelContext& context, const Area& area);
   void draw_nothing(const PanelContext& context, const Area& area);
   void set_idle();

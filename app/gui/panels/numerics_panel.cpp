@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/panels/card_ground.h"
 
 namespace app {
 namespace {
@@ -148,16 +149,45 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
     draw_no_run(context, ImVec2(area.size.x, area.size.y - below), "numerics");
     return;
   }
+  if (context.selection != nullptr && context.selection->values_log2) {
+    const auto [first, second] = *context.selection->values_log2;
+    value_view_.selection = plot::Range{first, second};
+    context.commands.selection_taken = true;
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
-  ImGui::SetCursorScreenPos(ImVec2(area.at.x + taken_left, area.at.y));
-  draw_figures(context, area.size.x - taken_left);
-  const float top = area.at.y + headline_height(theme) + gap;
+  // The figures and the operand's switch need a row of their own where it is narrow.
+  const bool beside = area.size.x - taken_left >= theme.px(330);
+  const ImVec2 figures = beside ? ImVec2(area.at.x + taken_left, area.at.y)
+                                : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
+  ImGui::SetCursorScreenPos(figures);
+  draw_figures(context, area.end().x - figures.x);
+  const float top = figures.y + headline_height(theme) + gap;
   const Area cards{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
+  draw_cards(context, cards);
+  veil_.draw(context, area.at, area.end());
+}
+
+void NumericsPanel::draw_cards(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const CardGround ground(context, "##numerics.cards", area,
+                          {.width = 560, .height = 440, .stacked_height = 1340});
+  if (ground.stacked()) {
+    const std::vector<Area> rows =
+        rows_of(ground.area(), gap, {190.0F, 270.0F, 120.0F, 280.0F, 190.0F, 250.0F});
+    draw_values(context, rows[0]);
+    draw_scales(context, rows[1]);
+    draw_selection(context, rows[2]);
+    draw_map(context, rows[3]);
+    draw_snr(context, rows[4]);
+    draw_lower(context, rows[5]);
+    return;
+  }
   // Three columns where the window is wide; below that the error cards go under the map.
-  const bool wide = cards.size.x >= theme.px(1180);
-  const std::vector<Area> columns =
-      wide ? columns_of(cards, gap, {0.30F, 0.37F, 0.33F}) : columns_of(cards, gap, {0.36F, 0.64F});
+  const bool wide = ground.area().size.x >= theme.px(1180);
+  const std::vector<Area> columns = wide ? columns_of(ground.area(), gap, {0.30F, 0.37F, 0.33F})
+                                         : columns_of(ground.area(), gap, {0.36F, 0.64F});
   // The text of the selection keeps its height; the histograms share the rest.
   const float selection =
       theme.px(kRowHeight + 3 * kGap) + 3.0F * (theme.fonts.label->FontSize + theme.px(4));
@@ -179,7 +209,6 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
     draw_snr(context, errors[0]);
     draw_lower(context, errors[1]);
   }
-  veil_.draw(context, area.at, area.end());
 }
 
 std::unique_ptr<WorkspacePanel> make_numerics_panel() { return std::make_unique<NumericsPanel>(); }

@@ -27,6 +27,7 @@ class NumericsPanel : public WorkspacePanel {
   void follow_run(const PanelContext& context);
   void draw_run(const PanelContext& context, const Area& area, float taken_left);
   void draw_figures(const PanelContext& context, float width);
+  void draw_cards(const PanelContext& context, const Area& area);
   // numerics_value_cards.cpp
   void draw_values(const PanelContext& context, const Area& area);
   void draw_scales(const PanelContext& context, const Area& area);

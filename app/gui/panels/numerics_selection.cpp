@@ -11,12 +11,8 @@ namespace {
 constexpr int kBins = 1020;  // of finite magnitudes
 
 SelectedSeries series_in(const char* name, const plot::Bins& bins, plot::Range snapped) {
-  SelectedSeries series{.name = name, .count = 0.0, .total = bins.total()};
+  SelectedSeries series{.name = name, .count = bins.counted(snapped), .total = bins.total()};
   series.total += static_cast<double>(bins.zeros + bins.infinities + bins.nans);
-  for (std::size_t bin = 0; bin < bins.counts.size(); ++bin) {
-    const double centre = 0.5 * (bins.edges[bin] + bins.edges[bin + 1]);
-    if (centre >= snapped.min && centre <= snapped.max) series.count += bins.counts[bin];
-  }
   return series;
 }
 

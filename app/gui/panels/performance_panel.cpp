@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "app/gui/panels/card_ground.h"
+
 namespace app {
 namespace {
 
@@ -61,6 +63,7 @@ void PerformancePanel::follow_run(const PanelContext& context) {
     model_.set_run(view.run, view.run_generation);
     // A range of the last run's axis means nothing on this one's.
     timeline_view_.selection.reset();
+    timeline_view_.kept.clear();
     notes_.forget();
     timeline_view_.drag_start.reset();
     table_.selected = -1;
@@ -146,19 +149,47 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
                "", nullptr);
     return;
   }
+  if (context.selection != nullptr && context.selection->timeline_ns) {
+    const auto [first, second] = *context.selection->timeline_ns;
+    timeline_view_.selection = plot::clamped({first, second}, model_.lanes().limits);
+    model_.set_range(timeline_view_.selection);
+    context.commands.selection_taken = true;
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   draw_figures(context, size.x);
   const float top = origin.y + headline_height(theme) + gap;
   const Area cards{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
-  const float room = cards.size.y - 2.0F * gap;
+  draw_cards(context, cards);
+  veil_.draw(context, model_.deriving() ? "adding up" : "", origin,
+             ImVec2(origin.x + size.x, origin.y + size.y));
+}
+
+void PerformancePanel::draw_cards(const PanelContext& context, const Area& area) {
+  const Theme& theme = context.theme;
+  const float gap = theme.px(kGap);
+  const CardGround ground(context, "##performance.cards", area,
+                          {.width = 560, .height = 440, .stacked_height = 1240});
+  if (ground.stacked()) {
+    const std::vector<Area> rows =
+        rows_of(ground.area(), gap, {200.0F, 220.0F, 200.0F, 200.0F, 200.0F, 200.0F});
+    draw_timeline_card(context, rows[0]);
+    draw_experts(context, rows[1]);
+    draw_kernels(context, rows[2]);
+    draw_iterations(context, rows[3]);
+    draw_row_histogram(context, rows[4]);
+    draw_roofline(context, rows[5]);
+    return;
+  }
+  const float room = ground.area().size.y - 2.0F * gap;
   // The timeline needs a row's worth per lane, no more; tables and plots take the rest.
   const float wanted = theme.px(96) + power_strip_height(theme) +
                        theme.px(26) * static_cast<float>(model_.lanes().rows());
   const float timeline = std::clamp(wanted, std::max(0.26F * room, theme.px(120)), 0.42F * room);
   const float rest = room - timeline;
-  const std::vector<Area> rows = rows_of(cards, gap, {timeline, 0.55F * rest, 0.45F * rest});
+  const std::vector<Area> rows =
+      rows_of(ground.area(), gap, {timeline, 0.55F * rest, 0.45F * rest});
   const std::vector<Area> middle = columns_of(rows[1], gap, {0.42F, 0.58F});
   const std::vector<Area> bottom = columns_of(rows[2], gap, {0.34F, 0.32F, 0.34F});
   draw_timeline_card(context, rows[0]);
@@ -167,8 +198,6 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
   draw_iterations(context, bottom[0]);
   draw_row_histogram(context, bottom[1]);
   draw_roofline(context, bottom[2]);
-  veil_.draw(context, model_.deriving() ? "adding up" : "", origin,
-             ImVec2(origin.x + size.x, origin.y + size.y));
 }
 
 std::unique_ptr<WorkspacePanel> make_performance_panel(const std::function<void()>& wake) {

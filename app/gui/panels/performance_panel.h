@@ -28,8 +28,11 @@ class PerformancePanel : public WorkspacePanel {
   };
   void follow_run(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
+  void draw_cards(const PanelContext& context, const Area& area);
   std::string range_note() const;
   // performance_timeline_card.cpp
+  void draw_lane_menus(const PanelContext& context, const plot::TimelineResult& shown);
+  void order_export(const PanelContext& context, bool csv) const;
   void draw_timeline_card(const PanelContext& context, const Area& area);
   void draw_timeline_widgets(const PanelContext& context, float width);
   PixelSpan draw_timeline(const PanelContext& context, ImVec2 size);
@@ -62,6 +65,7 @@ class PerformancePanel : public WorkspacePanel {
   plot::PlotView strip_view_;
   plot::TimelineBlocks timeline_blocks_;
   plot::TimelineMinimap minimap_;
+  plot::LaneOrder lane_order_;
   plot::PlotView expert_view_;
   plot::PlotView iteration_view_;
   plot::PlotView row_view_;

@@ -71,11 +71,52 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
   }
 }
 
+void PerformancePanel::draw_lane_menus(const PanelContext& context,
+                                       const plot::TimelineResult& shown) {
+  const Theme& theme = context.theme;
+  const std::vector<std::string>& labels = model_.lanes().labels;
+  const std::size_t visible = lane_order_.shown(labels).size();
+  for (const plot::LaneLabel& one : shown.labels) {
+    const std::string& name = labels[one.lane];
+    const std::string id = fmt::format("performance.lane.{}", one.lane);
+    const bool pinned = lane_order_.pinned(name);
+    ImGui::SetCursorScreenPos(one.min);
+    if (ImGui::InvisibleButton(id.c_str(), ImVec2(one.max.x - one.min.x, one.max.y - one.min.y))) {
+      ImGui::OpenPopup(id.c_str());
+    }
+    if (ImGui::IsItemHovered()) controls::tooltip(context, name + ": click to pin or hide");
+    controls::record(context, id.c_str(), name.c_str(), "button", pinned ? "pinned" : "", one.min,
+                     one.max);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
+    if (ImGui::BeginPopup(id.c_str())) {
+      const auto item = [&](const char* what, const char* label, bool enabled) {
+        const bool chosen = ImGui::MenuItem(label, nullptr, false, enabled);
+        controls::record(context, (id + "." + what).c_str(), label, "menu", "",
+                         ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+        return chosen;
+      };
+      if (item("pin", pinned ? "Unpin" : "Pin to the top", true)) lane_order_.toggle_pin(name);
+      if (item("hide", "Hide this lane", visible > 1)) lane_order_.hide(name);
+      if (item("all", "Show all lanes", visible < labels.size())) lane_order_.show_all();
+      ImGui::EndPopup();
+    }
+    ImGui::PopStyleVar();
+  }
+}
+
+void PerformancePanel::order_export(const PanelContext& context, bool csv) const {
+  RecordsOrder order{.csv = csv};
+  if (timeline_view_.selection) order.range = time_range(timeline_view_.selection);
+  context.commands.export_records = order;
+}
+
 void PerformancePanel::draw_timeline_card(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const profiling::RecordedRun& run = model_.run();
   const Theme& theme = context.theme;
   const float widgets = std::min(theme.px(480), 0.62F * area.size.x);
+  const std::vector<std::string>& lanes = model_.lanes().labels;
+  const std::size_t hidden = lanes.size() - lane_order_.shown(lanes).size();
   Card card(
       context,
       {.id = "performance.timeline_card",
@@ -84,7 +125,9 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                    "left drag selects a range, double click or Home shows the timed iterations, "
                    "once more all records. A click chooses a record; , and . go to its neighbours "
                    "in the row, [ and ] along the graph. The strip below shows everything.",
-       .note = run.result.activity_method,
+       .note = run.result.activity_method +
+               (hidden > 0 ? fmt::format(" · {} lane{} hidden", hidden, hidden == 1 ? "" : "s")
+                           : std::string()),
        .measured = "Records: " + run.result.activity_method +
                    ".\nSpans narrower than 3 pixels are folded into one block with a line "
                    "across; it carries their count and takes the colour of the longest. A gap is "
@@ -92,8 +135,14 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                    "strip is as high as the records in a pixel are busy, against the busiest.",
        .text = [this] { return plot::table_text(kernel_columns(), model_.kernel_rows()); },
        .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); },
+       .actions = {{"export_trace", "Export the range as a Chrome trace",
+                    [&] { order_export(context, false); }},
+                   {"export_records", "Export the records of the range as CSV",
+                    [&] { order_export(context, true); }}},
        .header_widgets = widgets},
       area.size);
+  if (context.keys.export_trace) order_export(context, false);
+  if (context.keys.export_records) order_export(context, true);
   if (run.activity.records.empty()) {
     if (draw_empty(context, card.room(), "No records",
                    "This run left no activity: " + run.result.activity_method, "performance.again",
@@ -142,9 +191,11 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
                            .size = size,
                            .generation = model_.derived(),
                            .chosen = find_.chosen(),
-                           .hits = find_.hits()},
+                           .hits = find_.hits(),
+                           .order = &lane_order_},
                           activity, model_.lanes(), timeline_view_, timeline_blocks_);
   if (shown.clicked) find_.choose(shown.record);
+  draw_lane_menus(context, shown);
   ImGui::SetCursorScreenPos(corner);
   const bool note_chosen =
       notes_.draw(context, ImVec2(shown.left, at.y + context.theme.px(kGapSmall)),
@@ -162,6 +213,7 @@ PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& 
                          timeline_view_.selection->min, timeline_view_.selection->max,
                          model_.records_in_range());
   }
+  if (!timeline_view_.kept.empty()) value += fmt::format(";kept={}", timeline_view_.kept.size());
   if (find_.chosen()) {
     const profiling::ActivityRecord& record = activity.records[*find_.chosen()];
     value += fmt::format(";record={};record_start_ns={};record_node={}", *find_.chosen(),

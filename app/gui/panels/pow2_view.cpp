@@ -8,6 +8,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
+#include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -68,31 +69,6 @@ void Pow2View::follow(const PanelContext& context) {
   model_.set(std::move(found), scaling, context.theme);
 }
 
-void Pow2View::draw_order_button(const PanelContext& context) {
-  const Theme& theme = context.theme;
-  const SessionView& view = context.view;
-  if (view.comparing) {
-    if (controls::button(context, "pow2.cancel", "Cancel", {.width = theme.px(84)})) {
-      context.commands.cancel = true;
-      live_ = false;
-    }
-    return;
-  }
-  const engine::Status valid = engine::validate(view.requested);
-  controls::Options options{.tooltip =
-                                "Quantize the operand with both kinds of scale, with the "
-                                "rail's shape, input, routing and settings",
-                            .width = theme.px(84)};
-  if (!valid.ok()) {
-    options.enabled = false;
-    options.reason = valid.error().message;
-  } else if (view.link.state == LinkState::Lost) {
-    options.enabled = false;
-    options.reason = "There is no worker: " + view.link.reason;
-  }
-  if (controls::button(context, "pow2.compare", "Compare", options)) order(context);
-}
-
 float Pow2View::draw_controls(const PanelContext& context, const Area& area, float taken_left) {
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
@@ -101,20 +77,25 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   ImVec2 at(beside ? area.at.x + taken_left : area.at.x,
             beside ? area.at.y : area.at.y + row + theme.px(kGapSmall));
   ImGui::SetCursorScreenPos(at);
+  controls::Flow flow(theme, at.x, area.end().x);
+  flow.next(theme.px(64));
   controls::segmented(context, "pow2.operand", operand_, {"X", "W"},
                       {.tooltip = "Activations, or the weights of layer 0", .width = theme.px(64)});
-  ImGui::SameLine(0, gap);
+  flow.next(theme.px(236));
   controls::segmented(
       context, "pow2.scaling", scaling_, {"Tensor", "Delayed", "Block", "MXFP8"},
       {.tooltip = "Kind of scaling whose scales are compared", .width = theme.px(236)});
-  ImGui::SameLine(0, gap);
-  draw_order_button(context);
-  ImGui::SameLine(0, gap);
-  controls::checkbox(context, "pow2.live", "Live", live_,
-                     {.enabled = !context.view.from_file,
-                      .reason = "A recording stays as it is: go back to live first",
-                      .tooltip = "Compare anew whenever the request changes; the newest wins"});
-  float bottom = at.y + row;
+  const OrderBar bar{.name = "pow2",
+                     .verb = "compare",
+                     .label = "Compare",
+                     .tooltip =
+                         "Quantize the operand with both kinds of scale, with the rail's "
+                         "shape, input, routing and settings",
+                     .live_tooltip = "Compare anew whenever the request changes; the newest wins",
+                     .under_way = context.view.comparing,
+                     .valid = engine::validate(context.view.requested)};
+  if (draw_order_bar(context, bar, flow, live_)) order(context);
+  float bottom = flow.bottom() - theme.px(kGapSmall);
   const SessionView& view = context.view;
   std::string status;
   if (!view.comparison_error.empty()) status = view.comparison_error;

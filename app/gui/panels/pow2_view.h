@@ -19,7 +19,6 @@ class Pow2View {
   void follow(const PanelContext& context);
   void order(const PanelContext& context);
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
-  void draw_order_button(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
   void draw_waste(const PanelContext& context, const Area& area);
   void draw_snr(const PanelContext& context, const Area& area);

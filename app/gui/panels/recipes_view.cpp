@@ -8,6 +8,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/numerics_inspector.h"
+#include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/pow2_model.h"
 #include "app/gui/plot/plot_text.h"
 
@@ -66,14 +67,14 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
   const float row = theme.px(kRowHeight);
   // In the row of the workspace's own switch where there is room, else in rows of their own.
   const float controls_width = theme.px(430);
-  Area bar{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)};
+  const bool beside = area.size.x - taken_left >= controls_width;
+  Area bar{ImVec2(beside ? area.at.x + taken_left : area.at.x,
+                  beside ? area.at.y : area.at.y + row + theme.px(kGapSmall)),
+           ImVec2(beside ? area.size.x - taken_left : area.size.x, row)};
+  bar.size.y = draw_controls(context, bar) - bar.at.y - theme.px(kGapSmall);
   const auto below = [&](const Area& other) {
     return Area{ImVec2(area.at.x, other.end().y + theme.px(kGapSmall)), ImVec2(area.size.x, row)};
   };
-  if (bar.size.x < controls_width) bar = below(bar);
-  // Two rows of controls where even a row of their own is too narrow.
-  if (bar.size.x < controls_width) bar.size.y = 2.0F * row + theme.px(kGapSmall);
-  draw_controls(context, bar);
   const float left = bar.size.x - controls_width;
   const Area status = left < theme.px(160)
                           ? below(bar)
@@ -84,49 +85,29 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
   shown_ ? draw_content(context, rest) : draw_nothing(context, rest);
 }
 
-void RecipesView::draw_controls(const PanelContext& context, const Area& area) {
+float RecipesView::draw_controls(const PanelContext& context, const Area& area) {
   const Theme& theme = context.theme;
-  const float gap = theme.px(kGap);
-  const float row = theme.px(kRowHeight);
   ImGui::SetCursorScreenPos(area.at);
+  controls::Flow flow(theme, area.at.x, area.end().x);
+  flow.next(theme.px(80));
   controls::segmented(context, "recipes.operand", operand_, {"X", "W"},
                       {.tooltip = "Activations, or the weights of layer 0", .width = theme.px(80)});
-  ImGui::SameLine(0, gap);
+  flow.next(theme.px(170));
   controls::segmented(context, "recipes.direction", direction_, {"Rowwise", "Columnwise"},
                       {.tooltip = "Blocks along the rows (for fprop) or along the columns (for the "
                                   "products of the backward pass)",
                        .width = theme.px(170)});
-  if (area.size.y > row) {
-    ImGui::SetCursorScreenPos(ImVec2(area.at.x, area.at.y + row + theme.px(kGapSmall)));
-  } else {
-    ImGui::SameLine(0, gap);
-  }
-  const SessionView& view = context.view;
-  const engine::Status valid = engine::validate(view.requested);
-  if (view.comparing) {
-    if (controls::button(context, "recipes.cancel", "Cancel", {.width = theme.px(90)})) {
-      context.commands.cancel = true;
-      live_ = false;
-    }
-  } else {
-    controls::Options options{.tooltip =
-                                  "Quantize the operand by every recipe, with the rail's "
-                                  "shape, input, routing and settings",
-                              .width = theme.px(90)};
-    if (!valid.ok()) {
-      options.enabled = false;
-      options.reason = valid.error().message;
-    } else if (view.link.state == LinkState::Lost) {
-      options.enabled = false;
-      options.reason = "There is no worker: " + view.link.reason;
-    }
-    if (controls::button(context, "recipes.compare", "Compare", options)) order(context);
-  }
-  ImGui::SameLine(0, gap);
-  controls::checkbox(context, "recipes.live", "Live", live_,
-                     {.enabled = !view.from_file,
-                      .reason = "A recording stays as it is: go back to live first",
-                      .tooltip = "Compare anew whenever the request changes; the newest wins"});
+  const OrderBar bar{.name = "recipes",
+                     .verb = "compare",
+                     .label = "Compare",
+                     .tooltip =
+                         "Quantize the operand by every recipe, with the rail's shape, "
+                         "input, routing and settings",
+                     .live_tooltip = "Compare anew whenever the request changes; the newest wins",
+                     .under_way = context.view.comparing,
+                     .valid = engine::validate(context.view.requested)};
+  if (draw_order_bar(context, bar, flow, live_)) order(context);
+  return flow.bottom();
 }
 
 void RecipesView::draw_status(const PanelContext& context, const Area& area) const {

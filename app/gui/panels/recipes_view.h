@@ -24,7 +24,8 @@ class RecipesView {
   void follow(const PanelContext& context);
   void order(const PanelContext& context);
   engine::ComparisonRequest wanted(const PanelContext& context) const;
-  void draw_controls(const PanelContext& context, const Area& area);
+  /// Returns where it ends, a small gap included.
+  float draw_controls(const PanelContext& context, const Area& area);
   void draw_status(const PanelContext& context, const Area& area) const;
   void draw_nothing(const PanelContext& context, const Area& area);
   void draw_content(const PanelContext& context, const Area& area);

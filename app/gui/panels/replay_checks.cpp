@@ -160,7 +160,9 @@ void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStr
   plot::PlotFrame frame(context, spec, view);
   const float row_height = (frame.max().y - frame.min().y) / static_cast<float>(rows);
   draw_cells(context, frame, strip, row_height);
-  frame.draw()->PushClipRect(ImVec2(frame.min().x - theme.px(52), frame.min().y), frame.max());
+  frame.open_clip();
+  frame.draw()->PushClipRect(ImVec2(frame.min().x - theme.px(52), frame.min().y), frame.max(),
+                             true);
   const float each = std::max(1.0F, std::ceil(theme.fonts.label->FontSize / row_height));
   for (int row = 0; row < rows; row += static_cast<int>(each)) {
     const float middle = frame.min().y + row_height * (static_cast<float>(row) + 0.5F) -
@@ -170,6 +172,7 @@ void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStr
                           strip.labels[static_cast<std::size_t>(row)]);
   }
   frame.draw()->PopClipRect();
+  frame.close_clip();
   if (!frame.hovered()) return;
   const int replay =
       std::clamp(static_cast<int>(std::round(frame.hover_x())), 1, strip.grid.columns);

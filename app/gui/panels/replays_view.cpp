@@ -7,6 +7,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
+#include "app/gui/panels/card_ground.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/series_plot.h"
 
@@ -360,15 +361,30 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
     draw_no_graph(context, parts[0].size);
     cards = parts[1];
   }
-  const std::vector<Area> rows = rows_of(cards, gap, {0.66F, 0.34F});
+  draw_cards(context, cards);
+  veil_.draw(context, model_.deriving() ? "sorting out the records" : "", origin,
+             ImVec2(origin.x + size.x, origin.y + size.y));
+}
+
+void ReplaysView::draw_cards(const PanelContext& context, const Area& area) {
+  const float gap = context.theme.px(kGap);
+  const CardGround ground(context, "##graphs.cards", area,
+                          {.width = 560, .height = 400, .stacked_height = 860});
+  if (ground.stacked()) {
+    const std::vector<Area> rows = rows_of(ground.area(), gap, {260.0F, 200.0F, 200.0F, 180.0F});
+    draw_matrix(context, rows[0]);
+    draw_nodes(context, rows[1]);
+    draw_series(context, rows[2]);
+    draw_checks(context, rows[3]);
+    return;
+  }
+  const std::vector<Area> rows = rows_of(ground.area(), gap, {0.66F, 0.34F});
   const std::vector<Area> upper = columns_of(rows[0], gap, {0.6F, 0.4F});
   const std::vector<Area> lower = columns_of(rows[1], gap, {0.6F, 0.4F});
   draw_matrix(context, upper[0]);
   draw_nodes(context, upper[1]);
   draw_series(context, lower[0]);
   draw_checks(context, lower[1]);
-  veil_.draw(context, model_.deriving() ? "sorting out the records" : "", origin,
-             ImVec2(origin.x + size.x, origin.y + size.y));
 }
 
 }  // namespace app

@@ -26,6 +26,7 @@ class ReplaysView {
  private:
   void follow_run(const PanelContext& context);
   void draw_figures(const PanelContext& context, float width);
+  void draw_cards(const PanelContext& context, const Area& area);
   void draw_no_graph(const PanelContext& context, ImVec2 size);
   void draw_matrix(const PanelContext& context, const Area& area);
   void draw_matrix_read_out(const PanelContext& context, const plot::HeatmapHover& hover) const;

@@ -17,14 +17,6 @@ plot::Range joined(plot::Range all, plot::Range more) {
   return {std::min(all.min, more.min), std::max(all.max, more.max)};
 }
 
-profiling::TimeRange time_range(const std::optional<plot::Range>& range) {
-  if (!range) {
-    return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-  }
-  return {static_cast<std::int64_t>(std::floor(range->min)),
-          static_cast<std::int64_t>(std::ceil(range->max))};
-}
-
 std::array<bool, engine::kStageNames.size()> stages_with_experts(
     std::span<const profiling::ActivityRecord> records) {
   std::array<bool, engine::kStageNames.size()> named{};
@@ -109,6 +101,14 @@ std::shared_ptr<const LanePicture> make_lanes(std::shared_ptr<const RunPicture> 
   picture->lanes.timed = run->timed;
   picture->run = std::move(run);
   return picture;
+}
+
+profiling::TimeRange time_range(const std::optional<plot::Range>& range) {
+  if (!range) {
+    return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  }
+  return {static_cast<std::int64_t>(std::floor(range->min)),
+          static_cast<std::int64_t>(std::ceil(range->max))};
 }
 
 std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,

@@ -68,6 +68,8 @@ struct RangePicture {
   };
   std::vector<StageExperts> experts;  // one a stage that names experts
 };
+/// What a selection on the time axis means for the records; all time without one.
+profiling::TimeRange time_range(const std::optional<plot::Range>& range);
 /// Set-up and checks are left out unless somebody selected them.
 std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
                                                        std::optional<plot::Range> range);

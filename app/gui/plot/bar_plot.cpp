@@ -78,13 +78,13 @@ int draw_bars(const PanelContext& context, const BarSpec& spec, const std::vecto
     const float width_of_label = text_size(theme.fonts.label, spec.companion_label).x;
     const ImVec2 at(frame.max().x - width_of_label - theme.px(kGapSmall),
                     frame.min().y - theme.fonts.label->FontSize - theme.px(3));
-    draw->PushClipRectFullScreen();
+    frame.open_clip();
     draw->AddRectFilled(
         ImVec2(at.x - theme.px(14), at.y + 0.45F * theme.fonts.label->FontSize),
         ImVec2(at.x - theme.px(4), at.y + 0.45F * theme.fonts.label->FontSize + theme.px(2)),
         theme.colors.warn);
     draw_text(draw, theme.fonts.label, at, theme.colors.dim_text, spec.companion_label);
-    draw->PopClipRect();
+    frame.close_clip();
   }
   return hovered;
 }

@@ -42,6 +42,24 @@ int Bins::find(double value) const {
   return static_cast<int>(above - edges.begin()) - 1;
 }
 
+Range Bins::whole_bins(Range range) const {
+  Range whole;
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+    if (!range.contains(0.5 * (edges[bin] + edges[bin + 1]))) continue;
+    if (whole.empty()) whole.min = edges[bin];
+    whole.max = edges[bin + 1];
+  }
+  return whole;
+}
+
+double Bins::counted(Range range) const {
+  double sum = 0.0;
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+    if (range.contains(0.5 * (edges[bin] + edges[bin + 1]))) sum += counts[bin];
+  }
+  return sum;
+}
+
 double magnitude_edge_log2(int bin) {
   const int exponent = bin >> 2;
   const double quarter = 0.25 * (bin & 3);

@@ -27,6 +27,10 @@ struct Bins {
   double peak(Range view) const;
   /// Index of the bin at `value`, or -1.
   int find(double value) const;
+  /// Edges of the bins whose centre lies in the range; empty when there is none.
+  Range whole_bins(Range range) const;
+  /// What these bins hold.
+  double counted(Range range) const;
 };
 
 /// log2 of the lower edge of a magnitude bin (FP32 bits >> 21: four bins a power of two, even in

@@ -24,11 +24,13 @@ void upload(const PanelContext& context, const Grid& grid, Range colors, Heatmap
   state.texture.upload(small.columns, small.rows, pixels);
 }
 
-void draw_legend(const PanelContext& context, const HeatmapSpec& spec, ImVec2 at, float width) {
+/// Returns where it ends.
+float draw_legend(const PanelContext& context, const HeatmapSpec& spec, ImVec2 at, float width) {
   const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImFont* font = theme.fonts.label;
-  const float bar_height = theme.px(8);
+  // Whole pixels: an edge between two would look washed out, and otherwise on each rasteriser.
+  const float bar_height = std::round(theme.px(8));
   const float bar_width = std::min(theme.px(140), 0.3F * width);
   const std::string low = spec.legend_ends.empty() ? "" : spec.legend_ends.front();
   const std::string high = spec.legend_ends.empty() ? "" : spec.legend_ends.back();
@@ -37,9 +39,9 @@ void draw_legend(const PanelContext& context, const HeatmapSpec& spec, ImVec2 at
   draw_text(draw, font, ImVec2(x, at.y), theme.colors.dim_text, spec.legend);
   x += text_size(font, spec.legend).x + theme.px(kGap);
   draw_text(draw, font, ImVec2(x, at.y), theme.colors.text, low);
-  x += text_size(font, low).x + gap;
+  x = std::round(x + text_size(font, low).x + gap);
   constexpr int kSteps = 32;
-  const float top = at.y + 0.5F * (font->FontSize - bar_height);
+  const float top = std::round(at.y + 0.5F * (font->FontSize - bar_height));
   for (int i = 0; i < kSteps; ++i) {
     const float left = x + bar_width * static_cast<float>(i) / kSteps;
     const float right = x + bar_width * static_cast<float>(i + 1) / kSteps;
@@ -53,11 +55,12 @@ void draw_legend(const PanelContext& context, const HeatmapSpec& spec, ImVec2 at
   draw_text(draw, font, ImVec2(x, at.y), theme.colors.text, high);
   x += text_size(font, high).x + theme.px(kGapSection);
   // Where several maps share a row there is no room to explain the hatching on each.
-  if (x + theme.px(18) + text_size(font, "none").x > at.x + width) return;
+  if (x + theme.px(18) + text_size(font, "none").x > at.x + width) return x;
   const ImVec2 hatch(x, top);
   draw_hatch(draw, hatch, ImVec2(x + theme.px(14), top + bar_height), theme.colors.dim_text,
              theme.px(4));
   draw_text(draw, font, ImVec2(x + theme.px(18), at.y), theme.colors.dim_text, "none");
+  return x + theme.px(18) + text_size(font, "none").x;
 }
 
 void draw_row_labels(const PanelContext& context, const HeatmapSpec& spec, ImVec2 min, ImVec2 max,
@@ -114,8 +117,10 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
         std::max(right_margin, text_size(theme.fonts.label, text).x + theme.px(kGap + kGapSmall));
   }
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  draw_legend(context, spec, origin, spec.size.x);
-  if (!spec.margin_title.empty()) {
+  const float legend_end = draw_legend(context, spec, origin, spec.size.x);
+  const float title_start = origin.x + spec.size.x - theme.px(kGapLarge) -
+                            text_size(theme.fonts.label, spec.margin_title).x;
+  if (!spec.margin_title.empty() && legend_end <= title_start) {
     draw_text_right(ImGui::GetWindowDrawList(), theme.fonts.label,
                     ImVec2(origin.x + spec.size.x - theme.px(kGapSmall), origin.y),
                     theme.colors.dim_text, spec.margin_title);

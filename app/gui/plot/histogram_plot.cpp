@@ -112,7 +112,8 @@ void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
                                         end_width,
       .right_margin = theme.px(kGap) + static_cast<float>(std::max<int>(static_cast<int>(on_right),
                                                                         spec.reserved_right)) *
-                                           end_width};
+                                           end_width,
+      .labels_apart = static_cast<float>(on_left) * end_width};
   float left_slot = ImGui::GetCursorScreenPos().x + theme.px(42);
   bool in_plot = false;
   ImVec2 top_left;

@@ -2,6 +2,7 @@
 #include "app/gui/plot/plot_frame.h"
 
 #include <fmt/format.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,7 @@ constexpr float kDragThreshold = 4.0F;
 }  // namespace
 
 PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view)
-    : context_(context), view_(view), draw_(ImGui::GetWindowDrawList()) {
+    : context_(context), view_(view), draw_(ImGui::GetWindowDrawList()), x_kind_(spec.x.kind) {
   lay_out(spec);
   if (!view_.held || view_.x.empty()) {
     view_.x = spec.x.fit.empty() ? spec.x.limits : spec.x.fit;
@@ -33,19 +34,64 @@ PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotVie
 }
 
 PlotFrame::~PlotFrame() {
-  const Theme& theme = context_.theme;
   std::optional<Range> shown = view_.selection;
   if (view_.drag_start) shown = between(*view_.drag_start, hover_x());
-  if (shown) {
-    const float left = x_.to_pixel(shown->min);
-    const float right = x_.to_pixel(shown->max);
-    draw_->AddRectFilled(ImVec2(left, min_.y), ImVec2(right, max_.y),
-                         faded(theme.colors.accent, 0.14F));
-    for (const float edge : {left, right}) {
-      draw_->AddLine(ImVec2(edge, min_.y), ImVec2(edge, max_.y), theme.colors.accent);
+  for (const Range& range : view_.kept) draw_range(range, 0.5F);
+  const bool beside = view_.drag_start && ImGui::GetIO().KeyCtrl && view_.selection;
+  if (beside) draw_range(*view_.selection, 0.5F);
+  if (shown) draw_range(*shown, 1.0F);
+  draw_->PopClipRect();
+}
+
+void PlotFrame::draw_range(Range range, float strength) const {
+  const Theme& theme = context_.theme;
+  const float left = x_.to_pixel(range.min);
+  const float right = x_.to_pixel(range.max);
+  draw_->AddRectFilled(ImVec2(left, min_.y), ImVec2(right, max_.y),
+                       faded(theme.colors.accent, 0.14F * strength));
+  for (const float edge : {left, right}) {
+    draw_->AddLine(ImVec2(edge, min_.y), ImVec2(edge, max_.y),
+                   faded(theme.colors.accent, strength));
+  }
+  // Two ranges side by side are there to be compared.
+  if (view_.kept.empty() || x_kind_ != AxisKind::Nanoseconds) return;
+  const ImFont* font = theme.fonts.label;
+  const std::string span = duration_text(range.span());
+  const float width = text_size(font, span).x;
+  if (width + theme.px(kGap) > right - left) return;
+  const ImVec2 at(0.5F * (left + right - width), max_.y - font->FontSize - theme.px(3));
+  draw_->AddRectFilled(ImVec2(at.x - theme.px(3), at.y),
+                       ImVec2(at.x + width + theme.px(3), at.y + font->FontSize),
+                       faded(theme.colors.panel, 0.85F), theme.px(2));
+  draw_text(draw_, font, at, theme.colors.text, span);
+}
+
+bool PlotFrame::drop_ranges() {
+  const bool any = view_.selection || !view_.kept.empty();
+  view_.selection.reset();
+  view_.kept.clear();
+  return any;
+}
+
+void PlotFrame::end_drag(double at, Range limits, float moved) {
+  const bool beside = ImGui::GetIO().KeyCtrl;
+  if (moved >= kDragThreshold) {
+    if (beside && view_.selection) view_.kept.push_back(*view_.selection);
+    if (!beside) view_.kept.clear();
+    view_.selection = clamped(between(*view_.drag_start, at), limits);
+    selection_changed_ = true;
+  } else {
+    clicked_ = true;
+    const auto hit = std::ranges::find_if(view_.kept, [at](Range one) { return one.contains(at); });
+    if (hit != view_.kept.end() && view_.selection) {
+      // Takes the place of the selection, and the statistics follow it.
+      std::swap(*hit, *view_.selection);
+      selection_changed_ = true;
+    } else if (!beside) {
+      selection_changed_ = drop_ranges();
     }
   }
-  draw_->PopClipRect();
+  view_.drag_start.reset();
 }
 
 void PlotFrame::lay_out(const FrameSpec& spec) {
@@ -70,6 +116,8 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::InvisibleButton(spec.id, ImVec2(max_.x - min_.x, max_.y - min_.y),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   const ImGuiID id = ImGui::GetID(spec.id);
+  // Over a plot the wheel zooms; the cards around it stay where they are.
+  ImGui::SetItemUsingMouseWheel();
   hovered_ = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
   mouse_ = io.MousePos;
@@ -105,7 +153,8 @@ void PlotFrame::take_input(const FrameSpec& spec) {
     hold(panned(view_.x, -moved, limits));
   }
   const bool double_clicked = hovered_ && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
-  if (double_clicked || (hovered_ && keys.fit_all)) {
+  middle_clicked_ = hovered_ && ImGui::IsMouseClicked(ImGuiMouseButton_Middle);
+  if (double_clicked || (middle_clicked_ && !spec.items) || (hovered_ && keys.fit_all)) {
     // A second time shows what lies outside the fit, too.
     hold(view_.x == fit ? limits : fit);
     view_.drag_start.reset();
@@ -114,21 +163,9 @@ void PlotFrame::take_input(const FrameSpec& spec) {
     view_.dragged = id;
   }
   if (view_.drag_start && view_.dragged == id && !active) {
-    const float start_pixel = before.to_pixel(*view_.drag_start);
-    if (std::abs(mouse_.x - start_pixel) >= kDragThreshold) {
-      view_.selection = clamped(between(*view_.drag_start, at), limits);
-      selection_changed_ = true;
-    } else {
-      clicked_ = true;
-      selection_changed_ = view_.selection.has_value();
-      view_.selection.reset();
-    }
-    view_.drag_start.reset();
+    end_drag(at, limits, std::abs(mouse_.x - before.to_pixel(*view_.drag_start)));
   }
-  if (hovered_ && view_.selection && keys.clear) {
-    view_.selection.reset();
-    selection_changed_ = true;
-  }
+  if (hovered_ && keys.clear) selection_changed_ |= drop_ranges();
   // The item was the inner area; the layout continues below the whole plot.
   ImGui::SetCursorScreenPos(outer_min_);
   ImGui::Dummy(ImVec2(outer_max_.x - outer_min_.x, outer_max_.y - outer_min_.y));
@@ -144,8 +181,10 @@ void PlotFrame::draw_axes(const FrameSpec& spec) {
     for (const Tick& tick : ticks(spec.y.kind, spec.y.limits, most)) {
       const float pixel = std::floor(y_.to_pixel(tick.value));
       draw_->AddLine(ImVec2(min_.x, pixel), ImVec2(max_.x, pixel), grid);
-      draw_text_right(draw_, font, ImVec2(min_.x - theme.px(5), pixel - 0.5F * font->FontSize),
-                      theme.colors.dim_text, tick.label);
+      draw_text_right(
+          draw_, font,
+          ImVec2(min_.x - spec.labels_apart - theme.px(5), pixel - 0.5F * font->FontSize),
+          theme.colors.dim_text, tick.label);
     }
   }
   if (!spec.y.label.empty()) {

@@ -1,6 +1,7 @@
 // The frame every plot shares: axes, grid, zoom, pan, range selection, fit and read-out, so that
 // the mouse means the same in every panel (wheel zooms at the cursor, right drag or Shift+drag
-// pans, left drag selects, double click or Home fits) and so do the keys.
+// pans, left drag selects, Ctrl+drag selects beside what was selected, double or middle click or
+// Home fits) and so do the keys.
 #pragma once
 
 #include <imgui.h>
@@ -22,6 +23,7 @@ struct PlotView {
   Range x;
   bool held = false;
   std::optional<Range> selection;
+  std::vector<Range> kept{};  // ranges of before, set aside by Ctrl+drag: shown beside it
   std::optional<double> drag_start;
   ImGuiID dragged = 0;  // the plot that a drag began in: several may share a view
 };
@@ -40,9 +42,11 @@ struct FrameSpec {
   Axis x{};
   Axis y{};
   bool selectable = true;
+  bool items = false;         // the plot fits what a middle click lies on; else it fits all
   double min_span = 1e-6;     // of x
   float left_margin = 0.0F;   // 0 = room for y labels
   float right_margin = 0.0F;  // 0 = a small gap
+  float labels_apart = 0.0F;  // of y, from the axis: what is drawn between them
 };
 
 struct ReadOutLine {
@@ -67,8 +71,12 @@ class PlotFrame {
   ImVec2 max() const { return max_; }
   ImVec2 mouse() const { return mouse_; }
   ImDrawList* draw() const { return draw_; }
+  /// Between them drawing reaches beyond the axes, as far as the card is seen.
+  void open_clip() const { draw_->PopClipRect(); }
+  void close_clip() const { draw_->PushClipRect(min_, max_, true); }
   bool hovered() const { return hovered_; }
   bool clicked() const { return clicked_; }                      // without a drag
+  bool middle_clicked() const { return middle_clicked_; }        // to fit the item there
   bool selection_changed() const { return selection_changed_; }  // ended or cleared in this frame
   double hover_x() const { return x_.to_value(static_cast<double>(mouse_.x)); }
   double hover_y() const { return y_.to_value(static_cast<double>(mouse_.y)); }
@@ -76,11 +84,15 @@ class PlotFrame {
  private:
   void lay_out(const FrameSpec& spec);
   void take_input(const FrameSpec& spec);
+  void end_drag(double at, Range limits, float moved);
+  bool drop_ranges();
+  void draw_range(Range range, float strength) const;
   void draw_axes(const FrameSpec& spec);
 
   const PanelContext& context_;
   PlotView& view_;
   ImDrawList* draw_;
+  AxisKind x_kind_;
   AxisMap x_;
   AxisMap y_;
   ImVec2 min_;
@@ -90,6 +102,7 @@ class PlotFrame {
   ImVec2 mouse_;
   bool hovered_ = false;
   bool clicked_ = false;
+  bool middle_clicked_ = false;
   bool selection_changed_ = false;
 };
 

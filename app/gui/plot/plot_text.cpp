@@ -41,6 +41,8 @@ std::string fitted(const ImFont* font, std::string_view text, float width) {
       high = middle - 1;
     }
   }
+  // Never a part of a character.
+  while (low > 0 && (static_cast<unsigned char>(text[low]) & 0xC0U) == 0x80U) --low;
   return low == 0 ? std::string() : std::string(text.substr(0, low)) + "...";
 }
 

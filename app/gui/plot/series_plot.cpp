@@ -58,10 +58,14 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
     const float at = frame.y().to_pixel(spec.median);
     draw->AddLine(ImVec2(frame.min().x, at), ImVec2(frame.max().x, at),
                   faded(theme.colors.text, 0.7F));
-    draw_text_right(
-        draw, theme.fonts.label,
-        ImVec2(frame.max().x - theme.px(kGapSmall), at - theme.fonts.label->FontSize - theme.px(1)),
-        theme.colors.text, "median " + duration_text(spec.median));
+    const ImFont* font = theme.fonts.label;
+    const std::string label = "median " + duration_text(spec.median);
+    const ImVec2 end(frame.max().x - theme.px(kGapSmall), at - font->FontSize - theme.px(2));
+    // The curve runs around its median: without a ground of its own the figure could not be read.
+    draw->AddRectFilled(ImVec2(end.x - text_size(font, label).x - theme.px(3), end.y),
+                        ImVec2(end.x + theme.px(3), end.y + font->FontSize),
+                        faded(theme.colors.panel, 0.85F), theme.px(2));
+    draw_text_right(draw, font, end, theme.colors.text, label);
   }
   if (!frame.hovered()) return -1;
   const std::size_t index = index_of(std::round(frame.hover_x()));

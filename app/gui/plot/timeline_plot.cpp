@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "app/gui/plot/format.h"
@@ -280,6 +281,20 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   for (const std::string& label : lanes.labels) {
     label_width = std::max(label_width, text_size(theme.fonts.label, label).x);
   }
+  std::vector<std::size_t> shown;
+  if (spec.order != nullptr) {
+    shown = spec.order->shown(lanes.labels);
+  } else {
+    shown.resize(lanes.lanes.size());
+    std::iota(shown.begin(), shown.end(), std::size_t{0});
+  }
+  // drawn.rows has the rows of all lanes, whatever their order here.
+  std::vector<std::size_t> first_row(lanes.lanes.size() + 1, 0);
+  for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
+    first_row[i + 1] = first_row[i] + lanes.lanes[i].rows.size();
+  }
+  std::size_t shown_rows = 0;
+  for (const std::size_t lane : shown) shown_rows += lanes.lanes[lane].rows.size();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   FrameSpec frame_spec{
       .id = spec.id,
@@ -290,6 +305,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
             .fit = lanes.timed},
       .y = {.kind = AxisKind::Number, .label = "", .limits = {0.0, 1.0}, .ticks = false},
       .selectable = true,
+      .items = true,
       .min_span = 10.0,
       .left_margin = label_width + theme.px(kGapLarge)};
   PlotFrame frame(context, frame_spec, view);
@@ -298,34 +314,43 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   // Many lanes leave no room between them.
   const float height = frame.max().y - frame.min().y;
   const float lane_gap =
-      std::min(theme.px(kGapSmall), 0.2F * height / static_cast<float>(lanes.lanes.size() + 1));
-  const float room = height - lane_gap * static_cast<float>(lanes.lanes.size() + 1);
+      std::min(theme.px(kGapSmall), 0.2F * height / static_cast<float>(shown.size() + 1));
+  const float room = height - lane_gap * static_cast<float>(shown.size() + 1);
   const float row_height = std::clamp(
-      room / static_cast<float>(std::max<std::size_t>(lanes.rows(), 1)), 1.0F, theme.px(44));
+      room / static_cast<float>(std::max<std::size_t>(shown_rows, 1)), 1.0F, theme.px(44));
   const auto view_begin = static_cast<std::int64_t>(std::floor(frame.x().view.min));
   const auto view_end = static_cast<std::int64_t>(std::ceil(frame.x().view.max));
   const int pixels = static_cast<int>(frame.max().x - frame.min().x);
   ask(lanes, {spec.generation, view_begin, view_end, pixels, {}}, drawn);
-  std::size_t row_index = 0;
   float top = frame.min().y + lane_gap;
   float labelled_to = frame.min().y;
   std::optional<TimelineSegment> hovered;
   const profiling::TimelineLod* hovered_row = nullptr;
   RowKind hovered_kind = RowKind::Work;
   float hovered_middle = 0.0F;
-  for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
+  for (const std::size_t i : shown) {
     const profiling::TimelineLane& lane = lanes.lanes[i];
     const RowKind kind = kind_of(lane);
+    std::size_t row_index = first_row[i];
     const float lane_height = row_height * static_cast<float>(lane.rows.size());
     const float label_top =
         top + 0.5F * (std::min(lane_height, theme.px(26)) - theme.fonts.label->FontSize);
     // Lanes lower than a line of text: only as many labels as stay apart.
     if (label_top >= labelled_to) {
       labelled_to = label_top + theme.fonts.label->FontSize;
-      frame.draw()->PushClipRect(origin, frame.max());
+      frame.open_clip();
+      frame.draw()->PushClipRect(origin, frame.max(), true);
       draw_text(frame.draw(), theme.fonts.label, ImVec2(origin.x, label_top), theme.colors.dim_text,
                 lanes.labels[i]);
+      const ImVec2 low(origin.x, label_top);
+      const ImVec2 high(frame.min().x - theme.px(2), label_top + theme.fonts.label->FontSize);
+      if (spec.order != nullptr && spec.order->pinned(lanes.labels[i])) {
+        frame.draw()->AddRectFilled(ImVec2(high.x - theme.px(3), low.y), high, theme.colors.accent,
+                                    theme.px(1));
+      }
+      result.labels.push_back({i, low, high});
       frame.draw()->PopClipRect();
+      frame.close_clip();
     }
     for (const profiling::TimelineLod& row : lane.rows) {
       const std::vector<TimelineSegment>& blocks = drawn.rows[row_index++];
@@ -360,6 +385,17 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
   result.clicked = frame.clicked();
   if (result.clicked && hovered && hovered_row->records().data() == activity.records.data()) {
     result.record = hovered->longest;
+  }
+  if (frame.middle_clicked()) {
+    // The view is the frame's until the next one.
+    view.x = lanes.timed.empty() ? lanes.limits : clamped(lanes.timed, lanes.limits);
+    if (hovered) {
+      view.x = clamped(
+          padded({static_cast<double>(hovered->begin_ns), static_cast<double>(hovered->end_ns)},
+                 0.1),
+          lanes.limits);
+    }
+    view.held = hovered.has_value();
   }
   if (frame.selection_changed()) {
     result.selection_changed = true;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/plot/lane_order.h"
 #include "app/gui/plot/plot_frame.h"
 #include "profiling/trace/activity.h"
 #include "profiling/trace/timeline_lanes.h"
@@ -42,12 +43,20 @@ struct TimelineBlocks {
   std::vector<std::vector<profiling::TimelineSegment>> rows;  // of all lanes, in order
 };
 
+/// Where the name of a lane stands.
+struct LaneLabel {
+  std::size_t lane = 0;
+  ImVec2 min{};
+  ImVec2 max{};
+};
+
 struct TimelineSpec {
   const char* id = "";
   ImVec2 size{};
   std::uint64_t generation = 0;                  // names the lanes
   std::optional<std::uint32_t> chosen{};         // record that is outlined
   const profiling::TimelineLod* hits = nullptr;  // of a search: marked above the lanes
+  const LaneOrder* order = nullptr;              // null = all, as they come
 };
 
 struct TimelineResult {
@@ -56,6 +65,7 @@ struct TimelineResult {
   std::size_t drawn_blocks = 0;
   bool clicked = false;                   // without a drag
   std::optional<std::uint32_t> record{};  // under that click; of a fold the longest
+  std::vector<LaneLabel> labels;          // of the lanes shown, where there was room
   float left = 0.0F;                      // screen pixels between which the time axis lies
   float right = 0.0F;
 };

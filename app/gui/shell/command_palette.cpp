@@ -84,7 +84,8 @@ void CommandPalette::draw_field(const PanelContext& context) {
   const std::string before = typed_;
   if (focus_) ImGui::SetKeyboardFocusHere();
   focus_ = false;
-  controls::input_text(context, "palette.filter", "##filter", typed_);
+  controls::input_text(context, "palette.filter", "##filter", typed_,
+                       {.hint = "Type what to do: run, zipf, dark, save"});
   if (typed_ == before) return;
   selected_ = 0;
   scroll_ = true;

@@ -36,6 +36,10 @@ PurposeText purpose_text(FilePurpose purpose) {
       return {"Open a captured graph", "Open", {".dot", ".gv", ".session"}};
     case FilePurpose::ExportReport:
       return {"Save the report as .md or .json", "Save", {".md", ".json"}};
+    case FilePurpose::ExportTrace:
+      return {"Export records as a Chrome trace", "Export", {".json"}};
+    case FilePurpose::ExportRecords:
+      return {"Export records as CSV", "Export", {".csv"}};
     case FilePurpose::Activations:
       return {"Activations from a tensor file", "Use", {".npy", ".safetensors"}};
     case FilePurpose::Weights:

@@ -32,6 +32,8 @@ enum class FilePurpose {
   SaveSession,
   OpenGraph,
   ExportReport,
+  ExportTrace,
+  ExportRecords,
   Activations,
   Weights,
   Gradients,

@@ -8,6 +8,7 @@
 
 #include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
@@ -123,7 +124,9 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
   {
     const FontScope font(theme.fonts.label);
     const TextColorScope color(theme.colors.dim_text);
-    ImGui::TextUnformatted(figure.label.c_str());
+    // Where the window ends before the words do.
+    const float room = ImGui::GetContentRegionAvail().x;
+    ImGui::TextUnformatted(plot::fitted(theme.fonts.label, figure.label, room).c_str());
   }
   ImGui::EndGroup();
   controls::record(context, figure.id, figure.label.c_str(), "figure",

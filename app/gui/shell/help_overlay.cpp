@@ -49,6 +49,12 @@ bool draw_help(const PanelContext& context) {
                        std::min(theme.px(620), display.y - theme.px(32))};
   const ImVec2 at = {(display.x - size.x) / 2, (display.y - size.y) / 2};
   const OverlayScope overlay("##help", at, size, theme.colors.panel);
+  {
+    const FontScope font(theme.fonts.title);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted("Keys and mouse");
+  }
+  ImGui::SameLine(ImGui::GetWindowContentRegionMax().x - theme.px(96));
   const bool closed = controls::button(context, "help.close", "Close", {.width = theme.px(96)});
   controls::record(context, "help", "Keys and mouse", "text", "open", at,
                    {at.x + size.x, at.y + size.y});

@@ -23,6 +23,8 @@ enum class Action {
   OpenRecording,
   OpenSample,
   SaveSession,
+  ExportTrace,
+  ExportRecords,
   ToggleRecording,
   ShowPerformance,
   ShowNumerics,

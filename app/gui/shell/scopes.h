@@ -46,10 +46,12 @@ class OverlayScope {
     ImGui::PushStyleColor(ImGuiCol_WindowBg, background);
     const bool root = (flags & ImGuiWindowFlags_NoBringToFrontOnFocus) != 0;
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, root ? 0.0F : 1.0F);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding,
+                        root ? 0.0F : ImGui::GetStyle().PopupRounding);
     ImGui::Begin(id, nullptr,
                  flags | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
+    ImGui::PopStyleVar(2);
     ImGui::PopStyleColor();
   }
   ~OverlayScope() { ImGui::End(); }

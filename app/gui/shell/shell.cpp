@@ -164,7 +164,9 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (commands.show_recipes) state_.recipes = *commands.show_recipes;
   if (!commands.says.empty()) says_ = commands.says;
   if (commands.set_notes) keep_notes(*commands.set_notes);
+  if (commands.selection_taken) asked_selection_.reset();
   if (commands.save_csv) save_csv(*commands.save_csv);
+  if (commands.export_records) ask_export(*commands.export_records);
   if (commands.save_picture) {
     picture_ = commands.save_picture;
     picture_frames_ = kFramesBeforePicture;

@@ -93,6 +93,8 @@ class Shell {
   std::string dated_path(const char* stem, const char* suffix) const;
   void keep_notes(const std::vector<profiling::TimeNote>& notes);
   void save_csv(const CsvOrder& order);
+  void ask_export(const RecordsOrder& order);
+  void export_records(const std::string& chosen);
   void remember_folder(const std::string& path);
   // shell_actions.cpp
   void act_on_view(Action action);
@@ -125,6 +127,7 @@ class Shell {
   void end_player();
   bool tick_player();
   void begin_player_step();
+  void show_player_step();
   engine::Result<engine::RunRequest> request_of_step(std::size_t index) const;
   void draw_player(const PanelContext& context);
   void act_on_tour(Action action);
@@ -158,6 +161,7 @@ class Shell {
   std::optional<TourPlayer> player_;
   std::optional<Action> tour_wish_;  // pressed in the caption panel, done after the frame
   int asked_graphs_view_ = -1;
+  std::optional<AskedSelection> asked_selection_;
   std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
   profiling::Distribution step_ns_;  // of the run on screen
@@ -174,7 +178,10 @@ class Shell {
   std::optional<PictureOrder> picture_;
   int picture_frames_ = 0;  // still to be drawn before it: the menu and the tooltip go first
   BackgroundTask<std::string> notes_task_;  // as for csv_
-  BackgroundTask<std::string> csv_;         // the sentence on what became of it
+  SessionState::Run run_to_export_;         // while the dialog asks where to
+  RecordsOrder export_order_;
+  PlotKeys asked_keys_;              // from the palette, for the next frame
+  BackgroundTask<std::string> csv_;  // the sentence on what became of it
   std::string screenshot_path_;
   std::string asked_inspection_;  // the file the present worker has been asked about
   std::string recording_path_;

@@ -44,6 +44,13 @@ void Shell::act(Action action) {
       return files_.open(
           FilePurpose::SaveSession, settings_.folder,
           std::filesystem::path(dated_path("expertscope", ".session")).filename().string());
+    case Action::ExportTrace:
+    case Action::ExportRecords:
+      // The range is the timeline's, which answers when it is drawn next.
+      state_.workspace = Workspace::Performance;
+      (action == Action::ExportTrace ? asked_keys_.export_trace : asked_keys_.export_records) =
+          true;
+      return;
     case Action::ToggleRecording:
       return toggle_recording();
     case Action::TourPause:
@@ -146,6 +153,11 @@ std::string Shell::refusal(Action action) const {
     case Action::SaveSession:
       return state_.live_runs().empty() && state_.live_comparisons().empty()
                  ? "No run of this window to save yet"
+                 : "";
+    case Action::ExportTrace:
+    case Action::ExportRecords:
+      return state_.shown() == nullptr || state_.shown()->activity.records.empty()
+                 ? "No run with records is on screen"
                  : "";
     case Action::TourPause:
     case Action::TourStop:

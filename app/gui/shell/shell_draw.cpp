@@ -58,7 +58,17 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   const engine::RunRequest before = state_.requested;
   const SessionView now = view();
   CommandSlots commands;
-  const PanelContext context{now, commands, theme, controls_, keys, asked_graphs_view_};
+  PlotKeys asked = keys;
+  const PlotKeys by_name = std::exchange(asked_keys_, {});
+  asked.export_trace |= by_name.export_trace;
+  asked.export_records |= by_name.export_records;
+  const PanelContext context{now,
+                             commands,
+                             theme,
+                             controls_,
+                             asked,
+                             asked_graphs_view_,
+                             asked_selection_ ? &*asked_selection_ : nullptr};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,

@@ -12,6 +12,7 @@
 #include "app/gui/shell/shell.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
+#include "profiling/export/chrome_trace.h"
 
 namespace app {
 namespace {
@@ -136,6 +137,10 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
     case FilePurpose::ExportReport:
       export_report(choice.path);
       return;
+    case FilePurpose::ExportTrace:
+    case FilePurpose::ExportRecords:
+      export_records(choice.path);
+      return;
     case FilePurpose::Activations:
     case FilePurpose::Weights:
     case FilePurpose::Gradients:
@@ -166,6 +171,30 @@ void Shell::save_csv(const CsvOrder& order) {
     std::ofstream file(path, std::ios::trunc);
     file << text;
     return file.flush() ? "Table saved: " + path : "Not saved: " + path + " cannot be written";
+  });
+}
+
+void Shell::ask_export(const RecordsOrder& order) {
+  run_to_export_ = state_.shown();
+  export_order_ = order;
+  const std::string path =
+      dated_path(order.csv ? "records" : "trace", order.csv ? ".csv" : ".json");
+  files_.open(order.csv ? FilePurpose::ExportRecords : FilePurpose::ExportTrace, settings_.folder,
+              fs::path(path).filename().string());
+}
+
+void Shell::export_records(const std::string& chosen) {
+  if (run_to_export_ == nullptr) return;
+  const char* suffix = export_order_.csv ? ".csv" : ".json";
+  const std::string path = chosen.ends_with(suffix) ? chosen : chosen + suffix;
+  csv_.start([path, run = std::exchange(run_to_export_, nullptr), order = export_order_] {
+    profiling::Session session;
+    session.runs.push_back(*run);
+    profiling::TraceChoice choice{.run = 0};
+    if (order.range) choice.range = *order.range;
+    const engine::Status status = order.csv ? profiling::export_records_csv(session, path, choice)
+                                            : profiling::export_chrome_trace(session, path, choice);
+    return status.ok() ? "Exported: " + path : "Not exported: " + status.error().message;
   });
 }
 

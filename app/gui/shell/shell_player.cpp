@@ -118,7 +118,7 @@ bool Shell::tick_player() {
       if (player_->step().run >= 0) {
         state_.select_run(static_cast<std::size_t>(player_->step().run));
       }
-      player_->shown(now);
+      show_player_step();
       return true;
     }
     case TourPlayer::Phase::Show:
@@ -140,8 +140,14 @@ engine::Result<engine::RunRequest> Shell::request_of_step(std::size_t index) con
   return request;
 }
 
+void Shell::show_player_step() {
+  asked_selection_ = player_->step().selection;
+  player_->shown(now_seconds());
+}
+
 void Shell::begin_player_step() {
   const TourStep& step = player_->step();
+  asked_selection_.reset();
   state_.workspace = step.workspace;
   state_.recipes = step.view == "recipes";
   state_.last_error.clear();
@@ -153,7 +159,7 @@ void Shell::begin_player_step() {
     }
     return;
   }
-  if (step.request_patch.empty()) return player_->shown(now_seconds());
+  if (step.request_patch.empty()) return show_player_step();
   auto request = request_of_step(player_->index());
   if (!request.ok()) return player_->shown(now_seconds(), request.error().message);
   state_.requested = std::move(request).value();
@@ -166,7 +172,7 @@ void Shell::begin_player_step() {
   });
   if (known != runs.rend()) {
     state_.select_run(static_cast<std::size_t>(runs.rend() - known) - 1);
-    return player_->shown(now_seconds());
+    return show_player_step();
   }
   if (!link_.started() || link_.status().state == LinkState::Lost) {
     return player_->shown(now_seconds(), "This step is run live and needs a worker");

@@ -43,7 +43,9 @@ void Shell::tick_tour() {
       const bool arrived = sample ? state_.from_file()
                                   : state_.shown() != nullptr && !state_.from_file() &&
                                         state_.shown()->result.id >= tour_->awaited_run();
-      if (arrived) tour_->result_arrived();
+      if (!arrived) return;
+      asked_selection_ = tour_->step()->selection;
+      tour_->result_arrived();
       return;
     }
     case Tour::Phase::WaitForWorker:

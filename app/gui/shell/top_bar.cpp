@@ -82,7 +82,10 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const float record_width = theme.px(84);
   const float small_width = theme.px(30);
   const float theme_width = theme.px(48);
-  const float live_width = view.from_file ? theme.px(96) + gap : 0;
+  // A bar without room for the name has none for all of the words either.
+  const bool brief = ImGui::GetContentRegionAvail().x < theme.px(760);
+  const float back_width = theme.px(brief ? 48 : 96);
+  const float live_width = view.from_file ? back_width + gap : 0;
   const float right = open_width + recent_width + 1 + save_width + record_width + 4 * small_width +
                       theme_width + 7 * gap + live_width;
   // At large text the name gives way first, then the tabs narrow.
@@ -128,8 +131,9 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
     ImGui::SetCursorPosY(row_y);
   };
   if (view.from_file) {
-    if (controls::button(context, "top.live", "Back to live",
-                         {.tooltip = "Leave " + view.session_path, .width = theme.px(96)})) {
+    if (controls::button(
+            context, "top.live", brief ? "Live" : "Back to live",
+            {.tooltip = "Back to live: leave " + view.session_path, .width = back_width})) {
       wishes.action = Action::BackToLive;
     }
     next();

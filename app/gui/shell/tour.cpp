@@ -31,6 +31,14 @@ std::optional<Workspace> workspace_named(const std::string& name) {
   return std::nullopt;
 }
 
+/// "name": [first, second], scaled; nothing where it is missing or no range.
+std::optional<std::array<double, 2>> range_of(const json& select, const char* name, double scale) {
+  if (!select.contains(name)) return std::nullopt;
+  const auto ends = select.at(name).get<std::array<double, 2>>();
+  if (ends[0] >= ends[1]) return std::nullopt;
+  return std::array<double, 2>{scale * ends[0], scale * ends[1]};
+}
+
 engine::Result<TourScript> tour_of_log(const std::string& path) {
   auto logged = read_request_log(path);
   if (!logged.ok()) return logged.error();
@@ -91,6 +99,14 @@ engine::Result<TourScript> load_tour(const std::string& path) {
       if (entry.contains("request")) step.request_patch = entry["request"].dump();
       step.open_sample = entry.value("open_sample", false);
       step.recording = entry.value("recording", std::string());
+      if (entry.contains("select")) {
+        const json& select = entry["select"];
+        step.selection = {.timeline_ns = range_of(select, "timeline_ms", 1e6),
+                          .values_log2 = range_of(select, "values_log2", 1.0)};
+        if (!step.selection->timeline_ns && !step.selection->values_log2) {
+          return refuse("step " + step.name + " selects neither timeline_ms nor values_log2");
+        }
+      }
       step.run = entry.value("run", step.run);
       step.seconds = entry.value("seconds", step.seconds);
       steps.push_back(std::move(step));

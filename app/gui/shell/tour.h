@@ -24,8 +24,9 @@ struct TourStep {
   std::string request_patch;  // JSON merged into the request; empty = no run is asked for
   bool open_sample = false;   // show the recording that ships
   std::string recording;      // or this one: a path, or a name in assets/sessions
-  int run = -1;               // of the recording; -1 = its first
-  double seconds = 60;        // until the step counts as failed
+  std::optional<AskedSelection> selection{};  // made when the result is on screen
+  int run = -1;                               // of the recording; -1 = its first
+  double seconds = 60;                        // until the step counts as failed
 };
 
 struct TourScript {

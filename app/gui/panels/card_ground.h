@@ -1,0 +1,34 @@
+// Where the cards of a workspace lie. A window that is too small for them, or whose text is large,
+// keeps them readable: they stand below each other where it is narrow, and scroll where it is low.
+#pragma once
+
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/view.h"
+
+namespace app {
+
+/// All in grid pixels, before the text scale.
+struct CardNeeds {
+  float width = 560;         // below it the cards stand below each other
+  float height = 400;        // of the cards side by side
+  float stacked_height = 0;  // of all below each other; 0 = they never are
+};
+
+class CardGround {
+ public:
+  CardGround(const PanelContext& context, const char* id, const Area& room, const CardNeeds& needs);
+  ~CardGround();
+  CardGround(const CardGround&) = delete;
+  CardGround& operator=(const CardGround&) = delete;
+
+  bool stacked() const { return stacked_; }
+  /// Larger than the room it was given where that is too low.
+  const Area& area() const { return area_; }
+
+ private:
+  Area area_;
+  bool stacked_ = false;
+  bool scrolls_ = false;
+};
+
+}  // namespace app

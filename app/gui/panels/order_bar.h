@@ -1,0 +1,25 @@
+// The button that has something worked out by the worker, with Cancel in its place meanwhile, and
+// the switch that asks anew after every change: one for recipes, pow-2 cost and amax history.
+#pragma once
+
+#include "app/gui/controls/flow.h"
+#include "app/gui/view.h"
+#include "engine/model/error.h"
+
+namespace app {
+
+struct OrderBar {
+  const char* name;     // "recipes": the controls are recipes.compare, recipes.cancel, recipes.live
+  const char* verb;     // of the control's name: "compare"
+  const char* label;    // "Compare"
+  const char* tooltip;  // of the button
+  const char* live_tooltip;
+  bool under_way = false;
+  engine::Status valid{};  // of what would be ordered
+};
+
+/// True when it was ordered. Switches `live` off when the order is cancelled.
+bool draw_order_bar(const PanelContext& context, const OrderBar& bar, controls::Flow& flow,
+                    bool& live);
+
+}  // namespace app

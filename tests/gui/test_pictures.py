@@ -1,0 +1,153 @@
+"""The four workspaces of the recording that ships, beside references that a person looked at.
+
+After a wanted change of the window look at the pictures that the failing test leaves, then
+    EXPERTSCOPE_PROGRAM=build/bin/expertscope python3 tests/gui/test_pictures.py
+writes the references anew: look at them again before the commit."""
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+import picture as pictures  # noqa: E402
+from window_driver import Window  # noqa: E402
+
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
+WORKSPACES = ["performance", "numerics", "graphs", "compare"]
+THEMES = ["dark", "light"]
+
+
+def with_theme(window, theme):
+    """The button offers the other theme."""
+    if window.control("top.theme")["label"].lower() == theme:
+        window.click("top.theme")
+        window.wait(f"the {theme} theme", lambda m: any(
+            c["id"] == "top.theme" and c["label"].lower() != theme for c in m["controls"]))
+
+
+def take(window, workspace):
+    """The window as it is, at rest and with the pointer over nothing. Only Performance shows the
+    rail: once is enough, and a new control in it renews two pictures, not eight."""
+    index = WORKSPACES.index(workspace)
+    window.click(f"tab.{index}")
+    window.wait(workspace, lambda m: m["state"]["workspace"] == workspace)
+    rail = workspace == "performance"
+    if (window.control("shape.tokens") is not None) != rail:
+        window.settle()
+        window.key("q")
+        window.wait("the rail or its room", lambda m: rail == any(
+            c["id"] == "shape.tokens" for c in m["controls"]))
+    window.xdotool("mousemove", 640, 3)
+    window.settle()
+    before = window.state()["screenshot_path"]
+    window.key("F12")
+    after = window.wait("a picture", lambda m: m["state"]["screenshot_path"] != before)
+    path = pathlib.Path(after["state"]["screenshot_path"])
+    pixels = pictures.read_png((window.folder / path).read_bytes())
+    window.wait("its notice", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
+    window.settle()
+    window.click("notice.0.close")
+    window.wait("no notice", lambda m: all(c["id"] != "notice.0.close" for c in m["controls"]))
+    return pictures.halved(pixels)
+
+
+def opened(program, folder):
+    """Of a copy of the recording: pictures are saved beside it."""
+    recording = pathlib.Path(folder) / SAMPLE.name
+    shutil.copy(SAMPLE, recording)
+    window = Window(program, folder, [str(recording), "--no-worker"], width=1280, height=800)
+    window.wait("the recording", lambda m: m["state"]["from_file"])
+    window.settle()
+    return window
+
+
+def reference(workspace, theme):
+    return pictures.read_png((REFERENCES / f"{workspace}-{theme}.png").read_bytes())
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_workspaces_look_as_reviewed(program, tmp_path, theme):
+    left = pathlib.Path(os.environ.get("EXPERTSCOPE_PICTURES", tempfile.gettempdir()))
+    wrong = []
+    with opened(program, tmp_path) as window:
+        with_theme(window, theme)
+        taken = [(workspace, take(window, workspace)) for workspace in WORKSPACES]
+    for workspace, seen in taken:
+        wanted = reference(workspace, theme)
+        largest, regions = pictures.difference(seen, wanted)
+        print(f"{workspace} {theme}: largest difference {largest:.2f}")
+        if regions != 0:
+            name = f"expertscope-{workspace}-{theme}"
+            for kind, pixels in [("seen", seen), ("difference", pictures.marked(seen, wanted))]:
+                (left / f"{name}-{kind}.png").write_bytes(pictures.write_png(pixels))
+            wrong.append(f"{workspace} {theme}: {regions} regions differ, the most by {largest:.1f} "
+                         f"of 255; see {left}/{name}-seen.png and -difference.png")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_another_rasteriser_stays_within_the_tolerance(program, tmp_path, monkeypatch):
+    """Softpipe rounds and covers edges by other code than llvmpipe: what another version of Mesa
+    may do to a picture is of that size."""
+    monkeypatch.setenv("GALLIUM_DRIVER", "softpipe")
+    largest = 0.0
+    with opened(program, tmp_path) as window:
+        with_theme(window, "dark")
+        for workspace in WORKSPACES:
+            apart, _ = pictures.difference(take(window, workspace), reference(workspace, "dark"))
+            print(f"softpipe, {workspace}: largest difference {apart:.2f}")
+            largest = max(largest, apart)
+    assert largest <= 0.75 * pictures.TOLERANCE
+
+
+def test_a_wrong_theme_size_or_workspace_is_seen():
+    dark = reference("performance", "dark")
+    assert pictures.difference(dark, dark) == (0.0, 0)
+    assert pictures.difference(reference("performance", "light"), dark)[1] > 500
+    assert pictures.difference(reference("numerics", "dark"), dark)[1] > 200
+    assert pictures.difference(dark[:-2], dark)[1] == -1
+
+
+def test_small_faults_are_seen():
+    """What a slip in a panel does: a word gone, a curve of another colour, a plot that moved."""
+    dark = reference("performance", "dark")
+    ground = dark[4, 330].astype(int)
+    title = np.argwhere(np.abs(dark.astype(int) - ground).max(axis=2) > 128)
+    y, x = title[0]
+    gone = dark.copy()
+    gone[y - 1:y + 8, x - 1:x + 16] = ground
+    assert pictures.difference(gone, dark)[1] >= 1
+    orange = (dark[:, :, 0] > 150) & (dark[:, :, 2] < 60)
+    assert orange.sum() > 100
+    recoloured = dark.copy()
+    recoloured[orange] = recoloured[orange][:, ::-1]
+    assert pictures.difference(recoloured, dark)[1] >= 4
+    moved = dark.copy()
+    moved[200:, 200:] = np.roll(dark[200:, 200:], 6, axis=0)
+    assert pictures.difference(moved, dark)[1] >= 10
+    assert pictures.marked(moved, dark).shape == dark.shape
+
+
+def test_png_goes_there_and_back():
+    rows = np.random.default_rng(1).integers(0, 256, (37, 53, 3)).astype(np.uint8)
+    assert (pictures.read_png(pictures.write_png(rows)) == rows).all()
+
+
+def renew(program):
+    REFERENCES.mkdir(exist_ok=True)
+    for theme in THEMES:
+        with tempfile.TemporaryDirectory() as folder:
+            with opened(program, folder) as window:
+                with_theme(window, theme)
+                for workspace in WORKSPACES:
+                    path = REFERENCES / f"{workspace}-{theme}.png"
+                    path.write_bytes(pictures.write_png(pictures.rounded(take(window, workspace))))
+                    print(f"{path}: {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    renew(os.environ.get("EXPERTSCOPE_PROGRAM") or sys.exit("EXPERTSCOPE_PROGRAM names the program"))

@@ -1,0 +1,164 @@
+// What views derive: lanes in order, whole bins of a selection, series of an amax history, pairs of
+// scales with and without powers of two. Expected figures are worked out by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "app/gui/panels/history_model.h"
+#include "app/gui/panels/numerics_selection.h"
+#include "app/gui/panels/pow2_model.h"
+#include "app/gui/plot/bins.h"
+#include "app/gui/plot/lane_order.h"
+
+namespace {
+
+using engine::Scaling;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsNan;
+
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
+TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
+  const app::plot::Bins bins{.edges = {0, 1, 2, 4}, .counts = {5, 7, 11}};
+  EXPECT_EQ(bins.whole_bins({0.6, 3.1}), (app::plot::Range{1, 4}));
+  EXPECT_EQ(bins.counted({0.6, 3.1}), 18);
+  EXPECT_EQ(bins.whole_bins({0.0, 4.0}), (app::plot::Range{0, 4}));
+  EXPECT_EQ(bins.counted({0.0, 4.0}), bins.total());
+  EXPECT_TRUE(bins.whole_bins({0.6, 1.4}).empty());
+  EXPECT_EQ(bins.counted({0.6, 1.4}), 0);
+  EXPECT_TRUE(app::plot::Bins{}.whole_bins({0, 1}).empty());
+}
+
+TEST(LaneOrder, PinsFirstHidesAndKeepsOne) {
+  app::plot::LaneOrder order;
+  const std::vector<std::string> labels = {"stream 0", "stream 7", "thread 1"};
+  EXPECT_THAT(order.shown(labels), ElementsAre(0, 1, 2));
+  order.toggle_pin("thread 1");
+  order.toggle_pin("stream 7");
+  EXPECT_THAT(order.shown(labels), ElementsAre(2, 1, 0));
+  order.hide("thread 1");
+  EXPECT_THAT(order.shown(labels), ElementsAre(1, 0));
+  order.hide("stream 0");
+  order.hide("stream 7");
+  EXPECT_THAT(order.shown(labels), ElementsAre(0)) << "one stays, or nothing could be shown again";
+  order.show_all();
+  order.toggle_pin("stream 7");
+  EXPECT_THAT(order.shown(labels), ElementsAre(2, 0, 1));
+  EXPECT_THAT(order.shown({}), ElementsAre());
+}
+
+TEST(SnappedToBins, TakesQuartersOfPowersOfTwo) {
+  // Four bins between 1 and 2, at 1.25, 1.5 and 1.75.
+  const app::plot::Range snapped = app::snapped_to_bins({0.1, 0.7});
+  EXPECT_THAT(snapped.min, DoubleNear(0.0, 1e-12));
+  EXPECT_THAT(snapped.max, DoubleNear(std::log2(1.75), 1e-12));
+  EXPECT_TRUE(app::snapped_to_bins({0.17, 0.2}).empty());
+  EXPECT_TRUE(app::snapped_to_bins({200, 300}).empty());
+}
+
+TEST(SelectionList, SaysCountsAndWholeEdges) {
+  const app::ValueSelection selection{.asked = {0.1, 0.7},
+                                      .snapped = {0.0, 1.0},
+                                      .series = {{.name = "before", .count = 3, .total = 12}}};
+  const std::string list = app::selection_list(selection, ',');
+  EXPECT_THAT(list, HasSubstr("before,"));
+  EXPECT_THAT(list, HasSubstr("3"));
+  EXPECT_THAT(list, HasSubstr("12"));
+}
+
+/// Two steps of two experts; the second has no token in the first step.
+std::shared_ptr<const engine::AmaxHistory> small_history() {
+  auto history = std::make_shared<engine::AmaxHistory>();
+  history->steps = 2;
+  history->experts = 2;
+  history->rows = {3, 0, 3, 4};
+  history->amax = {2.0F, 0.0F, 8.0F, 1.0F};
+  history->history_amax = {0.0F, 0.0F, 2.0F, 0.0F};
+  history->scale_used = {1.0F, 1.0F, 224.0F, 1.0F};
+  history->scale_wanted = {224.0F, kNone, 56.0F, 448.0F};
+  history->saturated = {0, 0, 5, 0};
+  history->underflowed = {1, 0, 0, 0};
+  history->snr_db = {30.0, std::numeric_limits<double>::quiet_NaN(), 12.0, 25.0};
+  history->ring_rows = 2;
+  history->ring = {2.0F, 0.0F, 0.0F, 0.0F, 8.0F, 1.0F, 2.0F, 0.0F};
+  return history;
+}
+
+TEST(HistoryModel, TakesExpertsOutOfStepsTimesExperts) {
+  app::HistoryModel model;
+  model.set(small_history());
+  const app::HistoryPoint stale = model.at(1, 0);
+  EXPECT_EQ(stale.rows, 3);
+  EXPECT_EQ(stale.scale_used, 224.0);
+  EXPECT_EQ(stale.scale_wanted, 56.0);
+  EXPECT_EQ(stale.saturated, 5U);
+  EXPECT_THAT(model.at(0, 1).snr_db, IsNan());
+  EXPECT_THAT(model.log2_amax(0), ElementsAre(1.0, 3.0));
+  EXPECT_THAT(model.log2_amax(1), ElementsAre(IsNan(), 0.0));
+  EXPECT_THAT(model.log2_wanted(1), ElementsAre(IsNan(), DoubleNear(std::log2(448.0), 1e-9)));
+  EXPECT_THAT(model.ring(1, 0), ElementsAre(8.0, 2.0));
+  EXPECT_THAT(model.ring(1, 1), ElementsAre(1.0, 0.0));
+  EXPECT_THAT(model.snr().values, ElementsAre(30.0F, 12.0F, IsNan(), 25.0F));
+}
+
+TEST(HistoryModel, AsksAnewOnlyForWhatMatters) {
+  engine::AmaxHistoryRequest settings;
+  engine::RunRequest rail;
+  const engine::AmaxHistoryRequest before = app::history_order(settings, rail);
+  rail.launch.iterations += 5;
+  rail.layers += 1;
+  EXPECT_EQ(app::history_order(settings, rail), before);
+  rail.seed += 1;
+  EXPECT_NE(app::history_order(settings, rail), before);
+}
+
+engine::QuantizationReport report_of(bool pow2, double snr_db) {
+  engine::QuantizationReport report;
+  report.recipe.scaling = Scaling::Block;
+  report.recipe.pow2_scales = pow2;
+  report.statistics.elements = 1000;
+  report.statistics.snr_db = snr_db;
+  report.waste = {.scales = 8, .mean = pow2 ? 0.5 : 0.0, .max = pow2 ? 0.9 : 0.0};
+  report.experts = {{.rows = 4, .snr_db = snr_db, .waste = report.waste},
+                    {.rows = 0, .snr_db = std::numeric_limits<double>::quiet_NaN()}};
+  report.times_ns = {300, 100, 200};
+  return report;
+}
+
+TEST(Pow2Model, PairsBothKindsAndSaysWhatIsLost) {
+  auto recorded = std::make_shared<profiling::RecordedComparison>();
+  recorded->comparison.splits = {4, 0};
+  recorded->comparison.reports = {report_of(false, 31.5), report_of(true, 29.0)};
+  app::Theme theme;
+  theme.colors = app::palette(app::ThemeKind::Dark);
+  app::Pow2Model model;
+  model.set(recorded, Scaling::Block, theme);
+  ASSERT_NE(model.pair().free, nullptr);
+  ASSERT_NE(model.pair().pow2, nullptr);
+  EXPECT_THAT(model.lost_db(), DoubleNear(2.5, 1e-9));
+  EXPECT_EQ(app::Pow2Model::median_ns(model.pair().pow2), 200.0);
+  ASSERT_EQ(model.snr(true).size(), 2U);
+  EXPECT_EQ(model.snr(true)[0].value, 29.0);
+  EXPECT_THAT(model.snr(true)[1].value, IsNan()) << "an expert without rows has no SNR";
+  ASSERT_EQ(model.waste().size(), 2U);
+  EXPECT_THAT(model.waste()[0].value, DoubleNear(0.5, 1e-9));
+  // Of another scaling the comparison holds nothing.
+  model.set(recorded, Scaling::PerTensorCurrent, theme);
+  EXPECT_EQ(model.pair().free, nullptr);
+  EXPECT_THAT(model.lost_db(), IsNan());
+}
+
+TEST(Pow2Model, OrdersEveryScalingTwiceAndMxfp8Once) {
+  const std::vector<engine::Recipe> recipes = app::pow2_recipes({});
+  EXPECT_EQ(recipes.size(), 7U);
+  for (const engine::Recipe& recipe : recipes) {
+    EXPECT_TRUE(recipe.pow2_scales || recipe.scaling != Scaling::Mxfp8);
+  }
+  EXPECT_TRUE(app::is_pow2_order(app::pow2_order({}, true)));
+}
+
+}  // namespace
