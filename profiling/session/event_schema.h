@@ -1,5 +1,5 @@
-// The tables of version 6 of the schema: what went on beside the work of a run, and what the
-// markers of a visit cost.
+// The tables of version 6 of the schema: what went on beside the work of a run, what the markers of
+// a visit cost, and the largest errors of experts in units in the last place.
 #pragma once
 
 #include "profiling/session/schema.h"
@@ -44,6 +44,12 @@ inline constexpr TableDefinition kEventTables[] = {
   with_us REAL NOT NULL,
   without_us REAL NOT NULL,
   PRIMARY KEY(visit_id, experiment)
+) STRICT, WITHOUT ROWID)"},
+    {"expert_ulps", R"(CREATE TABLE expert_ulps(
+  run_id INTEGER NOT NULL,
+  expert INTEGER NOT NULL,
+  x_max_ulp REAL NOT NULL,
+  PRIMARY KEY(run_id, expert)
 ) STRICT, WITHOUT ROWID)"},
 };
 

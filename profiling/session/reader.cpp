@@ -25,6 +25,7 @@
 #include "profiling/session/snapshot_tables.h"
 #include "profiling/session/sqlite_handle.h"
 #include "profiling/session/step_tables.h"
+#include "profiling/session/ulp_tables.h"
 #include "profiling/session/visit_tables.h"
 
 namespace profiling {
@@ -244,6 +245,7 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
   }
   if (status.ok() && version.value() >= kEventVersion) {
     status = read_event_tables(source, session);
+    if (status.ok()) status = read_expert_ulps(source, session);
     if (status.ok()) status = read_marker_costs(source, session);
   }
   if (!status.ok()) return status.error();

@@ -25,6 +25,7 @@
 #include "profiling/session/sqlite_handle.h"
 #include "profiling/session/step_tables.h"
 #include "profiling/session/table_writer.h"
+#include "profiling/session/ulp_tables.h"
 #include "profiling/session/visit_tables.h"
 
 namespace profiling {
@@ -287,7 +288,7 @@ class SqliteSessionWriter final : public SessionWriter {
     for (const auto write :
          {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
           write_operands, write_histograms, write_records, write_graph, write_step_tables,
-          write_measurement_tables, write_numerics_tables, write_event_tables}) {
+          write_measurement_tables, write_numerics_tables, write_event_tables, write_expert_ulps}) {
       if (!status.ok()) break;
       status = write(to, run_id, run);
     }

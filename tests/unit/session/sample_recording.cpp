@@ -159,6 +159,7 @@ RecordedRun sample_run(int salt) {
                      .saturated = 3,
                      .underflowed = 4,
                      .x_snr_db = -7.25,
+                     .x_max_ulp = 0.5625,
                      .dgrad = {.snr_db = 28.5, .max_abs_error = 0.5, .reference_rms = 2.5},
                      .wgrad = {.snr_db = nan, .max_abs_error = kInfinity, .reference_rms = 3.5}},
                     {.rows = 0, .snr_db = nan, .x_snr_db = nan},
@@ -388,8 +389,8 @@ std::string describe(const RecordedRun& run) {
   text += fmt::format("splits {}\n", fmt::join(result.splits, ","));
   text += describe(result.activations) + describe(result.weights) + describe(result.gradients);
   for (const engine::ExpertResult& e : result.experts) {
-    text += fmt::format("expert {} {} {} {} {} {} {}\n", e.rows, e.snr_db, e.max_abs_error,
-                        e.reference_rms, e.saturated, e.underflowed, e.x_snr_db);
+    text += fmt::format("expert {} {} {} {} {} {} {} {}\n", e.rows, e.snr_db, e.max_abs_error,
+                        e.reference_rms, e.saturated, e.underflowed, e.x_snr_db, e.x_max_ulp);
     for (const engine::ProductAccuracyRow& row : {e.dgrad, e.wgrad}) {
       text += fmt::format("product {} {} {}\n", row.snr_db, row.max_abs_error, row.reference_rms);
     }
