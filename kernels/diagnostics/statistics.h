@@ -39,7 +39,7 @@ struct GroupQuantizationSums {
   std::uint64_t saturated;    // finite or infinite |x * scale| above saturation_limit(format)
                               // (scale = 1/scale_inv); NaN is not counted
   std::uint64_t underflowed;  // x != 0 and the code is +-0
-  float max_ulp;              // largest |x - dequantized|, in units in the last place of the code;
+  float max_ulp = 0.0F;       // largest |x - dequantized|, in units in the last place of the code;
                               // 0 without codes. The larger one is kept
 };
 

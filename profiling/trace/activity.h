@@ -99,10 +99,10 @@ inline constexpr std::size_t kMostMemoryEvents = 1'000'000;
 
 struct Activity {
   std::vector<std::string> names;
-  std::vector<ActivityRecord> records;     // sorted by start_ns
-  std::vector<GraphNode> nodes;            // empty without a graph; in topological order
-  std::vector<HostEvent> host_events;      // sorted by start_ns
-  std::vector<MemoryEvent> memory_events;  // sorted by time_ns
+  std::vector<ActivityRecord> records;          // sorted by start_ns
+  std::vector<GraphNode> nodes;                 // empty without a graph; in topological order
+  std::vector<HostEvent> host_events = {};      // sorted by start_ns
+  std::vector<MemoryEvent> memory_events = {};  // sorted by time_ns
 };
 
 }  // namespace profiling

@@ -30,20 +30,13 @@ void draw_text_centered(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 c
 
 std::string fitted(const ImFont* font, std::string_view text, float width) {
   if (text_size(font, text).x <= width) return std::string(text);
-  std::size_t low = 0;
-  std::size_t high = text.size();
-  while (low < high) {
-    const std::size_t middle = (low + high + 1) / 2;
-    const std::string candidate = std::string(text.substr(0, middle)) + "...";
-    if (text_size(font, candidate).x <= width) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  // Never a part of a character.
-  while (low > 0 && (static_cast<unsigned char>(text[low]) & 0xC0U) == 0x80U) --low;
-  return low == 0 ? std::string() : std::string(text.substr(0, low)) + "...";
+  const float room = width - text_size(font, "...").x;
+  if (room <= 0.0F) return {};
+  // Stops before the first character that leaves the room.
+  const char* rest = nullptr;
+  font->CalcTextSizeA(font->FontSize, room, 0.0F, text.data(), text.data() + text.size(), &rest);
+  const auto kept = static_cast<std::size_t>(rest - text.data());
+  return kept == 0 ? std::string() : std::string(text.substr(0, kept)) + "...";
 }
 
 ImU32 faded(ImU32 color, float alpha) {

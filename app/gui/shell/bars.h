@@ -25,6 +25,7 @@ struct TopBarState {
   std::string recording_path;
   std::size_t recorded_runs = 0;
   std::size_t live_runs = 0;
+  const std::vector<std::string>& run_names;  // of SessionView::runs
   std::vector<RecentFile> recent{};
   std::vector<NamedTour> tours{};
 };

@@ -22,6 +22,7 @@
 #include "app/gui/shell/recent_files.h"
 #include "app/gui/shell/recorder.h"
 #include "app/gui/shell/request_history.h"
+#include "app/gui/shell/run_names.h"
 #include "app/gui/shell/session_state.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/tour.h"
@@ -157,6 +158,7 @@ class Shell {
   std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
   std::optional<Tour> tour_;
   std::vector<NamedTour> tours_;
+  RunNames run_names_;
   BackgroundTask<engine::Result<TourScript>> tour_loader_;
   std::optional<TourPlayer> player_;
   std::optional<Action> tour_wish_;  // pressed in the caption panel, done after the frame

@@ -7,18 +7,14 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 
 namespace app {
 namespace {
 
-void draw_run_picker(const PanelContext& context, float width, TopBarWishes& wishes) {
+void draw_run_picker(const PanelContext& context, const std::vector<std::string>& names,
+                     float width, TopBarWishes& wishes) {
   const SessionView& view = context.view;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < view.runs.size(); ++i) {
-    names.push_back(fmt::format("{}. {}", i + 1, choices::summary(view.runs[i]->request)));
-  }
   int index = static_cast<int>(view.run_index);
   controls::Options options;
   options.width = width;
@@ -122,7 +118,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const bool picker = view.runs.size() > 1 || (view.from_file && !view.runs.empty());
   if (picker && room > theme.px(80)) {
     ImGui::SetCursorPosY(row_y);
-    draw_run_picker(context, std::min(room, theme.px(460)), wishes);
+    draw_run_picker(context, state.run_names, std::min(room, theme.px(460)), wishes);
     ImGui::SameLine();
   }
   ImGui::SetCursorPos({start + room + theme.px(kGapLarge), row_y});

@@ -32,13 +32,14 @@ TEST(LargeSnapshot, TenThousandNodesTakeNoMoreThanASecond) {
   auto memory = engine::DeviceBuffer::allocate(1024);
   ASSERT_TRUE(memory.ok()) << memory.error().message;
   auto* const words = memory.value().as<std::int64_t>();
+  kernels::SplitsToOffsetsArgs offsets;
+  offsets.splits = words;
+  offsets.num_groups = 4;
+  offsets.capacity_rows = 6;
+  offsets.row_offsets = words + 16;
   const auto graph = engine::capture(stream.value().get(), [&]() -> engine::Status {
     for (std::size_t node = 0; node < kNodes; ++node) {
-      ENGINE_CUDA_TRY(
-          kernels::splits_to_offsets(
-              {.splits = words, .num_groups = 4, .capacity_rows = 6, .row_offsets = words + 16},
-              stream.value().get()),
-          "Launching");
+      ENGINE_CUDA_TRY(kernels::splits_to_offsets(offsets, stream.value().get()), "Launching");
     }
     return {};
   });
