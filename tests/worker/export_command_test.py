@@ -75,7 +75,7 @@ def check_schema(test, trace):
             start, end = last[track]
             test.assertGreaterEqual(at, start, f"{track} goes back in time")
             if event["cat"] != "iteration":
-                test.assertGreaterEqual(at, end, f"{threads[track]}: slices overlap")
+                test.assertGreaterEqual(at, end, f"{track}: slices overlap")
             last[track] = at, max(end, at + duration)
         elif kind in "be":
             key = event["pid"], event["cat"], event["id"]
@@ -89,6 +89,11 @@ def check_schema(test, trace):
         test.assertIn(process, processes)
         test.assertIn((process, thread), threads)
     return processes, threads
+
+
+def stands_beside(event):
+    """Whether a slice is a stage range or an overhead of a host thread, no record of work."""
+    return "kind" in event["args"]
 
 
 class Exported(unittest.TestCase):
@@ -134,8 +139,16 @@ class Exported(unittest.TestCase):
                 for run, count, named, first in self.query(
                         session, "SELECT run_id, count(*), sum(expert >= 0), min(start_ns) FROM records "
                                  "GROUP BY run_id"):
-                    records = [e for e in slices if e["pid"] == run and e["cat"] != "iteration"]
+                    of_run = [e for e in slices if e["pid"] == run and e["cat"] != "iteration"]
+                    records = [e for e in of_run if not stands_beside(e)]
                     self.assertEqual(len(records), count)
+                    self.assertEqual(len(of_run) - len(records), self.query(
+                        session, f"SELECT count(*) FROM host_events WHERE run_id = {run}")[0][0])
+                    self.assertEqual(
+                        sum(e["pid"] == run and e["ph"] == "i" and e["cat"] == "memory"
+                            for e in trace["traceEvents"]),
+                        self.query(session, f"SELECT count(*) FROM memory_events "
+                                            f"WHERE run_id = {run}")[0][0])
                     self.assertEqual(sum(e["pid"] == EXPERTS + run for e in slices), named)
                     self.assertEqual(min(nanoseconds(e["ts"]) for e in records),
                                      first + trace["otherData"]["shift_ns"])
@@ -168,7 +181,11 @@ class Exported(unittest.TestCase):
         inside = self.query(session, "SELECT count(*) FROM records WHERE run_id = 1 "
                                      "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]
         self.assertGreater(inside, 0)
-        self.assertEqual(sum(e["cat"] != "iteration" for e in slices), inside)
+        self.assertEqual(sum(e["cat"] != "iteration" and not stands_beside(e) for e in slices),
+                         inside)
+        beside = self.query(session, "SELECT count(*) FROM host_events WHERE run_id = 1 "
+                                     "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]
+        self.assertEqual(sum(map(stands_beside, slices)), beside)
         self.assertEqual({e["pid"] for e in slices}, {1})
 
     def check_time(self, row, samples):

@@ -31,9 +31,9 @@ const std::vector<plot::Column> kColumns = {
 /// Of a graph that nobody has examined yet.
 std::string by_rules(std::size_t findings) {
   if (findings == 0) {
-    return "The rules find no fault in this graph. Examine replays it and compares the outputs.";
+    return "By the rules alone: no fault. Only replays of a live graph can say more.";
   }
-  return fmt::format("The rules alone find {} fault{}. Prove shows by experiment which are real.",
+  return fmt::format("By the rules alone: {} fault{}. Prove shows by experiment which are real.",
                      findings, findings == 1 ? "" : "s");
 }
 

@@ -226,7 +226,9 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
                : std::function<std::string()>()},
       area.size);
   if (!chosen) {
-    draw_empty(context, card.room(), "No finding chosen", "Click one on the left.", "", nullptr);
+    const bool none = report == nullptr || report->findings.empty();
+    draw_empty(context, card.room(), none ? "Nothing found" : "No finding chosen",
+               none ? "A finding is explained here." : "Click one on the left.", "", nullptr);
     return;
   }
   const profiling::Finding& finding = report->findings[index];

@@ -22,15 +22,15 @@ std::vector<plot::Column> expert_error_columns(engine::Product product) {
       {"dW dB", "SNR of dW in dB: product against the product of the unquantized operands"},
   }};
   const Titles& titles = kTitles.at(static_cast<std::size_t>(product));
-  return {{"exp.", 30, true, "Number of the expert"},
+  return {{"exp.", 26, true, "Number of the expert"},
           {"rows", 0, true, "Tokens routed to it"},
-          {titles.snr, 44, true, titles.tooltip},
-          {"X dB", 44, true, "SNR of X in dB: dequantized X against X"},
-          {"max err.", 56, true, "Largest absolute error of an element of the product"},
-          {"X ulp", 44, true,
+          {titles.snr, 38, true, titles.tooltip},
+          {"X dB", 38, true, "SNR of X in dB: dequantized X against X"},
+          {"max err.", 50, true, "Largest absolute error of an element of the product"},
+          {"X ulp", 38, true,
            "Largest error of X in units in the last place of its codes: 0.5 is correct rounding"},
-          {"satur.", 44, true, "Elements of X above the format's largest value"},
-          {"underfl.", 48, true, "Elements of X that were not zero and became zero"}};
+          {"satur.", 38, true, "Elements of X above the format's largest value"},
+          {"underfl.", 44, true, "Elements of X that were not zero and became zero"}};
 }
 
 const char* product_name(engine::Product product) {

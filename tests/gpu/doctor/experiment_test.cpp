@@ -169,7 +169,9 @@ TEST_F(ExperimentTest, WhatMarkersCostIsMeasuredBesidePlainReplaysOnly) {
   const engine::Result<ExperimentReply> plain = run(small_step(), {});
   const engine::Result<ExperimentReply> poisoned = run(small_step(), {.poisoned_workspaces = 0});
   const engine::Result<ExperimentReply> unmarked = run(small_step(), {.markers = false});
-  ASSERT_TRUE(plain.ok() && poisoned.ok() && unmarked.ok());
+  for (const auto* reply : {&plain, &poisoned, &unmarked}) {
+    ASSERT_TRUE(reply->ok()) << reply->error().message;
+  }
   const MarkerCost& cost = plain.value().outcome.marker_cost;
   EXPECT_EQ(plain.value().outcome.verdict, Verdict::Right);
   EXPECT_GE(cost.samples, 4);

@@ -113,6 +113,9 @@ TEST_P(OlderFiles, StillOpen) {
   if (GetParam() < kMeasurementVersion) forget_measurements(expected);
   expected.activity.host_events = {};
   expected.activity.memory_events = {};
+  for (engine::ExpertResult& expert : expected.result.experts) {
+    expert.x_max_ulp = std::numeric_limits<double>::quiet_NaN();
+  }
   EXPECT_EQ(describe(session.value().runs.at(1)), describe(expected));
   EXPECT_EQ(session.value().comparisons.empty(), GetParam() == 1);
   const bool doctor = GetParam() >= kDoctorVersion;
