@@ -33,7 +33,7 @@ def timeline(open_window, tmp_path):
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
     window.settle()
     x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
-    window.at = round(0.5 * (x0 + x1)), round(y0 + 0.25 * (y1 - y0))
+    window.at = round(0.5 * (x0 + x1)), round(y0 + 0.1 * (y1 - y0))  # the first lane
     window.xdotool("mousemove", *window.at)
     window.settle()
     return window
