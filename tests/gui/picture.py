@@ -16,8 +16,9 @@ LEVELS = 4   # step between the stored grey values
 
 # Of 255, a region's mean and a channel. Half a step of LEVELS, 2, is the reference's own rounding.
 # Drawn by the softpipe rasteriser instead of llvmpipe no region of the eight pictures is further off
-# than 2.9 (test_pictures.py asks again); a short word that is gone moves its region by 10 and more.
-TOLERANCE = 6.0
+# than 6.2, where columns of a heat map meet a pixel's edge (test_pictures.py asks again); a short
+# word that is gone moves its region by 10 and more.
+TOLERANCE = 8.5
 
 
 def read_png(data):
