@@ -26,6 +26,7 @@ def index(monkeypatch, tmp_path):
     """An index that answers as it is told: "nothing", "silence" or "another"."""
     released = threading.Event()
     asked = threading.Event()
+    wheel = another_wheel()  # once: a zip holds the time it was made at
 
     class Handler(http.server.BaseHTTPRequestHandler):
         mode = "nothing"
@@ -34,7 +35,6 @@ def index(monkeypatch, tmp_path):
             asked.set()
             if Handler.mode == "silence":
                 released.wait(60)
-            wheel = another_wheel()
             page = (f'<a href="/{WHEEL}#sha256={hashlib.sha256(wheel).hexdigest()}">{WHEEL}</a>').encode()
             body = wheel if self.path.endswith(".whl") else page
             found = Handler.mode == "another"
