@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend/replay_watch.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -69,6 +70,7 @@ struct RunProgress {
 struct RunContext {
   RunProgress& progress;
   StepObserver& observer;
+  ReplayWatch* replays = nullptr;  // null = nobody watches them, so they have no deadline
 };
 
 class Backend {

@@ -15,6 +15,7 @@
 #include "engine/device/buffer.h"
 #include "engine/device/check.h"
 #include "engine/device/driver_api.h"
+#include "engine/device/event_wait.h"
 #include "engine/device/handles.h"
 #include "engine/model/quantiles.h"
 #include "profiling/capture/graph_reader.h"
@@ -22,7 +23,7 @@
 #include "profiling/doctor/core_dump.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_board.h"
-#include "profiling/doctor/replay_wait.h"
+#include "profiling/doctor/stall_probe.h"
 #include "profiling/doctor/subject_capture.h"
 
 namespace profiling {
@@ -32,6 +33,8 @@ using engine::Error;
 using engine::ErrorCode;
 using engine::Result;
 using engine::Status;
+using engine::wait_for;
+using engine::Waited;
 
 constexpr int kWarmUps = 2;                 // delayed scaling needs a step to settle
 constexpr int kEagerLaunches = 3;           // that must agree
