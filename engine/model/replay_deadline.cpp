@@ -21,10 +21,7 @@ double ReplayDeadline::seconds() const {
 }
 
 double ReplayDeadline::p99_seconds() const {
-  if (seconds_.empty()) return 0.0;
-  std::vector<double> sorted = seconds_;
-  std::ranges::sort(sorted);
-  return quantile(sorted, 0.99);
+  return seconds_.empty() ? 0.0 : quantile_of(seconds_, 0.99);
 }
 
 }  // namespace engine

@@ -22,7 +22,7 @@ class ReplayDeadline {
   /// A replay that has finished.
   void add(double seconds);
   /// For the next replay; infinite without a deadline. Follows the percentile whenever the number
-  /// of replays has doubled, so that sorting them costs next to nothing a replay.
+  /// of replays has doubled, so that finding it costs next to nothing a replay.
   double seconds() const;
   /// Of all replays so far, with linear interpolation; 0 = none.
   double p99_seconds() const;

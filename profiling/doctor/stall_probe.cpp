@@ -66,6 +66,14 @@ engine::Result<Waited> Probe::try_copy() const {
   return wait_for(copied_.get(), kProbeSeconds, [] { return false; });
 }
 
+void Probe::explain(Stall& stall, const std::function<std::string()>& device) const {
+  for (std::size_t n = 0; n < stall.nodes.size(); ++n) {
+    if (stall.nodes[n] == NodeState::Done) stall.last_finished = static_cast<int>(n);
+  }
+  stall.kind = triage(stall.nodes, stall.evidence);
+  if (const std::string says = device(); !says.empty()) stall.evidence += "; " + says;
+}
+
 StallKind Probe::triage(const std::vector<NodeState>& nodes, std::string& evidence) const {
   const Clock::time_point start = Clock::now();
   const engine::Result<Waited> kernel = try_kernel();

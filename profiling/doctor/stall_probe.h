@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ class Probe {
   static engine::Result<Probe> create();
   /// Whether a kernel, and a copy, on streams of their own still finish, and in what time.
   StallKind triage(const std::vector<NodeState>& nodes, std::string& evidence) const;
+  /// Completes a stall of which replay, deadline and nodes are known: the node that finished last,
+  /// the kind and its evidence. `device` is asked last, and what it says is added.
+  void explain(Stall& stall, const std::function<std::string()>& device) const;
 
  private:
   engine::Result<engine::Waited> try_kernel() const;

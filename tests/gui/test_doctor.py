@@ -153,3 +153,22 @@ def test_ten_thousand_nodes(open_window, recording):
         time.sleep(0.02)
     frames = window.map()["frame"] - frame
     assert frames / (time.monotonic() - began) > 4
+
+
+def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_path):
+    fake = os.environ.get("FAKE_WORKER")
+    if not fake:
+        pytest.skip("FAKE_WORKER does not name the built program")
+    worker = tmp_path / "worker"
+    worker.write_text(f'#!/bin/sh\nexec "{fake}" libraries\n')
+    worker.chmod(0o700)
+    window = opened(open_window(str(recording()), "--worker", str(worker)))
+    window.wait_for_link("responsive")
+    show(window, 3)
+    window.click("doctor.subject.0")  # the bar says: the request in the rail, which is another
+    window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    window.click("doctor.finding.0")
+    window.click("doctor.prove_this")
+    window.wait("a visit of the recorded step", lambda m: any(
+        c["id"] == "graphs.source" and "a step of 3200 tokens" in c["value"]
+        and m["state"]["session_path"] == "" for c in m["controls"]))

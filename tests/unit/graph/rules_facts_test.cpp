@@ -60,6 +60,12 @@ TEST(LibraryFacts, TheShippedFileIsWhatWasMeasured) {
     EXPECT_TRUE(holds("shared-workspace-right", version)) << version;
   }
   EXPECT_TRUE(holds("stale-descriptors", "13.6.1"));
+  // Versions that can be had and were not measured say so, and nothing else about sharing.
+  for (const char* version : {"13.6.1", "13.8.0", "13.8.2", "13.8.2.12"}) {
+    EXPECT_TRUE(holds("shared-workspace-not-measured", version)) << version;
+    EXPECT_FALSE(holds("shared-workspace-corrupt", version)) << version;
+    EXPECT_FALSE(holds("shared-workspace-right", version)) << version;
+  }
 }
 
 TEST(LibraryFacts, RefusesWhatIsMalformedAndSaysWhere) {
