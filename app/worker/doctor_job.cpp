@@ -13,7 +13,6 @@
 #include "profiling/doctor/experiment_run.h"
 #include "profiling/doctor/gallery/gallery.h"
 #include "profiling/doctor/step_subject.h"
-#include "profiling/graph/gallery.h"
 #include "profiling/power/device_watch.h"
 #endif
 
@@ -86,11 +85,6 @@ engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] 
       stream.value().get());
   watch.board.ask_device(nullptr);
   if (!reply.ok()) return reply.error();
-  if (order.gallery_case == kSharedWorkspace) {
-    // A real step, examined as the case: its own title would hide what it is of.
-    reply.value().snapshot.subject =
-        profiling::subject_title({.id = order.gallery_case, .healthy = order.healthy});
-  }
   wire::Frame frame;
   *frame.mutable_doctor_reply() = to_wire(DoctorDone{.id = id,
                                                      .snapshot = std::move(reply.value().snapshot),

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_doctor.h"
 #include "app/protocol/framing.h"
 
 namespace {
@@ -117,13 +118,11 @@ void misbehave_after_hello(const std::string& mode) {
   }
 }
 
-/// A run whose replay is late, as a worker answers it before it ends: four kernels, the third runs.
-app::RunError stalled_run(std::uint64_t id) {
-  using profiling::NodeState;
-  app::DoctorDone seen{.id = id};
-  seen.snapshot.subject = "the captured step of this run";
-  seen.snapshot.device = "fake device";
-  profiling::GraphSnapshot& graph = seen.snapshot.graphs.emplace_back();
+profiling::Snapshot four_kernels(std::string subject) {
+  profiling::Snapshot snapshot;
+  snapshot.subject = std::move(subject);
+  snapshot.device = "fake device";
+  profiling::GraphSnapshot& graph = snapshot.graphs.emplace_back();
   graph.name = "step";
   for (const char* name : {"quantize", "offsets", "grouped_gemm", "bias"}) {
     graph.nodes.push_back({.type = profiling::NodeType::Kernel,
@@ -132,6 +131,13 @@ app::RunError stalled_run(std::uint64_t id) {
     const int made = static_cast<int>(graph.nodes.size()) - 1;
     if (made > 0) graph.edges.push_back({.from = made - 1, .to = made});
   }
+  return snapshot;
+}
+
+/// A run whose replay is late, as a worker answers it before it ends: the third kernel runs.
+app::RunError stalled_run(std::uint64_t id) {
+  using profiling::NodeState;
+  app::DoctorDone seen{.id = id, .snapshot = four_kernels("the captured step of this run")};
   seen.outcome.verdict = profiling::Verdict::Hung;
   seen.outcome.stall = {
       {.replay = 41,
@@ -173,10 +179,11 @@ void examine(const std::string& mode, bool bad_library, const app::wire::DoctorC
   } else {
     app::wire::DoctorReply& reply = *frame.mutable_doctor_reply();
     reply.set_id(command.id());
-    reply.mutable_snapshot()->set_subject(
-        command.gallery_case().empty()
-            ? fmt::format("a step of {} tokens", command.request().shape().tokens())
-            : command.gallery_case());
+    reply.mutable_snapshot()->set_subject(command.gallery_case());
+    if (mode == "captures") {
+      *reply.mutable_snapshot() = app::to_wire(
+          four_kernels(fmt::format("a step of {} tokens", command.request().shape().tokens())));
+    }
     const char* loading = std::getenv("CUDA_MODULE_LOADING");
     reply.mutable_snapshot()->set_device(loading == nullptr ? "" : loading);
     reply.mutable_outcome()->set_verdict(bad_library ? 1 : 0);
@@ -208,7 +215,7 @@ int main(int argc, char** argv) {
     if (!frame.ok() || !frame.value()) return 0;
     if (frame.value()->has_hello()) {
       greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
-            mode == "libraries" || mode == "stall-in-run");
+            mode == "libraries" || mode == "stall-in-run" || mode == "captures");
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);

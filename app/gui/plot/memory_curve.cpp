@@ -59,6 +59,13 @@ void draw_memory_curve(const PanelContext& context, const PlotFrame& frame,
                                 ImVec2(to, std::max(high + 1.0F, height_of(bytes.min))),
                                 theme.colors.accent);
   };
+  const auto name_peak = [&] {
+    const ImFont* font = theme.fonts.label;
+    if (bottom - top < font->FontSize) return;
+    draw_text(frame.draw(), font, ImVec2(left + theme.px(kGapSmall), top + theme.px(1)),
+              theme.colors.text,
+              "peak " + bytes_text(static_cast<std::uint64_t>(curve.peak_bytes)));
+  };
   std::size_t index = curve.before(frame.x().view.min);
   double held = index < curve.time_ns.size() ? curve.device.values[index] : 0.0;
   index = index < curve.time_ns.size() ? index + 1 : 0;
@@ -67,7 +74,7 @@ void draw_memory_curve(const PanelContext& context, const PlotFrame& frame,
     const float next = std::min(pixel_of(index), right);
     step(x, next, {held, held});
     x = std::max(x, next);
-    if (x >= right) return;
+    if (x >= right) break;
     // All events of this pixel at once.
     const double end = frame.x().to_value(x + 1.0F);
     const auto last = static_cast<std::size_t>(
@@ -83,6 +90,7 @@ void draw_memory_curve(const PanelContext& context, const PlotFrame& frame,
     x += 1.0F;
   }
   step(x, right, {held, held});
+  name_peak();
 }
 
 std::vector<ReadOutLine> live_lines(const MemoryCurve& curve, std::size_t index) {

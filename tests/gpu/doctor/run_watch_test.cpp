@@ -11,6 +11,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/device/buffer.h"
+#include "engine/model/replay_deadline.h"
 #include "profiling/capture/graph_reader.h"
 #include "profiling/trace/host_spans.h"
 

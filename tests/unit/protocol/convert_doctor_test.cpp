@@ -131,9 +131,11 @@ TEST(ConvertDoctor, AStalledRunComesBackWhole) {
   DoctorDone seen{.id = 8, .snapshot = full_snapshot()};
   seen.outcome.verdict = profiling::Verdict::Hung;
   seen.outcome.stall = {{.replay = 41, .deadline_seconds = 0.5, .p99_seconds = 12e-6}};
-  const RunError sent{.id = 8,
-                      .error = {.code = engine::ErrorCode::Device, .message = "late"},
-                      .stalled = std::make_shared<const DoctorDone>(seen)};
+  RunError sent;
+  sent.id = 8;
+  sent.error.code = engine::ErrorCode::Device;
+  sent.error.message = "late";
+  sent.stalled = std::make_shared<const DoctorDone>(seen);
   const auto back = from_wire(to_wire(sent));
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(back.value().error.message, "late");
