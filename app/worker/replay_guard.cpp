@@ -60,7 +60,8 @@ engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
   }
   profiling::ActivityCollector& collector = backends.collector_for(slot.kind);
   engine::Backend& backend = *slot.backend;
-  const auto answer = [this, id, &collector, &backend](profiling::StalledRun run) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto answer = [this, id, began, &collector, &backend](profiling::StalledRun run) {
     // The collector's has stages and layers.
     profiling::Snapshot traced = collector.take_snapshot();
     if (!traced.graphs.empty()) run.snapshot = std::move(traced);
@@ -73,6 +74,8 @@ engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
                     run.stall.replay, run.stall.waited_seconds);
     DoctorDone seen{.id = id, .snapshot = std::move(run.snapshot)};
     seen.outcome.verdict = profiling::Verdict::Hung;
+    seen.outcome.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     seen.outcome.stall.push_back(std::move(run.stall));
     late.stalled = std::make_shared<const DoctorDone>(std::move(seen));
     wire::Frame frame;
