@@ -61,6 +61,7 @@ Result<std::unique_ptr<LinearSubject>> CudaLinearSubject::create(Setup setup) {
   subject->begin_ = std::move(begin).value();
   subject->end_ = std::move(end).value();
   ENGINE_TRY(subject->capture_graphs());
+  ENGINE_TRY(subject->capture_programmatic());
   Result<GraphExec> head = graph_of(setup.stream, [&]() -> Status {
     for (int i = 0; i < kSetups; ++i) ENGINE_TRY(subject->both_->launch_setup(setup.stream));
     return {};
@@ -82,6 +83,22 @@ Status CudaLinearSubject::capture_graphs() {
   Result<GraphExec> both = graph_of(stream_, [&] { return both_->launch(stream_, unobserved_); });
   if (!both.ok()) return both.error();
   both_graph_ = std::move(both).value();
+  return {};
+}
+
+Status CudaLinearSubject::capture_programmatic() {
+  const auto captured = [&](GroupedStep& step) {
+    step.launch_programmatically(true);
+    Result<GraphExec> graph = graph_of(stream_, [&] { return step.launch(stream_, unobserved_); });
+    step.launch_programmatically(false);
+    return graph;
+  };
+  Result<GraphExec> forward = captured(*forward_);
+  if (!forward.ok()) return forward.error();
+  forward_programmatic_ = std::move(forward).value();
+  Result<GraphExec> both = captured(*both_);
+  if (!both.ok()) return both.error();
+  both_programmatic_ = std::move(both).value();
   return {};
 }
 
@@ -113,9 +130,15 @@ Result<std::vector<PartTime>> CudaLinearSubject::turn() {
   const auto add_product = [&](LinearPart part, Product product) {
     return add(part, 1, [&] { return both_->launch_product(product, stream_, unobserved_); });
   };
-  // The step first: its products alone read what it has left.
-  ENGINE_TRY(add(LinearPart::ForwardStep, 1, [&] { return replay(forward_graph_, stream_); }));
-  ENGINE_TRY(add(LinearPart::Step, 1, [&] { return replay(both_graph_, stream_); }));
+  const auto add_step = [&](LinearPart part, const GraphExec& graph) {
+    return add(part, 1, [&] { return replay(graph, stream_); });
+  };
+  // The steps first: the products alone read what they have left. The two ways of launching one
+  // step follow each other, so that they meet the same clock.
+  ENGINE_TRY(add_step(LinearPart::ForwardStep, forward_graph_));
+  ENGINE_TRY(add_step(LinearPart::ForwardStepProgrammatic, forward_programmatic_));
+  ENGINE_TRY(add_step(LinearPart::Step, both_graph_));
+  ENGINE_TRY(add_step(LinearPart::StepProgrammatic, both_programmatic_));
   ENGINE_TRY(add_product(LinearPart::Fprop, Product::Fprop));
   ENGINE_TRY(add_product(LinearPart::Dgrad, Product::Dgrad));
   ENGINE_TRY(add_product(LinearPart::Wgrad, Product::Wgrad));

@@ -99,6 +99,8 @@ TEST(LinearBenchOrder, StepsCountThreeProducts) {
   const double product = 2.0 * 100 * 144 * 128;
   EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::Wgrad, kSmall), product);
   EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::Step, kSmall), 3 * product);
+  EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::StepProgrammatic, kSmall), 3 * product);
+  EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::ForwardStepProgrammatic, kSmall), product);
   EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::Setup, kSmall), 0);
 }
 
