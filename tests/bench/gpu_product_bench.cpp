@@ -30,7 +30,7 @@ using engine::DeviceBuffer;
 using engine::MatrixScaling;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kPoolBytes = std::int64_t{32} << 20;  // of codes, repeated in a tensor
+constexpr std::int64_t kPoolBytes = std::int64_t{8} << 20;  // of codes, repeated in a tensor
 constexpr int kLaunches = 3;  // timed in a turn, after one that is not
 constexpr int kFewestRounds = 7;
 

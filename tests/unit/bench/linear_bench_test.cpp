@@ -116,8 +116,8 @@ TEST(LinearBench, SubjectsTakeTurnsAndMediansAreOfTheRounds) {
                                          return Status();
                                        });
   ASSERT_TRUE(done.ok()) << done.error().message;
-  EXPECT_THAT(turns, ElementsAre("ours", "peer", "ours", "peer", "ours", "peer", "ours", "peer",
-                                 "ours", "peer", "ours", "peer"));
+  EXPECT_THAT(turns, ElementsAre("ours", "peer", "peer", "ours", "ours", "peer", "peer", "ours",
+                                 "ours", "peer", "peer", "ours"));
   ASSERT_EQ(rows.size(), 6U);
   const LinearBenchRow& wgrad = rows[0].row;
   EXPECT_EQ(wgrad.part, LinearPart::Wgrad);
