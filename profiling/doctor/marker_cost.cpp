@@ -23,10 +23,6 @@ bool measures_markers(const Experiment& experiment) {
 }
 
 engine::Graph copy_of(const CapturedGraph& captured) {
-  const auto programmatic = [](const SnapshotEdge& edge) {
-    return edge.kind == EdgeKind::Programmatic;
-  };
-  if (std::ranges::any_of(captured.read.snapshot.edges, programmatic)) return {};
   cudaGraph_t raw = nullptr;
   if (cudaGraphClone(&raw, captured.graph.get()) != cudaSuccess) {
     (void)cudaGetLastError();

@@ -10,8 +10,6 @@ namespace profiling {
 bool measures_markers(const Experiment& experiment);
 
 /// Before the markers are added. None where CUDA refuses: a graph that allocates has no copies.
-/// None of a graph with programmatic edges either: after experiments with them a process hung or
-/// lost its device in some runs on an H200 (driver 580.159.04), for a reason that is not known.
 engine::Graph copy_of(const CapturedGraph& captured);
 
 /// The step with and without markers in turns, after the replays that count were right.
