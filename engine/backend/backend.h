@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/replay_watch.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -66,6 +65,8 @@ struct RunProgress {
   std::atomic<std::int64_t> timed_since_ns{0};
   std::atomic<bool> cancel{false};  // polled between stages and iterations
 };
+
+class ReplayWatch;  // replay_watch.h
 
 struct RunContext {
   RunProgress& progress;
