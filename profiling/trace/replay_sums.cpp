@@ -12,9 +12,13 @@ std::vector<ReplaySum> sum_replays(const Activity& activity) {
     std::int64_t covered_until_ns = 0;
   };
   std::map<int, Sum> sums;
+  Sum* latest = nullptr;  // nearly always the one that the next record belongs to
   for (const ActivityRecord& record : activity.records) {
     if (record.iteration < 0 || record.kind == ActivityKind::HostSpan) continue;
-    Sum& sum = sums[record.iteration];
+    if (latest == nullptr || latest->replay.iteration != record.iteration) {
+      latest = &sums[record.iteration];
+    }
+    Sum& sum = *latest;
     ReplaySum& replay = sum.replay;
     if (replay.records == 0) {
       replay.iteration = record.iteration;
