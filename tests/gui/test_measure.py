@@ -129,7 +129,7 @@ def test_live_memory_is_read_out_and_exported(recording):
     _, y0, _, y1 = recording.control(f"performance.lane.{lanes.index('memory')}")["rect"]
     recording.xdotool("mousemove", round(0.6 * x0 + 0.4 * x1), round(0.5 * (y0 + y1)))
     recording.settle()
-    recording.key("ctrl+c")
+    recording.press("ctrl", "c")
     recording.wait("what is live between the two events", lambda m: any(
         "live on the device 64.0 MiB (67 108 864 B)" in c["value"] for c in m["controls"]))
     recording.click("performance.timeline_card.menu")
