@@ -41,8 +41,12 @@ namespace {
 constexpr std::chrono::milliseconds kDeviceAnswer{300};
 
 std::string ask_device() {
-  const profiling::DeviceWatch watch({.pci_bus_id = engine::device_bus_id()});
-  return watch.wait_for_answer(kDeviceAnswer);
+  auto watch = std::make_unique<profiling::DeviceWatch>(
+      profiling::DeviceWatch::Options{.pci_bus_id = engine::device_bus_id()});
+  std::string says = watch->wait_for_answer(kDeviceAnswer);
+  // Left to the end of the process, which is near: its own would wait for a stuck driver.
+  (void)watch.release();
+  return says;
 }
 
 }  // namespace
