@@ -26,6 +26,8 @@ Result<Waited> wait_for(cudaEvent_t event, double seconds, const std::function<b
     const cudaError_t state = cudaEventQuery(event);
     if (state == cudaSuccess) return Waited::Done;
     if (state != cudaErrorNotReady) return cuda_error(state, "Waiting for the device");
+    // Or the next launch that asks for its error might be told of this one.
+    (void)cudaGetLastError();
     const Clock::duration waited = Clock::now() - start;
     if (std::chrono::duration<double>(waited).count() > seconds) return Waited::Late;
     if (cancelled()) return Waited::Cancelled;
