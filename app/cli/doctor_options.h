@@ -9,6 +9,7 @@
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/worker_session.h"
+#include "app/doctor/shipped_facts.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 
@@ -33,8 +34,6 @@ const std::atomic<bool>& cancel_on_interrupt();
 
 /// For an experiment in a process that loads all kernels at its start, on this machine or another.
 engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker);
-
-engine::Result<std::vector<profiling::LibraryFact>> shipped_facts();
 
 /// Writes the error to stderr; always kCouldNotRun.
 int could_not_run(const engine::Error& error);

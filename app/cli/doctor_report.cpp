@@ -11,7 +11,6 @@
 #include "app/cli/doctor_options.h"
 #include "app/cli/doctor_text.h"
 #include "app/doctor/conclusion.h"
-#include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "profiling/graph/report.h"
 #include "profiling/session/session_file.h"
@@ -75,10 +74,6 @@ engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker)
     options.eager_loading_argv.insert(program, {"env", "CUDA_MODULE_LOADING=EAGER"});
   }
   return options;
-}
-
-engine::Result<std::vector<profiling::LibraryFact>> shipped_facts() {
-  return profiling::load_library_facts(assets_folder() + "/facts/cublaslt.json");
 }
 
 int could_not_run(const engine::Error& error) {

@@ -128,8 +128,8 @@ std::string wrong_parts(const Outcome& outcome) {
 }
 
 std::string stall_text(const DoctorReport& report, const profiling::Stall& stall) {
-  std::string text = fmt::format("replay {} passed its deadline of {:.1f} s: {}", stall.replay,
-                                 stall.deadline_seconds, name_of(stall.kind));
+  std::string text = fmt::format("replay {} passed its {}: {}", stall.replay,
+                                 profiling::deadline_text(stall), name_of(stall.kind));
   if (stall.last_finished >= 0) {
     text += "; last finished: " +
             node_title(report.snapshot, {.graph = stall.graph, .node = stall.last_finished});

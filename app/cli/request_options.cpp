@@ -46,6 +46,7 @@ std::string description_of(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_STRING:
       return "text";
     case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
       return "a number";
     default:
       return "an integer";
@@ -97,6 +98,8 @@ bool set_leaf(Message& message, const FieldDescriptor& field, const std::string&
       return set_number(parse_number<std::uint64_t>(text), &Reflection::SetUInt64);
     case FieldDescriptor::CPPTYPE_FLOAT:
       return set_number(parse_number<float>(text), &Reflection::SetFloat);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return set_number(parse_number<double>(text), &Reflection::SetDouble);
     case FieldDescriptor::CPPTYPE_BOOL: {
       const std::string word = upper_snake(text);
       const bool yes = word == "TRUE" || word == "1" || word == "ON" || word == "YES";

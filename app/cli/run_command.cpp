@@ -12,12 +12,16 @@
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/doctor_text.h"
 #include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
 #include "app/cli/run_summary.h"
 #include "app/cli/worker_session.h"
+#include "app/doctor/shipped_facts.h"
+#include "app/doctor/stalled_run.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
+#include "profiling/graph/report.h"
 #include "profiling/session/session_file.h"
 
 namespace app::cli {
@@ -74,23 +78,45 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
   return std::vector{std::move(request).value()};
 }
 
-engine::Result<profiling::RecordedRun> run_one(WorkerSession& session,
-                                               const engine::RunRequest& request) {
+/// A run that stalled, told and kept as a visit to the doctor.
+engine::Status tell_stall(const RunError& failure, const engine::RunRequest& request, bool json,
+                          profiling::SessionWriter* writer) {
+  const engine::Result<std::vector<profiling::LibraryFact>> facts = shipped_facts();
+  if (!facts.ok()) return facts.error();
+  const profiling::DoctorReport made = report_of_stall(request, *failure.stalled, facts.value());
+  if (json) {
+    const nlohmann::json document = {{"request", nlohmann::json::parse(request_to_json(request))},
+                                     {"stalled", nlohmann::json::parse(profiling::to_json(made))}};
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print("{}\n", report_text(made));
+  }
+  std::fflush(stdout);
+  if (writer == nullptr) return {};
+  return writer->append(profiling::RecordedVisit{
+      .request = request, .report = made, .wall_clock_ms = unix_time_ms()});
+}
+
+/// RunDone, or the RunError of a run that stalled.
+engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunRequest& request) {
   session.link().submit(request);
-  engine::Result<LinkEvent> done = [&] {
-    ProgressBar bar(::isatty(STDERR_FILENO) != 0);
-    return session.wait(
-        [](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
-        [&bar](const LinkStatus& status) { bar.show(status); });
-  }();
-  if (!done.ok()) return done.error();
-  auto& finished = std::get<RunDone>(done.value());
-  return profiling::RecordedRun{.request = request,
-                                .result = std::move(finished.result),
-                                .activity = std::move(finished.activity),
-                                .wall_clock_ms = unix_time_ms(),
-                                .snapshot = std::move(finished.snapshot),
-                                .power = std::move(finished.power)};
+  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
+  return session.wait(
+      [](const LinkEvent& event) {
+        const auto* failure = std::get_if<RunError>(&event);
+        return std::holds_alternative<RunDone>(event) ||
+               (failure != nullptr && failure->stalled != nullptr);
+      },
+      [&bar](const LinkStatus& status) { bar.show(status); });
+}
+
+profiling::RecordedRun recorded(RunDone&& done, const engine::RunRequest& request) {
+  return {.request = request,
+          .result = std::move(done.result),
+          .activity = std::move(done.activity),
+          .wall_clock_ms = unix_time_ms(),
+          .snapshot = std::move(done.snapshot),
+          .power = std::move(done.power)};
 }
 
 int run(const RunOptions& options) {
@@ -108,15 +134,20 @@ int run(const RunOptions& options) {
   if (!started.ok()) return report(started.error());
 
   for (const engine::RunRequest& request : requests.value()) {
-    const engine::Result<profiling::RecordedRun> recorded = run_one(*started.value(), request);
-    if (!recorded.ok()) return report(recorded.error());
-    if (writer != nullptr) {
-      if (const engine::Status kept = writer->append(recorded.value()); !kept.ok()) {
-        return report(kept.error());
+    engine::Result<LinkEvent> end = run_one(*started.value(), request);
+    if (!end.ok()) return report(end.error());
+    if (const auto* failure = std::get_if<RunError>(&end.value())) {
+      if (const engine::Status told = tell_stall(*failure, request, options.json, writer.get());
+          !told.ok()) {
+        return report(told.error());
       }
+      return report(failure->error);
     }
-    options.json ? print_json(recorded.value(), requests.value().size() > 1)
-                 : print_summary(recorded.value());
+    const profiling::RecordedRun run = recorded(std::get<RunDone>(std::move(end).value()), request);
+    if (writer != nullptr) {
+      if (const engine::Status kept = writer->append(run); !kept.ok()) return report(kept.error());
+    }
+    options.json ? print_json(run, requests.value().size() > 1) : print_summary(run);
   }
   return kExitOk;
 }

@@ -55,6 +55,15 @@ void print_replays(const engine::RunResult& result) {
         "graph", graph.kernels, graph.memsets, graph.copies, graph.allocations, graph.host_calls,
         static_cast<double>(graph.host_launch_ns) / 1000.0);
   }
+  if (const engine::ReplayWatchFacts& watch = result.watch; watch.replays > 0) {
+    fmt::print("{:<12}{} replays, 99 % of them within {:.1f} us; {}; {}\n", "watchdog",
+               watch.replays, watch.p99_us,
+               watch.deadline_seconds > 0.0
+                   ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
+                   : std::string("no deadline"),
+               watch.markers > 0 ? fmt::format("markers behind {} nodes", watch.markers)
+                                 : std::string("no markers"));
+  }
   std::size_t wrong = 0;
   for (const engine::ReplayCheck& check : result.replay_checks) {
     if (check.wrong_experts.empty()) continue;

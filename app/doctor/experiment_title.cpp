@@ -99,6 +99,8 @@ bool is_plain(const profiling::Experiment& experiment) {
   profiling::Experiment plain;
   plain.deadline_seconds = experiment.deadline_seconds;
   plain.markers = experiment.markers;
+  // How often is not a change of the graph; without any it is another question.
+  if (experiment.replays > 0) plain.replays = experiment.replays;
   return experiment == plain;
 }
 

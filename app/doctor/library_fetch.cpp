@@ -37,12 +37,12 @@ const std::vector<FetchableLibrary>& fetchable_libraries() {
   static const std::vector<FetchableLibrary> kLibraries = {
       {"13.4.1.1", "grouped products that share a workspace go wrong in a replayed graph"},
       {"13.5.1.27", "grouped products that share a workspace go wrong in a replayed graph"},
-      {"13.6.0.2", "the same, for some shapes"},
-      {"13.6.1.10", "between the last measured wrong and the first measured right"},
-      {"13.6.2.16", "the first that was measured right"},
+      {"13.6.0.2", "the same, for some shapes, and some replays hang"},
+      {"13.6.1.10", "the first that was measured right"},
+      {"13.6.2.16", "measured right"},
       {"13.7.0.27", "measured right"},
-      {"13.8.0.4", "not measured yet"},
-      {"13.8.2.12", "not measured yet"},
+      {"13.8.0.4", "measured right"},
+      {"13.8.2.12", "measured right"},
       {"13.10.0.20", "the default"}};
   return kLibraries;
 }

@@ -30,6 +30,7 @@ enum class Workspace { Performance, Numerics, Graphs, Compare };
 struct VisitOrder {
   DoctorSubject subject;
   VisitOptions options;
+  bool of_rail = true;  // its request is the rail's; false = that of a run or visit on screen
 };
 
 /// What the graph doctor is doing and what the rules found without a visit. Reports are immutable

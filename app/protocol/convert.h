@@ -33,7 +33,7 @@ engine::Result<WorkerHello> from_wire(const wire::HelloReply& message);
 
 engine::Result<PulseReport> from_wire(const wire::Pulse& message);
 
-wire::RunFailed to_wire(std::uint64_t id, const engine::Error& error);
+wire::RunFailed to_wire(const RunError& failure);
 engine::Result<RunError> from_wire(const wire::RunFailed& message);
 
 wire::FileInspected to_wire(const FileReport& report);

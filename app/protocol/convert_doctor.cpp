@@ -315,6 +315,7 @@ wire::Outcome wire_outcome(const profiling::Outcome& outcome) {
     added.set_kind(as_number(stall.kind));
     added.set_evidence(wire_text(stall.evidence));
     added.set_core_dump(wire_text(stall.core_dump));
+    added.set_p99_seconds(stall.p99_seconds);
   }
   out.set_seconds(outcome.seconds);
   out.mutable_replay_us()->Add(outcome.replay_us.begin(), outcome.replay_us.end());
@@ -355,6 +356,7 @@ profiling::Outcome read_outcome(const wire::Outcome& message, FieldCheck& check)
     number(check, added.kind, stall.kind(), profiling::StallKind::Unknown, "stall.kind");
     added.evidence = stall.evidence();
     added.core_dump = stall.core_dump();
+    added.p99_seconds = stall.p99_seconds();
   }
   return outcome;
 }

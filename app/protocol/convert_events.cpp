@@ -21,18 +21,29 @@ void numbered(Enum& out, std::uint32_t number, std::size_t known, const char* fi
 
 constexpr std::size_t kSpaces = static_cast<std::size_t>(engine::MemorySpace::Managed) + 1;
 
+/// Where in the run an event of either kind lies.
+template <class Event, class Message>
+void write_place(const Event& event, Message& to) {
+  to.set_iteration(event.iteration);
+  to.set_layer(event.layer);
+  to.set_stage(static_cast<std::uint32_t>(event.stage));
+}
+
+template <class Message, class Event>
+void read_place(const Message& from, Event& event, FieldCheck& check) {
+  event.iteration = from.iteration();
+  check.require(event.iteration >= -1, "events.iteration is below -1");
+  check.integer(event.layer, from.layer(), "events.layer");
+  numbered(event.stage, from.stage(), engine::kStageNames.size(), "events.stage", check);
+}
+
 HostEvent read(const wire::HostEvent& from, std::size_t num_names, FieldCheck& check) {
-  HostEvent event{.start_ns = from.start_ns(),
-                  .end_ns = from.end_ns(),
-                  .name = from.name(),
-                  .iteration = from.iteration()};
+  HostEvent event{.start_ns = from.start_ns(), .end_ns = from.end_ns(), .name = from.name()};
   check.require(event.end_ns >= event.start_ns, "host_events.end_ns lies before its start_ns");
   check.require(event.name < num_names, "host_events.name points beyond the names sent");
-  check.require(event.iteration >= -1, "host_events.iteration is below -1");
-  check.integer(event.layer, from.layer(), "host_events.layer");
   check.integer(event.lane, from.lane(), "host_events.lane");
   numbered(event.kind, from.kind(), profiling::kHostEventNames.size(), "host_events.kind", check);
-  numbered(event.stage, from.stage(), engine::kStageNames.size(), "host_events.stage", check);
+  read_place(from, event, check);
   return event;
 }
 
@@ -43,14 +54,11 @@ MemoryEvent read(const wire::MemoryEvent& from, FieldCheck& check) {
                     .pool = from.pool(),
                     .pool_bytes = from.pool_bytes(),
                     .pool_used = from.pool_used(),
-                    .iteration = from.iteration(),
                     .stream_ordered = from.stream_ordered()};
-  check.require(event.iteration >= -1, "memory_events.iteration is below -1");
-  check.integer(event.layer, from.layer(), "memory_events.layer");
   numbered(event.operation, from.operation(), profiling::kMemoryOperationNames.size(),
            "memory_events.operation", check);
   numbered(event.space, from.space(), kSpaces, "memory_events.space", check);
-  numbered(event.stage, from.stage(), engine::kStageNames.size(), "memory_events.stage", check);
+  read_place(from, event, check);
   return event;
 }
 
@@ -70,11 +78,9 @@ void add_events(wire::ActivityChunk& chunk, const profiling::Activity& activity,
     added.set_start_ns(event.start_ns);
     added.set_end_ns(event.end_ns);
     added.set_name(event.name);
-    added.set_iteration(event.iteration);
-    added.set_layer(event.layer);
     added.set_kind(static_cast<std::uint32_t>(event.kind));
     added.set_lane(event.lane);
-    added.set_stage(static_cast<std::uint32_t>(event.stage));
+    write_place(event, added);
   }
   for (std::size_t i = first; i < std::min(last, activity.memory_events.size()); ++i) {
     const MemoryEvent& event = activity.memory_events[i];
@@ -85,11 +91,9 @@ void add_events(wire::ActivityChunk& chunk, const profiling::Activity& activity,
     added.set_pool(event.pool);
     added.set_pool_bytes(event.pool_bytes);
     added.set_pool_used(event.pool_used);
-    added.set_iteration(event.iteration);
-    added.set_layer(event.layer);
     added.set_operation(static_cast<std::uint32_t>(event.operation));
     added.set_space(static_cast<std::uint32_t>(event.space));
-    added.set_stage(static_cast<std::uint32_t>(event.stage));
+    write_place(event, added);
     added.set_stream_ordered(event.stream_ordered);
   }
 }

@@ -1,5 +1,6 @@
 // What a worker says about itself: its offers, its pulse, its refusals.
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_doctor.h"
 #include "app/protocol/convert_parts.h"
 #include "app/protocol/field_check.h"
 #include "app/protocol/utf8.h"
@@ -68,11 +69,12 @@ engine::Result<PulseReport> from_wire(const wire::Pulse& message) {
   return check.result(std::move(pulse));
 }
 
-wire::RunFailed to_wire(std::uint64_t id, const engine::Error& error) {
+wire::RunFailed to_wire(const RunError& failure) {
   wire::RunFailed out;
-  out.set_id(id);
-  out.set_code(static_cast<wire::ErrorCode>(error.code));
-  out.set_message(wire_text(error.message));
+  out.set_id(failure.id);
+  out.set_code(static_cast<wire::ErrorCode>(failure.error.code));
+  out.set_message(wire_text(failure.error.message));
+  if (failure.stalled != nullptr) *out.mutable_stalled() = to_wire(*failure.stalled);
   return out;
 }
 
@@ -80,6 +82,11 @@ engine::Result<RunError> from_wire(const wire::RunFailed& message) {
   FieldCheck check;
   RunError failure{.id = message.id(), .error = {.message = message.message()}};
   check.enumerator(failure.error.code, message.code(), wire::ErrorCode_IsValid, "failed.code");
+  if (message.has_stalled()) {
+    engine::Result<DoctorDone> stalled = from_wire(message.stalled());
+    if (!stalled.ok()) return stalled.error();
+    failure.stalled = std::make_shared<const DoctorDone>(std::move(stalled).value());
+  }
   return check.result(std::move(failure));
 }
 

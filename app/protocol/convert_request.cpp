@@ -214,6 +214,8 @@ wire::RunRequest to_wire(const engine::RunRequest& request) {
   out.set_workspace(cast<wire::WorkspaceStrategy>(request.workspace));
   out.mutable_launch()->set_kind(cast<wire::LaunchKind>(request.launch.kind));
   out.mutable_launch()->set_iterations(request.launch.iterations);
+  out.mutable_launch()->set_deadline_factor(request.launch.deadline_factor);
+  out.mutable_launch()->set_markers(request.launch.markers);
   out.set_layers(request.layers);
   out.set_seed(request.seed);
   out.set_cublaslt_library(wire_text(request.cublaslt_library));
@@ -258,6 +260,10 @@ engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message) {
                      "launch.kind");
   }
   if (message.launch().has_iterations()) request.launch.iterations = message.launch().iterations();
+  if (message.launch().has_deadline_factor()) {
+    request.launch.deadline_factor = message.launch().deadline_factor();
+  }
+  if (message.launch().has_markers()) request.launch.markers = message.launch().markers();
   if (message.has_layers()) request.layers = message.layers();
   if (message.has_seed()) request.seed = message.seed();
   request.cublaslt_library = message.cublaslt_library();

@@ -156,6 +156,22 @@ engine::GraphFacts graph_from_wire(const wire::GraphFacts& message) {
           .host_launch_ns = message.host_launch_ns()};
 }
 
+wire::ReplayWatchFacts watch_to_wire(const engine::ReplayWatchFacts& facts) {
+  wire::ReplayWatchFacts out;
+  out.set_replays(facts.replays);
+  out.set_p99_us(facts.p99_us);
+  out.set_deadline_seconds(facts.deadline_seconds);
+  out.set_markers(facts.markers);
+  return out;
+}
+
+engine::ReplayWatchFacts watch_from_wire(const wire::ReplayWatchFacts& message) {
+  return {.replays = message.replays(),
+          .p99_us = message.p99_us(),
+          .deadline_seconds = message.deadline_seconds(),
+          .markers = message.markers()};
+}
+
 static_assert(static_cast<int>(engine::Product::Fprop) == wire::PRODUCT_FPROP &&
               static_cast<int>(engine::Product::Dgrad) == wire::PRODUCT_DGRAD &&
               static_cast<int>(engine::Product::Wgrad) == wire::PRODUCT_WGRAD);
@@ -270,6 +286,7 @@ wire::RunResult to_wire(const engine::RunResult& result) {
   out.set_backward(result.backward);
   out.set_emulated(wire_text(result.emulated));
   *out.mutable_graph() = graph_to_wire(result.graph);
+  *out.mutable_watch() = watch_to_wire(result.watch);
   for (const engine::AlgorithmChoice& choice : result.algorithms) {
     set_algorithm(*out.add_algorithms(), choice);
   }
@@ -322,6 +339,7 @@ engine::Result<engine::RunResult> from_wire(const wire::RunResult& message) {
   result.backward = message.backward();
   result.emulated = message.emulated();
   result.graph = graph_from_wire(message.graph());
+  result.watch = watch_from_wire(message.watch());
   for (const wire::AlgorithmChoice& choice : message.algorithms()) {
     result.algorithms.push_back(read_algorithm(choice, check));
   }

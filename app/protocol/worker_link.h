@@ -69,6 +69,9 @@ struct RunDone {
 struct RunError {
   std::uint64_t id = 0;
   engine::Error error;
+  /// Of a run whose replay was late: the graph, and what was seen while it stood still. Its worker
+  /// ends behind this answer.
+  std::shared_ptr<const DoctorDone> stalled = nullptr;
 };
 struct FileReport {
   std::string path;

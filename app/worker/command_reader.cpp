@@ -176,7 +176,7 @@ void CommandReader::order(Job job) {
 
 void CommandReader::refuse_order(std::uint64_t id, const engine::Error& error) {
   wire::Frame frame;
-  *frame.mutable_failed() = to_wire(id, error);
+  *frame.mutable_failed() = to_wire(RunError{.id = id, .error = error});
   static_cast<void>(sender_.send(frame).ok());
 }
 

@@ -37,15 +37,6 @@ engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBacke
   return engine::runs_on_cuda(slot.kind) == engine::runs_on_cuda(requested) ? requested : slot.kind;
 }
 
-/// What the collector does not know.
-void describe(profiling::Snapshot& snapshot, const engine::RunResult& result) {
-  snapshot.subject = "the captured step of this run";
-  snapshot.cublaslt_version = result.device.cublaslt_version;
-  snapshot.device = result.device.name;
-  snapshot.compute_capability = result.device.compute_capability;
-  snapshot.driver = result.device.driver;
-}
-
 }  // namespace
 
 void EngineLoop::run(const BackendOptions& options,
@@ -85,7 +76,7 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
   }
   if (status.ok() || sender_.broken()) return;
   wire::Frame frame;
-  *frame.mutable_failed() = to_wire(job.id, status.error());
+  *frame.mutable_failed() = to_wire(RunError{.id = job.id, .error = status.error()});
   static_cast<void>(sender_.send(frame).ok());  // broken: the reader ends the worker
 }
 
@@ -144,9 +135,12 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
 
   profiling::ActivityCollector& collector = backends.collector_for(slot->kind);
   RunPower& power = backends.power_for(slot->kind);
+  const engine::Result<std::unique_ptr<engine::ReplayWatch>> watch =
+      guard_.watch(backends, *slot, id, request);
+  if (!watch.ok()) return watch.error();
   power.begin();
-  engine::Result<engine::RunResult> outcome =
-      slot->backend->run(request, {.progress = progress_, .observer = collector});
+  engine::Result<engine::RunResult> outcome = slot->backend->run(
+      request, {.progress = progress_, .observer = collector, .replays = watch.value().get()});
   const profiling::PowerTrace readings = power.end(progress_.timed_since_ns);
   profiling::Activity activity = collector.take();
   profiling::Snapshot snapshot = collector.take_snapshot();
@@ -164,7 +158,7 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
     result.dropped_records += activity.records.size() - kMaxActivityRecords;
     activity.records.resize(kMaxActivityRecords);
   }
-  describe(snapshot, result);
+  describe_run(snapshot, result.device);
   return send_result(
       id, {.result = result, .activity = activity, .snapshot = snapshot, .power = readings});
 }

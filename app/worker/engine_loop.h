@@ -9,6 +9,7 @@
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/job_slot.h"
+#include "app/worker/replay_guard.h"
 #include "engine/backend/backend.h"
 #include "profiling/graph/live_board.h"
 
@@ -17,12 +18,12 @@ namespace app {
 class EngineLoop {
  public:
   EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)
-      : sender_(sender), jobs_(jobs), progress_(progress) {}
+      : sender_(sender), jobs_(jobs), progress_(progress), guard_(sender, board_) {}
 
   /// Makes the backends, tells `ready` about them, then works until the slot is closed.
   void run(const BackendOptions& options, const std::function<void(const WorkerHello&)>& ready);
   const std::atomic<std::uint64_t>& dropped_records() const { return dropped_records_; }
-  /// Of a doctor's replay under way.
+  /// Of a replay under way: a doctor's, or a run's with markers.
   const profiling::LiveBoard& board() const { return board_; }
 
  private:
@@ -45,6 +46,7 @@ class EngineLoop {
   engine::RunProgress& progress_;
   std::atomic<std::uint64_t> dropped_records_{0};
   profiling::LiveBoard board_;
+  ReplayGuard guard_;
 };
 
 }  // namespace app

@@ -66,9 +66,12 @@ struct RunProgress {
   std::atomic<bool> cancel{false};  // polled between stages and iterations
 };
 
+class ReplayWatch;  // replay_watch.h
+
 struct RunContext {
   RunProgress& progress;
   StepObserver& observer;
+  ReplayWatch* replays = nullptr;  // null = nobody watches them, so they have no deadline
 };
 
 class Backend {

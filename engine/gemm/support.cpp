@@ -14,7 +14,7 @@ constexpr long kFirstGroupedHopper = 130400;
 constexpr long kFirstGroupedNvfp4 = 130400;
 constexpr long kFirstPerTensorHopper = 130500;
 constexpr long kFirstBlockHopper = 130600;
-constexpr long kFirstSafeSharedWorkspace = 130602;
+constexpr long kFirstSafeSharedWorkspace = 130601;
 
 enum class Aspect { Recipe, Workspace, Launch };
 
@@ -167,16 +167,17 @@ constexpr std::array kRows = {
         [](const Question& q) { return !q.on_cuda(); },
         "OpenBLAS needs no workspace; the strategy applies to the CUDA backend only"},
     Row{Aspect::Workspace, "a workspace of several products",
-        "FP8 block scaling, shared, per layout or per call, graph replay, cuBLASLt before 13.6.2",
+        "FP8 block scaling, shared, per layout or per call, graph replay, cuBLASLt before 13.6.1",
         Support::Hazardous,
         [](const Question& q) {
           return q.grouped() && q.sharing() >= 2 && q.block() && q.graph() &&
                  q.device.cublaslt_version != 0 && q.older_than(kFirstSafeSharedWorkspace);
         },
-        "Products of one captured graph that share a workspace can be wrong from replay 2 on with "
-        "cuBLASLt before 13.6.2.16 ({loaded} is loaded): stale descriptors stay in the workspace, "
-        "and which shapes fail varies. One a layout is shared by layers, one a call is memory that "
-        "the graph uses again. Use one workspace per matmul, or load 13.6.2.16 or later"},
+        "Products of one captured graph that share a workspace can be wrong from replay 2 on, or "
+        "hang, with cuBLASLt before 13.6.1.10 ({loaded} is loaded): stale descriptors stay in the "
+        "workspace, and which shapes fail varies. One a layout is shared by layers, one a call is "
+        "memory that the graph uses again. Use one workspace per matmul, or load 13.6.1.10 or "
+        "later"},
     Row{Aspect::Launch, "graph replay", "CPU backend", Support::Refused,
         [](const Question& q) { return q.launch.kind == LaunchKind::GraphReplay && !q.on_cuda(); },
         "CUDA graphs need a CUDA device; the CPU backend runs every iteration eagerly"},

@@ -10,8 +10,9 @@ constexpr double kNsPerMs = 1e6;
 
 }  // namespace
 
-Result<IterationClock> IterationClock::create() {
+Result<IterationClock> IterationClock::create(ReplayWatchdog* watchdog) {
   IterationClock clock;
+  clock.watchdog_ = watchdog;
   for (Pair& pair : clock.pairs_) {
     for (Event* event : {&pair.start, &pair.end}) {
       Result<Event> made = make_timing_event();
@@ -23,7 +24,9 @@ Result<IterationClock> IterationClock::create() {
 }
 
 Status IterationClock::begin(cudaStream_t stream) {
-  while (begun_ - finished() >= kInFlight) ENGINE_TRY(read_next());
+  const bool alone = watchdog_ != nullptr && watchdog_->one_at_a_time();
+  while (begun_ - finished() >= (alone ? 1 : kInFlight)) ENGINE_TRY(read_next());
+  if (alone) watchdog_->begins();
   const Pair& pair = pairs_[static_cast<std::size_t>(begun_ % kPairs)];
   return check_cuda(cudaEventRecord(pair.start.get(), stream),
                     "Recording the start of an iteration");
@@ -40,10 +43,15 @@ Status IterationClock::finish() {
   return {};
 }
 
+Status IterationClock::wait(cudaEvent_t end) const {
+  if (watchdog_ != nullptr) return watchdog_->wait(end);
+  return check_cuda(cudaEventSynchronize(end), "Waiting for an iteration");
+}
+
 Status IterationClock::read_next() {
   const int index = finished();
   const Pair& pair = pairs_[static_cast<std::size_t>(index % kPairs)];
-  ENGINE_CUDA_TRY(cudaEventSynchronize(pair.end.get()), "Waiting for an iteration");
+  ENGINE_TRY(wait(pair.end.get()));
   float elapsed_ms = 0.0F;
   if (index > 0) {
     // From start to start: a single difference from the first start would lose its nanoseconds to
@@ -55,6 +63,7 @@ Status IterationClock::read_next() {
   }
   ENGINE_CUDA_TRY(cudaEventElapsedTime(&elapsed_ms, pair.start.get(), pair.end.get()),
                   "Timing an iteration");
+  if (watchdog_ != nullptr) watchdog_->finished(static_cast<double>(elapsed_ms) * 1e-3);
   iterations_.push_back({.start_ns = std::llround(start_ns_),
                          .duration_ns = std::llround(static_cast<double>(elapsed_ms) * kNsPerMs)});
   return {};

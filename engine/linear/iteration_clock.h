@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/device/handles.h"
+#include "engine/linear/replay_watchdog.h"
 #include "engine/model/error.h"
 #include "engine/model/run_result.h"
 
@@ -13,7 +14,9 @@ namespace engine {
 
 class IterationClock {
  public:
-  static Result<IterationClock> create();
+  /// `watchdog`: who waits, with a deadline; must outlive the clock. Null = for as long as it
+  /// takes.
+  static Result<IterationClock> create(ReplayWatchdog* watchdog = nullptr);
 
   /// Brackets the launches of one iteration. begin() waits while too many are in flight.
   Status begin(cudaStream_t stream);
@@ -33,8 +36,10 @@ class IterationClock {
     Event end;
   };
 
+  Status wait(cudaEvent_t end) const;
   Status read_next();
 
+  ReplayWatchdog* watchdog_ = nullptr;
   std::array<Pair, kPairs> pairs_;
   int begun_ = 0;
   double start_ns_ = 0.0;  // of the iteration read last

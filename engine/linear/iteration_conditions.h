@@ -14,6 +14,8 @@ class IterationConditions {
 
   /// Whether anything is done before an iteration at all.
   bool any() const { return rest_ || static_cast<bool>(flush_); }
+  /// Whether the device is to be idle before an iteration.
+  bool rests() const { return rest_; }
   /// Before the events of an iteration. Burst waits for the device.
   Status before(cudaStream_t stream) const;
 

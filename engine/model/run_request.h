@@ -114,6 +114,13 @@ enum class LaunchKind { Eager, GraphReplay };
 struct LaunchMode {
   LaunchKind kind = LaunchKind::Eager;
   int iterations = 10;  // eager repetitions, or replays of the captured graph
+  /// A replay that takes so many times the 99th percentile of those before it is a stall, with
+  /// the floor and the longer first deadlines of engine/model/replay_deadline.h; 2..10000, 0 = it
+  /// may take for ever.
+  double deadline_factor = 20.0;
+  /// Replays: a node behind every kernel node says that it was reached, so that a stall names the
+  /// last one. Replays then follow each other one at a time.
+  bool markers = false;
   bool operator==(const LaunchMode&) const = default;
 };
 
@@ -186,13 +193,15 @@ inline constexpr int kMaxLayers = 8;
 inline constexpr int kMaxStreams = 16;
 inline constexpr int kMaxMicroBatches = 1024;
 inline constexpr int kMaxIterations = 100000;
+inline constexpr double kMinDeadlineFactor = 2.0;
+inline constexpr double kMaxDeadlineFactor = 10000.0;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
 
 /// Checks every field against its limit (experts 1..1024, tokens 0..2^24, n and k 1..2^24, k and n
 /// multiples of 16, layers 1..8, iterations and traced iterations 1..100000, epsilon finite and >=
 /// 0, alignment 1..4096, history length 1..4096, margin -32..32, streams 1..16,
-/// micro-batches 1..1024, types as their fields say, file paths present). The error names the
-/// value, the limit and the way out.
+/// micro-batches 1..1024, deadline factor 0 or 2..10000, types as their fields say, file paths
+/// present). The error names the value, the limit and the way out.
 Status validate(const RunRequest& request);
 Status validate(const Recipe& recipe);
 

@@ -130,6 +130,14 @@ struct GraphFacts {
   std::int64_t host_launch_ns = 0;  // median of cudaGraphLaunch()
 };
 
+/// How the replays of a graph were watched. All 0: nothing was replayed, or nobody watched.
+struct ReplayWatchFacts {
+  int replays = 0;                // checked ones, timed ones and those under other trace levels
+  double p99_us = 0.0;            // of their durations
+  double deadline_seconds = 0.0;  // of the next one, had there been one; 0 = it had none
+  int markers = 0;                // nodes with a marker behind them; 0 = no markers
+};
+
 /// What trying the candidates of a product has shown, layer 0.
 struct AlgorithmChoice {
   Product product = Product::Fprop;
@@ -163,6 +171,7 @@ struct RunResult {
   bool backward = false;      // experts have dgrad and wgrad
   std::string emulated = {};  // not empty: products ran on dequantized operands, and why
   GraphFacts graph = {};      // all 0 without a graph
+  ReplayWatchFacts watch = {};
   std::vector<AlgorithmChoice> algorithms = {};
   Measurements measurements = {};
   std::vector<Iteration> iterations;

@@ -61,6 +61,12 @@ Status validate(const RunRequest& request) {
         check_input("gradients", request.linear.gradients)}) {
     if (!status.ok()) return status;
   }
+  const double factor = request.launch.deadline_factor;
+  if (factor != 0.0 && !(factor >= kMinDeadlineFactor && factor <= kMaxDeadlineFactor)) {
+    return refuse(fmt::format(
+        "launch.deadline_factor is {}; it must be between {:.0f} and {:.0f}, or 0 for none", factor,
+        kMinDeadlineFactor, kMaxDeadlineFactor));
+  }
   for (const auto& [field, value] : {std::pair{"n", shape.n}, std::pair{"k", shape.k}}) {
     if (value % 16 != 0) {
       return refuse(fmt::format(

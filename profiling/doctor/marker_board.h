@@ -22,6 +22,7 @@ class MarkerBoard {
 
   /// Before every replay: a marker only ever writes 1.
   void clear();
+  int count() const { return static_cast<int>(count_); }
   const volatile std::uint32_t* words() const { return words_.as<std::uint32_t>(); }
   /// Word of each node of the snapshot; -1 = it has none.
   const std::vector<int>& slots() const { return slots_; }

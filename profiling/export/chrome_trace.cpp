@@ -13,6 +13,7 @@
 
 #include "profiling/export/setting_names.h"
 #include "profiling/export/trace_events.h"
+#include "profiling/trace/live_memory.h"
 #include "profiling/trace/timeline_lanes.h"
 
 namespace profiling {
@@ -210,7 +211,10 @@ class RunTrace {
 
   void write_memory_events() {
     bool any = false;
+    const LiveMemory live = live_memory(run_.activity.memory_events);
+    std::size_t next = 0;
     for (const MemoryEvent& event : run_.activity.memory_events) {
+      const std::size_t index = next++;
       if (!range_.contains(event.time_ns)) continue;
       any = true;
       place_args(event);
@@ -221,6 +225,10 @@ class RunTrace {
       writer_.instant(process_, kMemoryTrack,
                       kMemoryOperationNames[static_cast<std::size_t>(event.operation)], "memory",
                       time_ns, args_);
+      writer_.counter(process_, "live device memory", "bytes", time_ns,
+                      static_cast<double>(live.device_bytes[index]));
+      writer_.counter(process_, "live host memory", "bytes", time_ns,
+                      static_cast<double>(live.host_bytes[index]));
       if (event.pool != 0 && event.pool_bytes > 0) {
         writer_.counter(process_, "memory pool in use", "bytes", time_ns,
                         static_cast<double>(event.pool_used));

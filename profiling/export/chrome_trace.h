@@ -33,7 +33,7 @@ engine::Status export_records_csv(const Session& session, const std::string& pat
 engine::Status export_chrome_trace(const Session& session, const std::string& path,
                                    const TraceChoice& choice = {});
 /// One CSV a table: runs.csv, records.csv, experts.csv and those of run_csv.h in `folder` (made if
-/// missing); where there are any, comparisons.csv, findings.csv, snapshot_nodes.csv.
+/// missing); where there are any, comparisons.csv, memory.csv, findings.csv, snapshot_nodes.csv.
 engine::Status export_csv(const Session& session, const std::string& folder);
 
 }  // namespace profiling

@@ -2,6 +2,7 @@
 // the session has any, comparisons, findings of the graph doctor and nodes of captured graphs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include "profiling/export/doctor_csv.h"
 #include "profiling/export/run_csv.h"
 #include "profiling/export/setting_names.h"
+#include "profiling/trace/live_memory.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {
@@ -71,7 +73,7 @@ constexpr std::string_view kRecordColumns =
     "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id";
 
 void write_records(const Session& session, const TraceChoice& choice, CsvTable& table) {
-  constexpr std::string_view kKinds[] = {"host-span", "kernel", "memcpy", "memset"};
+  constexpr std::string_view kKinds[] = {"host-span", "kernel", "memcpy", "memset", "graph"};
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (choice.run && *choice.run != i) continue;
     const Activity& activity = session.runs[i].activity;
@@ -100,6 +102,27 @@ void write_experts(const Session& session, CsvTable& table) {
       table.cell(i + 1).cell(e).cell(expert.rows).cell(expert.snr_db).cell(expert.max_abs_error);
       table.cell(expert.reference_rms).cell(expert.x_snr_db).cell(expert.saturated);
       table.cell(expert.underflowed).cell(expert.x_max_ulp);
+      table.end_row();
+    }
+  }
+}
+
+bool has_memory_events(const Session& session) {
+  return std::ranges::any_of(
+      session.runs, [](const RecordedRun& run) { return !run.activity.memory_events.empty(); });
+}
+
+void write_memory(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const std::vector<MemoryEvent>& events = session.runs[i].activity.memory_events;
+    const LiveMemory live = live_memory(events);
+    for (std::size_t e = 0; e < events.size(); ++e) {
+      const MemoryEvent& event = events[e];
+      table.cell(i + 1).cell(event.time_ns);
+      table.cell(kMemoryOperationNames[static_cast<std::size_t>(event.operation)]);
+      table.cell(fmt::format("{:#x}", event.address)).cell(event.bytes);
+      event.iteration < 0 ? table.empty() : table.cell(event.iteration);
+      table.cell(live.device_bytes[e]).cell(live.host_bytes[e]).cell(live.pool_bytes[e]);
       table.end_row();
     }
   }
@@ -172,6 +195,14 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   if (!experts.ok()) return experts;
   engine::Status derived = export_run_csv(session, base);
   if (!derived.ok()) return derived;
+  if (has_memory_events(session)) {
+    const engine::Status memory =
+        write_csv(base / "memory.csv",
+                  "run,time_ns,operation,address,bytes,iteration,live_device_bytes,"
+                  "live_host_bytes,pool_bytes",
+                  session, write_memory);
+    if (!memory.ok()) return memory;
+  }
   const engine::Status graphs = export_doctor_csv(session, base);
   if (!graphs.ok() || session.comparisons.empty()) return graphs;
   return write_csv(base / "comparisons.csv",

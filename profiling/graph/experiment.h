@@ -86,6 +86,8 @@ struct Stall {
   int graph = 0;
   double waited_seconds = 0;
   double deadline_seconds = 0;
+  double p99_seconds = 0;  // of the replays before it, where the deadline follows them; 0 = it
+                           // follows eager launches or was given
   std::vector<NodeState> nodes = {};  // of that graph; empty without markers
   int last_finished = -1;             // node index; -1 = none
   StallKind kind = StallKind::Unknown;

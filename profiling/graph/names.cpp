@@ -1,5 +1,7 @@
 #include "profiling/graph/names.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 
@@ -69,6 +71,15 @@ std::string_view name_of(engine::MemorySpace space) {
   static constexpr std::array<std::string_view, 5> kNames = {"unknown", "device", "pinned host",
                                                              "pageable host", "managed"};
   return pick(kNames, space);
+}
+
+std::string deadline_text(const Stall& stall) {
+  std::string text = fmt::format("deadline {:.3g} s", stall.deadline_seconds);
+  if (stall.p99_seconds > 0.0) {
+    text +=
+        fmt::format("; 99 % of the replays before took {:.4g} us or less", 1e6 * stall.p99_seconds);
+  }
+  return text;
 }
 
 }  // namespace profiling

@@ -1,6 +1,7 @@
 // The words for the doctor's enumerations, one place for window, command line and reports.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "profiling/graph/experiment.h"
@@ -18,5 +19,9 @@ std::string_view name_of(StallKind kind);
 std::string_view name_of(CaptureEvent::Kind kind);
 std::string_view name_of(engine::AllocationRole role);  // "workspace", "pointer array", ...
 std::string_view name_of(engine::MemorySpace space);
+
+/// "deadline 0.5 s; 99 % of the replays before took 12.3 us or less", without the second part where
+/// the deadline does not follow them.
+std::string deadline_text(const Stall& stall);
 
 }  // namespace profiling

@@ -9,7 +9,7 @@
 namespace profiling {
 
 /// Conclusion, what was examined, findings with evidence and fixes, and the experiments: a table a
-/// replay, and one of the wrong parts (experts) of every output.
+/// replay, what is known of a stall, and the wrong parts (experts) of every output.
 std::string to_markdown(const DoctorReport& report);
 
 /// {"schema": "expertscope.doctor.1", "conclusion", "snapshot": {"subject", "cublaslt_version",
@@ -20,8 +20,8 @@ std::string to_markdown(const DoctorReport& report);
 /// "evidence", "fix": {"words", "cublaslt", "pytorch", "transformer_engine"}, "proof"}],
 /// "experiments": [{"title", "finding", "verdict", "message", "seconds", "first_wrong_replay",
 /// "replay_us", "checks": [{"replay", "output", "parts", "wrong_parts"}], "stall": null or
-/// {"replay", "graph", "waited_seconds", "deadline_seconds", "last_finished", "kind",
-/// "evidence"}}], "smallest_cure": [{"node", "owner"}]}. Keys are only ever added.
+/// {"replay", "graph", "waited_seconds", "deadline_seconds", "p99_seconds", "last_finished",
+/// "kind", "evidence"}}], "smallest_cure": [{"node", "owner"}]}. Keys are only ever added.
 std::string to_json(const DoctorReport& report);
 
 }  // namespace profiling

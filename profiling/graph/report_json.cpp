@@ -70,6 +70,7 @@ Json json_of(const std::vector<Stall>& stalls) {
           {"graph", stall.graph},
           {"waited_seconds", stall.waited_seconds},
           {"deadline_seconds", stall.deadline_seconds},
+          {"p99_seconds", stall.p99_seconds},
           {"last_finished", stall.last_finished},
           {"kind", name_of(stall.kind)},
           {"evidence", stall.evidence}};

@@ -10,7 +10,8 @@
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMaxRows = 32;  // of accesses and wrong outputs
+constexpr std::size_t kMaxRows = 32;   // of accesses and wrong outputs
+constexpr int kMostStallColumns = 16;  // of the table of replays
 
 /// Text of a table's cell: one line, no column breaks.
 std::string cell(std::string text) {
@@ -109,7 +110,10 @@ void write_experiments(Document& document, const std::vector<ExperimentRecord>& 
   for (const ExperimentRecord& record : experiments) {
     for (const OutputCheck& check : record.outcome.checks)
       replays = std::max(replays, check.replay);
-    for (const Stall& stall : record.outcome.stall) replays = std::max(replays, stall.replay);
+    // An ordinary run stalls in any replay: a column each would be a table of nothing.
+    for (const Stall& stall : record.outcome.stall) {
+      if (stall.replay <= kMostStallColumns) replays = std::max(replays, stall.replay);
+    }
   }
   replays = std::clamp(replays, 0, static_cast<int>(kMaxRows));
   std::string head = "| experiment | outcome |";
@@ -129,6 +133,30 @@ void write_experiments(Document& document, const std::vector<ExperimentRecord>& 
     document.line("{}", row);
   }
   document.blank();
+}
+
+void write_stalls(Document& document, const DoctorReport& report) {
+  for (const ExperimentRecord& record : report.experiments) {
+    for (const Stall& stall : record.outcome.stall) {
+      document.line("## Stall of \"{}\"\n", record.title);
+      document.line("- replay {}, {}", stall.replay, deadline_text(stall));
+      document.line("- {}: {}", name_of(stall.kind), stall.evidence);
+      if (stall.last_finished >= 0) {
+        document.line(
+            "- finished last: {}",
+            node_text(report.snapshot, {.graph = stall.graph, .node = stall.last_finished}));
+      }
+      for (std::size_t node = 0; node < stall.nodes.size(); ++node) {
+        if (stall.nodes[node] != NodeState::Running) continue;
+        document.line(
+            "- running: {}",
+            node_text(report.snapshot, {.graph = stall.graph, .node = static_cast<int>(node)}));
+      }
+      if (stall.nodes.empty()) document.line("- without markers, so no node is known");
+      if (!stall.core_dump.empty()) document.line("- core dump: {}", stall.core_dump);
+      document.blank();
+    }
+  }
 }
 
 void write_wrong_parts(Document& document, const std::vector<ExperimentRecord>& experiments) {
@@ -165,6 +193,7 @@ std::string to_markdown(const DoctorReport& report) {
   }
   if (!report.experiments.empty()) {
     write_experiments(document, report.experiments);
+    write_stalls(document, report);
     write_wrong_parts(document, report.experiments);
   }
   if (!report.smallest_cure.empty()) {

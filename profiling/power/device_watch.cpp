@@ -142,6 +142,15 @@ DeviceWatch::~DeviceWatch() {
   }
 }
 
+std::string DeviceWatch::wait_for_answer(std::chrono::milliseconds limit) const {
+  {
+    std::unique_lock lock(shared_->mutex);
+    shared_->changed.wait_for(
+        lock, limit, [this] { return !shared_->missing.empty() || !shared_->answer.text.empty(); });
+  }
+  return latest();
+}
+
 std::string DeviceWatch::latest() const {
   const std::lock_guard lock(shared_->mutex);
   if (!shared_->missing.empty()) return "NVML says nothing: " + shared_->missing;
@@ -156,11 +165,13 @@ void DeviceWatch::read_until_stopped(const std::shared_ptr<Shared>& shared) {
     std::string missing = reader.open(shared->options.library, shared->options.pci_bus_id);
     std::unique_lock lock(shared->mutex);
     shared->missing = std::move(missing);
+    shared->changed.notify_all();
     while (!shared->stop && shared->missing.empty()) {
       lock.unlock();
       Answer answer{.text = reader.read(), .at = Clock::now()};
       lock.lock();
       shared->answer = std::move(answer);
+      shared->changed.notify_all();
       shared->changed.wait_for(lock, shared->options.period, [&] { return shared->stop; });
     }
   }

@@ -30,6 +30,8 @@ class DeviceWatch {
   /// "NVML, 0.1 s ago: busy 100 % of the time, SM clock 1980 MHz, 118 W of 700 W, 1 process", with
   /// what it did not say left out; or "NVML says nothing: ...". Does not wait for NVML.
   std::string latest() const;
+  /// The same, once there is an answer or `limit` has passed.
+  std::string wait_for_answer(std::chrono::milliseconds limit) const;
 
  private:
   struct Answer {

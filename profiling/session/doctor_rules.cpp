@@ -93,6 +93,7 @@ void check_stall(const Stall& stall, const Snapshot& snapshot, Rules& rules) {
   rules.between("stall replay", stall.replay, 1, 1'000'000);
   check_real("stall waited_seconds", stall.waited_seconds, rules);
   check_real("stall deadline_seconds", stall.deadline_seconds, rules);
+  check_real("stall p99_seconds", stall.p99_seconds, rules);
   rules.between("stall kind", static_cast<int>(stall.kind), 0,
                 static_cast<int>(StallKind::Unknown));
   rules.text("stall evidence", stall.evidence);

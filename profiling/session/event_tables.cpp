@@ -5,6 +5,7 @@
 #include "profiling/session/event_schema.h"
 #include "profiling/session/run_table.h"
 #include "profiling/session/table_cells.h"
+#include "profiling/session/visit_table.h"
 
 namespace profiling {
 namespace {
@@ -87,20 +88,13 @@ engine::Status read_memory(const TableSource& source, Session& session) {
 }  // namespace
 
 engine::Status read_marker_costs(const TableSource& source, Session& session) {
-  RowReader rows(source.database, source.path, "marker_costs",
-                 "SELECT * FROM marker_costs ORDER BY visit_id, experiment", source.budget, 0);
-  while (rows.next()) {
-    const auto visit = rows.integer<std::int64_t>("visit_id", 1, std::ssize(session.visits));
-    if (!rows.ok()) break;
-    auto& experiments = session.visits[static_cast<std::size_t>(visit - 1)].report.experiments;
-    const auto experiment = rows.integer<std::size_t>("experiment", 0, std::ssize(experiments) - 1);
-    MarkerCost cost;
-    cost.samples = rows.integer<int>("samples", 1, kMostMarkerSamples);
-    cost.with_us = rows.real("with_us");
-    cost.without_us = rows.real("without_us");
-    if (rows.ok()) experiments[experiment].outcome.marker_cost = cost;
-  }
-  return rows.take();
+  VisitTable costs(source, session, "marker_costs",
+                   "SELECT * FROM marker_costs ORDER BY visit_id, experiment", 0);
+  return costs.each_outcome([](Outcome& outcome, RowReader& rows) {
+    outcome.marker_cost.samples = rows.integer<int>("samples", 1, kMostMarkerSamples);
+    outcome.marker_cost.with_us = rows.real("with_us");
+    outcome.marker_cost.without_us = rows.real("without_us");
+  });
 }
 
 engine::Status write_marker_costs(const Target& to, std::int64_t visit_id,

@@ -27,6 +27,7 @@
 #include "profiling/session/step_tables.h"
 #include "profiling/session/ulp_tables.h"
 #include "profiling/session/visit_tables.h"
+#include "profiling/session/watch_tables.h"
 
 namespace profiling {
 namespace {
@@ -247,6 +248,10 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
     status = read_event_tables(source, session);
     if (status.ok()) status = read_expert_ulps(source, session);
     if (status.ok()) status = read_marker_costs(source, session);
+  }
+  if (status.ok() && version.value() >= kReplayWatchVersion) {
+    status = read_replay_watches(source, session);
+    if (status.ok()) status = read_stall_percentiles(source, session);
   }
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {

@@ -14,6 +14,7 @@
 #include "profiling/session/measurement_schema.h"
 #include "profiling/session/rules.h"
 #include "profiling/session/schema.h"
+#include "profiling/session/watch_schema.h"
 
 namespace profiling {
 void check_device(const engine::DeviceFacts& device, Rules& rules) {
@@ -151,6 +152,15 @@ void check_result(const engine::RunResult& result, Rules& rules) {
     }
   }
   check_device(result.device, rules);
+  const engine::ReplayWatchFacts& watch = result.watch;
+  rules.between("watched replays", watch.replays, 0, kMaxWatchedReplays);
+  rules.between("markers", watch.markers, 0, kMaxGraphNodes);
+  for (const double value : {watch.p99_us, watch.deadline_seconds}) {
+    rules.require(std::isfinite(value) && value >= 0.0, [value] {
+      return fmt::format("a figure of the replays' watch is {}; it must be finite and at least 0",
+                         value);
+    });
+  }
   rules.text("iteration_method", result.iteration_method);
   rules.text("activity_method", result.activity_method);
   rules.count("dropped_records", result.dropped_records);

@@ -12,6 +12,7 @@
 #include "profiling/session/event_schema.h"
 #include "profiling/session/measurement_schema.h"
 #include "profiling/session/numerics_schema.h"
+#include "profiling/session/watch_schema.h"
 
 namespace profiling {
 namespace {
@@ -372,13 +373,14 @@ constexpr TableDefinition kTables[] = {
 constexpr auto kAllTables = [] {
   std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables) +
                                   std::size(kMeasurementTables) + std::size(kNumericsTables) +
-                                  std::size(kEventTables)>
+                                  std::size(kEventTables) + std::size(kReplayWatchTables)>
       all{};
   auto end = std::ranges::copy(kTables, all.begin()).out;
   end = std::ranges::copy(kDoctorTables, end).out;
   end = std::ranges::copy(kMeasurementTables, end).out;
   end = std::ranges::copy(kNumericsTables, end).out;
-  std::ranges::copy(kEventTables, end);
+  end = std::ranges::copy(kEventTables, end).out;
+  std::ranges::copy(kReplayWatchTables, end);
   return all;
 }();
 
@@ -398,7 +400,9 @@ std::span<const TableDefinition> session_tables(std::int32_t version) {
   if (version < kMeasurementVersion) {
     return all.first(std::size(kTables) + std::size(kDoctorTables));
   }
-  if (version < kEventVersion) return all.first(std::size(kAllTables) - std::size(kEventTables));
+  const std::size_t event_end = std::size(kAllTables) - std::size(kReplayWatchTables);
+  if (version < kEventVersion) return all.first(event_end - std::size(kEventTables));
+  if (version < kReplayWatchVersion) return all.first(event_end);
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include "profiling/session/doctor_schema.h"
 #include "profiling/session/event_tables.h"
 #include "profiling/session/visit_tables.h"
+#include "profiling/session/watch_tables.h"
 
 namespace profiling {
 namespace {
@@ -155,6 +156,7 @@ engine::Status write_visit(const Target& to, std::int64_t visit_id, const Record
     if (status.ok()) status = write(to, visit_id, visit.report);
   }
   if (status.ok()) status = write_marker_costs(to, visit_id, visit.report);
+  if (status.ok()) status = write_stall_percentiles(to, visit_id, visit.report);
   return status;
 }
 

@@ -27,6 +27,7 @@
 #include "profiling/session/table_writer.h"
 #include "profiling/session/ulp_tables.h"
 #include "profiling/session/visit_tables.h"
+#include "profiling/session/watch_tables.h"
 
 namespace profiling {
 namespace {
@@ -288,7 +289,8 @@ class SqliteSessionWriter final : public SessionWriter {
     for (const auto write :
          {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
           write_operands, write_histograms, write_records, write_graph, write_step_tables,
-          write_measurement_tables, write_numerics_tables, write_event_tables, write_expert_ulps}) {
+          write_measurement_tables, write_numerics_tables, write_event_tables, write_expert_ulps,
+          write_replay_watch}) {
       if (!status.ok()) break;
       status = write(to, run_id, run);
     }

@@ -24,12 +24,13 @@ TEST(DoctorWords, StallSaysWhereAndWhy) {
   profiling::Stall stall;
   stall.replay = 2;
   stall.waited_seconds = 3;
+  stall.p99_seconds = 12.5e-6;
   stall.deadline_seconds = 1.5;
   stall.nodes = {NodeState::Done, NodeState::Running};
   stall.kind = profiling::StallKind::KernelSpins;
   EXPECT_EQ(stall_text(snapshot, stall),
-            "Replay 2 did not end within 3 s (deadline 1.5 s): a kernel spins. Running: 1  "
-            "spin_kernel.");
+            "Replay 2 did not end within 3 s (deadline 1.5 s; 99 % of the replays before took "
+            "12.5 us or less): a kernel spins. Running: 1  spin_kernel.");
 }
 
 TEST(DoctorWords, DeadlineByItsMode) {

@@ -1,6 +1,8 @@
 """The graph views: a recording with visits to the doctor, looked at without a GPU."""
+import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import time
 
@@ -153,3 +155,33 @@ def test_ten_thousand_nodes(open_window, recording):
         time.sleep(0.02)
     frames = window.map()["frame"] - frame
     assert frames / (time.monotonic() - began) > 4
+
+
+def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_path):
+    fake = os.environ.get("FAKE_WORKER")
+    if not fake:
+        pytest.skip("FAKE_WORKER does not name the built program")
+    worker = tmp_path / "worker"
+    worker.write_text(f'#!/bin/sh\nexec "{fake}" captures\n')
+    worker.chmod(0o700)
+    window = opened(open_window(str(recording()), "--worker", str(worker)))
+    window.wait_for_link("responsive")
+    show(window, 3)
+    window.click("doctor.subject.0")  # the bar says: the request in the rail, which is another
+    window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
+    window.click("doctor.finding.0")
+    window.click("doctor.prove_this")
+    window.wait("the visit", lambda m: m["state"]["session_path"] == "" and any(
+        c["id"] == "doctor.experiments_made" and not c["value"].startswith("n=0") for c in m["controls"]))
+    window.key("ctrl+s")
+    window.wait("the file dialog", lambda m: any(
+        c["id"] == "file.accept" and c["enabled"] for c in m["controls"]))
+    window.click("file.accept")
+    window.wait("the recording", lambda m: any("saved in" in c["value"] for c in m["controls"]))
+    saved, = window.folder.parent.rglob("expertscope*.session")
+    # The fake worker's snapshot says which request it was given.
+    with sqlite3.connect(saved) as file:
+        (request,), = file.execute("SELECT request_json FROM visits")
+        (subject,), = file.execute("SELECT subject FROM snapshots")
+    assert json.loads(request)["shape"]["tokens"] == "3200"
+    assert subject == "a step of 3200 tokens"

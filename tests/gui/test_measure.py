@@ -1,4 +1,5 @@
 """Measurements beside the iterations: experts by method, clock and power, roofline, observer."""
+import csv
 import os
 import subprocess
 
@@ -120,3 +121,26 @@ def test_what_stands_beside_the_work_has_lanes_and_read_outs_of_its_own(recordin
     recording.click("performance.lanes.2")
     recording.wait("the lanes of the experts", lambda m: any(
         c["id"] == "performance.timeline" and "overhead" not in c["value"] for c in m["controls"]))
+
+
+def test_live_memory_is_read_out_and_exported(recording):
+    x0, _, x1, _ = recording.control("performance.timeline")["rect"]
+    lanes = fields(recording.control("performance.timeline"))["lanes"].split(",")
+    _, y0, _, y1 = recording.control(f"performance.lane.{lanes.index('memory')}")["rect"]
+    recording.xdotool("mousemove", round(0.6 * x0 + 0.4 * x1), round(0.5 * (y0 + y1)))
+    recording.settle()
+    recording.press("ctrl", "c")
+    recording.wait("what is live between the two events", lambda m: any(
+        "live on the device 64.0 MiB (67 108 864 B)" in c["value"] for c in m["controls"]))
+    recording.click("performance.timeline_card.menu")
+    recording.wait("the menu", lambda m: any(
+        c["id"] == "performance.timeline_card.menu.export_memory" for c in m["controls"]))
+    recording.settle()
+    recording.click("performance.timeline_card.menu.export_memory")
+    said = recording.wait("the table", lambda m: any(
+        "Table saved: " in c["value"] and "memory" in c["value"] for c in m["controls"]))
+    path = next(c["value"] for c in said["controls"] if c["value"].startswith("Table saved: "))
+    with open(recording.folder / path.removeprefix("Table saved: ")) as file:
+        rows = list(csv.DictReader(file))
+    assert [row["operation"] for row in rows] == ["allocate", "release"]
+    assert [int(row["live_device_bytes"]) for row in rows] == [64 << 20, 0]

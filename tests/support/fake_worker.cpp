@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/convert_doctor.h"
 #include "app/protocol/framing.h"
 
 namespace {
@@ -117,6 +118,41 @@ void misbehave_after_hello(const std::string& mode) {
   }
 }
 
+profiling::Snapshot four_kernels(std::string subject) {
+  profiling::Snapshot snapshot;
+  snapshot.subject = std::move(subject);
+  snapshot.device = "fake device";
+  profiling::GraphSnapshot& graph = snapshot.graphs.emplace_back();
+  graph.name = "step";
+  for (const char* name : {"quantize", "offsets", "grouped_gemm", "bias"}) {
+    graph.nodes.push_back({.type = profiling::NodeType::Kernel,
+                           .name = name,
+                           .parameters = profiling::KernelNode{.function = name}});
+    const int made = static_cast<int>(graph.nodes.size()) - 1;
+    if (made > 0) graph.edges.push_back({.from = made - 1, .to = made});
+  }
+  return snapshot;
+}
+
+/// A run whose replay is late, as a worker answers it before it ends: the third kernel runs.
+app::RunError stalled_run(std::uint64_t id) {
+  using profiling::NodeState;
+  app::DoctorDone seen{.id = id, .snapshot = four_kernels("the captured step of this run")};
+  seen.outcome.verdict = profiling::Verdict::Hung;
+  seen.outcome.stall = {
+      {.replay = 41,
+       .waited_seconds = 0.5,
+       .deadline_seconds = 0.5,
+       .p99_seconds = 12.5e-6,
+       .nodes = {NodeState::Done, NodeState::Done, NodeState::Running, NodeState::NotReached},
+       .last_finished = 1,
+       .kind = profiling::StallKind::KernelSpins,
+       .evidence = "a probe kernel on another stream finished in 0.1 ms"}};
+  return {.id = id,
+          .error = {engine::ErrorCode::Device, "replay 41 was not over after 0.50 s"},
+          .stalled = std::make_shared<const app::DoctorDone>(std::move(seen))};
+}
+
 /// One experiment, answered as the mode says; without one it is right. A library called "bad" is
 /// wrong from replay 2 on.
 void examine(const std::string& mode, bool bad_library, const app::wire::DoctorCommand& command) {
@@ -144,6 +180,10 @@ void examine(const std::string& mode, bool bad_library, const app::wire::DoctorC
     app::wire::DoctorReply& reply = *frame.mutable_doctor_reply();
     reply.set_id(command.id());
     reply.mutable_snapshot()->set_subject(command.gallery_case());
+    if (mode == "captures") {
+      *reply.mutable_snapshot() = app::to_wire(
+          four_kernels(fmt::format("a step of {} tokens", command.request().shape().tokens())));
+    }
     const char* loading = std::getenv("CUDA_MODULE_LOADING");
     reply.mutable_snapshot()->set_device(loading == nullptr ? "" : loading);
     reply.mutable_outcome()->set_verdict(bad_library ? 1 : 0);
@@ -175,7 +215,7 @@ int main(int argc, char** argv) {
     if (!frame.ok() || !frame.value()) return 0;
     if (frame.value()->has_hello()) {
       greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
-            mode == "libraries");
+            mode == "libraries" || mode == "stall-in-run" || mode == "captures");
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
@@ -185,6 +225,14 @@ int main(int argc, char** argv) {
       const std::uint64_t id = frame.value()->run().id();
       running_id = id;
       if (mode == "stuck" || mode == "moving") continue;
+      if (mode == "stall-in-run") {
+        replaying = true;
+        std::this_thread::sleep_for(200ms);  // the board is seen
+        app::wire::Frame late;
+        *late.mutable_failed() = app::to_wire(stalled_run(id));
+        send(late);
+        ::_exit(0);
+      }
       if (mode == "slow-answer") std::this_thread::sleep_for(400ms);
       finish(id, mode == "big-activity" ? 300'000 : 0);
       running_id = 0;

@@ -40,9 +40,8 @@ std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Sta
   const auto index = static_cast<std::size_t>(stall.graph);
   const profiling::GraphSnapshot* graph =
       stall.graph >= 0 && index < snapshot.graphs.size() ? &snapshot.graphs[index] : nullptr;
-  std::string text =
-      fmt::format("Replay {} did not end within {:.3g} s (deadline {:.3g} s): ", stall.replay,
-                  stall.waited_seconds, stall.deadline_seconds);
+  std::string text = fmt::format("Replay {} did not end within {:.3g} s ({}): ", stall.replay,
+                                 stall.waited_seconds, profiling::deadline_text(stall));
   text += fmt::format("{}.", profiling::name_of(stall.kind));
   int named = 0;
   for (std::size_t i = 0; i < stall.nodes.size() && graph != nullptr && named < 3; ++i) {

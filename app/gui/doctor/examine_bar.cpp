@@ -69,12 +69,16 @@ VisitOrder ExamineBar::order(const PanelContext& context, bool prove,
   return order;
 }
 
-VisitOrder ExamineBar::order_for(const PanelContext& context, const profiling::Snapshot& shown,
+VisitOrder ExamineBar::order_for(const PanelContext& context, const GraphScene& scene,
                                  const std::string& rule) const {
   VisitOrder made = order(context, true, {rule});
-  if (const auto subject = profiling::gallery_subject(shown.subject)) {
+  if (const auto subject = profiling::gallery_subject(scene.report()->snapshot.subject)) {
     made.subject.gallery_case = subject->id;
     made.subject.healthy = subject->healthy;
+  } else {
+    made.subject.gallery_case.clear();
+    made.of_rail = scene.request() == nullptr;
+    if (!made.of_rail) made.subject.request = *scene.request();
   }
   return made;
 }

@@ -18,9 +18,10 @@ class ExamineBar {
              bool narrow);
   /// The subject as it is chosen now, with experiments for findings of these rules (empty = all).
   VisitOrder order(const PanelContext& context, bool prove, std::vector<std::string> rules) const;
-  /// For findings of one rule in a report that is shown: its own case where it is of the gallery,
-  /// whatever is chosen now.
-  VisitOrder order_for(const PanelContext& context, const profiling::Snapshot& shown,
+  /// For findings of one rule in the report that is shown, whatever is chosen now: its own case
+  /// where it is of the gallery, else the request its graph was captured for; where neither is
+  /// known (an opened dot file), the rail's.
+  VisitOrder order_for(const PanelContext& context, const GraphScene& scene,
                        const std::string& rule) const;
   /// Why no experiment can be made now; empty = it can.
   static std::string obstacle(const PanelContext& context);

@@ -259,11 +259,16 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
           context, "doctor.prove_this", "Prove this",
           {.enabled = why.empty(),
            .reason = why,
-           .tooltip = of_gallery ? "Examines this case of the gallery again and makes the "
-                                   "experiments for findings of this rule only"
-                                 : "Examines the subject chosen above and makes the "
-                                   "experiments for findings of this rule only"})) {
-    context.commands.examine = bar.order_for(context, report->snapshot, finding.rule);
+           .tooltip =
+               of_gallery ? "Examines this case of the gallery again and makes the "
+                            "experiments for findings of this rule only"
+               : scene.request() != nullptr
+                   ? "Examines the step that this graph was captured of again, whatever "
+                     "the rail says, and makes the experiments for findings of this rule "
+                     "only"
+                   : "Nobody knows what this graph was captured of: examines the request "
+                     "in the rail and makes the experiments for findings of this rule only"})) {
+    context.commands.examine = bar.order_for(context, scene, finding.rule);
   }
   draw_fix(context, finding);
   ImGui::EndChild();

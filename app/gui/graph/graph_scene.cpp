@@ -42,7 +42,8 @@ void add_durations(const profiling::GraphSnapshot& graph, const profiling::Activ
 
 }  // namespace
 
-void GraphScene::show(const Report& report, const Run& run) {
+void GraphScene::show(const Report& report, const Run& run, const Request& request) {
+  request_ = request;
   if (report == report_ && run == run_) return;
   // A report that grew keeps what a person chose in it.
   const bool same = report != nullptr && report_ != nullptr &&

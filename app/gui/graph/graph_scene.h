@@ -33,16 +33,19 @@ class GraphScene {
 
   using Report = std::shared_ptr<const profiling::DoctorReport>;
   using Run = std::shared_ptr<const profiling::RecordedRun>;
+  using Request = std::shared_ptr<const engine::RunRequest>;
 
   /// Of another report the choice of node and finding is dropped; of the same nothing changes.
-  /// `run` gives the durations of the nodes; null = not known.
-  void show(const Report& report, const Run& run);
+  /// `run` gives the durations of the nodes, `request` is what the graph was captured for; null =
+  /// not known.
+  void show(const Report& report, const Run& run, const Request& request);
   void show_graph(int graph);
   /// Takes in what was worked out for the graph shown; true when there was something.
   bool tick();
 
   const profiling::DoctorReport* report() const { return report_.get(); }
   const Report& shared_report() const { return report_; }
+  const engine::RunRequest* request() const { return request_.get(); }
   /// Null when there is none: no report, or a refused capture without graphs.
   const profiling::GraphSnapshot* graph() const;
   int graph_index() const { return graph_; }
@@ -69,6 +72,7 @@ class GraphScene {
 
   Report report_;
   Run run_;
+  Request request_;
   int graph_ = 0;
   int node_ = -1;
   int finding_ = -1;

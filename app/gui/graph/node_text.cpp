@@ -76,16 +76,4 @@ std::vector<profiling::Touch> touches_of(const MemoryMap& memory, int node) {
   return {first, last};
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double value = static_cast<double>(bytes);
-  const char* const units[] = {"B", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  while (value >= 1024.0 && unit + 1 < std::size(units)) {
-    value /= 1024.0;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", value, units[unit]);
-}
-
 }  // namespace app

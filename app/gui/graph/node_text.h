@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/gui/graph/memory_map.h"
+#include "app/gui/plot/format.h"
 #include "profiling/graph/snapshot.h"
 
 namespace app {
@@ -20,7 +21,6 @@ std::string target_text(const profiling::Snapshot& snapshot, const profiling::To
 /// The touches of one node; they are ascending by node.
 std::vector<profiling::Touch> touches_of(const MemoryMap& memory, int node);
 
-/// "4.0 KiB".
-std::string bytes_text(std::uint64_t bytes);
+using plot::bytes_text;
 
 }  // namespace app

@@ -14,7 +14,8 @@ struct ReportSource {
   std::string key;    // "run", "file", "now", "visit 3": stays the same while the source does
   std::string label;  // as a person reads it
   GraphScene::Report report;
-  GraphScene::Run run;  // its durations belong to the nodes; null = not known
+  GraphScene::Run run;          // its durations belong to the nodes; null = not known
+  GraphScene::Request request;  // of the step; null = not known
 };
 
 class ReportSources {

@@ -136,7 +136,8 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   if (context.graphs_view >= 0) view_ = context.graphs_view;
   const ReportSource* source = sources_.chosen();
   scene_.show(source == nullptr ? nullptr : source->report,
-              source == nullptr ? nullptr : source->run);
+              source == nullptr ? nullptr : source->run,
+              source == nullptr ? nullptr : source->request);
   scene_.tick();
   const Theme& theme = context.theme;
   const ImVec2 origin = ImGui::GetCursorScreenPos();

@@ -11,6 +11,22 @@ namespace app {
 namespace {
 
 /// What tracing every node costs, where this run has measured it.
+/// What a replay of this run would have been called a stall after.
+void add_deadline_figure(const engine::ReplayWatchFacts& watch, std::vector<Figure>& figures) {
+  if (watch.replays == 0) return;
+  const bool endless = watch.deadline_seconds <= 0.0;
+  figures.push_back(
+      {.id = "performance.deadline",
+       .label = "replay deadline",
+       .value = endless ? plot::Quantity{"none", ""} : plot::duration(1e9 * watch.deadline_seconds),
+       .note =
+           fmt::format("p99 {} · n {}{}", plot::duration_text(1e3 * watch.p99_us), watch.replays,
+                       watch.markers > 0 ? fmt::format(" · {} markers", watch.markers) : ""),
+       .tooltip = "A replay that takes longer ends the run as a stall: the rail's factor times the "
+                  "99th percentile of the replays before, at least 0.5 s. Markers say which node "
+                  "finished last; with them replays follow each other one at a time"});
+}
+
 void add_observer_figure(const engine::Measurements& measured, std::vector<Figure>& figures) {
   const auto timing = [&](engine::TraceLevel level) {
     const auto found = std::ranges::find(measured.observer, level, &engine::ObserverTiming::level);
@@ -137,6 +153,7 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
          .note = "",
          .tooltip = "What one launch of the graph costs the host: median of cudaGraphLaunch()"});
   }
+  add_deadline_figure(result.watch, figures);
   add_observer_figure(result.measurements, figures);
   figures.push_back({.id = "performance.records",
                      .label = result.dropped_records > 0 ? "records, some dropped" : "records",

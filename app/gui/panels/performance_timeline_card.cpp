@@ -132,13 +132,21 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                    ".\nSpans narrower than 3 pixels are folded into one block with a line "
                    "across; it carries their count and takes the colour of the longest. A gap is "
                    "measured from the end of one record to the start of the next in its row. The "
-                   "strip is as high as the records in a pixel are busy, against the busiest.",
+                   "strip is as high as the records in a pixel are busy, against the busiest. Live "
+                   "memory is what was allocated and not yet released since the first event of "
+                   "the run; the run's peak is the full height.",
        .text = [this] { return plot::table_text(kernel_columns(), model_.kernel_rows()); },
        .csv = [this] { return plot::table_csv(kernel_columns(), model_.kernel_rows()); },
        .actions = {{"export_trace", "Export the range as a Chrome trace",
                     [&] { order_export(context, false); }},
                    {"export_records", "Export the records of the range as CSV",
-                    [&] { order_export(context, true); }}},
+                    [&] { order_export(context, true); }},
+                   {"export_memory", "Export live memory as CSV",
+                    [&] {
+                      context.commands.save_csv =
+                          CsvOrder{.stem = "performance-memory",
+                                   .text = plot::memory_csv(run.activity, model_.lanes().memory)};
+                    }}},
        .header_widgets = widgets},
       area.size);
   if (context.keys.export_trace) order_export(context, false);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <iterator>
 
 namespace app::plot {
 namespace {
@@ -78,6 +79,18 @@ std::string count_text(std::uint64_t value) {
     result += digits[i];
   }
   return result;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes);
+  const char* const units[] = {"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < std::size(units)) {
+    value /= 1024.0;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 std::string decibel_text(double decibel) {

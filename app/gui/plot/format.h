@@ -35,6 +35,8 @@ std::string number_text(double value);
 std::string si_text(double value);
 /// 1234567 -> "1 234 567".
 std::string count_text(std::uint64_t value);
+/// 3221225472 -> "3.0 GiB".
+std::string bytes_text(std::uint64_t bytes);
 /// "41.2", "exact" for +inf (nothing was lost), "n/a" for NaN. Without the unit.
 std::string decibel_text(double decibel);
 /// "2^-7.42 (0.00583)".

@@ -1,6 +1,7 @@
 // Labels of the lanes that profiling builds.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/gui/plot/timeline_plot.h"
@@ -33,6 +34,13 @@ std::string label_of(const profiling::TimelineLane& lane, const profiling::Activ
       return "memory";
   }
   return "";
+}
+
+/// Host spans come with nobody who watches memory.
+bool ran_on_a_device(const profiling::Activity& activity) {
+  return std::ranges::any_of(activity.records, [](const profiling::ActivityRecord& record) {
+    return record.kind != profiling::ActivityKind::HostSpan;
+  });
 }
 
 }  // namespace
@@ -70,6 +78,13 @@ TimelineLanes make_timeline(const profiling::Activity& activity,
   if (choice != LaneChoice::Experts) {
     for (profiling::TimelineLane& lane : profiling::lanes_of_events(activity, events)) {
       result.lanes.push_back(std::move(lane));
+    }
+    result.memory = make_memory_curve(activity);
+    if (result.memory.empty() && ran_on_a_device(activity)) {
+      profiling::TimelineLane& none = result.lanes.emplace_back();
+      none.kind = profiling::LaneKind::Memory;
+      none.rows.emplace_back(std::span<const profiling::ActivityRecord>(events.memory),
+                             std::vector<std::uint32_t>());
     }
   }
   for (const profiling::TimelineLane& lane : result.lanes) {

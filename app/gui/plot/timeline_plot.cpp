@@ -64,7 +64,8 @@ void add_place(std::vector<ReadOutLine>& lines, const profiling::ActivityRecord&
 }
 
 void show_memory_event(const PanelContext& context, const profiling::Activity& activity,
-                       const TimelineSegment& block, const profiling::ActivityRecord& record) {
+                       const MemoryCurve& curve, const TimelineSegment& block,
+                       const profiling::ActivityRecord& record) {
   const profiling::MemoryEvent& event = activity.memory_events[block.longest];
   std::vector<ReadOutLine> lines;
   if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
@@ -78,12 +79,19 @@ void show_memory_event(const PanelContext& context, const profiling::Activity& a
            fmt::format("{} of {}", count_text(event.pool_used), count_text(event.pool_bytes)), 0});
     }
   }
+  for (ReadOutLine& line : live_lines(curve, block.longest)) lines.push_back(std::move(line));
   add_place(lines, record);
   read_out(context,
            fmt::format("{}{}",
                        profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)],
                        event.stream_ordered ? ", in stream order" : ""),
            lines);
+}
+
+/// Between two events.
+void show_live_memory(const PanelContext& context, const MemoryCurve& curve, double time) {
+  const std::size_t index = curve.before(time);
+  if (index < curve.time_ns.size()) read_out(context, "", live_lines(curve, index));
 }
 
 void show_host_event(const PanelContext& context, const profiling::Activity& activity,
@@ -99,10 +107,13 @@ void show_host_event(const PanelContext& context, const profiling::Activity& act
 }
 
 void show_record(const PanelContext& context, const profiling::Activity& activity,
-                 const profiling::TimelineLod& row, RowKind kind, const TimelineSegment& block) {
+                 const MemoryCurve& curve, const profiling::TimelineLod& row, RowKind kind,
+                 const TimelineSegment& block) {
   const profiling::ActivityRecord& record = row.records()[block.longest];
   if (kind == RowKind::HostEvents) return show_host_event(context, activity, block, record);
-  if (kind == RowKind::MemoryEvents) return show_memory_event(context, activity, block, record);
+  if (kind == RowKind::MemoryEvents) {
+    return show_memory_event(context, activity, curve, block, record);
+  }
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
     lines.push_back({"records folded here", count_text(block.count), 0});
@@ -364,9 +375,15 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
         hovered_middle = 0.5F * (top + bottom);
       }
       result.drawn_blocks += blocks.size();
+      if (kind == RowKind::MemoryEvents) {
+        draw_memory_curve(context, frame, lanes.memory, top, bottom);
+      }
       for (const TimelineSegment& block : blocks) {
         if (!profiling::is_beside_work(lane.kind)) result.visible_records += block.count;
-        draw_block(context, frame, activity, row, kind, block, top, bottom);
+        // The curve keeps the row; its events stand along the bottom.
+        const float block_top =
+            kind == RowKind::MemoryEvents ? std::max(top, bottom - theme.px(4)) : top;
+        draw_block(context, frame, activity, row, kind, block, block_top, bottom);
         if (!mouse_in_row) continue;
         const float left = frame.x().to_pixel(static_cast<double>(block.begin_ns));
         const float right =
@@ -412,7 +429,9 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
     const Range range = between(*view.drag_start, frame.hover_x());
     read_out(context, "", {{"selected", duration_text(range.span()), theme.colors.accent}});
   } else if (hovered) {
-    show_record(context, activity, *hovered_row, hovered_kind, *hovered);
+    show_record(context, activity, lanes.memory, *hovered_row, hovered_kind, *hovered);
+  } else if (hovered_kind == RowKind::MemoryEvents) {
+    show_live_memory(context, lanes.memory, frame.hover_x());
   } else if (hovered_row != nullptr) {
     show_gap(context, frame, activity, *hovered_row, hovered_kind, hovered_middle);
   }

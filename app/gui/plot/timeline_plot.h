@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/gui/plot/lane_order.h"
+#include "app/gui/plot/memory_curve.h"
 #include "app/gui/plot/plot_frame.h"
 #include "profiling/trace/activity.h"
 #include "profiling/trace/timeline_lanes.h"
@@ -24,7 +25,8 @@ struct TimelineLanes {
   std::vector<profiling::TimelineLane> lanes;
   std::vector<std::string> labels;  // one a lane
   Range limits;
-  Range timed;  // of the timed iterations; empty when there are none
+  Range timed;         // of the timed iterations; empty when there are none
+  MemoryCurve memory;  // drawn over the lane of memory events
   std::size_t rows() const;
   std::size_t memory_bytes() const;
 };

@@ -68,6 +68,7 @@ class ControlRail {
   void draw_backend(engine::RunRequest& request);
   void draw_cuda_settings(engine::RunRequest& request);
   void draw_algorithm_gains();
+  void draw_replay_watch(engine::LaunchMode& launch, const engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);
   void draw_measure(engine::RunRequest& request);
   void draw_footer(const engine::RunRequest& request, bool& live, const std::string& last_error);

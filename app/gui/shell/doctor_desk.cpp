@@ -3,8 +3,9 @@
 #include <chrono>
 #include <utility>
 
+#include "app/doctor/shipped_facts.h"
+#include "app/doctor/stalled_run.h"
 #include "app/doctor/worker_runner.h"
-#include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "profiling/export/replaced_file.h"
 #include "profiling/graph/report.h"
@@ -15,12 +16,10 @@ namespace {
 
 using Facts = engine::Result<std::vector<profiling::LibraryFact>>;
 
-Facts shipped_facts() {
-  return profiling::load_library_facts(assets_folder() + "/facts/cublaslt.json");
-}
-
 std::string subject_text(const VisitOrder& order) {
-  if (order.subject.gallery_case.empty()) return "the step in the rail";
+  if (order.subject.gallery_case.empty()) {
+    return order.of_rail ? "the step in the rail" : "the step on screen";
+  }
   return order.subject.gallery_case + (order.subject.healthy ? ", healthy twin" : "");
 }
 
@@ -31,6 +30,15 @@ engine::Result<DoctorNews::Report> by_the_rules(profiling::Snapshot snapshot) {
   report.snapshot = std::move(snapshot);
   report.findings = profiling::diagnose(report.snapshot, facts.value());
   return std::make_shared<const profiling::DoctorReport>(std::move(report));
+}
+
+profiling::RecordedVisit kept_visit(const engine::RunRequest& request,
+                                    profiling::DoctorReport report) {
+  return {.request = request,
+          .report = std::move(report),
+          .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                               std::chrono::system_clock::now().time_since_epoch())
+                               .count()};
 }
 
 /// What a copy is worth making for: pulses only move the marker board.
@@ -51,6 +59,7 @@ bool grew(const profiling::DoctorReport& now, const DoctorNews::Report& before) 
 DoctorDesk::DoctorDesk(std::function<void()> wake)
     : wake_(std::move(wake)),
       visit_task_(wake_),
+      stall_task_(wake_),
       run_task_(wake_),
       file_task_(wake_),
       write_task_(wake_) {}
@@ -89,13 +98,18 @@ void DoctorDesk::visit(const VisitOrder& order, const std::vector<std::string>& 
     };
     auto report = app::visit(order.subject, order.options, facts.value(), runner, tell, *cancel);
     if (!report.ok()) return report.error();
-    profiling::RecordedVisit kept;
-    if (order.subject.gallery_case.empty()) kept.request = order.subject.request;
-    kept.report = std::move(report).value();
-    kept.wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
-                             std::chrono::system_clock::now().time_since_epoch())
-                             .count();
-    return kept;
+    const bool of_gallery = !order.subject.gallery_case.empty();
+    return kept_visit(of_gallery ? engine::RunRequest() : order.subject.request,
+                      std::move(report).value());
+  });
+}
+
+void DoctorDesk::stalled(const engine::RunRequest& request,
+                         const std::shared_ptr<const DoctorDone>& seen) {
+  stall_task_.start([request, seen]() -> VisitResult {
+    const Facts facts = shipped_facts();
+    if (!facts.ok()) return facts.error();
+    return kept_visit(request, report_of_stall(request, *seen, facts.value()));
   });
 }
 
@@ -144,11 +158,19 @@ bool DoctorDesk::tick() {
     changed = true;
     news_.busy = false;
     if (result->ok()) {
-      finished_ = std::move(*result).value();
+      finished_.push_back(std::move(*result).value());
     } else {
       news_.error = result->error().code == engine::ErrorCode::Cancelled
                         ? "The visit was cancelled."
                         : result->error().message;
+    }
+  }
+  if (auto result = stall_task_.take()) {
+    changed = true;
+    if (result->ok()) {
+      finished_.push_back(std::move(*result).value());
+    } else {
+      news_.error = result->error().message;
     }
   }
   if (auto report = run_task_.take()) {
@@ -166,10 +188,6 @@ bool DoctorDesk::tick() {
     }
   }
   return changed;
-}
-
-std::optional<profiling::RecordedVisit> DoctorDesk::take_visit() {
-  return std::exchange(finished_, std::nullopt);
 }
 
 }  // namespace app

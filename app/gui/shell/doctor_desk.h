@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/shell/background_task.h"
@@ -26,6 +27,8 @@ class DoctorDesk {
   /// Refused while another visit is under way.
   void visit(const VisitOrder& order, const std::vector<std::string>& worker_argv);
   void cancel();
+  /// A run that stalled becomes a visit.
+  void stalled(const engine::RunRequest& request, const std::shared_ptr<const DoctorDone>& seen);
   /// The rules on the snapshot of the run on screen; the newest asked for wins.
   void examine(const std::shared_ptr<const profiling::RecordedRun>& run);
   /// The rules on the first snapshot of a recording or a dot file.
@@ -36,8 +39,8 @@ class DoctorDesk {
 
   /// Takes in what has ended; true when there is something to draw.
   bool tick();
-  /// A visit that has just ended, once.
-  std::optional<profiling::RecordedVisit> take_visit();
+  /// Visits that have just ended, once.
+  std::vector<profiling::RecordedVisit> take_visits() { return std::exchange(finished_, {}); }
   /// The path of a report just written, or why it was not; once.
   std::optional<engine::Result<std::string>> take_written() { return write_task_.take(); }
   const DoctorNews& news() const { return news_; }
@@ -57,8 +60,9 @@ class DoctorDesk {
   std::shared_ptr<const profiling::RecordedRun> examined_run_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
-  std::optional<profiling::RecordedVisit> finished_;
+  std::vector<profiling::RecordedVisit> finished_;
   BackgroundTask<VisitResult> visit_task_;
+  BackgroundTask<VisitResult> stall_task_;
   BackgroundTask<Examined> run_task_;
   BackgroundTask<Examined> file_task_;
   BackgroundTask<engine::Result<std::string>> write_task_;

@@ -55,7 +55,8 @@ std::vector<LinkEvent> LinkSupervisor::poll() {
   for (const LinkEvent& event : events) {
     if (const auto* hello = std::get_if<WorkerHello>(&event)) hello_ = *hello;
   }
-  if (automatic && link_->status().state == LinkState::Lost) {
+  // Not before its last words were taken: a new link forgets what was asked of the old one.
+  if (automatic && events.empty() && link_->status().state == LinkState::Lost) {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(automatic_starts_, [&](auto at) { return now - at > kAutomaticWindow; });
     if (automatic_starts_.size() < kMaxAutomaticStarts) {

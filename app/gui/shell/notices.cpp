@@ -31,22 +31,28 @@ Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const s
   // Ends where the panels below it end.
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
   const float padding = theme.px(kGap);
-  const float wrap = std::max(width - buttons_width - theme.px(4) - 3 * padding, theme.px(120));
+  const float beside = width - buttons_width - theme.px(4) - 3 * padding;
+  // Large text leaves no room beside the buttons: they go below it.
+  const bool below = beside < theme.px(120);
+  const float wrap = below ? width - theme.px(4) - 2 * padding : beside;
   const float text_height = ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap).y;
-  const float height = std::max(text_height, theme.px(kRowHeight)) + 2 * theme.px(kGapSmall);
+  const float row = theme.px(kRowHeight);
+  const float gap = theme.px(kGapSmall);
+  const float height = (below ? text_height + gap + row : std::max(text_height, row)) + 2 * gap;
   ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.raised);
   ImGui::BeginChild(id, {width, height}, false, ImGuiWindowFlags_NoScrollbar);
   ImGui::PopStyleColor();
   const ImVec2 at = ImGui::GetWindowPos();
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + theme.px(4), at.y + height}, color,
                                             theme.px(2));
-  ImGui::SetCursorPos({theme.px(4) + padding, (height - text_height) / 2});
+  ImGui::SetCursorPos({theme.px(4) + padding, below ? gap : (height - text_height) / 2});
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + wrap);
   ImGui::TextUnformatted(text.c_str());
   ImGui::PopTextWrapPos();
   const ImVec2 low = ImGui::GetItemRectMin();
   controls::record(context, id, "notice", "text", text, low, ImGui::GetItemRectMax());
-  ImGui::SetCursorPos({width - buttons_width - padding, (height - theme.px(kRowHeight)) / 2});
+  ImGui::SetCursorPos({std::max(theme.px(4) + padding, width - buttons_width - padding),
+                       below ? height - row - gap : (height - row) / 2});
 }
 
 Banner::~Banner() { ImGui::EndChild(); }

@@ -2,6 +2,8 @@
 // trying cuBLASLt's algorithms has gained in the run on screen.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/shell/control_rail.h"
@@ -87,6 +89,25 @@ void ControlRail::draw_cuda_settings(engine::RunRequest& request) {
                                 "Times the algorithms that cuBLASLt's heuristic offers, once a "
                                 "shape, and takes the quickest; off = its first"));
   draw_algorithm_gains();
+}
+
+void ControlRail::draw_replay_watch(engine::LaunchMode& launch, const engine::RunRequest& request) {
+  if (launch.kind == engine::LaunchKind::GraphReplay) {
+    auto factor = static_cast<std::int64_t>(std::lround(launch.deadline_factor));
+    if (drag("engine.deadline_factor", "Deadline x", factor, 0,
+             static_cast<std::int64_t>(engine::kMaxDeadlineFactor), 20,
+             "A replay that takes so many times the 99th percentile of those before it, and at "
+             "least 0.5 s, is a stall: the run ends and says where it stands. 0 = it may take for "
+             "ever")) {
+      launch.deadline_factor = static_cast<double>(factor);
+    }
+    error_under("launch.deadline_factor");
+  }
+  controls::checkbox(*context_, "engine.markers", "Markers", launch.markers,
+                     meaningful("engine.markers", request,
+                                "A node behind every kernel of the graph says that it is done, so "
+                                "that a stall names where it stands. Replays then follow each "
+                                "other one at a time"));
 }
 
 void ControlRail::draw_algorithm_gains() {

@@ -65,6 +65,7 @@ void ControlRail::draw_engine(engine::RunRequest& request) {
     request.launch.iterations = static_cast<int>(iterations);
   }
   error_under("launch.iterations");
+  draw_replay_watch(request.launch, request);
   std::int64_t layers = request.layers;
   if (drag("engine.layers", "Layers", layers, 0, engine::kMaxLayers + 1, 1,
            "Grouped products in one step, each with its own weights, all reading the same X")) {

@@ -84,6 +84,12 @@ const char* meaningless(std::string_view control, const engine::RunRequest& requ
                  "overlaps with one stream only: choose cuBLASLt grouped"
                : "The CPU reference launches no kernels: choose cuBLASLt grouped";
   }
+  if ((is("engine.markers") || is("engine.deadline_factor")) &&
+      (request.launch.kind != engine::LaunchKind::GraphReplay ||
+       !engine::runs_on_cuda(request.backend))) {
+    return "Only replays of a graph have a deadline and markers: choose a cuBLASLt backend and "
+           "Launch, Graph";
+  }
   if (is("engine.splits") && !engine::runs_on_cuda(request.backend)) {
     return "The CPU reference reads the splits on the host: choose a cuBLASLt backend";
   }

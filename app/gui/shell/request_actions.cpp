@@ -154,6 +154,8 @@ void add_engine(Collector& all) {
              [](RunRequest& r) -> bool& { return r.programmatic_launch; });
   all.toggle("engine.try_algorithms", "Engine", "Try algorithms",
              [](RunRequest& r) -> bool& { return r.try_algorithms; });
+  all.toggle("engine.markers", "Engine", "Markers",
+             [](RunRequest& r) -> bool& { return r.launch.markers; });
   all.choices("engine.launch", "Engine", "Launch", choices::launches(),
               [](RunRequest& r, int i) { r.launch.kind = static_cast<engine::LaunchKind>(i); });
 }

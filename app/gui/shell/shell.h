@@ -79,6 +79,8 @@ class Shell {
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
   void carry_out_doctor(const CommandSlots& commands);
+  /// A run that stalled: its visit is shown as soon as the rules have seen the graph.
+  void take_stall(const RunError& failure);
   void export_report(const std::string& path);
   void carry_out(const CommandSlots& commands);
   void carry_out(const RailWishes& wishes);

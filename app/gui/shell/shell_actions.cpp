@@ -151,7 +151,8 @@ std::string Shell::refusal(Action action) const {
     case Action::BackToLive:
       return state_.from_file() ? "" : "No recording is open";
     case Action::SaveSession:
-      return state_.live_runs().empty() && state_.live_comparisons().empty()
+      return state_.live_runs().empty() && state_.live_comparisons().empty() &&
+                     state_.live_visits().empty()
                  ? "No run of this window to save yet"
                  : "";
     case Action::ExportTrace:

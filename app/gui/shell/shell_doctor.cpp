@@ -1,10 +1,16 @@
 // The graph doctor in the window: its visits, the files it is shown, the reports it hands out.
+#include <string>
 #include <utility>
 
 #include "app/gui/shell/shell.h"
 #include "app/protocol/paths.h"
 
 namespace app {
+namespace {
+
+constexpr int kDoctorView = 3;  // of Graphs: replays, topology, memory, doctor
+
+}  // namespace
 
 bool Shell::take_doctor() {
   doctor_.examine(state_.shown());
@@ -19,11 +25,25 @@ bool Shell::take_doctor() {
                                : "Not written: " + written->error().message);
     changed = true;
   }
-  if (auto visit = doctor_.take_visit()) {
-    state_.add_live_visit(std::move(*visit));
+  for (profiling::RecordedVisit& visit : doctor_.take_visits()) {
+    state_.add_live_visit(std::move(visit));
     if (recorder_ != nullptr) recorder_->append(state_.live_visits().back());
   }
   return changed;
+}
+
+void Shell::take_stall(const RunError& failure) {
+  const engine::RunRequest* request = link_.request_of(failure.id);
+  doctor_.stalled(request == nullptr ? state_.requested : *request, failure.stalled);
+  std::string text = "The run stalled: " + failure.error.message + ".";
+  if (std::exchange(state_.live, false)) {
+    text += " Live is off, or the next worker would run into it again.";
+  }
+  notices_.add(Severity::Bad, std::move(text));
+  // A visit is kept beside the live runs: a recording on screen would hide it.
+  state_.back_to_live();
+  state_.workspace = Workspace::Graphs;
+  asked_graphs_view_ = kDoctorView;
 }
 
 void Shell::carry_out_doctor(const CommandSlots& commands) {

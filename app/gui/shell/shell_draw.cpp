@@ -106,7 +106,8 @@ void Shell::draw_root(const PanelContext& context) {
                   .recording = recorder_ != nullptr,
                   .recording_path = recording_path_,
                   .recorded_runs = drawn_recorded_runs_,
-                  .live_runs = state_.live_runs().size() + state_.live_comparisons().size(),
+                  .live_runs = state_.live_runs().size() + state_.live_comparisons().size() +
+                               state_.live_visits().size(),
                   .run_names = run_names_.of(context.view.runs),
                   .recent = recent_files(),
                   .tours = tours_}));

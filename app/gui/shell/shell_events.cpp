@@ -26,6 +26,13 @@ bool differs(const LinkStatus& a, const LinkStatus& b) {
          a.pulse.fraction != b.pulse.fraction;
 }
 
+std::string beside_runs(const Recorder::Progress& progress) {
+  std::string text;
+  if (progress.comparisons > 0) text += fmt::format(", {} comparison(s)", progress.comparisons);
+  if (progress.visits > 0) text += fmt::format(", {} visit(s) to the doctor", progress.visits);
+  return text;
+}
+
 }  // namespace
 
 bool Shell::tick() {
@@ -103,6 +110,7 @@ void Shell::take_event(const LinkEvent& event) {
   } else if (const auto* error = std::get_if<RunError>(&event)) {
     const bool of_history = link_.is_history(error->id);
     const bool of_comparison = link_.request_of(error->id) == nullptr;
+    if (error->stalled != nullptr) take_stall(*error);
     link_.answered(error->id);
     if (batches_.take_error(error->id, error->error, link_)) return;
     if (error->error.code == engine::ErrorCode::Cancelled) return;
@@ -192,12 +200,8 @@ bool Shell::take_recorders() {
     const Recorder::Progress progress = one->progress();
     if (!progress.finished) return;
     if (progress.error.empty()) {
-      notices_.add(Severity::Good,
-                   fmt::format("{} run(s){} {} {}", progress.written,
-                               progress.comparisons == 0
-                                   ? std::string()
-                                   : fmt::format(" and {} comparison(s)", progress.comparisons),
-                               done, one->path()));
+      notices_.add(Severity::Good, fmt::format("{} run(s){} {} {}", progress.written,
+                                               beside_runs(progress), done, one->path()));
     } else {
       notices_.add(Severity::Bad, failed + progress.error);
     }

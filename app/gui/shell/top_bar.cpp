@@ -142,13 +142,14 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   ImGui::SetCursorPosY(row_y);
   draw_recent(context, state, recent_width, wishes);
   next();
-  if (controls::button(context, "top.save", "Save",
-                       {.enabled = state.live_runs > 0,
-                        .reason = "No run of this window to save yet",
-                        .tooltip = fmt::format("Save the {} run(s) of this window as a session "
-                                               "(Ctrl+S)",
-                                               state.live_runs),
-                        .width = save_width})) {
+  if (controls::button(
+          context, "top.save", "Save",
+          {.enabled = state.live_runs > 0,
+           .reason = "No run of this window to save yet",
+           .tooltip = fmt::format("Save the {} run(s) and visits of this window as a session "
+                                  "(Ctrl+S)",
+                                  state.live_runs),
+           .width = save_width})) {
     wishes.action = Action::SaveSession;
   }
   next();

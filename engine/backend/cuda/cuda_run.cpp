@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "engine/backend/cuda/observer_meter.h"
@@ -18,6 +19,7 @@
 #include "engine/linear/isolated_experts.h"
 #include "engine/linear/iteration_conditions.h"
 #include "engine/linear/output_check.h"
+#include "engine/linear/replay_watchdog.h"
 #include "engine/linear/step_numerics.h"
 
 namespace engine {
@@ -116,22 +118,23 @@ class CudaRun {
     ENGINE_TRY(choose_algorithms());
     if (request_.launch.kind == LaunchKind::GraphReplay) return replay();
     result_.iteration_method = iteration_method("each eager step");
-    ENGINE_TRY(timed_loop([&] { return launch_step(); }));
-    return meter_observer(nullptr);
+    ENGINE_TRY(timed_loop([&] { return launch_step(); }, nullptr));
+    return meter_observer(nullptr, nullptr);
   }
 
   std::string iteration_method(const char* around) const {
     const MeasureOptions& measure = request_.measure;
-    return fmt::format("CUDA events around {}{}{}", around,
+    return fmt::format("CUDA events around {}{}{}{}", around,
                        measure.cache == CacheMode::Cold ? ", cold L2 cache" : "",
-                       measure.pace == Pace::Burst ? ", after 50 ms of rest" : "");
+                       measure.pace == Pace::Burst ? ", after 50 ms of rest" : "",
+                       result_.watch.markers > 0 ? ", one at a time and with markers" : "");
   }
 
-  Status meter_observer(const Graph* graph) {
+  Status meter_observer(const Graph* graph, ReplayWatchdog* watchdog) {
     if (!request_.measure.observer) return {};
     enter(Stage::Check, kTimedShare);
     Result<std::vector<ObserverTiming>> timings = measure_observer(
-        context_.observer, resources_.stream, graph, [&] { return launch_step(); },
+        context_.observer, resources_.stream, graph, watchdog, [&] { return launch_step(); },
         [&] { return context_.progress.cancel.load(); });
     if (!timings.ok()) return timings.error();
     result_.measurements.observer = std::move(timings).value();
@@ -165,6 +168,8 @@ class CudaRun {
     const Result<GraphFacts> facts = count_nodes(graph.value().get());
     if (!facts.ok()) return facts.error();
     result_.graph = facts.value();
+    ENGINE_TRY(watch_replays(graph.value()));
+    ReplayWatchdog* const watchdog = watchdog_ ? &*watchdog_ : nullptr;
     const Result<GraphExec> exec = instantiate(graph.value());
     if (!exec.ok()) return exec.error();
     std::vector<std::int64_t> host_ns;
@@ -179,9 +184,17 @@ class CudaRun {
     };
     const std::vector<StepOutput> outputs = step_outputs(*step_);
     const int verified = std::min(request_.launch.iterations, kVerifiedReplays);
+    Result<IterationClock> clock = IterationClock::create(watchdog);
+    if (!clock.ok()) return clock.error();
+    const auto launch_to_end = [&]() -> Status {
+      ENGINE_TRY(clock.value().begin(resources_.stream));
+      ENGINE_TRY(launch());
+      ENGINE_TRY(clock.value().end(resources_.stream));
+      return clock.value().finish();
+    };
     for (int replay = 1; replay <= verified; ++replay) {
       ENGINE_TRY(poll_cancel());
-      const Result<std::vector<std::uint64_t>> sums = checked(launch);
+      const Result<std::vector<std::uint64_t>> sums = checked(launch_to_end);
       if (!sums.ok()) return sums.error();
       for (ReplayCheck& row : compare_checksums(replay, outputs, eager.value(), sums.value())) {
         result_.replay_checks.push_back(std::move(row));
@@ -189,7 +202,7 @@ class CudaRun {
     }
     result_.iteration_method = iteration_method("each graph launch");
     host_ns.clear();
-    const Status timed = timed_loop(launch);
+    const Status timed = timed_loop(launch, watchdog);
     // The executable graph must outlive its launches, also when the loop was cancelled.
     ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Waiting for the last replay");
     if (!host_ns.empty()) {
@@ -198,7 +211,19 @@ class CudaRun {
       result_.graph.host_launch_ns = *middle;
     }
     ENGINE_TRY(timed);
-    return meter_observer(&graph.value());
+    ENGINE_TRY(meter_observer(&graph.value(), watchdog));
+    if (watchdog_) result_.watch = watchdog_->facts();
+    return {};
+  }
+
+  /// Before the graph is instantiated: what is to be seen of its replays.
+  Status watch_replays(const Graph& graph) {
+    if (context_.replays == nullptr) return {};
+    const Result<int> markers = context_.replays->captured(graph.get());
+    if (!markers.ok()) return markers.error();
+    watchdog_.emplace(request_.launch.deadline_factor, markers.value(), *context_.replays);
+    result_.watch = watchdog_->facts();
+    return {};
   }
 
   /// Poison, launch, checksums: nothing of an earlier launch can pass for this one's output.
@@ -214,8 +239,8 @@ class CudaRun {
   }
 
   template <class Launch>
-  Status timed_loop(Launch&& launch) {
-    Result<IterationClock> made = IterationClock::create();
+  Status timed_loop(Launch&& launch, ReplayWatchdog* watchdog) {
+    Result<IterationClock> made = IterationClock::create(watchdog);
     if (!made.ok()) return made.error();
     IterationClock clock = std::move(made).value();
     const Result<IterationConditions> conditions = IterationConditions::create(request_.measure);
@@ -230,9 +255,11 @@ class CudaRun {
       if (!status.ok()) break;
       if (i == request_.measure.traced_iterations) {
         // Nothing may be under way when the trace ends.
+        ENGINE_TRY(clock.finish());
         ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Ending the trace");
         context_.observer.set_trace(TraceLevel::Off);
       }
+      if (conditions.value().rests()) ENGINE_TRY(clock.finish());
       ENGINE_TRY(before_iteration(conditions.value()));
       if (i == 0) {
         context_.progress.timed_since_ns.store(std::chrono::steady_clock::now().time_since_epoch() /
@@ -325,7 +352,8 @@ class CudaRun {
   StepConfig config_;
   std::unique_ptr<GroupedStep> step_;
   OutputCheck check_;
-  std::vector<DeviceBuffer> biases_;  // a layer
+  std::optional<ReplayWatchdog> watchdog_;  // none = replays have no deadline
+  std::vector<DeviceBuffer> biases_;        // a layer
 };
 
 }  // namespace

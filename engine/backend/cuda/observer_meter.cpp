@@ -18,7 +18,7 @@ struct Level {
 };
 
 Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, const Graph* graph,
-                 const std::function<Status()>& launch_eager) {
+                 ReplayWatchdog* watchdog, const std::function<Status()>& launch_eager) {
   observer.set_trace(level.level);
   GraphExec exec;
   if (graph != nullptr) {
@@ -30,21 +30,22 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
     if (graph == nullptr) return launch_eager();
     return check_cuda(cudaGraphLaunch(exec.get(), stream), "Launching the graph");
   };
-  Result<IterationClock> made = IterationClock::create();
+  Result<IterationClock> made = IterationClock::create(watchdog);
   if (!made.ok()) return made.error();
   IterationClock& clock = made.value();
   Status status;
-  for (int i = 0; i < kWarmUps && status.ok(); ++i) status = launch();
-  for (int i = 0; i < kLaunchesABlock && status.ok(); ++i) {
+  for (int i = 0; i < kWarmUps + kLaunchesABlock && status.ok(); ++i) {
     ENGINE_TRY(clock.begin(stream));
     status = launch();
     ENGINE_TRY(clock.end(stream));
   }
+  ENGINE_TRY(clock.finish());
   // The executable graph must outlive its launches, also when one was refused.
   ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Waiting for the watched replays");
   ENGINE_TRY(status);
-  ENGINE_TRY(clock.finish());
-  for (const Iteration& iteration : clock.take()) {
+  std::vector<Iteration> iterations = clock.take();
+  iterations.erase(iterations.begin(), iterations.begin() + kWarmUps);
+  for (const Iteration& iteration : iterations) {
     level.durations_ns.push_back(static_cast<double>(iteration.duration_ns));
   }
   return {};
@@ -53,7 +54,7 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
 }  // namespace
 
 Result<std::vector<ObserverTiming>> measure_observer(StepObserver& observer, cudaStream_t stream,
-                                                     const Graph* graph,
+                                                     const Graph* graph, ReplayWatchdog* watchdog,
                                                      const std::function<Status()>& launch_eager,
                                                      const std::function<bool()>& cancelled) {
   std::vector<Level> levels = {{TraceLevel::Off, {}}, {TraceLevel::Nodes, {}}};
@@ -64,7 +65,7 @@ Result<std::vector<ObserverTiming>> measure_observer(StepObserver& observer, cud
     for (std::size_t turn = 0; turn < levels.size() && status.ok(); ++turn) {
       // Every level is first, second and last equally often.
       Level& level = levels[(turn + static_cast<std::size_t>(block)) % levels.size()];
-      status = run_block(level, observer, stream, graph, launch_eager);
+      status = run_block(level, observer, stream, graph, watchdog, launch_eager);
     }
   }
   observer.set_trace(TraceLevel::Off);

@@ -24,7 +24,7 @@ constexpr std::string_view kPrivatePool =
 constexpr RuleFix kFixes[] = {
     {"shared-workspace",
      "Give every captured grouped matmul a workspace of its own, and keep it as long as the graph. "
-     "A newer cuBLASLt (13.6.2 or later was right here) cures it too.",
+     "A newer cuBLASLt (13.6.1 or later was right here) cures it too.",
      "// One buffer a captured call, not one a handle.\n"
      "void* workspace = my_workspaces[call];\n"
      "cublasLtMatmul(handle, desc, &alpha, A, a, B, b, &beta, C, c, D, d, &algo,\n"

@@ -122,8 +122,10 @@ TEST(WorkspaceSupport, SharedIsHazardousOnlyWhereReplaysWereMeasuredWrong) {
   };
   const RunRequest bad = shared_block_graph();
   EXPECT_EQ(ask_shared(bad, 130600), Support::Hazardous);
-  EXPECT_EQ(ask_shared(bad, 130601), Support::Hazardous);
+  EXPECT_EQ(ask_shared(bad, 130601), Support::Supported);
   EXPECT_EQ(ask_shared(bad, 130602), Support::Supported);
+  EXPECT_EQ(ask_shared(bad, 130700), Support::Supported);
+  EXPECT_EQ(ask_shared(bad, 131000), Support::Supported);
   EXPECT_THAT(workspace_support(bad.workspace, bad, hopper(130600)).sentence,
               HasSubstr("wrong from replay 2 on"));
 

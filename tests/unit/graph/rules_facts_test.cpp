@@ -51,11 +51,11 @@ TEST(LibraryFacts, TheShippedFileIsWhatWasMeasured) {
     }
     return false;
   };
-  for (const char* version : {"13.4.1", "13.5.1", "13.6.0"}) {
+  for (const char* version : {"13.4.0", "13.4.1", "13.4.3", "13.5.1", "13.6.0"}) {
     EXPECT_TRUE(holds("shared-workspace-corrupt", version)) << version;
     EXPECT_FALSE(holds("shared-workspace-right", version)) << version;
   }
-  for (const char* version : {"13.6.2", "13.7.0", "13.10.0"}) {
+  for (const char* version : {"13.6.1", "13.6.2", "13.7.0", "13.8.0", "13.8.2", "13.10.0"}) {
     EXPECT_FALSE(holds("shared-workspace-corrupt", version)) << version;
     EXPECT_TRUE(holds("shared-workspace-right", version)) << version;
   }

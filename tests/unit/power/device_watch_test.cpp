@@ -39,12 +39,20 @@ TEST(DeviceWatch, SaysWhatADeviceThatIsStuckLooksLike) {
                     HasSubstr("2 processes on the device"), HasSubstr("Xid 31")));
 }
 
+TEST(DeviceWatch, TheFirstAnswerIsWaitedFor) {
+  const DeviceWatch watch({.pci_bus_id = "0000:01:00.0", .library = FAKE_NVML});
+  EXPECT_THAT(watch.wait_for_answer(std::chrono::seconds(10)), HasSubstr("SM clock 1755 MHz"));
+  const DeviceWatch none({.pci_bus_id = "0000:01:00.0", .library = "libno-such-nvml.so"});
+  EXPECT_THAT(none.wait_for_answer(std::chrono::seconds(10)), HasSubstr("libno-such-nvml.so"));
+}
+
 TEST(DeviceWatch, NeitherAnAnswerNorTheEndWaitsForADriverThatIsStuck) {
   ASSERT_EQ(::setenv("FAKE_NVML_STUCK", "1", 1), 0);
   const auto start = std::chrono::steady_clock::now();
   {
     const DeviceWatch watch({.pci_bus_id = "0000:01:00.0", .library = FAKE_NVML});
     EXPECT_EQ(watch.latest(), "NVML has not answered yet");
+    EXPECT_EQ(watch.wait_for_answer(milliseconds(20)), "NVML has not answered yet");
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
   ASSERT_EQ(::unsetenv("FAKE_NVML_STUCK"), 0);

@@ -1,5 +1,6 @@
 // Snapshots and experiments over the wire: nothing is lost, and nothing that is not known gets in.
 #include "app/protocol/convert_doctor.h"
+#include "app/protocol/convert.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -111,6 +112,7 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
                              .graph = 1,
                              .waited_seconds = 0.5,
                              .deadline_seconds = 0.4,
+                             .p99_seconds = 0.02,
                              .nodes = {NodeState::Done, NodeState::Running, NodeState::Unmarked},
                              .last_finished = 0,
                              .kind = profiling::StallKind::KernelSpins,
@@ -123,6 +125,27 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer.value().outcome, done.outcome);
   EXPECT_EQ(answer.value().snapshot, done.snapshot);
+}
+
+TEST(ConvertDoctor, AStalledRunComesBackWhole) {
+  DoctorDone seen{.id = 8, .snapshot = full_snapshot()};
+  seen.outcome.verdict = profiling::Verdict::Hung;
+  seen.outcome.stall = {{.replay = 41, .deadline_seconds = 0.5, .p99_seconds = 12e-6}};
+  RunError sent;
+  sent.id = 8;
+  sent.error.code = engine::ErrorCode::Device;
+  sent.error.message = "late";
+  sent.stalled = std::make_shared<const DoctorDone>(seen);
+  const auto back = from_wire(to_wire(sent));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back.value().error.message, "late");
+  ASSERT_NE(back.value().stalled, nullptr);
+  EXPECT_EQ(back.value().stalled->snapshot, seen.snapshot);
+  EXPECT_EQ(back.value().stalled->outcome, seen.outcome);
+
+  wire::RunFailed damaged = to_wire(sent);
+  damaged.mutable_stalled()->mutable_outcome()->set_verdict(99);
+  EXPECT_FALSE(from_wire(damaged).ok());
 }
 
 TEST(ConvertDoctor, WhatNoSnapshotCanHoldIsRefusedByName) {

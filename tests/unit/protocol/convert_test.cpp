@@ -115,9 +115,10 @@ TEST(Convert, ReportsKeepEveryField) {
     testing::RandomMessage random(seed);
     wire::RunFailed failed;
     random.fill(failed);
+    failed.clear_stalled();  // a snapshot of random bytes is refused; convert_doctor_test has it
     const engine::Result<RunError> failure = from_wire(failed);
     ASSERT_TRUE(failure.ok());
-    EXPECT_TRUE(MessageDifferencer::Equals(failed, to_wire(failed.id(), failure.value().error)));
+    EXPECT_TRUE(MessageDifferencer::Equals(failed, to_wire(failure.value())));
 
     wire::FileInspected inspected;
     random.fill(inspected);

@@ -178,6 +178,8 @@ RecordedRun sample_run(int salt) {
                   .allocations = 4,
                   .host_calls = 5,
                   .host_launch_ns = 6000 + salt};
+  result.watch = {
+      .replays = 42 + salt, .p99_us = 12.5, .deadline_seconds = 0.75, .markers = 11 + salt};
   result.algorithms = {{.product = engine::Product::Dgrad,
                         .candidates = 8,
                         .chosen = 3,
@@ -408,6 +410,8 @@ std::string describe(const RecordedRun& run) {
       fmt::format("{} {} graph {} {} {} {} {} {}\n", result.backward, result.emulated,
                   result.graph.kernels, result.graph.memsets, result.graph.copies,
                   result.graph.allocations, result.graph.host_calls, result.graph.host_launch_ns);
+  text += fmt::format("watch {} {} {} {}\n", result.watch.replays, result.watch.p99_us,
+                      result.watch.deadline_seconds, result.watch.markers);
   for (const engine::AlgorithmChoice& a : result.algorithms) {
     text += fmt::format("algorithm {} {} {} {} {}\n", static_cast<int>(a.product), a.candidates,
                         a.chosen, a.first_us, a.chosen_us);

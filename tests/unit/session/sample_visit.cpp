@@ -186,6 +186,7 @@ Outcome outcome_of(Dice& dice, const Snapshot& snapshot) {
   stall.graph = dice.number(0, static_cast<int>(snapshot.graphs.size()) - 1);
   stall.waited_seconds = dice.real();
   stall.deadline_seconds = dice.real();
+  stall.p99_seconds = dice.flag() ? dice.real() : 0.0;
   const auto& nodes = snapshot.graphs[static_cast<std::size_t>(stall.graph)].nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     stall.nodes.push_back(dice.pick(NodeState::Unmarked));

@@ -1,10 +1,9 @@
-#include "profiling/doctor/replay_wait.h"
+#include "profiling/doctor/stall_probe.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "engine/device/check.h"
@@ -13,32 +12,17 @@
 namespace profiling {
 namespace {
 
+using engine::wait_for;
+using engine::Waited;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kProbeSeconds = 0.3;
-constexpr std::chrono::microseconds kFirstPause{20};
-constexpr std::chrono::microseconds kLongestPause{1000};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 }  // namespace
-
-engine::Result<Waited> wait_for(cudaEvent_t event, double seconds,
-                                const std::function<bool()>& cancelled) {
-  const Clock::time_point start = Clock::now();
-  std::chrono::microseconds pause = kFirstPause;
-  while (true) {
-    const cudaError_t state = cudaEventQuery(event);
-    if (state == cudaSuccess) return Waited::Done;
-    if (state != cudaErrorNotReady) return engine::cuda_error(state, "Waiting for the device");
-    if (seconds_since(start) > seconds) return Waited::Late;
-    if (cancelled()) return Waited::Cancelled;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, kLongestPause);
-  }
-}
 
 engine::Result<Probe> Probe::create() {
   Probe probe;
@@ -81,6 +65,14 @@ engine::Result<Waited> Probe::try_copy() const {
                   "Copying beside the graph");
   ENGINE_CUDA_TRY(cudaEventRecord(copied_.get(), copy_stream_.get()), "Copying beside the graph");
   return wait_for(copied_.get(), kProbeSeconds, [] { return false; });
+}
+
+void Probe::explain(Stall& stall, const std::function<std::string()>& device) const {
+  for (std::size_t n = 0; n < stall.nodes.size(); ++n) {
+    if (stall.nodes[n] == NodeState::Done) stall.last_finished = static_cast<int>(n);
+  }
+  stall.kind = triage(stall.nodes, stall.evidence);
+  if (const std::string says = device(); !says.empty()) stall.evidence += "; " + says;
 }
 
 StallKind Probe::triage(const std::vector<NodeState>& nodes, std::string& evidence) const {

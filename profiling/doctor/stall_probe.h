@@ -1,5 +1,4 @@
-// Waiting for the device with a deadline, and what can be told when it passes. Never blocks in the
-// driver: a call that waits for a spinning kernel would not come back.
+// What can be told of a device when a deadline has passed, without a call that waits for it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,18 +8,12 @@
 #include <vector>
 
 #include "engine/device/buffer.h"
+#include "engine/device/event_wait.h"
 #include "engine/device/handles.h"
 #include "engine/model/error.h"
 #include "profiling/graph/experiment.h"
 
 namespace profiling {
-
-enum class Waited { Done, Late, Cancelled };
-
-/// Polls until `event` has happened, `seconds` have passed, or `cancelled` says so. An error is a
-/// fault of the device.
-engine::Result<Waited> wait_for(cudaEvent_t event, double seconds,
-                                const std::function<bool()>& cancelled);
 
 /// A kernel and a copy on streams of their own, ready before anything hangs.
 class Probe {
@@ -28,10 +21,13 @@ class Probe {
   static engine::Result<Probe> create();
   /// Whether a kernel, and a copy, on streams of their own still finish, and in what time.
   StallKind triage(const std::vector<NodeState>& nodes, std::string& evidence) const;
+  /// Completes a stall of which replay, deadline and nodes are known: the node that finished last,
+  /// the kind and its evidence. `device` is asked last, and what it says is added.
+  void explain(Stall& stall, const std::function<std::string()>& device) const;
 
  private:
-  engine::Result<Waited> try_kernel() const;
-  engine::Result<Waited> try_copy() const;
+  engine::Result<engine::Waited> try_kernel() const;
+  engine::Result<engine::Waited> try_copy() const;
 
   engine::Stream kernel_stream_;
   engine::Stream copy_stream_;

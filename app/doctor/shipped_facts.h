@@ -1,0 +1,13 @@
+// What is known of versions of cuBLASLt, as it ships beside the programs.
+#pragma once
+
+#include <vector>
+
+#include "engine/model/error.h"
+#include "profiling/graph/library_facts.h"
+
+namespace app {
+
+engine::Result<std::vector<profiling::LibraryFact>> shipped_facts();
+
+}  // namespace app

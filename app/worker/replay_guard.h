@@ -1,0 +1,41 @@
+// Who watches the graph replays of this worker's runs. A late one is answered with what was seen of
+// it, and the worker ends: the kernel that it waits for may never finish.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "app/worker/backends.h"
+#include "app/worker/frame_sender.h"
+#include "engine/backend/replay_watch.h"
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+#include "profiling/graph/live_board.h"
+
+namespace profiling {
+class Probe;
+}
+
+namespace app {
+
+/// What the snapshot of a run's graph says of where it was taken.
+void describe_run(profiling::Snapshot& snapshot, const engine::DeviceFacts& device);
+
+class ReplayGuard {
+ public:
+  ReplayGuard(FrameSender& sender, profiling::LiveBoard& board);
+  ~ReplayGuard();
+
+  /// For one run; null where nothing is replayed. Makes the probe before anything can hang.
+  engine::Result<std::unique_ptr<engine::ReplayWatch>> watch(Backends& backends,
+                                                             const engine::BackendSlot& slot,
+                                                             std::uint64_t id,
+                                                             const engine::RunRequest& request);
+
+ private:
+  FrameSender& sender_;
+  profiling::LiveBoard& board_;
+  std::unique_ptr<profiling::Probe> probe_;  // made with the first run that replays
+};
+
+}  // namespace app

@@ -1,0 +1,30 @@
+// Beside the replays of a run's graph: who puts markers into it and says what is wrong when a
+// replay does not end. Implemented in profiling/, where markers and triage are.
+#pragma once
+
+#include "engine/model/error.h"
+
+namespace engine {
+
+/// A replay that was not over at its deadline.
+struct LateReplay {
+  int replay = 0;  // 1-based, of all replays of the run
+  double deadline_seconds = 0.0;
+  double p99_seconds = 0.0;  // of the replays before it; 0 = there were none
+};
+
+/// All calls come from the engine thread.
+class ReplayWatch {
+ public:
+  virtual ~ReplayWatch() = default;
+  /// A cudaGraph_t before it is instantiated. Returns how many markers were added to it; with any,
+  /// its replays follow each other one at a time.
+  virtual Result<int> captured(void* graph) = 0;
+  /// Before each launch of a graph with markers; none of its launches is under way.
+  virtual void replay_begins(int replay) = 0;
+  /// The device may never finish, so this need not return. If it does, the run waits for the replay
+  /// and ends with an error.
+  virtual void stalled(const LateReplay& late) = 0;
+};
+
+}  // namespace engine

@@ -1,0 +1,35 @@
+// Waits for graph replays with a deadline, and tells the watch of the first that passes it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "engine/backend/replay_watch.h"
+#include "engine/model/replay_deadline.h"
+#include "engine/model/run_result.h"
+
+namespace engine {
+
+class ReplayWatchdog {
+ public:
+  /// `watch` must outlive it. `markers`: as captured() said of the graph.
+  ReplayWatchdog(double deadline_factor, int markers, ReplayWatch& watch)
+      : deadline_(deadline_factor), markers_(markers), watch_(watch) {}
+
+  /// Markers of two replays under way at once could not be told apart.
+  bool one_at_a_time() const { return markers_ > 0; }
+  /// Before a launch, where they come one at a time.
+  void begins() { watch_.replay_begins(deadline_.replays() + 1); }
+  /// For the oldest replay that has not been waited for, which ends with `event`. An error when it
+  /// is late.
+  Status wait(cudaEvent_t event);
+  /// What that replay took.
+  void finished(double seconds) { deadline_.add(seconds); }
+  ReplayWatchFacts facts() const;
+
+ private:
+  ReplayDeadline deadline_;
+  int markers_;
+  ReplayWatch& watch_;
+};
+
+}  // namespace engine

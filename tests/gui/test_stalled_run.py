@@ -1,0 +1,57 @@
+"""A run that stalls, seen from the window: the fake worker answers as a real one whose replay is late."""
+import os
+import stat
+import time
+
+import pytest
+
+
+@pytest.fixture
+def stalling_worker(tmp_path):
+    """Stalls in the first run; later workers answer as they should."""
+    fake = os.environ.get("FAKE_WORKER")
+    if not fake:
+        pytest.skip("FAKE_WORKER does not name the built program")
+    path, marker = tmp_path / "worker", tmp_path / "stalled"
+    path.write_text(f'#!/bin/sh\nif [ -e "{marker}" ]; then exec "{fake}" libraries; fi\n'
+                    f'touch "{marker}"\nexec "{fake}" stall-in-run\n')
+    path.chmod(stat.S_IRWXU)
+    return ["--worker", str(path)]
+
+
+def wait_control(window, name, condition=lambda c: True, seconds=15):
+    window.wait(name, lambda m: any(c["id"] == name and condition(c) for c in m["controls"]), seconds)
+    return window.control(name)
+
+
+def test_a_stalled_run_is_shown_while_the_window_lives(open_window, stalling_worker):
+    window = open_window(*stalling_worker)
+    stall = wait_control(window, "doctor.stall")["value"]
+    assert "Replay 41 did not end" in stall and "a kernel spins" in stall
+    assert "deadline 0.5 s; 99 % of the replays before took 12.5 us or less" in stall
+    assert "Running: 2  grouped_gemm" in stall and "Last finished: 1  offsets" in stall
+    assert "run itself replay 41 hangs" in window.control("doctor.conclusion")["value"]
+    assert not window.state()["live"], "the next worker would run into it again"
+    frame = window.map()["frame"]
+    window.click("graphs.view.1")  # the window draws on
+    window.wait("the graph", lambda m: m["frame"] > frame and any(
+        c["id"] == "graphs.topology" and "drawn=4" in c["value"] for c in m["controls"]))
+    window.wait_for_link("lost", 5)
+    clicked = time.monotonic()
+    window.click("worker.start")
+    window.wait_for_link("responsive", 5)
+    assert time.monotonic() - clicked < 3
+
+
+def test_a_stall_is_kept_by_the_recording(open_window, stalling_worker, program, tmp_path):
+    window = open_window(*stalling_worker)
+    wait_control(window, "doctor.stall")
+    window.key("ctrl+s")
+    wait_control(window, "file.accept", lambda c: c["enabled"])
+    window.click("file.accept")
+    window.wait("the recording", lambda m: any(
+        "saved in" in c["value"] for c in m["controls"]))
+    saved = list(window.folder.parent.rglob("*.session"))
+    assert len(saved) == 1
+    again = open_window(str(saved[0]), "--no-worker")
+    assert "12.5 us" in wait_control(again, "doctor.stall")["value"]

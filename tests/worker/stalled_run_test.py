@@ -1,0 +1,73 @@
+"""`expertscope run` when a replay is late, with a fake worker that answers as a real one does.
+
+Usage: stalled_run_test.py EXPERTSCOPE FAKE_WORKER
+"""
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FAKE_WORKER = sys.argv.pop(2)
+PROGRAM = sys.argv.pop(1)
+WORKER_FAILED = 2
+
+
+class StalledRun(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.worker = self.path("worker")
+        with open(self.worker, "w", encoding="utf-8") as script:
+            script.write(f'#!/bin/sh\nexec "{FAKE_WORKER}" stall-in-run\n')
+        os.chmod(self.worker, stat.S_IRWXU)
+
+    def path(self, name):
+        return os.path.join(self._folder.name, name)
+
+    def run_it(self, *arguments):
+        done = subprocess.run([PROGRAM, "run", "--worker", self.worker, *arguments], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, WORKER_FAILED, done.stdout + done.stderr)
+        self.assertIn("replay 41 was not over", done.stderr)
+        return done.stdout
+
+    def test_says_where_it_stands(self):
+        told = " ".join(self.run_it("--launch.kind", "GRAPH_REPLAY", "--markers", "true").split())
+        self.assertIn("In the run itself replay 41 hangs", told)
+        self.assertIn("deadline 0.5 s; 99 % of the replays before took 12.5 us or less", told)
+        self.assertIn("a kernel spins", told)
+        self.assertIn("last finished: offsets", told)
+        self.assertIn("running: grouped_gemm", told)
+
+    def test_as_json_and_recorded(self):
+        session = self.path("stalled.session")
+        told = json.loads(self.run_it("--json", "--markers", "true", "--deadline_factor", "7.5",
+                                      "--record", session))
+        self.assertEqual(told["request"]["launch"]["deadline_factor"], 7.5)
+        self.assertTrue(told["request"]["launch"]["markers"])
+        stall = told["stalled"]["experiments"][0]["stall"]
+        self.assertEqual((stall["replay"], stall["last_finished"]), (41, 1))
+        self.assertAlmostEqual(stall["p99_seconds"], 12.5e-6)
+        with sqlite3.connect(session) as file:
+            self.assertEqual(file.execute("SELECT count(*) FROM runs").fetchone(), (0,))
+            self.assertEqual(file.execute("SELECT replay, last_finished FROM experiment_stalls").fetchall(),
+                             [(41, 1)])
+            self.assertEqual(file.execute("SELECT p99_seconds FROM stall_percentiles").fetchall(), [(12.5e-6,)])
+        rules = subprocess.run([PROGRAM, "doctor", "--snapshot", session], capture_output=True, text=True,
+                               timeout=60)
+        self.assertIn("the captured step of this run", rules.stdout)
+
+    def test_a_factor_that_means_nothing_is_refused_before_a_worker_starts(self):
+        done = subprocess.run([PROGRAM, "run", "--worker", self.worker, "--deadline_factor", "1"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("launch.deadline_factor is 1", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
