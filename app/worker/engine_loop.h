@@ -8,6 +8,7 @@
 
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
+#include "app/worker/idle_readings.h"
 #include "app/worker/job_slot.h"
 #include "engine/backend/backend.h"
 #include "profiling/graph/live_board.h"
@@ -19,8 +20,10 @@ class EngineLoop {
   EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)
       : sender_(sender), jobs_(jobs), progress_(progress) {}
 
-  /// Makes the backends, tells `ready` about them, then works until the slot is closed.
-  void run(const BackendOptions& options, const std::function<void(const WorkerHello&)>& ready);
+  /// Makes the backends, tells `readings` and `ready` about them, then works until the slot is
+  /// closed.
+  void run(const BackendOptions& options, IdleReadings& readings,
+           const std::function<void(const WorkerHello&)>& ready);
   const std::atomic<std::uint64_t>& dropped_records() const { return dropped_records_; }
   /// Of a doctor's replay under way.
   const profiling::LiveBoard& board() const { return board_; }
