@@ -10,6 +10,7 @@
 
 #include "profiling/session/doctor_schema.h"
 #include "profiling/session/event_schema.h"
+#include "profiling/session/history_schema.h"
 #include "profiling/session/measurement_schema.h"
 #include "profiling/session/numerics_schema.h"
 
@@ -372,13 +373,14 @@ constexpr TableDefinition kTables[] = {
 constexpr auto kAllTables = [] {
   std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables) +
                                   std::size(kMeasurementTables) + std::size(kNumericsTables) +
-                                  std::size(kEventTables)>
+                                  std::size(kEventTables) + std::size(kHistoryTables)>
       all{};
   auto end = std::ranges::copy(kTables, all.begin()).out;
   end = std::ranges::copy(kDoctorTables, end).out;
   end = std::ranges::copy(kMeasurementTables, end).out;
   end = std::ranges::copy(kNumericsTables, end).out;
-  std::ranges::copy(kEventTables, end);
+  end = std::ranges::copy(kEventTables, end).out;
+  std::ranges::copy(kHistoryTables, end);
   return all;
 }();
 
@@ -398,7 +400,9 @@ std::span<const TableDefinition> session_tables(std::int32_t version) {
   if (version < kMeasurementVersion) {
     return all.first(std::size(kTables) + std::size(kDoctorTables));
   }
-  if (version < kEventVersion) return all.first(std::size(kAllTables) - std::size(kEventTables));
+  const std::size_t before_histories = std::size(kAllTables) - std::size(kHistoryTables);
+  if (version < kEventVersion) return all.first(before_histories - std::size(kEventTables));
+  if (version < kHistoryVersion) return all.first(before_histories);
   return all;
 }
 

@@ -10,7 +10,7 @@
 namespace profiling {
 
 inline constexpr std::int32_t kApplicationId = 0x58505343;  // "XPSC", shown by `file`
-inline constexpr std::int32_t kSchemaVersion = 6;           // PRAGMA user_version
+inline constexpr std::int32_t kSchemaVersion = 7;           // PRAGMA user_version
 inline constexpr std::int32_t kOldestSchemaVersion = 1;     // still read
 
 struct TableDefinition {
@@ -26,6 +26,7 @@ inline constexpr std::int32_t kLinearStepVersion = 3;
 inline constexpr std::int32_t kDoctorVersion = 4;
 inline constexpr std::int32_t kMeasurementVersion = 5;
 inline constexpr std::int32_t kEventVersion = 6;
+inline constexpr std::int32_t kHistoryVersion = 7;
 
 inline constexpr std::array<std::string_view, 3> kOperandNames = {"X", "W", "dY"};
 inline constexpr std::array<std::string_view, 3> kProductNames = {"fprop", "dgrad", "wgrad"};

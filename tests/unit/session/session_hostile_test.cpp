@@ -139,8 +139,8 @@ TEST_F(SessionHostile, ForeignDatabase) {
 }
 
 TEST_F(SessionHostile, NewerSchema) {
-  alter(path(), "PRAGMA user_version=7");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 6"),
+  alter(path(), "PRAGMA user_version=8");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 8"), HasSubstr("reads versions 1 to 7"),
                                HasSubstr("newer Expertscope")));
 }
 
@@ -191,7 +191,7 @@ constexpr Attack kAttacks[] = {
     {"Index", nullptr, "CREATE INDEX i ON runs(abs(flop))", "index 'i' does not belong"},
     {"MissingTable", nullptr, "DROP TABLE iterations", "has no table 'iterations'"},
     {"OtherColumns", nullptr, "DROP TABLE splits; CREATE TABLE splits(run_id, expert)",
-     "table 'splits' is not defined as schema version 6 defines it"},
+     "table 'splits' is not defined as schema version 7 defines it"},
     {"RenamedColumn", nullptr, "ALTER TABLE names RENAME COLUMN name TO label",
      "table 'names' is not defined"},
     {"ComparisonOfNoScaling", "comparison_reports", "UPDATE comparison_reports SET scaling = 'fp3'",
