@@ -1,5 +1,6 @@
 """Measurements beside the iterations: experts by method, clock and power, roofline, observer."""
 import os
+import pathlib
 import subprocess
 
 import pytest
@@ -51,6 +52,18 @@ def test_clock_and_power_share_the_axis_of_the_timeline(recording):
     assert float(after["from_ns"]) > float(before["from_ns"])
     assert float(after["to_ns"]) < float(before["to_ns"])
     assert int(fields(recording.control("performance.power"))["shown"]) < 40
+
+
+def test_clock_and_power_are_saved_as_csv(recording):
+    recording.click("performance.timeline_card.menu")
+    recording.click("performance.timeline_card.menu.save_power")
+    said = recording.wait("the file", lambda m: any(
+        "Table saved" in c["value"] for c in m["controls"]))
+    name = next(c["value"] for c in said["controls"] if "Table saved" in c["value"]).split(": ")[1]
+    lines = (pathlib.Path(recording.folder) / name).read_text().splitlines()
+    assert lines[0].startswith("time_ns,sm_clock_mhz,")
+    assert len(lines) == 41
+    assert max(float(line.split(",")[3]) for line in lines[1:]) == pytest.approx(688, abs=1)
 
 
 def test_the_roofline_places_the_product_under_the_roofs(recording):

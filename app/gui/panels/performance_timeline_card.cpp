@@ -138,7 +138,8 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
        .actions = {{"export_trace", "Export the range as a Chrome trace",
                     [&] { order_export(context, false); }},
                    {"export_records", "Export the records of the range as CSV",
-                    [&] { order_export(context, true); }}},
+                    [&] { order_export(context, true); }},
+                   {"save_power", "Save clock and power as CSV", [&] { save_power(context); }}},
        .header_widgets = widgets},
       area.size);
   if (context.keys.export_trace) order_export(context, false);

@@ -43,7 +43,7 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
   const profiling::Distribution& step = model_.iterations();
   const bool graph = model_.has_graph();
   std::vector<Figure> figures;
-  figures.push_back({.id = "graphs.nodes",
+  figures.push_back({.id = "graphs.node_count",
                      .label = graph ? "graph nodes" : "pieces of work",
                      .value = {plot::count_text(graph ? model_.run().activity.nodes.size()
                                                       : model_.matrix().rows.size()),
