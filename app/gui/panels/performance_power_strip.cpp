@@ -197,9 +197,17 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
     for (const Curve& curve : curves) {
       const std::string text =
           fmt::format("{} \u2264 {:.0f} {}", curve.name, curve.highest, curve.unit);
-      const plot::LabelPlaces::Place place =
-          places.anywhere(plot::text_size(font, text), theme.px(kGapSmall));
-      plot::draw_label(frame.draw(), theme, place, curve.color, text);
+      // A piece of the curve names it: a stage's colour is too pale for text on a light ground.
+      const float chip = theme.px(14);
+      const ImVec2 size_of_text = plot::text_size(font, text);
+      plot::LabelPlaces::Place place =
+          places.anywhere(ImVec2(chip + size_of_text.x, size_of_text.y), theme.px(kGapSmall));
+      const float middle = place.at.y + 0.5F * size_of_text.y;
+      frame.draw()->AddLine(ImVec2(place.at.x, middle),
+                            ImVec2(place.at.x + chip - theme.px(4), middle), curve.color,
+                            theme.px(2));
+      place.at.x += chip;
+      plot::draw_label(frame.draw(), theme, place, theme.colors.text, text);
     }
     if (frame.hovered() && shown.first < shown.last) {
       const double time = frame.hover_x();

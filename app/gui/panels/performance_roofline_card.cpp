@@ -60,14 +60,15 @@ std::string share_text(double rate, double of) {
 
 void draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness,
                plot::LabelPlaces& places) {
-  constexpr int kSteps = 64;
+  // Both axes are logarithmic: a slope up to the ridge, then a flat, and no more to it.
   const plot::Range view = frame.x().view;
+  const double ridge =
+      std::clamp(std::log2(roof.flop_per_s / roof.bytes_per_s), view.min, view.max);
   ImVec2 previous;
-  for (int step = 0; step <= kSteps; ++step) {
-    const double x = view.min + view.span() * step / kSteps;
+  for (const double x : {view.min, ridge, view.max}) {
     const ImVec2 at(frame.x().to_pixel(x),
                     frame.y().to_pixel(std::log10(roof.at(std::exp2(x)) / kTera)));
-    if (step > 0) {
+    if (x > view.min) {
       frame.draw()->AddLine(previous, at, color, thickness);
       places.keep_free_line(previous, at);
     }

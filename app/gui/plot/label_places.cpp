@@ -49,20 +49,33 @@ void LabelPlaces::keep_free(ImVec2 at, float radius) {
 
 void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
   if (from.x > to.x) std::swap(from, to);
-  const Cells ends = cells_of(ImVec2(from.x, 0), ImVec2(to.x, 0));
+  // In cells from here on. Clamped before the casts: a line may leave the plot far behind.
+  const auto across = [this](float x) {
+    return std::clamp((x - min_.x) / kCell, -1.0F, static_cast<float>(columns_));
+  };
+  const float height = static_cast<float>(rows_);
+  const float y = (from.y - min_.y) / kCell;
   const float slope = to.x > from.x ? (to.y - from.y) / (to.x - from.x) : 0.0F;
-  for (int column = std::max(ends.left, 0); column <= std::min(ends.right, columns_ - 1);
+  const float rise = (to.y - from.y) / kCell;
+  const float first = (from.x - min_.x) / kCell;
+  const int right = std::min(static_cast<int>(across(to.x)), columns_ - 1);
+  for (int column = std::max(static_cast<int>(std::floor(across(from.x))), 0); column <= right;
        ++column) {
     // Of the line, what crosses this column; all of it where it stands upright.
-    const float left = min_.x + kCell * static_cast<float>(column);
-    float begin = from.y;
-    float end = to.y;
-    if (to.x > from.x) {
-      begin = from.y + slope * (std::clamp(left, from.x, to.x) - from.x);
-      end = from.y + slope * (std::clamp(left + kCell, from.x, to.x) - from.x);
+    const float into = std::max(static_cast<float>(column) - first, 0.0F);
+    const float out = std::min(static_cast<float>(column + 1), (to.x - min_.x) / kCell) - first;
+    const float begin = slope == 0.0F ? y : y + slope * into;
+    const float end = to.x > from.x ? y + slope * std::max(out, into) : y + rise;
+    const float low = std::min(begin, end);
+    const float high = std::max(begin, end);
+    if (high < 0.0F || low >= height) continue;
+    const int bottom = static_cast<int>(std::min(high, height - 1.0F));
+    auto cell = used_.begin() + column;
+    cell += std::ptrdiff_t{columns_} * static_cast<int>(std::max(low, 0.0F));
+    for (int row = static_cast<int>(std::max(low, 0.0F)); row <= bottom; ++row) {
+      *cell = 1;
+      if (row < bottom) cell += columns_;
     }
-    const Cells rows = cells_of(ImVec2(0, std::min(begin, end)), ImVec2(0, std::max(begin, end)));
-    mark({.left = column, .top = rows.top, .right = column, .bottom = rows.bottom});
   }
 }
 
