@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/gui/controls/widgets.h"
@@ -27,15 +28,20 @@ TourKeeper::Wish TourKeeper::draw(const PanelContext& context) {
   if (!open_) return Wish::None;
   const Theme& theme = context.theme;
   const float width = theme.px(74);
-  const float words = theme.px(300);
+  const float buttons = 3 * width + 3 * theme.px(kGapSmall);
+  const float room = ImGui::GetContentRegionAvail().x - buttons - theme.px(4 + 4 * kGap);
+  // Where there is no room for a sentence, the field's tooltip says what the bar is for.
+  const bool narrow = room < theme.px(360);
+  const float words = narrow ? std::max(room, theme.px(40)) : theme.px(200);
   const std::string text =
-      steps_.empty() ? std::string("A tour: show what the step is about, select in it, say it")
-                     : fmt::format("A tour of {} step{}: the next, or Save", steps_.size(),
-                                   steps_.size() == 1 ? "" : "s");
-  const Banner banner(context, "tour_keeper", theme.colors.accent, text,
-                      words + 3 * width + 3 * theme.px(kGapSmall));
-  controls::input_text(context, "tour_keeper.words", "##tour_keeper.words", words_,
-                       {.tooltip = "What the step says to whom it is shown", .width = words});
+      narrow           ? std::string()
+      : steps_.empty() ? std::string("A tour: show what the step is about, select in it, say it")
+                       : fmt::format("A tour of {} step{}: the next, or Save", steps_.size(),
+                                     steps_.size() == 1 ? "" : "s");
+  const Banner banner(context, "tour_keeper", theme.colors.accent, text, words + buttons);
+  controls::input_text(
+      context, "tour_keeper.words", "##tour_keeper.words", words_,
+      {.tooltip = "What the tour's next step says to whom it is shown", .width = words});
   Wish wish = Wish::None;
   const auto button = [&](Wish meant, const char* id, const char* label, const char* why,
                           const char* tooltip) {
