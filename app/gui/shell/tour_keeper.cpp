@@ -39,9 +39,10 @@ TourKeeper::Wish TourKeeper::draw(const PanelContext& context) {
                        : fmt::format("A tour of {} step{}: the next, or Save", steps_.size(),
                                      steps_.size() == 1 ? "" : "s");
   const Banner banner(context, "tour_keeper", theme.colors.accent, text, words + buttons);
-  controls::input_text(
-      context, "tour_keeper.words", "##tour_keeper.words", words_,
-      {.tooltip = "What the tour's next step says to whom it is shown", .width = words});
+  controls::input_text(context, "tour_keeper.words", "##tour_keeper.words", words_,
+                       {.tooltip = "What the tour's next step says to whom it is shown",
+                        .hint = "words of the next step",
+                        .width = words});
   Wish wish = Wish::None;
   const auto button = [&](Wish meant, const char* id, const char* label, const char* why,
                           const char* tooltip) {
