@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "profiling/trace/replay_sums.h"
 #include "profiling/trace/statistics.h"
 
 namespace app::cli {
@@ -95,6 +97,16 @@ void print_times(const engine::RunResult& result) {
   fmt::print("{:<12}{:.3f} TFLOPS at the median\n", "rate", result.flop / time.median / 1e3);
 }
 
+void print_gaps(const profiling::Activity& activity) {
+  constexpr profiling::TimeRange kAlways{std::numeric_limits<std::int64_t>::min(),
+                                         std::numeric_limits<std::int64_t>::max()};
+  const auto gaps = profiling::summarize_gaps(profiling::sum_replays(activity), kAlways);
+  if (!gaps) return;
+  fmt::print("{:<12}nothing ran for {:.1f} us of a step at the median ({:.2f} %), longest {:.1f}\n",
+             "gaps", gaps->gaps.median / 1e3, 100 * gaps->median_share,
+             static_cast<double>(gaps->longest_ns) / 1e3);
+}
+
 }  // namespace
 
 void print_summary(const profiling::RecordedRun& run) {
@@ -115,6 +127,7 @@ void print_summary(const profiling::RecordedRun& run) {
   print_algorithms(result);
   fmt::print("{:<12}{} ({}), {} dropped\n", "records", run.activity.records.size(),
              result.activity_method, result.dropped_records);
+  print_gaps(run.activity);
   print_measurements(run);
   print_replays(result);
   print_experts(result);

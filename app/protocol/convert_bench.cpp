@@ -37,6 +37,10 @@ static_assert(static_cast<int>(engine::LinearPart::Wgrad) == wire::PART_WGRAD);
 static_assert(static_cast<int>(engine::LinearPart::ForwardStep) == wire::PART_FORWARD_STEP);
 static_assert(static_cast<int>(engine::LinearPart::Step) == wire::PART_STEP);
 static_assert(static_cast<int>(engine::LinearPart::Setup) == wire::PART_SETUP);
+static_assert(static_cast<int>(engine::LinearPart::ForwardStepProgrammatic) ==
+              wire::PART_FORWARD_STEP_PROGRAMMATIC);
+static_assert(static_cast<int>(engine::LinearPart::StepProgrammatic) ==
+              wire::PART_STEP_PROGRAMMATIC);
 
 wire::ShapeSpec wire_spec(const engine::ShapeSpec& shape) {
   wire::ShapeSpec out;

@@ -55,10 +55,9 @@ class CaseBench {
       const double used = (Clock::now() - start) / limit;
       if (round >= kFewestRounds && used >= 1) break;
       progress_.fraction = first_fraction + share * std::clamp(used, 0.0, 1.0);
-      for (Contender& contender : contenders_) {
+      for (Contender* contender : order_of(round)) {
         if (progress_.cancel) return cancelled();
-        if (!contender.runs()) continue;
-        if (Status done = take_turn(contender, round < 0); !done.ok()) return done;
+        if (Status done = take_turn(*contender, round < 0); !done.ok()) return done;
       }
     }
     for (Contender& contender : contenders_) {
@@ -86,6 +85,18 @@ class CaseBench {
   }
 
  private:
+  /// Those that run. Another one begins every round: it finds the device cooler than the others do.
+  std::vector<Contender*> order_of(int round) {
+    std::vector<Contender*> running;
+    for (Contender& contender : contenders_) {
+      if (contender.runs()) running.push_back(&contender);
+    }
+    if (running.empty()) return running;
+    const int turned = (round + kWarmRounds) % static_cast<int>(running.size());
+    std::rotate(running.begin(), running.begin() + turned, running.end());
+    return running;
+  }
+
   /// Ends the benchmark, or only this subject's part in it.
   static Status failed(Contender& contender, const Error& error) {
     if (contender.essential || error.code == ErrorCode::Cancelled) return error;

@@ -1,5 +1,5 @@
-// The benchmark of the grouped linear step: on every shape and routing all subjects take turns, so
-// that what the clock or a neighbour does to one it does to all.
+// The benchmark of the grouped linear step: on every shape and routing all subjects take turns, and
+// another one begins each round, so that what the clock or a neighbour does to one it does to all.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 #include "engine/bench/linear_cuda_subject.h"
 
+#include <functional>
 #include <utility>
 
 namespace engine {
@@ -61,6 +62,7 @@ Result<std::unique_ptr<LinearSubject>> CudaLinearSubject::create(Setup setup) {
   subject->begin_ = std::move(begin).value();
   subject->end_ = std::move(end).value();
   ENGINE_TRY(subject->capture_graphs());
+  ENGINE_TRY(subject->capture_programmatic());
   Result<GraphExec> head = graph_of(setup.stream, [&]() -> Status {
     for (int i = 0; i < kSetups; ++i) ENGINE_TRY(subject->both_->launch_setup(setup.stream));
     return {};
@@ -85,6 +87,22 @@ Status CudaLinearSubject::capture_graphs() {
   return {};
 }
 
+Status CudaLinearSubject::capture_programmatic() {
+  const auto captured = [&](GroupedStep& step) {
+    step.launch_programmatically(true);
+    Result<GraphExec> graph = graph_of(stream_, [&] { return step.launch(stream_, unobserved_); });
+    step.launch_programmatically(false);
+    return graph;
+  };
+  Result<GraphExec> forward = captured(*forward_);
+  if (!forward.ok()) return forward.error();
+  forward_programmatic_ = std::move(forward).value();
+  Result<GraphExec> both = captured(*both_);
+  if (!both.ok()) return both.error();
+  both_programmatic_ = std::move(both).value();
+  return {};
+}
+
 template <class Launch>
 Result<PartTime> CudaLinearSubject::time(LinearPart part, int launches, Launch&& launch) {
   PartTime timed{.part = part};
@@ -103,23 +121,36 @@ Result<PartTime> CudaLinearSubject::time(LinearPart part, int launches, Launch&&
 }
 
 Result<std::vector<PartTime>> CudaLinearSubject::turn() {
-  std::vector<PartTime> times;
-  const auto add = [&](LinearPart part, int launches, const auto& launch) -> Status {
-    const Result<PartTime> timed = time(part, launches, launch);
+  struct Timed {
+    LinearPart part;
+    int launches;
+    std::function<Status()> launch;
+  };
+  const auto step = [&](LinearPart part, const GraphExec& graph) {
+    return Timed{part, 1, [&] { return replay(graph, stream_); }};
+  };
+  const auto product = [&](LinearPart part, Product which) {
+    return Timed{part, 1,
+                 [this, which] { return both_->launch_product(which, stream_, unobserved_); }};
+  };
+  const std::vector<Timed> parts = {
+      step(LinearPart::ForwardStep, forward_graph_),
+      step(LinearPart::ForwardStepProgrammatic, forward_programmatic_),
+      step(LinearPart::Step, both_graph_),
+      step(LinearPart::StepProgrammatic, both_programmatic_),
+      product(LinearPart::Fprop, Product::Fprop),
+      product(LinearPart::Dgrad, Product::Dgrad),
+      product(LinearPart::Wgrad, Product::Wgrad),
+      {LinearPart::Setup, kSetups, [&] { return replay(setup_graph_, stream_); }}};
+  std::vector<PartTime> times(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    // Every turn begins with another part: the first finds the device cooler than the others do.
+    const std::size_t at = (i + first_) % parts.size();
+    const Result<PartTime> timed = time(parts[at].part, parts[at].launches, parts[at].launch);
     if (!timed.ok()) return timed.error();
-    times.push_back(timed.value());
-    return {};
-  };
-  const auto add_product = [&](LinearPart part, Product product) {
-    return add(part, 1, [&] { return both_->launch_product(product, stream_, unobserved_); });
-  };
-  // The step first: its products alone read what it has left.
-  ENGINE_TRY(add(LinearPart::ForwardStep, 1, [&] { return replay(forward_graph_, stream_); }));
-  ENGINE_TRY(add(LinearPart::Step, 1, [&] { return replay(both_graph_, stream_); }));
-  ENGINE_TRY(add_product(LinearPart::Fprop, Product::Fprop));
-  ENGINE_TRY(add_product(LinearPart::Dgrad, Product::Dgrad));
-  ENGINE_TRY(add_product(LinearPart::Wgrad, Product::Wgrad));
-  ENGINE_TRY(add(LinearPart::Setup, kSetups, [&] { return replay(setup_graph_, stream_); }));
+    times[at] = timed.value();
+  }
+  first_ = (first_ + 1) % parts.size();
   return times;
 }
 

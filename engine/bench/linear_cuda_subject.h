@@ -38,6 +38,7 @@ class CudaLinearSubject final : public LinearSubject {
   CudaLinearSubject() = default;
   static Result<GroupedStep> make_step(const Setup& setup, const StepConfig& config);
   Status capture_graphs();
+  Status capture_programmatic();
   template <class Launch>
   Result<PartTime> time(LinearPart part, int launches, Launch&& launch);
   Result<std::vector<TracedReplay>> replay_traced();
@@ -48,6 +49,8 @@ class CudaLinearSubject final : public LinearSubject {
   StepObserver unobserved_;
   std::optional<GroupedStep> forward_, both_;
   GraphExec forward_graph_, both_graph_, setup_graph_;
+  GraphExec forward_programmatic_, both_programmatic_;
+  std::size_t first_ = 0;  // part of the next turn
   Event begin_, end_;
 };
 

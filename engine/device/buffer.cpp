@@ -91,6 +91,9 @@ Result<DeviceBuffer> DeviceBuffer::allocate(std::int64_t bytes, AllocationLabel 
     ENGINE_CUDA_TRY(
         cudaMemset(base, kZonePattern, buffer.bytes_ + 2 * static_cast<std::size_t>(zone)),
         "Filling red zones");
+    // The fill runs on the default stream, for which the engine's streams do not wait: without this
+    // it could land on what its owner copies there next.
+    ENGINE_CUDA_TRY(cudaStreamSynchronize(cudaStreamLegacy), "Filling red zones");
     const std::lock_guard lock(zones().mutex);
     zones().guarded.emplace(buffer.data(), buffer.bytes_);
   }

@@ -2,6 +2,7 @@
 #include "engine/gemm/algorithm_memory.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -11,7 +12,9 @@
 namespace engine {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kFewestRounds = 5;
+constexpr int kMostRounds = 25;
+constexpr double kSeconds = 0.25;  // of counted rounds; a person waits for them
 // Below this gain a later candidate is not worth leaving the heuristic's first.
 constexpr float kWorthIt = 0.99F;
 
@@ -39,7 +42,11 @@ Result<AlgorithmTrial> time_candidates(int candidates, cudaStream_t stream,
   std::vector<std::vector<float>> times(static_cast<std::size_t>(candidates));
   std::vector<Status> refusals(static_cast<std::size_t>(candidates));
   // The first round loads the kernels and is not counted.
-  for (int round = 0; round <= kRounds; ++round) {
+  auto begin = std::chrono::steady_clock::now();
+  for (int round = 0; round <= kMostRounds; ++round) {
+    if (round == 1) begin = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    if (round > kFewestRounds && taken.count() > kSeconds) break;
     for (int i = 0; i < candidates; ++i) {
       const auto index = static_cast<std::size_t>(i);
       if (!refusals[index].ok()) continue;

@@ -39,6 +39,8 @@ class GroupedStep {
   Status keep_weights(bool keep, cudaStream_t stream) const;
 
   Status launch(cudaStream_t stream, StepObserver& observer) const;
+  /// How our kernels are launched from now on; a captured graph keeps what it has.
+  void launch_programmatically(bool programmatic) { config_.programmatic = programmatic; }
   /// What a step with StepPasses::Backward reads of the forward step before it. Once, before the
   /// first launch; nothing to do for other passes.
   Status prepare(cudaStream_t stream, StepObserver& observer) const;

@@ -11,8 +11,14 @@ constexpr std::int64_t kAlignment = 16;
 
 constexpr std::array<std::string_view, 7> kRoutingNames = {"uniform", "mild",       "zipf", "heavy",
                                                            "one-hot", "half-empty", "file"};
-constexpr std::array<std::string_view, kLinearParts> kPartNames = {
-    "fprop", "dgrad", "wgrad", "forward step", "step", "setup"};
+constexpr std::array<std::string_view, kLinearParts> kPartNames = {"fprop",
+                                                                   "dgrad",
+                                                                   "wgrad",
+                                                                   "forward step",
+                                                                   "step",
+                                                                   "setup",
+                                                                   "forward step, programmatic",
+                                                                   "step, programmatic"};
 
 Error refused(std::string sentence) { return {ErrorCode::InvalidArgument, std::move(sentence)}; }
 
@@ -71,8 +77,10 @@ double linear_part_flop(LinearPart part, const ShapeSpec& shape) {
     case LinearPart::Dgrad:
     case LinearPart::Wgrad:
     case LinearPart::ForwardStep:
+    case LinearPart::ForwardStepProgrammatic:
       return product;
     case LinearPart::Step:
+    case LinearPart::StepProgrammatic:
       return 3 * product;
     case LinearPart::Setup:
       break;

@@ -44,9 +44,12 @@ enum class LinearPart {
   ForwardStep,  // quantization and fprop
   Step,         // both passes
   Setup,        // offsets and pointer arrays at the head of a step with both passes
+  // The same two steps, our kernels launched with programmatic stream serialization. Devices only.
+  ForwardStepProgrammatic,
+  StepProgrammatic,
 };
-inline constexpr int kLinearParts = 6;
-/// "fprop", ..., "forward step", "step", "setup".
+inline constexpr int kLinearParts = 8;
+/// "fprop", ..., "forward step", "step", "setup", "forward step, programmatic", ...
 std::string_view linear_part_name(LinearPart part);
 /// Useful FLOP of one launch, padding not counted; 0 for Setup.
 double linear_part_flop(LinearPart part, const ShapeSpec& shape);

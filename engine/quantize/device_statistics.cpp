@@ -26,6 +26,41 @@ Result<std::vector<T>> fetch(const void* source, std::int64_t count, cudaStream_
   return values;
 }
 
+/// What a statistics kernel adds to: the histograms, the sums of every group, what each scale lost.
+template <class Losses>
+class Counts {
+ public:
+  static std::int64_t bytes(int groups, std::int64_t scales) {
+    return 2 * std::int64_t{sizeof(kernels::MagnitudeCounts)} +
+           std::int64_t{sizeof(kernels::GroupQuantizationSums)} * groups +
+           std::int64_t{sizeof(Losses)} * scales;
+  }
+  static Result<Counts> make(int groups, std::int64_t scales, cudaStream_t stream) {
+    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
+        bytes(groups, scales), {AllocationRole::Check, "statistics of an operand"});
+    if (!buffer.ok()) return buffer.error();
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+                    "Clearing statistics");
+    return Counts(std::move(buffer).value(), groups);
+  }
+
+  kernels::MagnitudeCounts* before() const { return memory_.as<kernels::MagnitudeCounts>(); }
+  kernels::MagnitudeCounts* after() const { return before() + 1; }
+  kernels::GroupQuantizationSums* sums() const {
+    return reinterpret_cast<kernels::GroupQuantizationSums*>(before() + 2);
+  }
+  Losses* losses() const { return reinterpret_cast<Losses*>(sums() + groups_); }
+
+ private:
+  Counts(DeviceBuffer memory, int groups) : memory_(std::move(memory)), groups_(groups) {}
+
+  DeviceBuffer memory_;
+  int groups_ = 0;
+};
+
+using BlockCounts = Counts<kernels::BlockLosses>;
+using MicroCounts = Counts<kernels::MicroLosses>;
+
 class Measurement {
  public:
   Measurement(const kernels::GroupedInput& input, const std::vector<std::int64_t>& splits,
@@ -34,36 +69,27 @@ class Measurement {
 
   /// `quantizer` null: the operand alone.
   Result<OperandNumbers> on_device(const CudaQuantizer* quantizer) const {
-    const std::int64_t sums_bytes =
-        std::int64_t{sizeof(kernels::GroupQuantizationSums)} * input_.num_groups;
     const std::int64_t scales = quantizer == nullptr ? 0 : scale_count(scale_source(*quantizer));
-    Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(2 * std::int64_t{sizeof(kernels::MagnitudeCounts)} + sums_bytes +
-                               std::int64_t{sizeof(kernels::BlockLosses)} * scales);
-    if (!buffer.ok()) return buffer.error();
-    const DeviceBuffer counts = std::move(buffer).value();
-    auto* const before = counts.as<kernels::MagnitudeCounts>();
-    auto* const sums = reinterpret_cast<kernels::GroupQuantizationSums*>(before + 2);
-    auto* const losses = reinterpret_cast<kernels::BlockLosses*>(sums + input_.num_groups);
-    ENGINE_CUDA_TRY(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream_),
-                    "Clearing statistics");
+    const Result<BlockCounts> made = BlockCounts::make(input_.num_groups, scales, stream_);
+    if (!made.ok()) return made.error();
+    const BlockCounts& counts = made.value();
     kernels::QuantizationStatisticsArgs args{
-        .input = input_, .before = before, .after = before + 1, .sums = sums};
+        .input = input_, .before = counts.before(), .after = counts.after(), .sums = counts.sums()};
     if (quantizer != nullptr) {
       const QuantizedForm& form = *quantizer->form(Direction::Rowwise);
       args.codes = form.codes.as<std::uint8_t>();
       args.format = form.layout.format;
       args.layout = form.layout.scales;
       args.scale_inv = quantizer->scales(Direction::Rowwise).as<float>();
-      args.losses = losses;
+      args.losses = counts.losses();
     }
     ENGINE_CUDA_TRY(kernels::quantization_statistics(args, stream_),
                     "Launching the statistics kernel");
-    Result<OperandNumbers> measured = sums_and_histograms(before, sums);
+    Result<OperandNumbers> measured = sums_and_histograms(counts.before(), counts.sums());
     if (!measured.ok()) return measured.error();
     OperandNumbers numbers = std::move(measured).value();
     OperandStatistics& statistics = numbers.statistics;
-    if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, losses, statistics));
+    if (quantizer != nullptr) ENGINE_TRY(add_scales(*quantizer, counts.losses(), statistics));
     return numbers;
   }
 
@@ -71,32 +97,24 @@ class Measurement {
   Result<OperandNumbers> of_micro_scales(const CudaQuantizer& quantizer) const {
     const OperandLayout& layout = quantizer.form(Direction::Rowwise)->layout;
     const std::int64_t scales = written_scale_bytes(layout, splits_, input_.columns);
-    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
-        2 * std::int64_t{sizeof(kernels::MagnitudeCounts)} +
-        std::int64_t{sizeof(kernels::GroupQuantizationSums)} * input_.num_groups +
-        std::int64_t{sizeof(kernels::MicroLosses)} * scales);
-    if (!buffer.ok()) return buffer.error();
-    const DeviceBuffer counts = std::move(buffer).value();
-    auto* const before = counts.as<kernels::MagnitudeCounts>();
-    auto* const sums = reinterpret_cast<kernels::GroupQuantizationSums*>(before + 2);
-    auto* const losses = reinterpret_cast<kernels::MicroLosses*>(sums + input_.num_groups);
-    ENGINE_CUDA_TRY(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream_),
-                    "Clearing statistics");
+    const Result<MicroCounts> made = MicroCounts::make(input_.num_groups, scales, stream_);
+    if (!made.ok()) return made.error();
+    const MicroCounts& counts = made.value();
     ENGINE_CUDA_TRY(kernels::micro_statistics({.input = input_,
                                                .quantized = quantizer.view(Direction::Rowwise),
-                                               .before = before,
-                                               .after = before + 1,
-                                               .sums = sums,
-                                               .losses = losses},
+                                               .before = counts.before(),
+                                               .after = counts.after(),
+                                               .sums = counts.sums(),
+                                               .losses = counts.losses()},
                                               stream_),
                     "Launching the statistics kernel");
-    Result<OperandNumbers> measured = sums_and_histograms(before, sums);
+    Result<OperandNumbers> measured = sums_and_histograms(counts.before(), counts.sums());
     if (!measured.ok()) return measured.error();
     OperandNumbers numbers = std::move(measured).value();
     const auto bytes =
         fetch<std::uint8_t>(quantizer.scales(Direction::Rowwise).data(), scales, stream_);
     if (!bytes.ok()) return bytes.error();
-    const auto lost = fetch<kernels::MicroLosses>(losses, scales, stream_);
+    const auto lost = fetch<kernels::MicroLosses>(counts.losses(), scales, stream_);
     if (!lost.ok()) return lost.error();
     std::vector<float> amax;  // a group
     if (layout.e2m1()) {
@@ -202,9 +220,17 @@ Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
 
 std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,
                            const kernels::GroupedInput& input) {
-  constexpr std::int64_t kCountsBytes = std::int64_t{1} << 20;  // histograms and sums
-  if (recipe.scaling == Scaling::None) return kCountsBytes;
-  return kCountsBytes + CudaQuantizer::bytes(quantizer_setup(recipe, role, input));
+  if (recipe.scaling == Scaling::None) return BlockCounts::bytes(input.num_groups, 0);
+  const CudaQuantizer::Setup setup = quantizer_setup(recipe, role, input);
+  const OperandLayout layout = operand_layout(recipe, role, Direction::Rowwise,
+                                              {.capacity_rows = input.capacity_rows,
+                                               .num_groups = input.num_groups,
+                                               .columns = input.columns});
+  const std::int64_t counts =
+      micro(recipe) ? MicroCounts::bytes(input.num_groups, layout.scale_capacity)
+                    : BlockCounts::bytes(input.num_groups,
+                                         layout.scale_capacity / std::int64_t{sizeof(float)});
+  return counts + CudaQuantizer::bytes(setup);
 }
 
 }  // namespace engine

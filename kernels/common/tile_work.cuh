@@ -1,7 +1,7 @@
 // What the workers of the tile pipeline share: maxima of packed elements and codes of a column.
 #pragma once
 
-#include "kernels/common/tile_pipeline.cuh"
+#include "kernels/common/tile.cuh"
 
 namespace kernels::tiles {
 

@@ -21,7 +21,7 @@ class InterleavedLines {
 };
 static_assert(kPasses == 8 && kWarps == 8);
 
-/// Distances between the lines of a lane in the rowwise codes, in steps: line(p) is
+/// Distances between the lines of a lane in the rowwise codes, in steps of a Word each: line(p) is
 /// (p & 1) * odd + (p >> 1 & 1) * segment + (p >> 2) * two_segments after line(0), also where a
 /// tile holds 64 or 32 rows of several blocks of columns.
 struct LineDistances {
@@ -33,11 +33,7 @@ struct LineDistances {
       : odd(2 * steps_per_row),
         segment(of_line(tile, kSegmentRows, steps_per_row)),
         two_segments(of_line(tile, 2 * kSegmentRows, steps_per_row)) {}
-  __device__ std::int64_t at(int pass) const {
-    return ((pass & 1) != 0 ? odd : 0) + ((pass & 2) != 0 ? segment : 0) +
-           ((pass & 4) != 0 ? two_segments : 0);
-  }
-  /// What at() is after `first`, step by step, so that the passes share their sums.
+  /// Step by step, so that the passes share their sums.
   template <class Word>
   __device__ Word* after(Word* first, int pass) const {
     if ((pass & 4) != 0) first += two_segments;

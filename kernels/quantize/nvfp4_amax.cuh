@@ -1,6 +1,7 @@
 // The global maxima of NVFP4 as a worker of the tile pipeline.
 #pragma once
 
+#include "kernels/common/tile_deal.cuh"
 #include "kernels/quantize/nvfp4_columns.cuh"
 
 namespace kernels::tiles {

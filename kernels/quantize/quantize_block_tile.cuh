@@ -8,6 +8,7 @@
 // permuted, so that no access has bank conflicts.
 #pragma once
 
+#include "kernels/common/tile_pipeline.cuh"
 #include "kernels/common/tile_work.cuh"
 #include "kernels/quantize/block_scale.cuh"
 #include "kernels/quantize/quantize_block_tile.h"

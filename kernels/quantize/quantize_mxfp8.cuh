@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/common/mx_scale.h"
+#include "kernels/common/tile_pipeline.cuh"
 #include "kernels/quantize/micro_scale_rows.cuh"
 #include "kernels/quantize/quantize_mxfp8.h"
 

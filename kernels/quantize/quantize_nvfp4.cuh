@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/common/philox.h"
+#include "kernels/common/tile_pipeline.cuh"
 #include "kernels/quantize/e2m1_encode.cuh"
 #include "kernels/quantize/micro_scale_rows.cuh"
 #include "kernels/quantize/nvfp4_columns.cuh"
@@ -245,10 +246,10 @@ class Nvfp4Worker {
       if (!is_real(pass)) continue;
       float widened[8];
       widen(values[pass], widened);
-      PhiloxWords random = {};
-      if constexpr (kStochastic) random = random_words((first + distances.at(pass)) / 2, false);
-      const std::uint32_t* const bytes = random.words + (step % 2) * 2;
       std::uint32_t* const to = distances.after(codes + first, pass);
+      PhiloxWords random = {};
+      if constexpr (kStochastic) random = random_words((to - codes) / 2, false);
+      const std::uint32_t* const bytes = random.words + (step % 2) * 2;
       const SignWords signs = signs_of(values[pass], widened);
       *to = encode(widened, multiplier, bytes, signs, fault);
     }

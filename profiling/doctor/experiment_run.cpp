@@ -405,14 +405,8 @@ class Run {
     return experiment_ == plain && experiment_.replays > 0;
   }
 
-  /// None where CUDA refuses: a graph that allocates has no copies. None of a graph with
-  /// programmatic edges either: after experiments with them a process hung or lost its device in
-  /// some runs on an H200 (driver 580.159.04), for a reason that is not known.
+  /// None where CUDA refuses: a graph that allocates has no copies.
   static engine::Graph copy_of(const CapturedGraph& captured) {
-    const auto programmatic = [](const SnapshotEdge& edge) {
-      return edge.kind == EdgeKind::Programmatic;
-    };
-    if (std::ranges::any_of(captured.read.snapshot.edges, programmatic)) return {};
     cudaGraph_t raw = nullptr;
     if (cudaGraphClone(&raw, captured.graph.get()) != cudaSuccess) {
       (void)cudaGetLastError();

@@ -56,8 +56,9 @@ engine::Result<Probe> Probe::create() {
   engine::Result<engine::DeviceBuffer> source = engine::DeviceBuffer::allocate(4, label);
   if (!source.ok()) return source.error();
   probe.source_ = std::move(source).value();
-  ENGINE_CUDA_TRY(cudaMemset(probe.source_.data(), 0, probe.source_.bytes()),
-                  "Clearing the probe's memory");
+  ENGINE_CUDA_TRY(
+      cudaMemsetAsync(probe.source_.data(), 0, probe.source_.bytes(), probe.copy_stream_.get()),
+      "Clearing the probe's memory");
   engine::Result<engine::PinnedBuffer> target = engine::PinnedBuffer::allocate(4, label);
   if (!target.ok()) return target.error();
   probe.target_ = std::move(target).value();

@@ -3,7 +3,8 @@
     python3 tests/bench/linear_table.py ROWS.jsonl
 
 TFLOP/s at each routing in the order of the rows ("691 / 650"), the largest step above the sum of
-its own kernels, and the peers' fprop with the ratio of ours to each.
+its own kernels, what programmatic launches make of a step's time (forward; both passes), and the
+peers' fprop with the ratio of ours to each.
 """
 import json
 import sys
@@ -25,11 +26,17 @@ def main():
         found = [timed.get((preset, subject, part, routing)) for routing in routings]
         return " / ".join("-" if r is None else f"{r[key]:.{digits}f}" for r in found)
 
+    def programmatic(preset, subject, part):
+        found = [(timed.get((preset, subject, f"{part}, programmatic", routing)),
+                  timed.get((preset, subject, part, routing))) for routing in routings]
+        return " / ".join(f"{o['median_us'] / p['median_us']:.3f}" if o and p else "-"
+                          for o, p in found)
+
     print(f"{rows[0]['device']}, driver {rows[0]['driver']}, cuBLASLt {rows[0]['cublaslt']}, "
           f"{rows[0]['peer'] or 'no peer: ' + str(rows[0]['peer_missing'])}; {' / '.join(routings)}\n")
     print("| preset | recipe | fprop | dgrad | wgrad | step above its kernels | set-up us | "
-          "fprop of peers (ours of it) |")
-    print("|---|---|---|---|---|---|---|---|")
+          "programmatic | fprop of peers (ours of it) |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for preset in presets:
         for subject in ours:
             steps = [r["beyond_kernels"] for r in timed.values()
@@ -38,7 +45,7 @@ def main():
             if not any((preset, subject, "fprop", routing) in timed for routing in routings):
                 why = next(r["skipped"] for r in rows
                            if (r["preset"], r["subject"]) == (preset, subject) and "skipped" in r)
-                print(f"| {preset} | {subject} | {why} | | | | | |")
+                print(f"| {preset} | {subject} | {why} | | | | | | |")
                 continue
             beside = []
             for peer in peers:
@@ -51,7 +58,9 @@ def main():
             products = " | ".join(cells(preset, subject, part) for part in PRODUCTS)
             above = f"{max(steps) * 100:.2f} %" if steps else "-"
             print(f"| {preset} | {subject} | {products} | {above} | "
-                  f"{cells(preset, subject, 'setup', 'median_us', 1)} | {'; '.join(beside)} |")
+                  f"{cells(preset, subject, 'setup', 'median_us', 1)} | "
+                  f"{programmatic(preset, subject, 'forward step')}; "
+                  f"{programmatic(preset, subject, 'step')} | {'; '.join(beside)} |")
     for row in rows:
         if "skipped" in row:
             print(f"\n{row['preset']}, {row['routing']}, {row['subject']}: {row['skipped']}")

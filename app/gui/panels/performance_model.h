@@ -55,6 +55,7 @@ class PerformanceModel {
   const profiling::Distribution& iterations() const { return picture().iterations; }
   const std::vector<StageSum>& stage_sums() const { return range_->stage_sums; }
   double total_ns() const { return range_->total_ns; }
+  const std::optional<profiling::GapSummary>& gaps() const { return range_->gaps; }
   std::size_t records_in_range() const { return range_->records; }
   const std::vector<plot::TableRow>& kernel_rows() const { return kernel_rows_; }
   const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }

@@ -108,6 +108,19 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
          .note = "",
          .tooltip = "Of the summed time of the records in the range"});
   }
+  if (const auto& gaps = model_.gaps()) {
+    figures.push_back(
+        {.id = "performance.gaps",
+         .label = "gaps",
+         .value = plot::duration(gaps->gaps.median),
+         .note = fmt::format("{:.1f} %, longest {}", 100.0 * gaps->median_share,
+                             plot::duration_text(static_cast<double>(gaps->longest_ns))),
+         .tooltip =
+             fmt::format("Time in which no kernel, copy or memset of the step ran on any "
+                         "stream, between its first and its last: median of {} {} in the "
+                         "range, and its share. Recording every node lengthens gaps a little",
+                         gaps->gaps.n, graph ? "replays" : "steps")});
+  }
   const engine::GraphFacts& facts = result.graph;
   if (facts.kernels + facts.memsets + facts.copies + facts.allocations + facts.host_calls > 0) {
     figures.push_back(

@@ -137,6 +137,7 @@ std::shared_ptr<const RangePicture> make_range_picture(const profiling::Recorded
   std::ranges::stable_sort(picture->stage_sums, [](const StageSum& a, const StageSum& b) {
     return a.sum_ns > b.sum_ns;
   });
+  picture->gaps = profiling::summarize_gaps(profiling::sum_replays(run.activity), time);
   const auto named = stages_with_experts(profiling::records_in(run.activity, time));
   for (std::size_t i = 0; i < named.size(); ++i) {
     if (!named[i]) continue;

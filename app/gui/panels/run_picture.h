@@ -11,6 +11,7 @@
 #include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/timeline_plot.h"
 #include "profiling/session/session_file.h"
+#include "profiling/trace/replay_sums.h"
 #include "profiling/trace/roofline.h"
 #include "profiling/trace/statistics.h"
 
@@ -62,6 +63,7 @@ struct RangePicture {
   std::vector<StageSum> stage_sums;
   double total_ns = 0.0;
   std::size_t records = 0;
+  std::optional<profiling::GapSummary> gaps;  // none = no replay as a whole, or not a record a node
   struct StageExperts {
     engine::Stage stage = engine::Stage::Other;
     std::vector<profiling::ExpertTime> times;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
+#include "engine/device/allocation_ledger.h"
 #include "engine/device/handles.h"
 #include "engine/input/routing.h"
 #include "engine/quantize/comparison_cuda.h"
@@ -164,6 +167,42 @@ TEST_F(DeviceComparisonTest, MicroStatisticsOnTheDeviceEqualTheTwins) {
       EXPECT_EQ(have.amax.counts, want.amax.counts);
     }
     EXPECT_EQ(have.amax.counts.empty(), scaling == Scaling::Mxfp8);
+  }
+}
+
+/// A run is refused for want of memory before it starts: what it will take must be known.
+TEST_F(DeviceComparisonTest, MeasuringAllocatesNoMoreThanItSays) {
+  constexpr std::int64_t kRows = 8192;
+  constexpr std::int64_t kColumns = 2048;
+  constexpr std::int64_t kRounding = 4096;  // no buffer is smaller than 256 bytes
+  const DeviceBuffer input = DeviceBuffer::allocate(kRows * kColumns * 2).value();
+  const DeviceBuffer row_offsets = DeviceBuffer::allocate(16).value();
+  const std::vector<std::int64_t> offsets = {0, kRows};
+  ASSERT_TRUE(
+      copy_to_device(row_offsets.data(), std::span<const std::int64_t>(offsets), stream_.get())
+          .ok());
+  ASSERT_EQ(cudaMemsetAsync(input.data(), 0x3F, input.bytes(), stream_.get()), cudaSuccess);
+  const kernels::GroupedInput operand{.input = input.data(),
+                                      .row_offsets = row_offsets.as<std::int64_t>(),
+                                      .num_groups = 1,
+                                      .capacity_rows = kRows,
+                                      .columns = kColumns};
+  for (const Scaling scaling : {Scaling::None, Scaling::PerTensorCurrent, Scaling::PerTensorDelayed,
+                                Scaling::Block, Scaling::Mxfp8, Scaling::Nvfp4}) {
+    const Recipe recipe{.scaling = scaling};
+    const std::uint64_t before = AllocationLedger::of_process().clock();
+    const auto measured =
+        measure_on_device(recipe, OperandRole::Activations, operand, {kRows}, stream_.get());
+    ASSERT_TRUE(measured.ok()) << measured.error().message;
+    std::int64_t taken = 0;
+    for (const Allocation& allocation : AllocationLedger::of_process().read()) {
+      if (allocation.allocated_at > before && allocation.space == MemorySpace::Device) {
+        taken += static_cast<std::int64_t>(allocation.bytes);
+      }
+    }
+    const std::int64_t said = measure_bytes(recipe, OperandRole::Activations, operand);
+    EXPECT_LE(taken, said + kRounding) << static_cast<int>(scaling);
+    EXPECT_GE(taken, said * 9 / 10) << static_cast<int>(scaling);
   }
 }
 

@@ -47,7 +47,8 @@ TEST(CudaLinearBench, EveryRecipeHasEveryPart) {
       EXPECT_DOUBLE_EQ(row.kernels_us, step ? 10 : 0);
     }
     EXPECT_EQ(parts.size(), std::size(kLinearBenchRecipes));
-    for (const auto& [subject, seen] : parts) EXPECT_EQ(seen.size(), 6U) << subject;
+    for (const auto& [subject, seen] : parts)
+      EXPECT_EQ(seen.size(), std::size_t{kLinearParts}) << subject;
     return Status();
   };
   const Status done = run_linear_bench({made.value().target.get()}, order, 1e-3, progress, check);

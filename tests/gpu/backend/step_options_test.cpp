@@ -165,6 +165,7 @@ class OwnedOutputs {
     EXPECT_TRUE(buffer.ok());
     EXPECT_EQ(cudaMemset(buffer.value().data(), kPoison, static_cast<std::size_t>(bytes)),
               cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);  // the step's stream does not wait for it
     tensors_.push_back({.buffer = std::move(buffer).value(), .used = rows * columns * element});
     return {.values = tensors_.back().buffer.data(),
             .type = type,

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
@@ -106,6 +109,24 @@ TEST_F(ExperimentTest, NothingIsWrittenOutsideOfItsBufferAndWhatIsIsSeen) {
   const auto damaged = engine::RedZones::damaged();
   ASSERT_TRUE(damaged.ok());
   EXPECT_THAT(damaged.value(), testing::ElementsAre("overrun on purpose"));
+}
+
+TEST_F(ExperimentTest, WhatIsCopiedRightAfterAnAllocationIsNotPaintedOver) {
+  engine::RedZones::turn_on();
+  constexpr std::size_t kLarge = std::size_t{2} << 30;  // that the fill takes much longer
+  const std::vector<std::uint8_t> sent = {1, 2, 3, 4};
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    auto buffer = engine::DeviceBuffer::allocate(
+        std::int64_t{kLarge}, {engine::AllocationRole::Check, "larger than a fill is quick"});
+    ASSERT_TRUE(buffer.ok()) << buffer.error().message;
+    std::byte* last = buffer.value().data() + kLarge - sent.size();
+    ASSERT_TRUE(
+        engine::copy_to_device(last, std::span<const std::uint8_t>(sent), stream_.get()).ok());
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    std::vector<std::uint8_t> got(sent.size());
+    ASSERT_TRUE(engine::copy_to_host(std::span<std::uint8_t>(got), last, stream_.get()).ok());
+    EXPECT_EQ(got, sent);
+  }
 }
 
 TEST_F(ExperimentTest, TheSnapshotTellsWhereTheWorkspacesAre) {

@@ -99,6 +99,8 @@ TEST(LinearBenchOrder, StepsCountThreeProducts) {
   const double product = 2.0 * 100 * 144 * 128;
   EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::Wgrad, kSmall), product);
   EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::Step, kSmall), 3 * product);
+  EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::StepProgrammatic, kSmall), 3 * product);
+  EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::ForwardStepProgrammatic, kSmall), product);
   EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::Setup, kSmall), 0);
 }
 
@@ -114,8 +116,8 @@ TEST(LinearBench, SubjectsTakeTurnsAndMediansAreOfTheRounds) {
                                          return Status();
                                        });
   ASSERT_TRUE(done.ok()) << done.error().message;
-  EXPECT_THAT(turns, ElementsAre("ours", "peer", "ours", "peer", "ours", "peer", "ours", "peer",
-                                 "ours", "peer", "ours", "peer"));
+  EXPECT_THAT(turns, ElementsAre("ours", "peer", "peer", "ours", "ours", "peer", "peer", "ours",
+                                 "ours", "peer", "peer", "ours"));
   ASSERT_EQ(rows.size(), 6U);
   const LinearBenchRow& wgrad = rows[0].row;
   EXPECT_EQ(wgrad.part, LinearPart::Wgrad);

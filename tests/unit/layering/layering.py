@@ -35,6 +35,11 @@ WINDOW_MAY_USE = (
 )
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvml|nvtx|generated_cuda)", re.IGNORECASE)
 
+# Runs on the default stream and, on device memory, after the call has returned ...
+DEFAULT_STREAM = re.compile(r"\bcuda(Memset|Memcpy)(2D|3D)?\(")
+# ... so that whoever uses it waits before the engine's streams, which do not, may go on.
+DEFAULT_STREAM_WAIT = re.compile(r"\bcuda(StreamSynchronize\(cudaStreamLegacy|DeviceSynchronize\()")
+
 FORBIDDEN_WORDS = {"fast", "optimized", "new", "v2", "helper", "util", "utils", "manager", "data", "info"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -108,6 +113,19 @@ def check_names(root):
                 yield f"{path.relative_to(root).as_posix()}: '{word}' says nothing; name what it is"
 
 
+def check_default_stream(root):
+    """Every use must have a wait behind it in its file: which is seen without parsing functions."""
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if name.split("/")[0] not in LAYERS:
+            continue
+        for use in DEFAULT_STREAM.finditer(text):
+            if not DEFAULT_STREAM_WAIT.search(text, use.end()):
+                line = text.count("\n", 0, use.start()) + 1
+                yield f"{name}:{line}: {use.group()}...) is not waited for, and the engine's streams do not wait either"
+
+
 def check_top_level(root):
     for path in sorted(root.iterdir()):
         hidden_or_built = path.name.startswith((".", "build"))
@@ -119,6 +137,6 @@ def check(root):
     root = pathlib.Path(root)
     return [
         violation
-        for rule in (check_direction, check_window, check_headers, check_names, check_top_level)
+        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_top_level)
         for violation in rule(root)
     ]

@@ -81,6 +81,13 @@ class PlantedViolation(unittest.TestCase):
             self.assert_found({name: ""}, name)
         self.assertEqual(self.violations({"engine/database_renewal.cpp": ""}), [])
 
+    def test_default_stream_without_a_wait(self):
+        use = "void f() {\n  cudaMemset(p, 0, 4);\n"
+        wait = "  cudaStreamSynchronize(cudaStreamLegacy);\n"
+        self.assert_found({"engine/a.cpp": use}, "engine/a.cpp:2", "is not waited for")
+        self.assert_found({"engine/a.cpp": wait + use}, "engine/a.cpp:3")
+        self.assertEqual(self.violations({"engine/a.cpp": use + wait, "engine/b.cpp": "cudaMemsetAsync(p, 0, 4, s);"}), [])
+
     def test_stray_file_on_the_top_level(self):
         self.assert_found({"notes.txt": ""}, "notes.txt does not belong")
         self.assertEqual(self.violations({"build-asan/x": "", ".ci/run": ""}), [])

@@ -217,7 +217,7 @@ TEST(Convert, BenchmarkKeepsEveryField) {
     linear.clear_skipped();
     EXPECT_FALSE(from_wire(linear).ok());
     linear.set_skipped("refused");
-    linear.set_part(static_cast<wire::LinearPart>(6));
+    linear.set_part(static_cast<wire::LinearPart>(wire::LinearPart_ARRAYSIZE));
     EXPECT_FALSE(from_wire(linear).ok());
   }
 }

@@ -27,10 +27,46 @@ TEST(SumReplays, GapsAndOverlapsShow) {
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(sums[0].iteration, 3);
   EXPECT_EQ(sums[0].device_ns, 300);
+  EXPECT_EQ(sums[0].first_ns, 1000);
   EXPECT_EQ(sums[0].span_ns, 350);
+  EXPECT_EQ(sums[0].gaps_ns, 50);
+  EXPECT_EQ(sums[0].records, 2U);
   EXPECT_EQ(sums[1].iteration, 7);
   EXPECT_EQ(sums[1].device_ns, 400);
   EXPECT_EQ(sums[1].span_ns, 300);
+  EXPECT_EQ(sums[1].gaps_ns, 0);
+}
+
+TEST(SumReplays, AGapIsWhatNoStreamCovers) {
+  Activity activity;
+  // A long kernel on one stream hides the pauses of another behind it.
+  activity.records = {record(0, 100, 500), record(0, 110, 120), record(0, 300, 310),
+                      record(0, 530, 600), record(0, 540, 560), record(0, 620, 630)};
+  const std::vector<ReplaySum> sums = sum_replays(activity);
+  ASSERT_EQ(sums.size(), 1U);
+  EXPECT_EQ(sums[0].gaps_ns, 30 + 20);
+  EXPECT_EQ(sums[0].longest_gap_ns, 30);
+  EXPECT_EQ(sums[0].span_ns, 530);
+}
+
+TEST(SummarizeGaps, CountsWholeReplaysOfTheRangeWithMoreThanOneRecord) {
+  Activity activity;
+  activity.records = {record(0, 0, 40),    record(0, 50, 100),  record(1, 200, 240),
+                      record(1, 270, 300), record(2, 400, 500), record(3, 600, 640),
+                      record(3, 690, 700), record(4, 800, 850), record(4, 860, 900)};
+  const std::vector<ReplaySum> sums = sum_replays(activity);
+  const std::optional<GapSummary> all = summarize_gaps(sums, {0, 10000});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->gaps.n, 4U);  // replay 2 is one record
+  EXPECT_DOUBLE_EQ(all->gaps.median, 20);
+  EXPECT_DOUBLE_EQ(all->median_share, 0.2);
+  EXPECT_EQ(all->longest_ns, 50);
+  const std::optional<GapSummary> part = summarize_gaps(sums, {200, 650});  // cuts replay 3
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->gaps.n, 1U);
+  EXPECT_DOUBLE_EQ(part->gaps.median, 30);
+  EXPECT_FALSE(summarize_gaps(sums, {400, 650}));
+  EXPECT_FALSE(summarize_gaps({}, {0, 10000}));
 }
 
 TEST(SumReplays, NothingRecordedIsNothing) { EXPECT_TRUE(sum_replays({}).empty()); }

@@ -1,0 +1,166 @@
+// A tile of an operand: where it lies in the operand and in shared memory, and how it comes there.
+#pragma once
+
+#include "kernels/common/activated_step.cuh"
+#include "kernels/common/launch.cuh"
+
+namespace kernels::tiles {
+
+inline constexpr int kSide = static_cast<int>(kBlock);
+inline constexpr int kWarps = kThreads / 32;         // that work
+inline constexpr int kBlockThreads = kThreads + 32;  // and one that brings tiles
+inline constexpr int kLanesPerRow = kSide / kStep;
+inline constexpr int kPasses = kSide * kSide / kStep / kThreads;  // steps of one thread, rowwise
+inline constexpr int kWarpPairs = kSide / 2 / kWarps;             // column pairs of a warp
+inline constexpr int kSegments = 32 / kWarpPairs;                 // of the rows, columnwise
+inline constexpr int kSegmentRows = kSide / kSegments;
+inline constexpr int kWarpLines = kSide / kWarps;  // rows of a warp, rowwise
+static_assert(kWarpPairs == 8 && kSegmentRows == 32);
+
+/// 16-byte pieces of a row of the tile.
+template <InputType kType>
+inline constexpr int kRowPieces = kSide * RawStep<kType>::kWords / kStep / 4;
+
+/// The elements of a tile. Rows of different segments are read together, one pair of neighbouring
+/// columns each, so every segment starts a few banks later than the one before.
+template <InputType kType>
+struct RawTile {
+  static constexpr int kPadding = kRowPieces<kType> / kWarps;  // pieces that a warp reads of a row
+  uint4 pieces[kSide * kRowPieces<kType> + kSegments * kPadding];
+
+  __device__ __forceinline__ uint4* row(int line) {
+    return &pieces[line * kRowPieces<kType> + line / kSegmentRows * kPadding];
+  }
+  __device__ __forceinline__ const uint4* row(int line) const {
+    return &pieces[line * kRowPieces<kType> + line / kSegmentRows * kPadding];
+  }
+};
+
+/// One tile of the launch's walk: 128 rows of one block of 128 columns, or, where a group has 64
+/// or 32 rows left, these of two or four such blocks. Its 128 lines are numbered through all
+/// blocks, so that a tile is full of work either way: line l is row l % lines_per_block of block bx
+/// + l / lines_per_block.
+struct Tile {
+  std::int32_t index = -1;  // in the order of the walk; -1 = there is none
+  int bx = 0;               // first block of 128 columns
+  int group = 0;
+  int strip_in_group = 0;      // 128 rows of the output each
+  int row_bits = 7;            // lines of a block: 128, 64 or 32
+  int in_rows = 0;             // rows that the group has here; the others count as 0
+  int out_rows = 0;            // rows to write
+  std::int32_t out_m = 0;      // the group's rows in the outputs
+  std::int32_t strip = 0;      // of all groups' outputs
+  std::int32_t first_sum = 0;  // units before the group, as the worker counts them
+  std::int32_t second_sum = 0;
+  std::int64_t in_first = 0;   // row of the input
+  std::int64_t out_begin = 0;  // the group's first row in the outputs
+  // Of the rowwise outputs, which OutputRows may leave as the input has them:
+  int rowwise_rows = 0;            // to write
+  std::int32_t rowwise_m = 0;      // the group's
+  std::int64_t rowwise_first = 0;  // the tile's first
+
+  __device__ int row(int line) const { return line & ((1 << row_bits) - 1); }
+  __device__ int block(int line) const { return bx + (line >> row_bits); }
+};
+
+/// Starts to copy 16 bytes to shared memory without passing registers; zeros where `inside` is
+/// false. Copies this small keep the memory busier than bulk copies of single rows do.
+__device__ __forceinline__ void copy_piece(uint4* target, const void* source, bool inside) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
+  const int bytes = inside ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(source),
+               "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source) : "memory");
+}
+
+/// Brings a tile to shared memory; one warp calls. The copies are in flight when this returns.
+template <InputType kType>
+__device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile& tile,
+                                          RawTile<kType>& raw) {
+  constexpr int kPieces = kRowPieces<kType>;
+  constexpr int kRowsAtOnce = 32 / kPieces;
+  constexpr int kPieceSteps = RawStep<kType>::kWords / 4;  // pieces of a step
+  static_assert(kRowsAtOnce >= 1);
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int piece = lane % kPieces;
+  const int first_line = lane / kPieces;
+  const std::int64_t pieces_per_row = input.columns / kStep * kPieceSteps;
+  const auto stride = static_cast<std::uint32_t>(kRowsAtOnce * pieces_per_row);
+  const auto* source = static_cast<const uint4*>(input.input);
+#pragma unroll
+  for (int segment = 0; segment < kSegments; ++segment) {
+    // A segment lies in one block of columns, also in a tile of several.
+    const int row = tile.row(segment * kSegmentRows);
+    const std::int64_t in_row = std::int64_t{tile.block(segment * kSegmentRows)} * kPieces + piece;
+    uint4* const to = raw.row(segment * kSegmentRows) + first_line * kPieces + piece;
+    const uint4* const from = source + (tile.in_first + row + first_line) * pieces_per_row + in_row;
+    const bool whole =
+        tile.in_rows - row >= kSegmentRows && in_row - piece + kPieces <= pieces_per_row;
+    if (whole) {
+#pragma unroll
+      for (int i = 0; i < kSegmentRows / kRowsAtOnce; ++i) {
+        copy_piece(to + i * kRowsAtOnce * kPieces, from + static_cast<std::uint64_t>(i) * stride);
+      }
+    } else {
+      const int rows = in_row < pieces_per_row ? tile.in_rows - row - first_line : 0;
+#pragma unroll 8
+      for (int i = 0; i < kSegmentRows / kRowsAtOnce; ++i) {
+        const bool inside = i * kRowsAtOnce < rows;
+        // An address outside the operand is never formed, though zeros would not read it.
+        copy_piece(to + i * kRowsAtOnce * kPieces,
+                   inside ? from + static_cast<std::uint64_t>(i) * stride : source, inside);
+      }
+    }
+  }
+}
+
+/// The same through registers, with the activation on the way; all working warps call.
+template <InputType kType, Activation kActivation>
+__device__ __forceinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
+                                              RawTile<kType>& raw) {
+  constexpr int kVectors = RawStep<kType>::kWords / 4;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int step = thread % kLanesPerRow;
+  const std::int64_t steps_per_row = input.columns / kStep;
+#pragma unroll 4
+  for (int line = thread / kLanesPerRow; line < kSide; line += kThreads / kLanesPerRow) {
+    const int row = tile.row(line);
+    const std::int64_t in_row = std::int64_t{tile.block(line)} * kLanesPerRow + step;
+    const RawStep<kType> values =
+        row < tile.in_rows && in_row < steps_per_row
+            ? load_activated_step<kType, kActivation>(input, tile.in_first + row, in_row)
+            : zero_step<kType>();
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      raw.row(line)[step * kVectors + i] = {values.words[4 * i], values.words[4 * i + 1],
+                                            values.words[4 * i + 2], values.words[4 * i + 3]};
+    }
+  }
+}
+
+/// A barrier of the working warps alone.
+__device__ __forceinline__ void sync_workers() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+}
+
+template <InputType kType>
+__device__ __forceinline__ RawStep<kType> shared_step(const RawTile<kType>& raw, int row,
+                                                      int step) {
+  constexpr int kVectors = RawStep<kType>::kWords / 4;
+  RawStep<kType> values;
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i) {
+    const uint4 piece = raw.row(row)[step * kVectors + i];
+    values.words[4 * i] = piece.x;
+    values.words[4 * i + 1] = piece.y;
+    values.words[4 * i + 2] = piece.z;
+    values.words[4 * i + 3] = piece.w;
+  }
+  return values;
+}
+
+}  // namespace kernels::tiles
