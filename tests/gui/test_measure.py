@@ -108,15 +108,22 @@ def test_what_belongs_to_a_device_is_greyed_with_its_reason(open_window):
 def test_cold_and_burst_run_and_say_so(open_window):
     window = open_window()
     window.wait_for_result()
-    window.click("measure.cache.1")
-    window.click("measure.pace.1")
 
     def span(current):
         shown = next((c for c in current["controls"] if c["id"] == "performance.timeline"), None)
         return float(fields(shown)["to_ns"]) - float(fields(shown)["from_ns"]) if shown else 0.0
 
     # Ten steps with 50 ms of rest before each.
+    assert fields(window.control("performance.iterations"))["conditions"] == "warm, sustained"
+    window.click("measure.cache.1")
+    window.click("measure.pace.1")
     window.wait("a run with rests", lambda m: not m["state"]["stale"] and span(m) > 9 * 50e6)
+    # The plots of the iterations name what they were taken under.
+    assert fields(window.control("performance.iterations"))["conditions"] == "cold, burst"
+    window.key("ctrl+3")
+    window.wait("the same in Graphs", lambda m: any(
+        c["id"] == "graphs.series" and fields(c)["conditions"] == "cold, burst"
+        for c in m["controls"]))
 
 
 def test_what_stands_beside_the_work_has_lanes_and_read_outs_of_its_own(recording):
