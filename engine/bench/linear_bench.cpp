@@ -85,15 +85,20 @@ class CaseBench {
   }
 
  private:
-  /// Those that run. Another one begins every round: it finds the device cooler than the others do.
+  /// Those that run. Another one begins every round, and every other round goes backwards: the
+  /// first finds the device cooler than the others do, and everyone finds it as the one before left
+  /// it.
   std::vector<Contender*> order_of(int round) {
     std::vector<Contender*> running;
     for (Contender& contender : contenders_) {
       if (contender.runs()) running.push_back(&contender);
     }
     if (running.empty()) return running;
-    const int turned = (round + kWarmRounds) % static_cast<int>(running.size());
-    std::rotate(running.begin(), running.begin() + turned, running.end());
+    const int counted = round + kWarmRounds;
+    std::rotate(running.begin(), running.begin() + counted % static_cast<int>(running.size()),
+                running.end());
+    // The one whose round it is stays in front.
+    if (counted % 2 != 0) std::reverse(running.begin() + 1, running.end());
     return running;
   }
 

@@ -144,13 +144,15 @@ Result<std::vector<PartTime>> CudaLinearSubject::turn() {
       {LinearPart::Setup, kSetups, [&] { return replay(setup_graph_, stream_); }}};
   std::vector<PartTime> times(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    // Every turn begins with another part: the first finds the device cooler than the others do.
-    const std::size_t at = (i + first_) % parts.size();
+    // Every turn begins with another part and every other one goes backwards: the first finds the
+    // device cooler than the others do, and everyone finds it as the one before has left it.
+    const std::size_t step_back = parts.size() - i;
+    const std::size_t at = (turns_ + (turns_ % 2 == 0 ? i : step_back)) % parts.size();
     const Result<PartTime> timed = time(parts[at].part, parts[at].launches, parts[at].launch);
     if (!timed.ok()) return timed.error();
     times[at] = timed.value();
   }
-  first_ = (first_ + 1) % parts.size();
+  ++turns_;
   return times;
 }
 

@@ -50,7 +50,7 @@ class CudaLinearSubject final : public LinearSubject {
   std::optional<GroupedStep> forward_, both_;
   GraphExec forward_graph_, both_graph_, setup_graph_;
   GraphExec forward_programmatic_, both_programmatic_;
-  std::size_t first_ = 0;  // part of the next turn
+  std::size_t turns_ = 0;
   Event begin_, end_;
 };
 

@@ -4,6 +4,7 @@
 // tensors.
 //
 // One line of JSON a contender. Run: gpu_product_bench [SECONDS A CASE] [libcublasLt.so.13]
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <random>
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "engine/device/buffer.h"
+#include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
 #include "engine/gemm/cublaslt_grouped.h"
 #include "kernels/common/fp8_encode.h"
@@ -267,8 +270,16 @@ struct Contender {
   }
 };
 
+/// What was measured where, as every line has it.
+std::string conditions(const engine::CublasLt& library) {
+  const engine::FoundDevice device = take(engine::find_device());
+  return fmt::format(R"("date": "{:%FT%TZ}", "device": "{}", "driver": "{}", "cublaslt": "{}")",
+                     fmt::gmtime(std::time(nullptr)), device.facts.name, device.facts.driver,
+                     engine::cublaslt_version_text(library.version()));
+}
+
 void bench(const std::shared_ptr<const engine::CublasLt>& library, const Shape& shape,
-           const Recipe& recipe, double seconds) {
+           const Recipe& recipe, double seconds, const std::string& where) {
   const engine::Stream stream = take(engine::make_stream());
   const engine::Event begin = take(engine::make_timing_event());
   const engine::Event end = take(engine::make_timing_event());
@@ -309,10 +320,10 @@ void bench(const std::shared_ptr<const engine::CublasLt>& library, const Shape& 
   for (Contender& contender : contenders) {
     const double us = contender.median();
     std::printf(
-        "{\"shape\": \"%s\", \"recipe\": \"%s\", \"who\": \"%s\", \"codes\": \"%s\", "
+        "{%s, \"shape\": \"%s\", \"recipe\": \"%s\", \"who\": \"%s\", \"codes\": \"%s\", "
         "\"median_us\": %.1f, \"tflops\": %.0f, \"of_cublaslt_normal\": %.3f, \"rounds\": %zu}\n",
-        shape.name, recipe.name, contender.who, contender.codes, us, flop / us * 1e-6,
-        reference / us, contender.times_us.size());
+        where.c_str(), shape.name, recipe.name, contender.who, contender.codes, us,
+        flop / us * 1e-6, reference / us, contender.times_us.size());
   }
   std::fflush(stdout);
 }
@@ -322,6 +333,7 @@ void bench(const std::shared_ptr<const engine::CublasLt>& library, const Shape& 
 int main(int count, char** words) {
   const double seconds = count > 1 ? std::atof(words[1]) : 1.0;
   const auto library = take(engine::CublasLt::load(count > 2 ? words[2] : ""));
+  const std::string where = conditions(*library);
   constexpr Shape kShapes[] = {{"Mixtral 8x7B up", 8, 16384, 28672, 4096},
                                {"DeepSeek-V3 up", 32, 32768, 4096, 7168},
                                {"Qwen3-30B up", 128, 65536, 1536, 2048}};
@@ -333,7 +345,7 @@ int main(int count, char** words) {
       {"fp8-per-tensor-fast", true, kTensor, kTensor, true},
       {"fp8-block", true, MatrixScaling::Block128x128, MatrixScaling::Block1x128, false}};
   for (const Shape& shape : kShapes) {
-    for (const Recipe& recipe : kRecipes) bench(library, shape, recipe, seconds);
+    for (const Recipe& recipe : kRecipes) bench(library, shape, recipe, seconds, where);
   }
   return 0;
 }

@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "kernels/diagnostics/statistics.h"
+#include "tests/gpu/diagnostics/equal_counts.h"
+#include "tests/gpu/kernels/device_array.h"
 #include "tests/numerics/diagnostics/operand.h"
 
 namespace {
@@ -15,49 +17,8 @@ using kernels::Fp8Format;
 using kernels::InputType;
 using kernels::ScaleLayout;
 
-/// A copy of host values on the device, freed with the object.
-template <class T>
-class DeviceCopy {
- public:
-  explicit DeviceCopy(const std::vector<T>& host) : count_(host.size()) {
-    // Never of size 0: a null pointer means "not given" to the launchers.
-    EXPECT_EQ(cudaMalloc(&pointer_, std::max<std::size_t>(1, count_) * sizeof(T)), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(pointer_, host.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
-              cudaSuccess);
-  }
-  DeviceCopy(const DeviceCopy&) = delete;
-  DeviceCopy& operator=(const DeviceCopy&) = delete;
-  ~DeviceCopy() { cudaFree(pointer_); }
-
-  T* get() const { return static_cast<T*>(pointer_); }
-  std::vector<T> read() const {
-    std::vector<T> host(count_);
-    EXPECT_EQ(cudaMemcpy(host.data(), pointer_, count_ * sizeof(T), cudaMemcpyDeviceToHost),
-              cudaSuccess);
-    return host;
-  }
-
- private:
-  void* pointer_ = nullptr;
-  std::size_t count_ = 0;
-};
-
-class DiagnosticsGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    int devices = 0;
-    const cudaError_t error = cudaGetDeviceCount(&devices);
-    if (error != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "needs a GPU: "
-                   << (error != cudaSuccess ? cudaGetErrorString(error) : "no CUDA device");
-    }
-    int major = 0;
-    ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
-    if (major != 9) {
-      GTEST_SKIP() << "built for compute capability 9.0, this device has " << major << ".x";
-    }
-  }
-};
+using DiagnosticsGpu = gpu_tests::DeviceTest;
+using gpu_tests::DeviceArray;
 
 /// Routings that have broken such kernels: one group, empty ones everywhere, more groups than
 /// thread blocks, groups smaller than a block's share.
@@ -93,16 +54,16 @@ Statistics on_cpu(const tests::Operand& operand, bool quantized) {
 }
 
 Statistics on_gpu(const tests::Operand& operand, bool quantized) {
-  const DeviceCopy<std::uint16_t> words(operand.words);
-  const DeviceCopy<float> floats(operand.floats);
-  const DeviceCopy<std::int64_t> row_offsets(operand.row_offsets);
-  const DeviceCopy<std::uint8_t> codes(operand.codes);
-  const DeviceCopy<float> scale_inv(operand.scale_inv);
-  const DeviceCopy<kernels::MagnitudeCounts> before(std::vector<kernels::MagnitudeCounts>(1));
-  const DeviceCopy<kernels::MagnitudeCounts> after(std::vector<kernels::MagnitudeCounts>(1));
-  const DeviceCopy<kernels::GroupQuantizationSums> sums(
+  const DeviceArray<std::uint16_t> words(operand.words);
+  const DeviceArray<float> floats(operand.floats);
+  const DeviceArray<std::int64_t> row_offsets(operand.row_offsets);
+  const DeviceArray<std::uint8_t> codes(operand.codes);
+  const DeviceArray<float> scale_inv(operand.scale_inv);
+  const DeviceArray<kernels::MagnitudeCounts> before(std::vector<kernels::MagnitudeCounts>(1));
+  const DeviceArray<kernels::MagnitudeCounts> after(std::vector<kernels::MagnitudeCounts>(1));
+  const DeviceArray<kernels::GroupQuantizationSums> sums(
       std::vector<kernels::GroupQuantizationSums>(operand.row_offsets.size() - 1));
-  const DeviceCopy<kernels::BlockLosses> losses(
+  const DeviceArray<kernels::BlockLosses> losses(
       std::vector<kernels::BlockLosses>(operand.scale_inv.size()));
   kernels::QuantizationStatisticsArgs args = tests::statistics_args(operand);
   args.input.input = operand.type == InputType::Fp32 ? static_cast<const void*>(floats.get())
@@ -116,17 +77,10 @@ Statistics on_gpu(const tests::Operand& operand, bool quantized) {
   args.losses = losses.get();
   EXPECT_EQ(kernels::quantization_statistics(args, nullptr), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  return {
-      .before = before.read(), .after = after.read(), .sums = sums.read(), .losses = losses.read()};
-}
-
-void expect_equal(const kernels::MagnitudeCounts& gpu, const kernels::MagnitudeCounts& cpu) {
-  for (int bin = 0; bin < kernels::kMagnitudeBins; ++bin) {
-    ASSERT_EQ(gpu.bins[bin], cpu.bins[bin]) << "bin " << bin;
-  }
-  EXPECT_EQ(gpu.zeros, cpu.zeros);
-  EXPECT_EQ(gpu.infinities, cpu.infinities);
-  EXPECT_EQ(gpu.nans, cpu.nans);
+  return {.before = before.values(),
+          .after = after.values(),
+          .sums = sums.values(),
+          .losses = losses.values()};
 }
 
 void expect_close(double gpu, double cpu) { EXPECT_NEAR(gpu, cpu, std::fabs(cpu) * 1e-9); }
@@ -149,8 +103,8 @@ TEST_F(DiagnosticsGpu, QuantizationStatisticsEqualTheTwin) {
           const bool quantized = columns != 16 || layout != ScaleLayout::PerTensor;
           const Statistics cpu = on_cpu(operand, quantized);
           const Statistics gpu = on_gpu(operand, quantized);
-          expect_equal(gpu.before[0], cpu.before[0]);
-          expect_equal(gpu.after[0], cpu.after[0]);
+          gpu_tests::expect_equal(gpu.before[0], cpu.before[0]);
+          gpu_tests::expect_equal(gpu.after[0], cpu.after[0]);
           for (std::size_t g = 0; g < cpu.sums.size(); ++g) {
             expect_close(gpu.sums[g].signal, cpu.sums[g].signal);
             expect_close(gpu.sums[g].noise, cpu.sums[g].noise);
@@ -184,17 +138,17 @@ TEST_F(DiagnosticsGpu, ProductErrorEqualsTheTwin) {
                                    .columns = product.columns,
                                    .errors = cpu.data()};
     kernels::product_error_cpu(args);
-    const DeviceCopy<std::uint16_t> words(product.words);
-    const DeviceCopy<float> floats(reference.floats);
-    const DeviceCopy<std::int64_t> row_offsets(product.row_offsets);
-    const DeviceCopy<kernels::GroupProductError> errors(
+    const DeviceArray<std::uint16_t> words(product.words);
+    const DeviceArray<float> floats(reference.floats);
+    const DeviceArray<std::int64_t> row_offsets(product.row_offsets);
+    const DeviceArray<kernels::GroupProductError> errors(
         std::vector<kernels::GroupProductError>(splits.size()));
     args.product = words.get();
     args.reference = floats.get();
     args.row_offsets = row_offsets.get();
     args.errors = errors.get();
     ASSERT_EQ(kernels::product_error(args, nullptr), cudaSuccess);
-    const std::vector<kernels::GroupProductError> gpu = errors.read();
+    const std::vector<kernels::GroupProductError> gpu = errors.values();
     for (std::size_t g = 0; g < cpu.size(); ++g) {
       expect_close(gpu[g].reference_squares, cpu[g].reference_squares);
       expect_close(gpu[g].error_squares, cpu[g].error_squares);
@@ -216,14 +170,14 @@ TEST_F(DiagnosticsGpu, ChecksumEqualsTheTwin) {
                                     .columns = operand.columns,
                                     .checksums = cpu.data()};
     kernels::group_checksum_cpu(args);
-    const DeviceCopy<std::uint16_t> words(operand.words);
-    const DeviceCopy<std::int64_t> row_offsets(operand.row_offsets);
-    const DeviceCopy<std::uint64_t> checksums(std::vector<std::uint64_t>(splits.size(), 0));
+    const DeviceArray<std::uint16_t> words(operand.words);
+    const DeviceArray<std::int64_t> row_offsets(operand.row_offsets);
+    const DeviceArray<std::uint64_t> checksums(std::vector<std::uint64_t>(splits.size(), 0));
     args.values = words.get();
     args.row_offsets = row_offsets.get();
     args.checksums = checksums.get();
     ASSERT_EQ(kernels::group_checksum(args, nullptr), cudaSuccess);
-    EXPECT_EQ(checksums.read(), cpu);
+    EXPECT_EQ(checksums.values(), cpu);
   }
 }
 

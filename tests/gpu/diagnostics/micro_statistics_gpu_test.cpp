@@ -6,6 +6,7 @@
 
 #include "kernels/dequantize/group_view.h"
 #include "kernels/diagnostics/micro_statistics.h"
+#include "tests/gpu/diagnostics/equal_counts.h"
 #include "tests/gpu/kernels/device_array.h"
 
 namespace gpu_tests {
@@ -127,15 +128,6 @@ Found on_gpu(const Case& tested, const Arrays& arrays) {
           .after = after.values(),
           .sums = sums.values(),
           .losses = losses.values()};
-}
-
-void expect_equal(const kernels::MagnitudeCounts& gpu, const kernels::MagnitudeCounts& cpu) {
-  for (int bin = 0; bin < kernels::kMagnitudeBins; ++bin) {
-    ASSERT_EQ(gpu.bins[bin], cpu.bins[bin]) << "bin " << bin;
-  }
-  EXPECT_EQ(gpu.zeros, cpu.zeros);
-  EXPECT_EQ(gpu.infinities, cpu.infinities);
-  EXPECT_EQ(gpu.nans, cpu.nans);
 }
 
 void compare(const Case& tested) {

@@ -6,9 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/backend/cpu/cpu_step.h"
-#include "engine/backend/cpu/loaded_operands.h"
-#include "engine/input/routing.h"
+#include "tests/numerics/backend/cpu_step_bench.h"
 
 namespace engine {
 namespace {
@@ -82,26 +80,6 @@ struct Owned {
   HostTensor y, dx, dw, db;
 };
 
-struct Bench {
-  Bench(const RunRequest& wanted, std::vector<LayerOutputs> outputs)
-      : request(wanted),
-        shape(resolve_shape(request).value()),
-        operands(load_operands(request, true).value()),
-        step({.request = request,
-              .shape = shape,
-              .operands = operands,
-              .buffers = buffers,
-              .context = {progress, observer},
-              .outputs = std::move(outputs)}) {}
-  RunRequest request;
-  GroupedShape shape;
-  LoadedOperands operands;
-  StepBuffers buffers;
-  RunProgress progress;
-  StepObserver observer;
-  CpuStep step;
-};
-
 TEST(CpuCallerOutputs, HoldTheBitsOfTheStepsOwnBuffersAndTheirTailsStay) {
   for (const Scaling scaling : {Scaling::None, Scaling::Block, Scaling::Mxfp8}) {
     const RunRequest request = request_of(scaling, false);
@@ -116,9 +94,9 @@ TEST(CpuCallerOutputs, HoldTheBitsOfTheStepsOwnBuffersAndTheirTailsStay) {
     given[0].bias_gradient = owned[0].db.tensor();
     const auto outputs = take_cpu_outputs(request, resolve_shape(request).value(), given);
     ASSERT_TRUE(outputs.ok()) << outputs.error().message;
-    Bench callers(request, outputs.value());
+    CpuStepBench callers(request, outputs.value());
     ASSERT_TRUE(callers.step.run(0).ok());
-    Bench plain(request, {});
+    CpuStepBench plain(request);
     const std::int64_t n = request.shape.n;
     const std::int64_t k = request.shape.k;
     const auto same = [](const void* wanted, const HostTensor& tensor, std::int64_t offset,
@@ -160,7 +138,7 @@ TEST(CpuCallerOutputs, AnAccumulatingDwIsAddedToWhatTheCallerHas) {
   }
   const auto outputs = take_cpu_outputs(request, resolve_shape(request).value(), given);
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;
-  Bench bench(request, outputs.value());
+  CpuStepBench bench(request, outputs.value());
   const std::int64_t values = request.shape.num_experts * request.shape.n * request.shape.k;
   const auto* dw = reinterpret_cast<const float*>(owned[1].dw.bytes());
   ASSERT_TRUE(bench.step.run(0).ok());

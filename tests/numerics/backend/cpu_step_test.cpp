@@ -4,36 +4,15 @@
 
 #include <cmath>
 
-#include "engine/backend/cpu/cpu_step.h"
-#include "engine/backend/cpu/loaded_operands.h"
 #include "engine/input/element_rounding.h"
-#include "engine/input/routing.h"
 #include "engine/quantize/quantize_cpu.h"
 #include "kernels/dequantize/dequantize.h"
+#include "tests/numerics/backend/cpu_step_bench.h"
 
 namespace engine {
 namespace {
 
 using kernels::Direction;
-
-struct Bench {
-  explicit Bench(const RunRequest& wanted)
-      : request(wanted),
-        shape(resolve_shape(request).value()),
-        operands(load_operands(request, true).value()),
-        step({.request = request,
-              .shape = shape,
-              .operands = operands,
-              .buffers = buffers,
-              .context = {progress, observer}}) {}
-  RunRequest request;
-  GroupedShape shape;
-  LoadedOperands operands;
-  StepBuffers buffers;
-  RunProgress progress;
-  StepObserver observer;
-  CpuStep step;
-};
 
 float widened(ElementType type, const void* values, std::int64_t i) {
   if (type == ElementType::Fp32) return static_cast<const float*>(values)[i];
@@ -101,7 +80,7 @@ Sum sum(const float* a, std::int64_t a_stride, const float* b, std::int64_t b_st
   return total;
 }
 
-void check_expert(Bench& bench, int expert) {
+void check_expert(CpuStepBench& bench, int expert) {
   const RunRequest& request = bench.request;
   const std::int64_t n = bench.shape.n;
   const std::int64_t k = bench.shape.k;
@@ -164,7 +143,7 @@ void check_request(const RunRequest& request) {
   ASSERT_TRUE(validate(request).ok());
   for (int expert = 0; expert < request.shape.num_experts; ++expert) {
     SCOPED_TRACE(expert);
-    Bench bench(request);
+    CpuStepBench bench(request);
     bench.step.run_expert(expert);
     check_expert(bench, expert);
     if (testing::Test::HasFatalFailure()) return;
@@ -194,7 +173,7 @@ TEST(CpuStep, AWholeRunLeavesWhatItsLastExpertHas) {
         RunRequest request = step_request(scaling, passes);
         request.routing.distribution = RoutingDistribution::Mild;
         request.linear.delayed_wgrad = delayed;
-        Bench bench(request);
+        CpuStepBench bench(request);
         ASSERT_TRUE(bench.step.prepare().ok());
         ASSERT_TRUE(bench.step.run(0).ok());
         check_expert(bench, 3);

@@ -1,0 +1,33 @@
+// A CPU step with everything it refers to.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "engine/backend/cpu/cpu_step.h"
+#include "engine/backend/cpu/loaded_operands.h"
+#include "engine/input/routing.h"
+
+namespace engine {
+
+struct CpuStepBench {
+  explicit CpuStepBench(const RunRequest& wanted, std::vector<LayerOutputs> outputs = {})
+      : request(wanted),
+        shape(resolve_shape(request).value()),
+        operands(load_operands(request, true).value()),
+        step({.request = request,
+              .shape = shape,
+              .operands = operands,
+              .buffers = buffers,
+              .context = {progress, observer},
+              .outputs = std::move(outputs)}) {}
+  RunRequest request;
+  GroupedShape shape;
+  LoadedOperands operands;
+  StepBuffers buffers;
+  RunProgress progress;
+  StepObserver observer;
+  CpuStep step;
+};
+
+}  // namespace engine
