@@ -32,6 +32,8 @@ struct RunOptions {
   std::string request_log;
   WorkerChoice worker;
   std::string record;
+  bool comparison = false;
+  int history_steps = 0;  // 0 = none
   bool json = false;
 };
 
@@ -119,9 +121,56 @@ profiling::RecordedRun recorded(RunDone&& done, const engine::RunRequest& reques
           .power = std::move(done.power)};
 }
 
+template <class Done>
+engine::Result<LinkEvent> wait_for(WorkerSession& session) {
+  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
+  return session.wait([](const LinkEvent& event) { return std::holds_alternative<Done>(event); },
+                      [&bar](const LinkStatus& status) { bar.show(status); });
+}
+
+/// What the window's Numerics shows beside a run, of the same X: kept, not printed.
+engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& request,
+                           WorkerSession& session, profiling::SessionWriter& writer) {
+  if (options.comparison) {
+    session.link().compare({.request = request, .recipes = {}});
+    engine::Result<LinkEvent> done = wait_for<ComparisonDone>(session);
+    if (!done.ok()) return done.error();
+    engine::Status kept = writer.append(profiling::RecordedComparison{
+        .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
+        .wall_clock_ms = unix_time_ms()});
+    if (!kept.ok()) return kept;
+  }
+  if (options.history_steps > 0) {
+    // As the scrubber begins: an outlier once the history has some amax to be wrong about.
+    constexpr std::int64_t kTokens = 4096;
+    constexpr int kOutlierStep = 8;
+    constexpr int kLength = 16;
+    engine::AmaxHistoryRequest order{.request = request,
+                                     .tokens = std::min(kTokens, request.shape.tokens),
+                                     .steps = options.history_steps};
+    order.outlier_step = std::min(kOutlierStep, order.steps - 1);
+    order.request.recipe.scaling = engine::Scaling::PerTensorDelayed;
+    engine::DelayedScaling& delayed = order.request.recipe.delayed;
+    delayed.history_length = std::min(delayed.history_length, kLength);
+    if (engine::Status limits = engine::validate(order); !limits.ok()) return limits;
+    session.link().step_history(order);
+    engine::Result<LinkEvent> done = wait_for<HistoryDone>(session);
+    if (!done.ok()) return done.error();
+    return writer.append(profiling::RecordedHistory{
+        .history = std::get<HistoryDone>(std::move(done).value()).history,
+        .wall_clock_ms = unix_time_ms()});
+  }
+  return {};
+}
+
 int run(const RunOptions& options) {
   const engine::Result<std::vector<engine::RunRequest>> requests = requests_of(options);
   if (!requests.ok()) return report(requests.error());
+  if (options.record.empty() && (options.comparison || options.history_steps > 0)) {
+    return report({engine::ErrorCode::InvalidArgument,
+                   "--with_comparison and --with_history are kept in a recording: name one with "
+                   "--record"});
+  }
   // Before the run: a file that cannot be written must not cost a run first.
   std::unique_ptr<profiling::SessionWriter> writer;
   if (!options.record.empty()) {
@@ -149,6 +198,11 @@ int run(const RunOptions& options) {
     }
     options.json ? print_json(run, requests.value().size() > 1) : print_summary(run);
   }
+  if (writer != nullptr) {
+    const engine::Status kept =
+        keep_beside(options, requests.value().front(), *started.value(), *writer);
+    if (!kept.ok()) return report(kept.error());
+  }
   return kExitOk;
 }
 
@@ -161,6 +215,14 @@ void add_run_command(CLI::App& program, Action& chosen) {
       .add_option("--record", options->record,
                   "Keep the run as a recording (a file that is not there yet)")
       ->option_text("FILE");
+  command.add_flag("--with_comparison", options->comparison,
+                   "Then every recipe on X of the (first) request, kept in the recording");
+  command
+      .add_option("--with_history", options->history_steps,
+                  "Then delayed scaling step by step on X of the (first) request, with an outlier "
+                  "at step 8, kept in the recording")
+      ->option_text("STEPS")
+      ->check(CLI::Range(1, engine::kMaxHistorySteps));
   command.add_flag("--json", options->json, "Print request and result as JSON");
   command
       .add_option("--requests", options->request_log,

@@ -81,6 +81,7 @@ struct SessionView {
   /// derive from it, keyed by `run_generation`.
   std::shared_ptr<const profiling::RecordedRun> run;
   std::uint64_t run_generation = 0;  // changes whenever `run` does
+  int expert = -1;                   // selected, of `run`; -1 = none
   bool stale = false;                // the rail asks for something newer than `run` answers
   bool from_file = false;            // `run` comes from an opened recording
   std::vector<std::shared_ptr<const profiling::RecordedRun>>
@@ -92,9 +93,10 @@ struct SessionView {
   bool recipes = false;          // Numerics shows all recipes side by side, not the run
   bool comparing = false;        // one is on its way, or waits for the run before it
   std::string comparison_error;  // of the newest order; empty after a success
-  std::shared_ptr<const engine::AmaxHistory> history{};  // newest live one; null = none
-  bool stepping = false;                                 // one is on its way, or waits
-  std::string history_error{};                           // of the newest order
+  std::vector<std::shared_ptr<const profiling::RecordedHistory>>
+      histories{};              // of amax, live or of the recording, oldest first
+  bool stepping = false;        // one is on its way, or waits
+  std::string history_error{};  // of the newest order
   std::vector<std::shared_ptr<const profiling::RecordedVisit>>
       visits;  // to the graph doctor, live or of the recording, oldest first
   DoctorNews doctor{};
@@ -127,6 +129,15 @@ struct RecordsOrder {
   std::optional<profiling::TimeRange> range{};  // since the first timed iteration; none = all
 };
 
+/// What a tour's step selects, as if a person had: ranges [first, second) that are dragged, an
+/// expert that is clicked.
+struct AskedSelection {
+  std::optional<std::array<double, 2>> timeline_ns{};  // since the first timed iteration
+  std::optional<std::array<double, 2>> values_log2{};  // of the histograms in Numerics
+  int expert = -1;                                     // -1 = none
+  bool empty() const { return !timeline_ns && !values_log2 && expert < 0; }
+};
+
 /// At most one wish of each kind a frame; the shell fulfils them after the frame.
 struct CommandSlots {
   std::optional<engine::RunRequest> set_request;  // as if changed in the rail
@@ -154,14 +165,12 @@ struct CommandSlots {
   std::optional<PictureOrder> save_picture;
   std::optional<CsvOrder> save_csv;
   std::optional<RecordsOrder> export_records;
-  bool selection_taken = false;  // PanelContext::selection was followed
-  std::string says;              // for the status bar: what was just done
-};
-
-/// Ranges that a tour's step selects, as if they were dragged: [first, second).
-struct AskedSelection {
-  std::optional<std::array<double, 2>> timeline_ns{};  // since the first timed iteration
-  std::optional<std::array<double, 2>> values_log2{};  // of the histograms in Numerics
+  bool selection_taken = false;        // PanelContext::selection was followed
+  std::optional<int> select_expert{};  // of the run on screen; -1 = none
+  // No wishes: what is shown and selected, for a tour that is being made.
+  AskedSelection selected{};
+  int graphs_view = -1;  // as PanelContext::graphs_view
+  std::string says;      // for the status bar: what was just done
 };
 
 /// Plot keys pressed since the last frame. The plot under the mouse follows them.
@@ -192,6 +201,11 @@ struct PanelContext {
       -1;  // Graphs is to show this one from now on: replays, topology, memory, doctor
   const AskedSelection* selection = nullptr;  // null = nothing is asked for
 };
+
+/// A click on an expert selects it; on the selected one, none.
+inline void select_expert(const PanelContext& context, int expert) {
+  context.commands.select_expert = context.view.expert == expert ? -1 : expert;
+}
 
 /// A workspace fills the region right of the rail. One class each in panels/.
 class WorkspacePanel {

@@ -1,6 +1,7 @@
 // What a worker says about itself: its offers, its pulse, its refusals.
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_doctor.h"
+#include "app/protocol/convert_measurement.h"
 #include "app/protocol/convert_parts.h"
 #include "app/protocol/field_check.h"
 #include "app/protocol/utf8.h"
@@ -63,9 +64,15 @@ engine::Result<PulseReport> from_wire(const wire::Pulse& message) {
                     .dropped_records = message.dropped_records(),
                     .replay = message.replay(),
                     .board = {},
-                    .device = message.device()};
+                    .device = message.device(),
+                    .reading = {}};
   pulse.board = read_states(message.board(), check);
   check.enumerator(pulse.stage, message.stage(), wire::Stage_IsValid, "pulse.stage");
+  if (message.has_reading()) {
+    engine::Result<profiling::PowerTrace> reading = from_wire(message.reading());
+    if (!reading.ok()) return reading.error();
+    pulse.reading = std::move(reading).value();
+  }
   return check.result(std::move(pulse));
 }
 

@@ -27,8 +27,9 @@ class UnsentCommands {
   }
   void put_cancel() { cancel_ = true; }
   void put_inspection(std::string path) { inspection_ = std::move(path); }
+  void put_watch(bool on) { watch_ = on; }
 
-  bool empty() const { return !cancel_ && !job_ && !inspection_; }
+  bool empty() const { return !cancel_ && !job_ && !inspection_ && !watch_; }
   /// The next to send. A cancel precedes a job: it was meant for an older one.
   std::optional<wire::Frame> take() {
     wire::Frame frame;
@@ -41,6 +42,9 @@ class UnsentCommands {
     } else if (inspection_) {
       frame.mutable_inspect_file()->set_path(wire_text(*inspection_));
       inspection_.reset();
+    } else if (watch_) {
+      frame.mutable_watch_device()->set_on(*watch_);
+      watch_.reset();
     } else {
       return std::nullopt;
     }
@@ -52,6 +56,7 @@ class UnsentCommands {
   std::uint64_t job_id_ = 0;
   std::optional<wire::Frame> job_;
   std::optional<std::string> inspection_;
+  std::optional<bool> watch_;
 };
 
 }  // namespace app

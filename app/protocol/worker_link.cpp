@@ -126,6 +126,14 @@ class ProcessLink final : public WorkerLink {
     commands_ready_.notify_all();
   }
 
+  void watch_device(bool on) override {
+    {
+      const std::lock_guard lock(mutex_);
+      unsent_.put_watch(on);
+    }
+    commands_ready_.notify_all();
+  }
+
   std::vector<LinkEvent> poll() override {
     const std::lock_guard lock(mutex_);
     unread_logs_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -58,6 +59,8 @@ struct PulseReport {
   int replay = 0;                                // of a doctor's experiment; 0 = none is under way
   std::vector<profiling::NodeState> board = {};  // of the graph under way
   std::string device = {};                       // how the device is then, in words
+  /// Between orders, while watch_device() is on: one sample or why there is none.
+  std::optional<profiling::PowerTrace> reading = {};
 };
 
 struct RunDone {
@@ -150,6 +153,8 @@ class WorkerLink {
   /// should end after it: what an experiment leaves on the device is anyone's guess.
   virtual std::uint64_t examine(const DoctorOrder& order) = 0;
   virtual void inspect_file(const std::string& path) = 0;
+  /// Whether pulses between orders carry a reading of the device. Off at the start.
+  virtual void watch_device(bool on) = 0;
   /// Events since the last call, in order.
   virtual std::vector<LinkEvent> poll() = 0;
   virtual LinkStatus status() const = 0;

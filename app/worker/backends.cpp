@@ -96,13 +96,24 @@ profiling::ActivityCollector& Backends::collector_for(engine::GemmBackend kind) 
 RunPower& Backends::power_for(engine::GemmBackend kind) {
 #ifdef EXPERTSCOPE_WITH_CUDA
   if (engine::runs_on_cuda(kind)) {
-    if (!device_power_) device_power_ = std::make_unique<RunPower>(engine::device_bus_id());
+    if (!device_power_) device_power_ = std::make_unique<RunPower>(device_bus_id());
     return *device_power_;
   }
 #else
   (void)kind;
 #endif
   return no_power_;
+}
+
+std::string Backends::device_bus_id() const {
+#ifdef EXPERTSCOPE_WITH_CUDA
+  if (slots_.front().backend != nullptr) return engine::device_bus_id();
+#endif
+  return {};
+}
+
+std::string Backends::no_device() const {
+  return slots_.front().backend != nullptr ? std::string() : slots_.front().reason;
 }
 
 std::string Backends::no_activity_reason(engine::GemmBackend kind) const {

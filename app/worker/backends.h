@@ -31,6 +31,9 @@ class Backends {
   profiling::ActivityCollector& collector_for(engine::GemmBackend kind);
   /// Who reads clock and power beside runs of this kind.
   RunPower& power_for(engine::GemmBackend kind);
+  /// Of the CUDA device, as CUDA names it; empty = there is none, and no_device() says why.
+  std::string device_bus_id() const;
+  std::string no_device() const;
   /// Why runs of this kind leave no activity; empty if they do.
   std::string no_activity_reason(engine::GemmBackend kind) const;
 

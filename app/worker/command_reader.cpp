@@ -115,6 +115,9 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
     case wire::Frame::kInspectFile:
       inspect(frame.inspect_file());
       return std::nullopt;
+    case wire::Frame::kWatchDevice:
+      readings_.watch(frame.watch_device().on());
+      return std::nullopt;
     case wire::Frame::kShutdown:
       return 0;
     default:

@@ -7,6 +7,7 @@
 
 #include "app/protocol/framing.h"
 #include "app/worker/frame_sender.h"
+#include "app/worker/idle_readings.h"
 #include "app/worker/job_slot.h"
 
 namespace app {
@@ -16,8 +17,8 @@ inline constexpr int kExitMalformed = 5;  // the window sent something that is n
 
 class CommandReader {
  public:
-  CommandReader(int descriptor, FrameSender& sender, JobSlot& jobs)
-      : descriptor_(descriptor), sender_(sender), jobs_(jobs) {}
+  CommandReader(int descriptor, FrameSender& sender, JobSlot& jobs, IdleReadings& readings)
+      : descriptor_(descriptor), sender_(sender), jobs_(jobs), readings_(readings) {}
 
   /// Until the stream ends, the window says so, or it cannot be trusted. Returns the exit code.
   int read_until_end();
@@ -36,6 +37,7 @@ class CommandReader {
   int descriptor_;
   FrameSender& sender_;
   JobSlot& jobs_;
+  IdleReadings& readings_;
   FrameDecoder decoder_;
   std::mutex greeting_mutex_;  // guards the three below
   bool greeted_ = false;

@@ -39,9 +39,10 @@ engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBacke
 
 }  // namespace
 
-void EngineLoop::run(const BackendOptions& options,
+void EngineLoop::run(const BackendOptions& options, IdleReadings& readings,
                      const std::function<void(const WorkerHello&)>& ready) {
   Backends backends(options);
+  readings.set_device(backends.device_bus_id(), backends.no_device());
   ready(backends.hello());
   while (const std::optional<Job> job = jobs_.wait_next()) {
     perform(backends, *job);

@@ -8,6 +8,7 @@
 
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
+#include "app/worker/idle_readings.h"
 #include "app/worker/job_slot.h"
 #include "app/worker/replay_guard.h"
 #include "engine/backend/backend.h"
@@ -20,8 +21,10 @@ class EngineLoop {
   EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)
       : sender_(sender), jobs_(jobs), progress_(progress), guard_(sender, board_) {}
 
-  /// Makes the backends, tells `ready` about them, then works until the slot is closed.
-  void run(const BackendOptions& options, const std::function<void(const WorkerHello&)>& ready);
+  /// Makes the backends, tells `readings` and `ready` about them, then works until the slot is
+  /// closed.
+  void run(const BackendOptions& options, IdleReadings& readings,
+           const std::function<void(const WorkerHello&)>& ready);
   const std::atomic<std::uint64_t>& dropped_records() const { return dropped_records_; }
   /// Of a replay under way: a doctor's, or a run's with markers.
   const profiling::LiveBoard& board() const { return board_; }

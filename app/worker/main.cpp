@@ -1,5 +1,6 @@
 // expertscope-worker: speaks frames on stdin and stdout, runs requests, and ends with its window.
-// Threads: this one reads commands, one runs the engine, one pulses; CUPTI brings its own.
+// Threads: this one reads commands, one runs the engine, one pulses, one reads the
+// device while nothing runs; CUPTI brings its own.
 #include <fcntl.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -57,14 +58,16 @@ int work(const app::BackendOptions& options) {
   engine::RunProgress progress;
   app::JobSlot jobs(progress);
   app::EngineLoop engine_loop(sender, jobs, progress);
-  app::CommandReader reader(STDIN_FILENO, sender, jobs);
+  app::IdleReadings readings(progress, {});
+  app::CommandReader reader(STDIN_FILENO, sender, jobs, readings);
 
   int code = 0;
   bool engine_ended = false;
   {
-    const app::Pulse pulse(sender, progress, engine_loop.dropped_records(), engine_loop.board());
+    const app::Pulse pulse(sender, progress, engine_loop.dropped_records(), engine_loop.board(),
+                           readings);
     std::packaged_task<void()> engine_work([&] {
-      engine_loop.run(options,
+      engine_loop.run(options, readings,
                       [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
     });
     std::future<void> engine_end = engine_work.get_future();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "app/protocol/convert_measurement.h"
 #include "app/protocol/convert_parts.h"
 
 namespace app {
@@ -12,8 +13,13 @@ constexpr std::chrono::milliseconds kPeriod{50};
 }  // namespace
 
 Pulse::Pulse(FrameSender& sender, const engine::RunProgress& progress,
-             const std::atomic<std::uint64_t>& dropped_records, const profiling::LiveBoard& board)
-    : sender_(sender), progress_(progress), dropped_records_(dropped_records), board_(board) {
+             const std::atomic<std::uint64_t>& dropped_records, const profiling::LiveBoard& board,
+             const IdleReadings& readings)
+    : sender_(sender),
+      progress_(progress),
+      dropped_records_(dropped_records),
+      board_(board),
+      readings_(readings) {
   thread_ = std::thread([this] { beat_until_stopped(); });
 }
 
@@ -45,6 +51,7 @@ void Pulse::beat_until_stopped() {
     pulse.set_replay(board.replay);
     pulse.set_board(wire_states(board.nodes));
     if (board.replay > 0) pulse.set_device(board_.device());
+    if (const auto reading = readings_.latest()) *pulse.mutable_reading() = to_wire(*reading);
     // A failed send has marked the sender as broken, which ends this loop and the worker.
     static_cast<void>(sender_.send(frame).ok());
     lock.lock();

@@ -1,6 +1,6 @@
 // "Still here", every 50 ms, while the engine thread may be stuck inside the driver. This thread
-// reads atomics and the marker board and writes a frame; it makes no CUDA call, and the one lock it
-// shares with the engine is never held across one.
+// reads atomics, the marker board and the newest reading of the device and writes a frame; it makes
+// no CUDA call, and the locks it shares are never held across one, nor across a question to NVML.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "app/worker/frame_sender.h"
+#include "app/worker/idle_readings.h"
 #include "engine/backend/backend.h"
 #include "profiling/graph/live_board.h"
 
@@ -18,7 +19,8 @@ namespace app {
 class Pulse {
  public:
   Pulse(FrameSender& sender, const engine::RunProgress& progress,
-        const std::atomic<std::uint64_t>& dropped_records, const profiling::LiveBoard& board);
+        const std::atomic<std::uint64_t>& dropped_records, const profiling::LiveBoard& board,
+        const IdleReadings& readings);
   ~Pulse();
 
  private:
@@ -28,6 +30,7 @@ class Pulse {
   const engine::RunProgress& progress_;
   const std::atomic<std::uint64_t>& dropped_records_;
   const profiling::LiveBoard& board_;
+  const IdleReadings& readings_;
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
   bool stopped_ = false;

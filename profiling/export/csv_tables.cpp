@@ -128,6 +128,37 @@ void write_memory(const Session& session, CsvTable& table) {
   }
 }
 
+void write_power(const Session& session, CsvTable& table) {
+  const auto said = [&table](auto value) { value < 0 ? table.empty() : table.cell(value); };
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    for (const PowerSample& sample : session.runs[i].power.samples) {
+      table.cell(i + 1).cell(sample.time_ns);
+      said(sample.sm_clock_mhz);
+      said(sample.memory_clock_mhz);
+      said(sample.power_w);
+      said(sample.temperature_c);
+      table.cell(clock_reason_names(sample.clock_reasons));
+      table.end_row();
+    }
+  }
+}
+
+/// A row an expert and step; the rings stay in the session.
+void write_histories(const Session& session, CsvTable& table) {
+  for (std::size_t i = 0; i < session.histories.size(); ++i) {
+    const engine::AmaxHistory& history = session.histories[i].history;
+    for (std::size_t cell = 0; cell < history.rows.size(); ++cell) {
+      const auto experts = static_cast<std::size_t>(history.experts);
+      table.cell(i + 1).cell(cell / experts).cell(cell % experts).cell(history.rows[cell]);
+      table.cell(history.amax[cell]).cell(history.history_amax[cell]);
+      table.cell(history.scale_used[cell]).cell(history.scale_wanted[cell]);
+      table.cell(history.saturated[cell]).cell(history.underflowed[cell]);
+      table.cell(history.snr_db[cell]);
+      table.end_row();
+    }
+  }
+}
+
 void write_comparisons(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
     const engine::RecipeComparison& comparison = session.comparisons[i].comparison;
@@ -204,7 +235,23 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
     if (!memory.ok()) return memory;
   }
   const engine::Status graphs = export_doctor_csv(session, base);
-  if (!graphs.ok() || session.comparisons.empty()) return graphs;
+  if (!graphs.ok()) return graphs;
+  const auto any_power = [](const RecordedRun& run) { return !run.power.samples.empty(); };
+  if (std::ranges::any_of(session.runs, any_power)) {
+    engine::Status power = write_csv(base / "power.csv",
+                                     "run,time_ns,sm_clock_mhz,memory_clock_mhz,power_w,"
+                                     "temperature_c,clock_held_by",
+                                     session, write_power);
+    if (!power.ok()) return power;
+  }
+  if (!session.histories.empty()) {
+    engine::Status histories = write_csv(base / "amax_histories.csv",
+                                         "history,step,expert,tokens,amax,history_amax,scale_used,"
+                                         "scale_wanted,saturated,underflowed,snr_db",
+                                         session, write_histories);
+    if (!histories.ok()) return histories;
+  }
+  if (session.comparisons.empty()) return graphs;
   return write_csv(base / "comparisons.csv",
                    "comparison,wall_clock_ms,operand,device,recipe,scaling,direction,refused,"
                    "elements,snr_db,max_relative_error,max_ulp,saturated,underflowed,code_bytes,"

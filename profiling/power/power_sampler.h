@@ -9,8 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "profiling/power/nvml_library.h"
-#include "profiling/power/power_summary.h"
+#include "profiling/power/power_reader.h"
 
 namespace profiling {
 
@@ -28,29 +27,21 @@ class PowerSampler {
   ~PowerSampler();
 
   /// Empty = it samples.
-  const std::string& reason() const { return reason_; }
+  const std::string& reason() const { return reader_.reason(); }
   /// The driver's version as NVML tells it; empty without NVML.
-  const std::string& driver() const { return driver_; }
+  const std::string& driver() const { return reader_.driver(); }
   /// Where power comes from: "instant" or "mean of one second"; empty without NVML.
-  std::string power_method() const;
+  std::string power_method() const { return reader_.power_method(); }
   /// The samples since the last call.
   std::vector<PowerSample> take();
   /// Reads nothing while it rests: nobody pays for readings that nobody looks at. Starts awake.
   void rest(bool resting);
 
  private:
-  engine::Status open(const Options& options);
-  PowerSample read() const;
-  double power_w() const;
   void sample_until_stopped();
 
-  NvmlLibrary nvml_;
-  NvmlDevice device_ = nullptr;
+  PowerReader reader_;
   std::chrono::milliseconds period_;
-  std::string reason_;
-  std::string driver_;
-  bool initialised_ = false;
-  bool instant_power_ = false;
 
   std::mutex mutex_;
   std::condition_variable stopped_;

@@ -1,31 +1,25 @@
-// A table whose rows belong to comparisons, read in one pass in key order.
+// A table whose rows belong to comparisons, or to their reports.
 #pragma once
 
-#include <cstdint>
-
-#include "profiling/session/run_tables.h"
+#include "profiling/session/owned_table.h"
 
 namespace profiling {
 
-/// One table read to its end; `visit` gets the comparison of every row and reads the cells after
-/// comparison_id.
 class ComparisonTable {
  public:
   ComparisonTable(const TableSource& source, Session& session, const char* table, const char* query,
                   std::size_t bytes_per_row)
-      : rows_(source.database, source.path, table, query, source.budget, bytes_per_row),
-        session_(session) {}
+      : table_(source, session.comparisons,
+               {.key = "comparison_id",
+                .table = table,
+                .query = query,
+                .bytes_per_row = bytes_per_row}) {}
 
   template <class Visit>
   engine::Status each(Visit visit) {
-    while (rows_.next()) {
-      const auto last = static_cast<std::int64_t>(session_.comparisons.size());
-      const auto id = rows_.integer<std::int64_t>("comparison_id", 1, last);
-      if (rows_.ok()) {
-        visit(session_.comparisons[static_cast<std::size_t>(id - 1)].comparison, rows_);
-      }
-    }
-    return rows_.take();
+    return table_.each([&visit](RecordedComparison& recorded, RowReader& rows) {
+      visit(recorded.comparison, rows);
+    });
   }
 
   /// The same with the report that the next cell names.
@@ -39,8 +33,7 @@ class ComparisonTable {
   }
 
  private:
-  RowReader rows_;
-  Session& session_;
+  OwnedTable<RecordedComparison> table_;
 };
 
 }  // namespace profiling

@@ -16,6 +16,7 @@
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/doctor_rules.h"
 #include "profiling/session/event_tables.h"
+#include "profiling/session/history_tables.h"
 #include "profiling/session/measurement_tables.h"
 #include "profiling/session/numerics_tables.h"
 #include "profiling/session/run_rules.h"
@@ -249,9 +250,10 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
     if (status.ok()) status = read_expert_ulps(source, session);
     if (status.ok()) status = read_marker_costs(source, session);
   }
-  if (status.ok() && version.value() >= kReplayWatchVersion) {
+  if (status.ok() && version.value() >= kWatchAndHistoryVersion) {
     status = read_replay_watches(source, session);
     if (status.ok()) status = read_stall_percentiles(source, session);
+    if (status.ok()) status = read_histories(source, session);
   }
   if (!status.ok()) return status.error();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
@@ -262,6 +264,11 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
   for (std::size_t i = 0; i < session.comparisons.size(); ++i) {
     if (engine::Status rules = check_comparison(session.comparisons[i]); !rules.ok()) {
       return refuse(path, fmt::format("comparison {}: {}", i + 1, rules.error().message));
+    }
+  }
+  for (std::size_t i = 0; i < session.histories.size(); ++i) {
+    if (engine::Status rules = check_history(session.histories[i]); !rules.ok()) {
+      return refuse(path, fmt::format("history {}: {}", i + 1, rules.error().message));
     }
   }
   for (std::size_t i = 0; i < session.visits.size(); ++i) {

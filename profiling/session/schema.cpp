@@ -10,6 +10,7 @@
 
 #include "profiling/session/doctor_schema.h"
 #include "profiling/session/event_schema.h"
+#include "profiling/session/history_schema.h"
 #include "profiling/session/measurement_schema.h"
 #include "profiling/session/numerics_schema.h"
 #include "profiling/session/watch_schema.h"
@@ -373,14 +374,16 @@ constexpr TableDefinition kTables[] = {
 constexpr auto kAllTables = [] {
   std::array<TableDefinition, std::size(kTables) + std::size(kDoctorTables) +
                                   std::size(kMeasurementTables) + std::size(kNumericsTables) +
-                                  std::size(kEventTables) + std::size(kReplayWatchTables)>
+                                  std::size(kEventTables) + std::size(kReplayWatchTables) +
+                                  std::size(kHistoryTables)>
       all{};
   auto end = std::ranges::copy(kTables, all.begin()).out;
   end = std::ranges::copy(kDoctorTables, end).out;
   end = std::ranges::copy(kMeasurementTables, end).out;
   end = std::ranges::copy(kNumericsTables, end).out;
   end = std::ranges::copy(kEventTables, end).out;
-  std::ranges::copy(kReplayWatchTables, end);
+  end = std::ranges::copy(kReplayWatchTables, end).out;
+  std::ranges::copy(kHistoryTables, end);
   return all;
 }();
 
@@ -400,9 +403,10 @@ std::span<const TableDefinition> session_tables(std::int32_t version) {
   if (version < kMeasurementVersion) {
     return all.first(std::size(kTables) + std::size(kDoctorTables));
   }
-  const std::size_t event_end = std::size(kAllTables) - std::size(kReplayWatchTables);
+  const std::size_t event_end =
+      std::size(kAllTables) - std::size(kReplayWatchTables) - std::size(kHistoryTables);
   if (version < kEventVersion) return all.first(event_end - std::size(kEventTables));
-  if (version < kReplayWatchVersion) return all.first(event_end);
+  if (version < kWatchAndHistoryVersion) return all.first(event_end);
   return all;
 }
 

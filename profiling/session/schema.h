@@ -26,7 +26,7 @@ inline constexpr std::int32_t kLinearStepVersion = 3;
 inline constexpr std::int32_t kDoctorVersion = 4;
 inline constexpr std::int32_t kMeasurementVersion = 5;
 inline constexpr std::int32_t kEventVersion = 6;
-inline constexpr std::int32_t kReplayWatchVersion = 7;
+inline constexpr std::int32_t kWatchAndHistoryVersion = 7;
 
 inline constexpr std::array<std::string_view, 3> kOperandNames = {"X", "W", "dY"};
 inline constexpr std::array<std::string_view, 3> kProductNames = {"fprop", "dgrad", "wgrad"};

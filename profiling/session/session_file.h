@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/amax_history.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -39,6 +40,12 @@ struct RecordedComparison {
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
 };
 
+/// Delayed scaling step by step, kept beside the runs.
+struct RecordedHistory {
+  engine::AmaxHistory history;
+  std::int64_t wall_clock_ms = 0;  // Unix time of its end
+};
+
 /// One visit to the graph doctor, kept beside the runs.
 struct RecordedVisit {
   engine::RunRequest request;  // of a gallery case: defaults
@@ -62,8 +69,9 @@ class SessionWriter {
   virtual ~SessionWriter() = default;
   /// One transaction: the run is in the file when this returns, or not at all.
   virtual engine::Status append(const RecordedRun& run) = 0;
-  /// As for runs; the three are counted apart.
+  /// As for runs; the four are counted apart.
   virtual engine::Status append(const RecordedComparison& comparison) = 0;
+  virtual engine::Status append(const RecordedHistory& history) = 0;
   virtual engine::Status append(const RecordedVisit& visit) = 0;
   /// In place of the notes that the `run`-th appended run has; 0 = the first.
   virtual engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) = 0;
@@ -73,7 +81,7 @@ class SessionWriter {
 
 struct SessionLimits {
   std::int64_t max_file_bytes = std::int64_t{8} << 30;
-  std::int64_t max_runs = 10000;  // and as many comparisons, and visits
+  std::int64_t max_runs = 10000;  // and as many comparisons, histories and visits
   std::int64_t max_records = 20'000'000;
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  // of everything read, decompressed
 };
@@ -84,6 +92,7 @@ struct Session {
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<RecordedRun> runs;
   std::vector<RecordedComparison> comparisons;
+  std::vector<RecordedHistory> histories;
   std::vector<RecordedVisit> visits;
 };
 

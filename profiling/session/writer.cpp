@@ -16,6 +16,7 @@
 #include "profiling/session/doctor_rules.h"
 #include "profiling/session/event_tables.h"
 #include "profiling/session/float_blob.h"
+#include "profiling/session/history_tables.h"
 #include "profiling/session/measurement_tables.h"
 #include "profiling/session/numerics_tables.h"
 #include "profiling/session/run_rules.h"
@@ -227,6 +228,18 @@ class SqliteSessionWriter final : public SessionWriter {
     return status;
   }
 
+  engine::Status append(const RecordedHistory& history) override {
+    if (engine::Status status = check_history(history); !status.ok()) {
+      return engine::Error{status.error().code, fmt::format("{}: the history is not recorded: {}",
+                                                            path_, status.error().message)};
+    }
+    const Target to{.database = database_.get(), .path = path_};
+    engine::Status status =
+        in_transaction([&] { return write_history(to, histories_ + 1, history, codec_); });
+    if (status.ok()) ++histories_;
+    return status;
+  }
+
   engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
     if (static_cast<std::int64_t>(run) >= runs_) {
       return engine::Error{engine::ErrorCode::InvalidArgument,
@@ -303,6 +316,7 @@ class SqliteSessionWriter final : public SessionWriter {
   const RequestCodec& codec_;
   std::int64_t runs_ = 0;
   std::int64_t comparisons_ = 0;
+  std::int64_t histories_ = 0;
   std::int64_t visits_ = 0;
   std::int64_t snapshots_ = 0;
 };

@@ -1,6 +1,7 @@
 """Measurements beside the iterations: experts by method, clock and power, roofline, observer."""
 import csv
 import os
+import pathlib
 import subprocess
 
 import pytest
@@ -54,6 +55,18 @@ def test_clock_and_power_share_the_axis_of_the_timeline(recording):
     assert int(fields(recording.control("performance.power"))["shown"]) < 40
 
 
+def test_clock_and_power_are_saved_as_csv(recording):
+    recording.click("performance.timeline_card.menu")
+    recording.click("performance.timeline_card.menu.save_power")
+    said = recording.wait("the file", lambda m: any(
+        "Table saved" in c["value"] for c in m["controls"]))
+    name = next(c["value"] for c in said["controls"] if "Table saved" in c["value"]).split(": ")[1]
+    lines = (pathlib.Path(recording.folder) / name).read_text().splitlines()
+    assert lines[0].startswith("time_ns,sm_clock_mhz,")
+    assert len(lines) == 41
+    assert max(float(line.split(",")[3]) for line in lines[1:]) == pytest.approx(688, abs=1)
+
+
 def test_the_roofline_places_the_product_under_the_roofs(recording):
     shown = fields(recording.control("performance.roofline"))
     assert (shown["points"], shown["nominal"], shown["copy_gbps"]) == ("1", "1", "4100")
@@ -96,15 +109,22 @@ def test_what_belongs_to_a_device_is_greyed_with_its_reason(open_window):
 def test_cold_and_burst_run_and_say_so(open_window):
     window = open_window()
     window.wait_for_result()
-    window.click("measure.cache.1")
-    window.click("measure.pace.1")
 
     def span(current):
         shown = next((c for c in current["controls"] if c["id"] == "performance.timeline"), None)
         return float(fields(shown)["to_ns"]) - float(fields(shown)["from_ns"]) if shown else 0.0
 
     # Ten steps with 50 ms of rest before each.
+    assert fields(window.control("performance.iterations"))["conditions"] == "warm, sustained"
+    window.click("measure.cache.1")
+    window.click("measure.pace.1")
     window.wait("a run with rests", lambda m: not m["state"]["stale"] and span(m) > 9 * 50e6)
+    # The plots of the iterations name what they were taken under.
+    assert fields(window.control("performance.iterations"))["conditions"] == "cold, burst"
+    window.key("ctrl+3")
+    window.wait("the same in Graphs", lambda m: any(
+        c["id"] == "graphs.series" and fields(c)["conditions"] == "cold, burst"
+        for c in m["controls"]))
 
 
 def test_what_stands_beside_the_work_has_lanes_and_read_outs_of_its_own(recording):

@@ -145,3 +145,42 @@ def test_an_expert_without_tokens_keeps_its_scale(open_window):
             assert point["scale wanted"] == "none"
             used.append(point["scale used"])
     assert len(set(used)) == 1
+
+
+def test_histories_travel_with_the_session(open_window, program):
+    from test_window import save_session
+    from window_driver import Window
+    window = numerics(open_window)
+    window.click("numerics.part.3")
+    window.click("history.step_now")
+    window.wait("steps", lambda m: m["state"]["history_id"] > 0 and not m["state"]["stepping"])
+    assert window.control("history.which") is None, "one history leaves nothing to choose"
+    before = window.state()["history_id"]
+    window.type_number("history.outlier_step", "20")
+    window.click("history.step")
+    window.wait("other steps", lambda m: m["state"]["history_id"] > before)
+    point = fields(window.control("history.point"))
+    step = fields(window.control("history.amax"))["step"]
+    path = save_session(window)
+    window.close()
+    with Window(program, window.folder, [str(path), "--no-worker"]) as again:
+        state = again.wait("recording", lambda m: m["state"]["from_file"])["state"]
+        assert state["histories"] == 2
+        again.key("ctrl+2")
+        again.click("numerics.part.3")
+        # The newest, at its outlier, with the settings that were asked for.
+        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "20")
+        assert value(again, "history.outlier_step") == "20"
+        assert value(again, "history.status").startswith("recorded: 32 steps")
+        assert int(fields(again.control("history.point"))["saturated"]) > 0
+        again.choose("history.which", "outlier at 8")
+        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "8")
+        again.key("Right")
+        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "9")
+        again.choose("history.which", "outlier at 20")
+        wait_for(again, "history.amax", lambda c: fields(c)["step"] == "20")
+        while fields(again.control("history.amax"))["step"] != step:
+            now = int(fields(again.control("history.amax"))["step"])
+            again.key("Left" if now > int(step) else "Right")
+            wait_for(again, "history.amax", lambda c, n=now: int(fields(c)["step"]) != n)
+        assert fields(again.control("history.point")) == point

@@ -110,3 +110,118 @@ def test_a_step_selects_ranges(open_window, tmp_path):
     window.close()
     other = open_window(str(broken), "--no-worker")
     other.wait("the reason", lambda m: any("selects neither" in c["value"] for c in m["controls"]))
+
+
+def test_a_step_selects_an_expert(open_window, tmp_path):
+    tour = tmp_path / "expert.json"
+    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    tour.write_text(json.dumps({"title": "Expert", "steps": [
+        {"name": "1", "caption": "This one.", "workspace": "numerics", "recording": str(sample),
+         "run": 0, "select": {"expert": 5}},
+        {"name": "2", "caption": "None.", "workspace": "numerics", "recording": str(sample),
+         "run": 0}]}))
+    window = open_window(str(tour), "--no-worker")
+    at_step(window, 1)
+    window.wait("the expert", lambda m: selected_expert(m, "numerics.snr_per_expert") == "5")
+    window.click("tour.next")
+    at_step(window, 2)
+    window.wait("no expert", lambda m: selected_expert(m, "numerics.snr_per_expert") == "-1")
+
+
+def selected_expert(current, plot):
+    value = next((c["value"] for c in current["controls"] if c["id"] == plot), "")
+    return dict(part.split("=") for part in value.split(";") if "=" in part).get("selected")
+
+
+def click_bar(window, plot, expert, experts):
+    """A bar of the plot; its axis takes room on the left that the map does not tell."""
+    x0, y0, x1, y1 = window.control(plot)["rect"]
+    left = x0 + 46
+    x = round(left + (x1 - 8 - left) * (expert + 0.5) / experts)
+    y = round((y0 + y1) / 2)
+    window.xdotool("mousemove", x + 1, y, "mousemove", x, y)
+    window.seen("the pointer")
+    window.xdotool("mousedown", 1)
+    window.seen("the press")
+    window.xdotool("mouseup", 1)
+    window.seen("the release")
+
+
+def drag_over(window, plot, first, second):
+    x0, y0, x1, y1 = window.control(plot)["rect"]
+    y = round(y0 + 0.35 * (y1 - y0))
+    places = [round(x0 + part * (x1 - x0)) for part in (first, (first + second) / 2, second)]
+    window.xdotool("mousemove", places[0], y)
+    window.seen("the pointer")
+    window.xdotool("mousedown", 1)
+    window.seen("the press")
+    for place in places[1:]:
+        window.xdotool("mousemove", place, y)
+        window.seen("the move")
+    window.xdotool("mouseup", 1)
+    window.seen("the release")
+
+
+def say(window, words):
+    window.click("tour_keeper.words")
+    window.wait("the field", lambda m: any(
+        c["id"] == "tour_keeper.words" for c in m["controls"]))
+    window.xdotool("type", "--delay", 40, words)
+    window.wait("the words", lambda m: any(
+        c["id"] == "tour_keeper.words" and c["value"] == words for c in m["controls"]))
+
+
+def test_a_kept_tour_plays_what_was_selected(open_window, tmp_path):
+    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    window = open_window(str(sample), "--no-worker", width=1600, height=1000)
+    window.wait("recording", lambda m: m["state"]["from_file"])
+    window.key("ctrl+t")
+    window.wait("the bar", lambda m: any(c["id"] == "tour_keeper.add" for c in m["controls"]))
+    window.settle()
+    assert not window.control("tour_keeper.add")["enabled"], "a step needs words"
+    assert not window.control("tour_keeper.save")["enabled"], "a tour needs a step"
+    drag_over(window, "performance.timeline", 0.5, 0.7)
+    timeline = window.wait("a range", lambda m: any(
+        c["id"] == "performance.timeline" and "selected_from_ns" in c["value"]
+        for c in m["controls"]))
+    timeline = next(c["value"] for c in timeline["controls"] if c["id"] == "performance.timeline")
+    say(window, "Look at this stretch")
+    window.click("tour_keeper.add")
+    window.key("ctrl+2")
+    window.wait("numerics", lambda m: m["state"]["workspace"] == "numerics")
+    window.settle()
+    drag_over(window, "numerics.value_histogram", 0.5, 0.8)
+    window.wait("values", lambda m: any(c["id"] == "numerics.selection"
+                                        and c["value"].startswith("from=") for c in m["controls"]))
+    experts = int(dict(p.split("=") for p in window.control("numerics.snr_per_expert")["value"]
+                       .split(";"))["experts"])
+    click_bar(window, "numerics.snr_per_expert", 3, experts)
+    window.wait("expert 3", lambda m: selected_expert(m, "numerics.snr_per_expert") == "3")
+    values = window.control("numerics.selection")["value"].split(";")[:2]
+    say(window, "And at these values")
+    window.click("tour_keeper.add")
+    window.click("tour_keeper.save")
+    notice = window.wait("the notice", lambda m: any(
+        "Tour saved" in c["value"] for c in m["controls"]))
+    path = pathlib.Path(window.folder) / next(
+        c["value"] for c in notice["controls"] if "Tour saved" in c["value"]).split(": ")[1]
+    assert window.control("tour_keeper.add") is None, "the bar has gone"
+    steps = json.loads(path.read_text())["steps"]
+    assert [step["caption"] for step in steps] == ["Look at this stretch", "And at these values"]
+    assert steps[1]["select"]["expert"] == 3
+    window.close()
+    again = open_window(str(path), "--no-worker", width=1600, height=1000)
+    at_step(again, 1)
+    again.wait("the same range", lambda m: any(
+        c["id"] == "performance.timeline" and selected_part(c["value"]) == selected_part(timeline)
+        for c in m["controls"]))
+    again.click("tour.next")
+    at_step(again, 2)
+    again.wait("the same values", lambda m: any(
+        c["id"] == "numerics.selection" and c["value"].split(";")[:2] == values
+        for c in m["controls"]))
+    again.wait("expert 3", lambda m: selected_expert(m, "numerics.snr_per_expert") == "3")
+
+
+def selected_part(value):
+    return [part for part in value.split(";") if part.startswith("selected_")]

@@ -123,3 +123,45 @@ def test_shipped_recording_opens_from_graphs(open_window):
         c["id"] == "graphs.matrix" and "graph=true" in c["value"] for c in m["controls"]))
     assert window.control("graphs.checks")["value"] == "checks=6;wrong=0"
     assert "Mixtral" in window.control("top.run")["value"]
+
+
+PRESSED = {"button", "checkbox", "combo", "drag", "input", "tab", "option"}
+
+
+def overlapping(controls):
+    """Pairs of controls to press that share more than a border, of those that are seen."""
+    seen = [c for c in controls if c["kind"] in PRESSED and c["visible"]]
+    pairs = []
+    for i, a in enumerate(seen):
+        for b in seen[i + 1:]:
+            ax0, ay0, ax1, ay1 = a["rect"]
+            bx0, by0, bx1, by1 = b["rect"]
+            if min(ax1, bx1) - max(ax0, bx0) > 2 and min(ay1, by1) - max(ay0, by0) > 2:
+                pairs.append((a["id"], b["id"]))
+    return pairs
+
+
+@pytest.mark.parametrize("width,height,scale", [(1280, 800, 1), (1280, 800, 2), (2560, 1440, 1.5),
+                                                (1000, 700, 1.4)])
+def test_no_controls_overlap(open_window, width, height, scale):
+    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    window = open_window(str(sample), "--no-worker", "--text-scale", str(scale), width=width,
+                         height=height)
+    window.wait("recording", lambda m: m["state"]["from_file"])
+    found = {}
+    for name, keys in {"performance": "ctrl+1", "numerics": "ctrl+2", "recipes": "ctrl+shift+2",
+                       "graphs": "ctrl+3", "compare": "ctrl+4"}.items():
+        window.key(keys)
+        window.settle()
+        pairs = overlapping(window.map()["controls"])
+        if pairs:
+            found[name] = pairs
+    for part in (2, 3):
+        window.key("ctrl+2")
+        window.settle()
+        window.click(f"numerics.part.{part}")
+        window.settle()
+        pairs = overlapping(window.map()["controls"])
+        if pairs:
+            found[f"numerics part {part}"] = pairs
+    assert not found

@@ -99,6 +99,11 @@ class Window:
         while True:
             current = self.map()
             if current["frame"] > 0 and condition(current):
+                # A test, or whoever reads the window aloud, would act on the first of two.
+                ids = [c["id"] for c in current["controls"]]
+                twice = sorted({one for one in ids if ids.count(one) > 1}) if (
+                    len(ids) != len(set(ids))) else []
+                assert not twice, f"controls share an id: {twice}"
                 return current
             if self.process.poll() is not None:
                 raise WaitedTooLong(f"the window ended ({self.process.returncode}) before {what}: "

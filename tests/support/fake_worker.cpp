@@ -14,6 +14,7 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_doctor.h"
+#include "app/protocol/convert_measurement.h"
 #include "app/protocol/framing.h"
 
 namespace {
@@ -24,6 +25,8 @@ std::mutex out_mutex;
 std::atomic<std::uint64_t> running_id{0};
 std::atomic<bool> replaying{false};  // pulses show the board of a replay that does not move
 std::atomic<bool> silent{false};     // no pulses
+std::atomic<bool> watched{false};    // the window wants readings of the device
+std::atomic<int> warmer{0};          // degrees, after each run
 
 void send_bytes(const std::string& bytes) {
   const std::lock_guard lock(out_mutex);
@@ -66,6 +69,15 @@ void pulse_forever(bool moving) {
       frame.mutable_pulse()->set_replay(2);
       frame.mutable_pulse()->set_board(std::string("\x02\x02\x01\x00", 4));
       frame.mutable_pulse()->set_device("NVML, 0.1 s ago: busy 0 % of the time");
+    }
+    // A device at rest: its power wanders by a watt, and that is no news.
+    if (watched && running_id == 0) {
+      *frame.mutable_pulse()->mutable_reading() = app::to_wire(
+          profiling::PowerTrace{.method = "instant",
+                                .missing = {},
+                                .samples = {{.sm_clock_mhz = 345,
+                                             .power_w = 120.0 + static_cast<double>(sequence % 2),
+                                             .temperature_c = 41 + warmer}}});
     }
     if (!silent) send(frame);
     std::this_thread::sleep_for(50ms);
@@ -214,11 +226,15 @@ int main(int argc, char** argv) {
     const auto frame = app::read_frame(STDIN_FILENO, decoder);
     if (!frame.ok() || !frame.value()) return 0;
     if (frame.value()->has_hello()) {
-      greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
-            mode == "libraries" || mode == "stall-in-run" || mode == "captures");
+      greet(
+          mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
+          mode == "libraries" || mode == "device" || mode == "stall-in-run" || mode == "captures");
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
+    }
+    if (frame.value()->has_watch_device() && mode == "device") {
+      watched = frame.value()->watch_device().on();
     }
     if (frame.value()->has_doctor()) examine(mode, bad_library, frame.value()->doctor());
     if (frame.value()->has_run()) {
@@ -235,6 +251,7 @@ int main(int argc, char** argv) {
       }
       if (mode == "slow-answer") std::this_thread::sleep_for(400ms);
       finish(id, mode == "big-activity" ? 300'000 : 0);
+      ++warmer;
       running_id = 0;
     }
   }

@@ -104,7 +104,7 @@ class Exported(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cpu = os.path.join(cls.folder.name, "cpu.session")
         call("run", "--worker-backend", "cpu", "--num_experts", 4, "--tokens", 64, "--n", 64, "--k", 256,
-             "--iterations", 5, "--record", cpu)
+             "--iterations", 5, "--record", cpu, "--with_history", 3)
         cls.sessions = [os.path.join(ASSETS, "sessions", "h200.session"), cpu]
 
     @classmethod
@@ -235,6 +235,21 @@ class Exported(unittest.TestCase):
                           ("replay_checks", "SELECT count(*) FROM replay_checks"),
                           ("histograms", "SELECT count(*) FROM histogram_bins")]:
             self.assertEqual(len(tables[name]), self.query(self.sessions[0], sql)[0][0], name)
+        self.assertEqual([float(row["power_w"]) for row in tables["power"]],
+                         [w for w, in self.query(self.sessions[0], "SELECT power_w FROM power_samples "
+                                                                   "ORDER BY run_id, position")])
+
+    def test_amax_histories_have_a_row_an_expert_and_step(self):
+        rows = self.tables(self.sessions[1])["amax_histories"]
+        self.assertEqual([(int(r["step"]), int(r["expert"])) for r in rows],
+                         [(step, expert) for step in range(3) for expert in range(4)])
+        kept = self.query(self.sessions[1], "SELECT amax, scale_used, saturated FROM amax_history_steps "
+                                            "ORDER BY history_id, step, expert")
+        self.assertEqual(len(kept), 12)
+        for row, (amax, scale, saturated) in zip(rows, kept):
+            self.assertAlmostEqual(float(row["amax"]), amax, delta=1e-6 * amax)
+            self.assertAlmostEqual(float(row["scale_used"]), scale, delta=1e-6 * scale)
+            self.assertEqual(int(row["saturated"]), saturated)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include "app/gui/compare/frontier_view.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
+#include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
 #include "profiling/compare/comparison_csv.h"
 
@@ -74,44 +75,6 @@ Extent extent_of(const std::vector<SweepPoint>& points, SnrChoice choice) {
   return extent;
 }
 
-/// Names beside points, where there is room; a point without one has its read-out.
-class LabelPlaces {
- public:
-  LabelPlaces(ImVec2 min, ImVec2 max) : min_(min), max_(max) {}
-  void keep_free(ImVec2 at, float radius) {
-    taken_.push_back({ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius)});
-  }
-  std::optional<ImVec2> take(ImVec2 at, ImVec2 size, float gap) {
-    for (const float y : {at.y - size.y - 0.3F * gap, at.y + 0.3F * gap}) {
-      for (const float x : {at.x + gap, at.x - gap - size.x}) {
-        const Box box{ImVec2(x, y), ImVec2(x + size.x, y + size.y)};
-        if (!fits(box)) continue;
-        taken_.push_back(box);
-        return box.min;
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  struct Box {
-    ImVec2 min;
-    ImVec2 max;
-  };
-  bool fits(const Box& box) const {
-    if (box.min.x < min_.x || box.max.x > max_.x || box.min.y < min_.y || box.max.y > max_.y) {
-      return false;
-    }
-    return std::ranges::none_of(taken_, [&](const Box& other) {
-      return box.min.x < other.max.x && other.min.x < box.max.x && box.min.y < other.max.y &&
-             other.min.y < box.max.y;
-    });
-  }
-  ImVec2 min_;
-  ImVec2 max_;
-  std::vector<Box> taken_;
-};
-
 }  // namespace
 
 void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
@@ -171,15 +134,25 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                      ImVec2(at.x - theme.px(4), at.y - theme.px(4)),
                      ImVec2(at.x + theme.px(4), at.y + theme.px(4)));
   }
-  LabelPlaces places(frame.min(), frame.max());
+  // Names beside points, where there is room; a point without one has its read-out.
+  plot::LabelPlaces places(frame.min(), frame.max());
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    const ImVec2 corner(line[i].x, line[i - 1].y);
+    places.keep_free_line(line[i - 1], corner);
+    places.keep_free_line(corner, line[i]);
+  }
   for (const SweepPoint& point : points_) {
-    if (is_drawn(point, choice)) places.keep_free(place(point), theme.px(4));
+    if (!is_drawn(point, choice)) continue;
+    const ImVec2 at = place(point);
+    places.keep_free(at, theme.px(4));
+    places.keep_free_line(ImVec2(frame.x().to_pixel(point.time.p5), at.y),
+                          ImVec2(frame.x().to_pixel(point.time.p95), at.y));
   }
   for (const bool on_frontier : {true, false}) {
     for (const SweepPoint& point : points_) {
       if (point.on_frontier != on_frontier || !is_drawn(point, choice)) continue;
       const ImVec2 name_size = plot::text_size(theme.fonts.label, point.label);
-      const auto at = places.take(place(point), name_size, theme.px(8));
+      const auto at = places.beside(place(point), name_size, theme.px(8));
       if (!at) continue;
       plot::draw_text(draw, theme.fonts.label, *at,
                       on_frontier ? theme.colors.text : theme.colors.dim_text, point.label);

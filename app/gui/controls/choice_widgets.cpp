@@ -78,17 +78,13 @@ bool segmented(const PanelContext& context, const char* id, int& index,
     ImGui::PushStyleColor(ImGuiCol_ButtonHovered, chosen ? colors.accent : colors.line);
     ImGui::PushStyleColor(ImGuiCol_Text, chosen ? colors.window : colors.text);
     const std::string item = option_id(id, i);
-    Options part = options;
-    part.width = width;
-    if (i < item_options.size()) {
-      part.tooltip = item_options[i].tooltip.empty() ? options.tooltip : item_options[i].tooltip;
-      if (!item_options[i].enabled) {
-        part.enabled = false;
-        part.reason = item_options[i].reason;
-      }
-    }
+    const Options* own = i < item_options.size() ? &item_options[i] : nullptr;
+    const bool refused = own != nullptr && !own->enabled;
     // One mark for the row, drawn beside the last part.
-    part.hazardous = options.hazardous && i + 1 == items.size();
+    Options part{.enabled = options.enabled && !refused,
+                 .hazardous = options.hazardous && i + 1 == items.size(),
+                 .width = width};
+    if (!part.enabled || part.hazardous) part.reason = refused ? own->reason : options.reason;
     {
       Row row(context, item.c_str(), items[i].c_str(), "option", part, false);
       if (ImGui::Button((items[i] + "##" + item).c_str(),
@@ -98,6 +94,10 @@ bool segmented(const PanelContext& context, const char* id, int& index,
         changed = true;
       }
       row.set_value(chosen ? "true" : "false");
+      // Sentences are long and only one part has the mouse.
+      if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
+        part.tooltip = own == nullptr || own->tooltip.empty() ? options.tooltip : own->tooltip;
+      }
     }
     ImGui::PopStyleColor(3);
   }

@@ -134,6 +134,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
     view_ = 3;
   }
   if (context.graphs_view >= 0) view_ = context.graphs_view;
+  context.commands.graphs_view = view_;
   const ReportSource* source = sources_.chosen();
   scene_.show(source == nullptr ? nullptr : source->report,
               source == nullptr ? nullptr : source->run,

@@ -54,6 +54,14 @@ void draw_steps(const plot::PlotFrame& frame, const std::vector<double>& values,
   }
 }
 
+std::string ring_list(const std::vector<double>& ring, char separator) {
+  std::string text = fmt::format("row{}amax\n", separator);
+  for (std::size_t row = 0; row < ring.size(); ++row) {
+    text += fmt::format("{}{}{:.9g}\n", row, separator, ring[row]);
+  }
+  return text;
+}
+
 }  // namespace
 
 void HistoryView::move_by_keys(const PanelContext& context) {
@@ -154,7 +162,9 @@ void HistoryView::draw_point(const PanelContext& context, const Area& area) {
              .title = "Step",
              .question = "Everything at the scrubber; drag over a plot, or use the arrow keys.",
              .note = fmt::format("step {}, expert {}", step_, expert_),
-             .measured = kMethod},
+             .measured = kMethod,
+             .text = [this] { return model_.list('\t'); },
+             .csv = [this] { return model_.list(','); }},
             area.size);
   const bool tokens = p.rows > 0;
   const auto scale = [](double value) {
@@ -213,7 +223,9 @@ void HistoryView::draw_ring(const PanelContext& context, const Area& area) {
                          "its own amax; the last row is the newest of earlier steps.",
              .note = fmt::format("row 0 and the last {} of {} rows",
                                  std::max<std::size_t>(ring.size(), 1) - 1, length),
-             .measured = kMethod},
+             .measured = kMethod,
+             .text = [&ring] { return ring_list(ring, '\t'); },
+             .csv = [&ring] { return ring_list(ring, ','); }},
             area.size);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = card.room();

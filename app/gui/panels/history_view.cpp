@@ -53,13 +53,58 @@ void HistoryView::follow(const PanelContext& context) {
       (!asked_ || *asked_ != wanted(context))) {
     order(context);
   }
-  shown_ = view.history != nullptr;
-  if (!shown_ || view.history == model_.history()) return;
-  const bool first = model_.history() == nullptr;
-  model_.set(view.history);
-  if (first && settings_.outlier_step >= 0) step_ = settings_.outlier_step;
-  expert_ = std::clamp(expert_, 0, std::max(view.history->experts - 1, 0));
-  step_ = std::clamp(step_, 0, std::max(view.history->steps - 1, 0));
+  shown_ = !view.histories.empty();
+  if (!shown_) return;
+  const Recorded& newest = view.histories.back();
+  // A history that came after the choice was made is what was asked for now.
+  if (newest_ != newest) chosen_ = nullptr;
+  newest_ = newest;
+  const bool listed = std::ranges::find(view.histories, chosen_) != view.histories.end();
+  show(context, listed ? chosen_ : newest);
+}
+
+void HistoryView::show(const PanelContext& context, const Recorded& found) {
+  if (found == recorded_) return;
+  const bool first = recorded_ == nullptr;
+  recorded_ = found;
+  model_.set({found, &found->history});
+  const engine::AmaxHistory& history = found->history;
+  if (context.view.from_file) {
+    // What was asked for then is what the controls show, and what Step would ask for again.
+    settings_ = history.request;
+    idle_expert_ = settings_.idle.empty() ? -1 : settings_.idle.front().expert;
+    if (!settings_.idle.empty()) {
+      idle_from_ = settings_.idle.front().step;
+      idle_to_ = settings_.idle.back().step;
+    }
+  }
+  if ((first || context.view.from_file) && settings_.outlier_step >= 0) {
+    step_ = settings_.outlier_step;
+  }
+  expert_ = std::clamp(expert_, 0, std::max(history.experts - 1, 0));
+  step_ = std::clamp(step_, 0, std::max(history.steps - 1, 0));
+}
+
+void HistoryView::draw_choice(const PanelContext& context, controls::Flow& flow) {
+  const auto& histories = context.view.histories;
+  if (histories.size() < 2) return;
+  const Theme& theme = context.theme;
+  std::vector<std::string> names;
+  int index = 0;
+  for (const Recorded& one : histories) {
+    if (one == recorded_) index = static_cast<int>(names.size());
+    const engine::AmaxHistory& history = one->history;
+    const std::string outlier = history.request.outlier_step < 0
+                                    ? std::string("no outlier")
+                                    : fmt::format("outlier at {}", history.request.outlier_step);
+    names.push_back(fmt::format("{}: {} steps, {}", names.size() + 1, history.steps, outlier));
+  }
+  flow.next(theme.px(180));
+  if (controls::combo(context, "history.which", "", index, names,
+                      {.tooltip = "Histories stepped so far, or those of the recording",
+                       .width = theme.px(180)})) {
+    chosen_ = histories[static_cast<std::size_t>(index)];
+  }
 }
 
 bool HistoryView::tick() {
@@ -119,6 +164,7 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
                      .under_way = context.view.stepping,
                      .valid = engine::validate(wanted(context))};
   if (draw_order_bar(context, bar, flow, live_)) order(context);
+  draw_choice(context, flow);
   flow.next(theme.px(60));
   const char* play = playing_ ? "Pause" : "Play";
   if (controls::button(context, "history.play", play,
@@ -187,7 +233,9 @@ void HistoryView::draw_status(const PanelContext& context, const Area& area) {
     const engine::AmaxHistory& history = *model_.history();
     text = fmt::format("{} steps, {} experts, {} tokens a step, CPU twins", history.steps,
                        history.experts, history.request.tokens);
-    if (history.request != wanted(context)) {
+    if (view.from_file) {
+      text = "recorded: " + text;
+    } else if (history.request != wanted(context)) {
       text = "answers other settings: Step again   (" + text + ")";
       color = theme.colors.warn;
     }
@@ -210,7 +258,7 @@ void HistoryView::draw_nothing(const PanelContext& context, const Area& area) {
   std::string sentence =
       "Step quantizes X of the rail with delayed scaling, step after step, and keeps the history "
       "of amax: see what a stale scale does to an outlier and to an expert without tokens.";
-  if (view.from_file) sentence = "Recordings hold no amax histories. " + sentence;
+  if (view.from_file) sentence = "This recording holds no amax history. " + sentence;
   if (!view.history_error.empty()) sentence = view.history_error;
   if (lost) sentence += " There is no worker: start one first.";
   if (draw_empty(context, area.size, "No steps yet", sentence, "history.step_now",

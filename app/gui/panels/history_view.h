@@ -22,6 +22,7 @@ class HistoryView {
   bool tick();
 
  private:
+  using Recorded = std::shared_ptr<const profiling::RecordedHistory>;
   struct Lines {
     const char* id;
     const char* axis;
@@ -30,6 +31,8 @@ class HistoryView {
   };
   // history_view.cpp
   void follow(const PanelContext& context);
+  void show(const PanelContext& context, const Recorded& found);
+  void draw_choice(const PanelContext& context, controls::Flow& flow);
   engine::AmaxHistoryRequest wanted(const PanelContext& context) const;
   void order(const PanelContext& context);
   float draw_controls(const PanelContext& context, const Area& area, float taken_left);
@@ -48,6 +51,9 @@ class HistoryView {
 
   HistoryModel model_;
   bool shown_ = false;
+  Recorded recorded_;     // whose history is shown
+  Recorded chosen_;       // null = the newest
+  Recorded newest_;       // when one was chosen
   bool settled_ = false;  // the first request has set the settings
   engine::AmaxHistoryRequest settings_;
   int idle_expert_ = -1;  // -1 = none

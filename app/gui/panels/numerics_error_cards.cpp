@@ -9,6 +9,16 @@
 
 namespace app {
 
+std::string NumericsPanel::selected_note(int expert) const {
+  const std::vector<engine::ExpertResult>& experts = model_.run().result.experts;
+  if (expert < 0 || std::cmp_greater_equal(expert, experts.size())) return {};
+  const engine::ExpertResult& one = experts[static_cast<std::size_t>(expert)];
+  const double snr = accuracy_of(one, model_.product()).snr_db;
+  return fmt::format("expert {}: {}{} \u00b7 ", expert,
+                     one.rows == 0 ? "no rows" : plot::decibel_text(snr),
+                     one.rows > 0 && std::isfinite(snr) ? " dB" : "");
+}
+
 void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const Theme& theme = context.theme;
@@ -17,8 +27,10 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
       context,
       {.id = "numerics.snr_card",
        .title = "Error per expert",
-       .question = "Which expert's product suffers most?",
+       .question = "Which expert's product suffers most? A click selects an expert, here and in "
+                   "Performance.",
        .note =
+           selected_note(context.view.expert) +
            fmt::format("SNR of {} against the unquantized product", product_name(model_.product())),
        .measured = "10 log10 of the sum of squares of the unquantized product over the sum of "
                    "squared errors, all finite elements of layer 0. A fading bar is an exact "
@@ -45,12 +57,15 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
   }
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const int hovered = plot::draw_bars(context,
-                                      {.id = "##numerics.snr",
-                                       .size = room,
-                                       .y = {.kind = plot::AxisKind::Decibel, .label = "dB"},
-                                       .x_label = "expert"},
-                                      model_.snr_bars(), snr_view_);
+  const plot::BarHit hit = plot::draw_bars(context,
+                                           {.id = "##numerics.snr",
+                                            .size = room,
+                                            .y = {.kind = plot::AxisKind::Decibel, .label = "dB"},
+                                            .x_label = "expert",
+                                            .selected = context.view.expert},
+                                           model_.snr_bars(), snr_view_);
+  const int hovered = hit.index;
+  if (hit.clicked) select_expert(context, hovered);
   if (hovered >= 0) {
     const engine::ExpertResult& expert =
         model_.run().result.experts[static_cast<std::size_t>(hovered)];
@@ -72,10 +87,11 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
     const double snr = accuracy_of(expert, model_.product()).snr_db;
     if (expert.rows > 0 && std::isfinite(snr)) worst = std::min(worst, snr);
   }
-  controls::record(context, "numerics.snr_per_expert", "SNR per expert", "plot",
-                   fmt::format("experts={};worst_db={:.2f};product={}", model_.snr_bars().size(),
-                               worst, product_name(model_.product())),
-                   at, ImVec2(at.x + room.x, at.y + room.y));
+  controls::record(
+      context, "numerics.snr_per_expert", "SNR per expert", "plot",
+      fmt::format("experts={};worst_db={:.2f};product={};selected={}", model_.snr_bars().size(),
+                  worst, product_name(model_.product()), context.view.expert),
+      at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
 std::string NumericsPanel::scales_in_selection(int expert) const {
@@ -121,8 +137,12 @@ void NumericsPanel::draw_lower(const PanelContext& context, const Area& area) {
     inspector_.draw(context, model_, {ImGui::GetCursorScreenPos(), card.room()});
     return;
   }
-  plot::draw_table(context, "##numerics.errors", columns(), model_.expert_rows(),
-                   model_.generation(), card.room(), table_);
+  // Rows are in the order of experts: a row and its bar are one selection.
+  table_.selected = context.view.expert;
+  if (plot::draw_table(context, "##numerics.errors", columns(), model_.expert_rows(),
+                       model_.generation(), card.room(), table_)) {
+    context.commands.select_expert = table_.selected;
+  }
 }
 
 }  // namespace app

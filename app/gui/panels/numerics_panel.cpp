@@ -154,6 +154,9 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
     value_view_.selection = plot::Range{first, second};
     context.commands.selection_taken = true;
   }
+  if (const auto& range = value_view_.selection) {
+    context.commands.selected.values_log2 = {range->min, range->max};
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   // The figures and the operand's switch need a row of their own where it is narrow.

@@ -42,6 +42,7 @@ class NumericsPanel : public WorkspacePanel {
   // numerics_error_cards.cpp
   void draw_snr(const PanelContext& context, const Area& area);
   std::string scales_in_selection(int expert) const;
+  std::string selected_note(int expert) const;
   void draw_lower(const PanelContext& context, const Area& area);
   void draw_no_scales(const PanelContext& context, ImVec2 size, const char* what) const;
 

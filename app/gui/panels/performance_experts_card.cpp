@@ -66,6 +66,15 @@ std::string source_name(const PerformanceModel::ExpertSource& source) {
 
 }  // namespace
 
+std::string PerformancePanel::selected_note(int expert) const {
+  const std::vector<plot::Bar>& bars = model_.expert_bars();
+  if (expert < 0 || std::cmp_greater_equal(expert, bars.size())) return {};
+  const plot::Bar& bar = bars[static_cast<std::size_t>(expert)];
+  return fmt::format("expert {}: {}, {} tokens \u00b7 ", expert,
+                     std::isfinite(bar.value) ? plot::duration_text(bar.value) : "no time",
+                     plot::count_text(static_cast<std::uint64_t>(bar.companion)));
+}
+
 std::string PerformancePanel::experts_note() const {
   std::size_t samples = 0;
   for (const profiling::ExpertTime& expert : model_.experts()) {
@@ -138,8 +147,10 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
       context,
       {.id = "performance.experts_card",
        .title = "Per expert",
-       .question = "Which expert takes how long in one iteration, and does it follow its tokens?",
-       .note = sources == 0 ? "" : experts_note(),
+       .question =
+           "Which expert takes how long in one iteration, and does it follow its tokens? A click "
+           "selects an expert, here and in Numerics.",
+       .note = sources == 0 ? "" : selected_note(context.view.expert) + experts_note(),
        .measured = how_measured(method, result) + agreement_text(),
        .text = [this] { return experts_text('\t'); },
        .csv = [this] { return experts_text(','); },
@@ -167,7 +178,7 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
     for (const plot::Bar& bar : model_.expert_bars()) {
       if (std::isfinite(bar.value)) highest = std::max(highest, bar.high);
     }
-    const int hovered = plot::draw_bars(
+    const plot::BarHit hit = plot::draw_bars(
         context,
         {.id = "##performance.experts",
          .size = room,
@@ -176,7 +187,8 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
                                     method == engine::ExpertMethod::Trace ? "iteration" : "launch"),
                .limits = {0.0, std::max(highest * 1.1, 1.0)}},
          .x_label = "expert",
-         .companion_label = "tokens"},
+         .companion_label = "tokens",
+         .selected = context.view.expert},
         model_.expert_bars(), expert_view_);
     value = fmt::format("experts={};stage={};method={}", model_.experts().size(),
                         engine::stage_name(model_.source(model_.source_index()).stage),
@@ -185,7 +197,9 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
       value +=
           fmt::format(";of_{}={:.3f}", method_name(agreement.other.method), agreement.ratio.median);
     }
-    if (hovered >= 0) draw_expert_read_out(context, hovered);
+    value += fmt::format(";selected={}", context.view.expert);
+    if (hit.index >= 0) draw_expert_read_out(context, hit.index);
+    if (hit.clicked) select_expert(context, hit.index);
   }
   controls::record(context, "performance.experts", "time per expert", "plot", value, at,
                    ImVec2(at.x + room.x, at.y + room.y));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/panels/measure_words.h"
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/histogram_plot.h"
 #include "app/gui/plot/series_plot.h"
@@ -54,7 +55,8 @@ void PerformancePanel::draw_iterations(const PanelContext& context, const Area& 
             {.id = "performance.iterations_card",
              .title = graph ? "Replays" : "Iterations",
              .question = "Is the step steady, or does it drift and jump?",
-             .note = fmt::format("{}, n {}", result.iteration_method, model_.iterations().n),
+             .note = fmt::format("{}, n {}, {}", conditions_text(result.effective.measure),
+                                 model_.iterations().n, result.iteration_method),
              .measured = "Method: " + result.iteration_method + ". The axis starts near the data.",
              .text = [listed] { return listed('\t'); },
              .csv = [listed] { return listed(','); }},
@@ -80,8 +82,9 @@ void PerformancePanel::draw_iterations(const PanelContext& context, const Area& 
   }
   controls::record(
       context, "performance.iterations", "duration of each iteration", "plot",
-      fmt::format("n={};median_ns={:.0f}", model_.iterations().n, model_.iterations().median), at,
-      ImVec2(at.x + room.x, at.y + room.y));
+      fmt::format("n={};median_ns={:.0f};conditions={}", model_.iterations().n,
+                  model_.iterations().median, conditions_text(result.effective.measure)),
+      at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
 void PerformancePanel::draw_row_histogram(const PanelContext& context, const Area& area) {

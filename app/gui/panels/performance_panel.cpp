@@ -185,6 +185,9 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
     model_.set_range(timeline_view_.selection);
     context.commands.selection_taken = true;
   }
+  if (const auto& range = timeline_view_.selection) {
+    context.commands.selected.timeline_ns = {range->min, range->max};
+  }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const ImVec2 origin = ImGui::GetCursorScreenPos();

@@ -41,12 +41,14 @@ class PerformancePanel : public WorkspacePanel {
   void draw_experts(const PanelContext& context, const Area& area);
   std::string experts_text(char separator) const;
   std::string experts_note() const;
+  std::string selected_note(int expert) const;
   std::string agreement_text() const;
   bool picture_names_only_stages() const;
   void draw_no_experts(const PanelContext& context, ImVec2 room);
   void draw_expert_read_out(const PanelContext& context, int expert) const;
   // performance_power_strip.cpp
   float power_strip_height(const Theme& theme) const;
+  void save_power(const PanelContext& context) const;
   void draw_power_strip(const PanelContext& context, ImVec2 size, PixelSpan time_axis);
   // performance_roofline_card.cpp
   void draw_roofline(const PanelContext& context, const Area& area);

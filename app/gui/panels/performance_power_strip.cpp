@@ -6,6 +6,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
+#include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -42,7 +43,7 @@ Visible visible(const std::vector<PowerSample>& samples, plot::Range view) {
 }
 
 void draw_curve(const plot::PlotFrame& frame, const std::vector<PowerSample>& samples,
-                Visible shown, const Curve& curve) {
+                Visible shown, const Curve& curve, plot::LabelPlaces& places) {
   // Never more than one line a pixel: a stride's largest and smallest are both on it.
   const auto pixels = static_cast<std::size_t>(std::max(frame.max().x - frame.min().x, 1.0F));
   const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
@@ -66,8 +67,14 @@ void draw_curve(const plot::PlotFrame& frame, const std::vector<PowerSample>& sa
     }
     const float x = frame.x().to_pixel(static_cast<double>(samples[i].time_ns));
     const ImVec2 at(x, y_of(high));
-    if (joined) frame.draw()->AddLine(previous, at, curve.color, 1.5F);
-    if (stride > 1) frame.draw()->AddLine(at, ImVec2(x, y_of(low)), curve.color);
+    if (joined) {
+      frame.draw()->AddLine(previous, at, curve.color, 1.5F);
+      places.keep_free_line(previous, at);
+    }
+    if (stride > 1) {
+      frame.draw()->AddLine(at, ImVec2(x, y_of(low)), curve.color);
+      places.keep_free_line(at, ImVec2(x, y_of(low)));
+    }
     previous = ImVec2(x, y_of(stride > 1 ? low : high));
     joined = true;
   }
@@ -113,6 +120,26 @@ float PerformancePanel::power_strip_height(const Theme& theme) const {
   const profiling::PowerTrace& power = model_.run().power;
   if (!power.samples.empty()) return theme.px(54);
   return power.missing.empty() ? 0.0F : theme.fonts.label->FontSize + theme.px(kGapSmall);
+}
+
+void PerformancePanel::save_power(const PanelContext& context) const {
+  const profiling::PowerTrace& power = model_.run().power;
+  if (power.samples.empty()) {
+    context.commands.says = "This run has no samples of clock and power: " + power.missing;
+    return;
+  }
+  std::string text = "time_ns,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,clock_held_by\n";
+  const auto cell = [](double value) {
+    return value < 0 ? std::string() : fmt::format("{:.9g}", value);
+  };
+  for (const PowerSample& sample : power.samples) {
+    // The reasons are names with commas between them.
+    text +=
+        fmt::format("{},{},{},{},{},\"{}\"\n", sample.time_ns, cell(sample.sm_clock_mhz),
+                    cell(sample.memory_clock_mhz), cell(sample.power_w), cell(sample.temperature_c),
+                    profiling::clock_reason_names(sample.clock_reasons));
+  }
+  context.commands.save_csv = CsvOrder{"performance-power", std::move(text)};
 }
 
 void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,
@@ -164,14 +191,23 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
         strip_view_);
     shown = visible(power.samples, frame.x().view);
     draw_limits(context, frame, power.samples, shown);
-    for (const Curve& curve : curves) draw_curve(frame, power.samples, shown, curve);
-    // The curves are drawn from zero, so the lower half is free.
-    ImVec2 label(frame.min().x + theme.px(6), frame.max().y - font->FontSize - theme.px(6));
+    // The band along the bottom is kept free too.
+    plot::LabelPlaces places(frame.min(), ImVec2(frame.max().x, frame.max().y - theme.px(4)));
+    for (const Curve& curve : curves) draw_curve(frame, power.samples, shown, curve, places);
     for (const Curve& curve : curves) {
       const std::string text =
           fmt::format("{} \u2264 {:.0f} {}", curve.name, curve.highest, curve.unit);
-      plot::draw_text(frame.draw(), font, label, curve.color, text);
-      label.x += plot::text_size(font, text).x + theme.px(kGapSection);
+      // A piece of the curve names it: a stage's colour is too pale for text on a light ground.
+      const float chip = theme.px(14);
+      const ImVec2 size_of_text = plot::text_size(font, text);
+      plot::LabelPlaces::Place place =
+          places.anywhere(ImVec2(chip + size_of_text.x, size_of_text.y), theme.px(kGapSmall));
+      const float middle = place.at.y + 0.5F * size_of_text.y;
+      frame.draw()->AddLine(ImVec2(place.at.x, middle),
+                            ImVec2(place.at.x + chip - theme.px(4), middle), curve.color,
+                            theme.px(2));
+      place.at.x += chip;
+      plot::draw_label(frame.draw(), theme, place, theme.colors.text, text);
     }
     if (frame.hovered() && shown.first < shown.last) {
       const double time = frame.hover_x();

@@ -7,6 +7,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
+#include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {
@@ -57,15 +58,20 @@ std::string share_text(double rate, double of) {
   return of <= 0.0 ? "not measured" : fmt::format("{:.1f} %", 100.0 * rate / of);
 }
 
-void draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness) {
-  constexpr int kSteps = 64;
+void draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness,
+               plot::LabelPlaces& places) {
+  // Both axes are logarithmic: a slope up to the ridge, then a flat, and no more to it.
   const plot::Range view = frame.x().view;
+  const double ridge =
+      std::clamp(std::log2(roof.flop_per_s / roof.bytes_per_s), view.min, view.max);
   ImVec2 previous;
-  for (int step = 0; step <= kSteps; ++step) {
-    const double x = view.min + view.span() * step / kSteps;
+  for (const double x : {view.min, ridge, view.max}) {
     const ImVec2 at(frame.x().to_pixel(x),
                     frame.y().to_pixel(std::log10(roof.at(std::exp2(x)) / kTera)));
-    if (step > 0) frame.draw()->AddLine(previous, at, color, thickness);
+    if (x > view.min) {
+      frame.draw()->AddLine(previous, at, color, thickness);
+      places.keep_free_line(previous, at);
+    }
     previous = at;
   }
 }
@@ -183,27 +189,33 @@ void PerformancePanel::draw_roofline(const PanelContext& context, const Area& ar
            .selectable = false,
            .min_span = 1.0},
           roofline_view_);
-      if (!nominal.empty()) draw_roof(frame, nominal, plot::faded(theme.colors.dim_text, 0.8F), 1);
-      if (!practical.empty()) draw_roof(frame, practical, theme.colors.accent, 2);
-      ImVec2 last_label(-1e6F, -1e6F);
+      plot::LabelPlaces places(frame.min(), frame.max());
+      if (!nominal.empty()) {
+        draw_roof(frame, nominal, plot::faded(theme.colors.dim_text, 0.8F), 1, places);
+      }
+      if (!practical.empty()) draw_roof(frame, practical, theme.colors.accent, 2, places);
+      const auto spot_of = [&](const RooflinePoint& point) {
+        return ImVec2(frame.x().to_pixel(std::log2(point.work.intensity())),
+                      frame.y().to_pixel(std::log10(point.flop_per_s() / kTera)));
+      };
       for (const RooflinePoint& point : points) {
-        const ImVec2 spot(frame.x().to_pixel(std::log2(point.work.intensity())),
-                          frame.y().to_pixel(std::log10(point.flop_per_s() / kTera)));
+        const ImVec2 spot = spot_of(point);
+        places.keep_free(spot, theme.px(5));
         frame.draw()->AddCircleFilled(spot, theme.px(5), theme.stage(point.stage), 16);
         frame.draw()->AddCircle(spot, theme.px(5), theme.colors.window, 16);
         const float dx = frame.mouse().x - spot.x;
         const float dy = frame.mouse().y - spot.y;
         if (frame.hovered() && dx * dx + dy * dy < theme.px(10) * theme.px(10)) hovered = &point;
-        // Products of one step often lie together: their names stand below each other.
-        ImVec2 label(spot.x + theme.px(8), spot.y - theme.px(5));
-        const float line = theme.fonts.label->FontSize;
-        if (std::abs(label.x - last_label.x) < theme.px(48) &&
-            std::abs(label.y - last_label.y) < line) {
-          label.y = last_label.y + line;
-        }
-        last_label = label;
-        plot::draw_text(frame.draw(), theme.fonts.label, label, theme.colors.text,
-                        std::string(engine::stage_name(point.stage)));
+      }
+      for (const RooflinePoint& point : points) {
+        const std::string name(engine::stage_name(point.stage));
+        const ImVec2 spot = spot_of(point);
+        const auto beside =
+            places.beside(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
+        plot::draw_label(frame.draw(), theme,
+                         {.at = beside.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
+                          .clear = beside.has_value()},
+                         theme.colors.text, name);
       }
     }
     if (hovered != nullptr) {

@@ -48,8 +48,8 @@ void PerformancePanel::draw_stage_sums(const PanelContext& context, float width)
 void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
   const bool graph = !model_.run().activity.nodes.empty();
-  const float choices = theme.px(220);
   const float gap = theme.px(kGap);
+  const float choices = std::min(theme.px(220), width - gap);
   if (width > choices + theme.px(140)) {
     if (find_.draw(context, width - choices - 2.0F * gap, timeline_view_.x.min)) {
       plot::bring_into_view(model_.run().activity.records[*find_.chosen()], model_.lanes(),
@@ -146,7 +146,8 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                       context.commands.save_csv =
                           CsvOrder{.stem = "performance-memory",
                                    .text = plot::memory_csv(run.activity, model_.lanes().memory)};
-                    }}},
+                    }},
+                   {"save_power", "Save clock and power as CSV", [&] { save_power(context); }}},
        .header_widgets = widgets},
       area.size);
   if (context.keys.export_trace) order_export(context, false);

@@ -183,7 +183,8 @@ void Pow2View::draw_waste(const PanelContext& context, const Area& area) {
                                        .size = room,
                                        .y = {.label = "binades", .limits = {0.0, 1.0}},
                                        .x_label = "expert"},
-                                      model_.waste(), waste_view_);
+                                      model_.waste(), waste_view_)
+                          .index;
   if (hovered >= 0) {
     const engine::RangeWaste& waste =
         model_.pair().pow2->experts[static_cast<std::size_t>(hovered)].waste;
@@ -239,7 +240,8 @@ void Pow2View::draw_snr(const PanelContext& context, const Area& area) {
                                              .label = "dB",
                                              .limits = {0.0, top > 0.0 ? 1.08 * top : 1.0}},
                                        .x_label = "expert"},
-                                      bars, snr_view_);
+                                      bars, snr_view_)
+                          .index;
   if (hovered >= 0) {
     const auto& cells = model_.rows()[static_cast<std::size_t>(hovered)].cells;
     plot::read_out(context, fmt::format("expert {}", hovered),

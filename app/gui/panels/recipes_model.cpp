@@ -283,8 +283,10 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   ElementReading reading;
   reading.original = fmt::format("{:.7g}", original);
   reading.code = code_hex(overlay.format, code) + "   " + code_bits(overlay.format, code);
-  reading.value = fmt::format("{} = {:.7g}", code_reading(overlay.format, code), value);
-  reading.decoded = fmt::format("{:.7g} x {:.6g} = {:.7g}", value, scale_inv, value * scale_inv);
+  // A code's value is short and exact; nine digits tell a float from every other, so that whoever
+  // multiplies by hand gets what stands here.
+  reading.value = fmt::format("{} = {}", code_reading(overlay.format, code), value);
+  reading.decoded = fmt::format("{} x {:.9g} = {:.7g}", value, scale_inv, value * scale_inv);
   const engine::Recipe& recipe = overlay.report->recipe;
   if (recipe.scaling == Scaling::Nvfp4 && recipe.hadamard && overlay.report->columnwise) {
     // The code is of a sum over 16 rows: only undoing the transform gives this element back.

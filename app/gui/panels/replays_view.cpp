@@ -8,6 +8,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_ground.h"
+#include "app/gui/panels/measure_words.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/series_plot.h"
 
@@ -43,7 +44,7 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
   const profiling::Distribution& step = model_.iterations();
   const bool graph = model_.has_graph();
   std::vector<Figure> figures;
-  figures.push_back({.id = "graphs.nodes",
+  figures.push_back({.id = "graphs.node_count",
                      .label = graph ? "graph nodes" : "pieces of work",
                      .value = {plot::count_text(graph ? model_.run().activity.nodes.size()
                                                       : model_.matrix().rows.size()),
@@ -267,7 +268,8 @@ void ReplaysView::draw_series(const PanelContext& context, const Area& area) {
             {.id = "graphs.series_card",
              .title = model_.has_graph() ? "Replay durations" : "Iteration durations",
              .question = "Does replay follow replay at one pace?",
-             .note = fmt::format("{}, n {}", result.iteration_method, model_.iterations().n),
+             .note = fmt::format("{}, n {}, {}", conditions_text(result.effective.measure),
+                                 model_.iterations().n, result.iteration_method),
              .measured = "Method: " + result.iteration_method + ". The axis starts near the data.",
              .text = [listed] { return listed('\t'); },
              .csv = [listed] { return listed(','); }},
@@ -293,8 +295,9 @@ void ReplaysView::draw_series(const PanelContext& context, const Area& area) {
   }
   controls::record(
       context, "graphs.series", "duration of each replay", "plot",
-      fmt::format("n={};median_ns={:.0f}", model_.iterations().n, model_.iterations().median), at,
-      ImVec2(at.x + room.x, at.y + room.y));
+      fmt::format("n={};median_ns={:.0f};conditions={}", model_.iterations().n,
+                  model_.iterations().median, conditions_text(result.effective.measure)),
+      at, ImVec2(at.x + room.x, at.y + room.y));
 }
 
 void ReplaysView::draw_checks(const PanelContext& context, const Area& area) {

@@ -104,7 +104,7 @@ float TimeNotes::prepare(const PanelContext& context, plot::PlotView& view) {
 }
 
 void TimeNotes::draw_note(const PanelContext& context, const plot::AxisMap& x, ImVec2 strip_min,
-                          ImVec2 strip_max, std::size_t index) {
+                          ImVec2 strip_max, const Begins& begins, std::size_t index) {
   const Theme& theme = context.theme;
   const profiling::TimeNote& note = (*context.view.notes)[index];
   const float left = std::max(x.to_pixel(static_cast<double>(note.begin_ns)), strip_min.x);
@@ -117,7 +117,11 @@ void TimeNotes::draw_note(const PanelContext& context, const plot::AxisMap& x, I
   draw->AddRectFilled(low, high, plot::faded(theme.colors.warn, 0.35F), theme.px(2));
   draw->AddLine(low, ImVec2(left, high.y), theme.colors.warn, theme.px(2));
   const ImFont* font = theme.fonts.label;
-  const std::string text = plot::fitted(font, title_of(note), right - left - theme.px(6));
+  // Notes may lie over each other: words end where the next note begins.
+  const auto next = std::ranges::upper_bound(begins, std::pair(note.begin_ns, index));
+  const float end =
+      next == begins.end() ? right : std::min(right, x.to_pixel(static_cast<double>(next->first)));
+  const std::string text = plot::fitted(font, title_of(note), end - left - theme.px(6));
   plot::draw_text(draw, font, ImVec2(left + theme.px(5), low.y + theme.px(1)), theme.colors.text,
                   text);
   const std::string id = fmt::format("performance.note.{}", index);
@@ -148,8 +152,13 @@ bool TimeNotes::draw(const PanelContext& context, ImVec2 min, ImVec2 max, plot::
                      plot::duration_text(mark_->span()), strip_min, strip_max);
   }
   clicked_.reset();
-  for (std::size_t i = 0; i < context.view.notes->size(); ++i) {
-    draw_note(context, x, strip_min, strip_max, i);
+  Begins begins;
+  for (const profiling::TimeNote& note : *context.view.notes) {
+    begins.emplace_back(note.begin_ns, begins.size());
+  }
+  std::ranges::sort(begins);
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    draw_note(context, x, strip_min, strip_max, begins, i);
   }
   bool moved = false;
   if (clicked_) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gui/plot/plot_frame.h"
@@ -26,8 +28,10 @@ class TimeNotes {
  private:
   void take_keys(const PanelContext& context, const plot::PlotView& view);
   void take_numbers(const PanelContext& context, plot::PlotView& view);
+  /// Of all notes, the earliest first: where each begins and which it is.
+  using Begins = std::vector<std::pair<std::int64_t, std::size_t>>;
   void draw_note(const PanelContext& context, const plot::AxisMap& x, ImVec2 strip_min,
-                 ImVec2 strip_max, std::size_t index);
+                 ImVec2 strip_max, const Begins& begins, std::size_t index);
   void draw_list(const PanelContext& context, plot::PlotView& view, bool& moved);
   void draw_words(const PanelContext& context);
   void edit(const PanelContext& context, std::size_t index);

@@ -8,8 +8,8 @@
 
 namespace app::plot {
 
-int draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
-              PlotView& view) {
+BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
+                 PlotView& view) {
   const Theme& theme = context.theme;
   double highest = 0.0;
   double companion_peak = 0.0;
@@ -47,6 +47,11 @@ int draw_bars(const PanelContext& context, const BarSpec& spec, const std::vecto
       draw->AddRectFilled(ImVec2(frame.x().to_pixel(center - 0.5), frame.min().y),
                           ImVec2(frame.x().to_pixel(center + 0.5), bottom),
                           faded(theme.colors.text, 0.07F));
+    }
+    if (spec.selected == static_cast<int>(i)) {
+      draw->AddRect(ImVec2(frame.x().to_pixel(center - 0.5), frame.min().y),
+                    ImVec2(frame.x().to_pixel(center + 0.5), bottom), theme.colors.accent,
+                    theme.px(2), 0, theme.px(1.5F));
     }
     if (bar.outside) {
       draw->AddRectFilledMultiColor(ImVec2(left, frame.min().y), ImVec2(right, bottom),
@@ -86,7 +91,7 @@ int draw_bars(const PanelContext& context, const BarSpec& spec, const std::vecto
     draw_text(draw, theme.fonts.label, at, theme.colors.dim_text, spec.companion_label);
     frame.close_clip();
   }
-  return hovered;
+  return {.index = hovered, .clicked = hovered >= 0 && frame.clicked()};
 }
 
 }  // namespace app::plot

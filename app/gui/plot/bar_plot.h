@@ -24,10 +24,14 @@ struct BarSpec {
   Axis y{};  // limits are computed when empty
   std::string x_label{};
   std::string companion_label{};  // empty = no companion ticks
+  int selected = -1;              // framed; -1 = none
 };
 
-/// Returns the index under the mouse or -1; the caller writes the read-out.
-int draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
-              PlotView& view);
+struct BarHit {
+  int index = -1;        // under the mouse; -1 = none. The caller writes the read-out.
+  bool clicked = false;  // in this frame
+};
+BarHit draw_bars(const PanelContext& context, const BarSpec& spec, const std::vector<Bar>& bars,
+                 PlotView& view);
 
 }  // namespace app::plot

@@ -165,6 +165,10 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   if (view_.drag_start && view_.dragged == id && !active) {
     end_drag(at, limits, std::abs(mouse_.x - before.to_pixel(*view_.drag_start)));
   }
+  if (!spec.selectable && hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
+    // There is no range to draw, so any press that did not travel is a click.
+    clicked_ = std::sqrt(io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left]) < kDragThreshold;
+  }
   if (hovered_ && keys.clear) selection_changed_ |= drop_ranges();
   // The item was the inner area; the layout continues below the whole plot.
   ImGui::SetCursorScreenPos(outer_min_);

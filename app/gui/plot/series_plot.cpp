@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/gui/plot/format.h"
+#include "app/gui/plot/label_places.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
@@ -35,13 +36,18 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
       .min_span = std::min(5.0, count)};
   PlotFrame frame(context, frame_spec, view);
   ImDrawList* draw = frame.draw();
+  LabelPlaces places(frame.min(), frame.max());
   const double pixels_per_point = frame.x().pixels_per_unit();
   if (pixels_per_point >= 1.0) {
     ImVec2 previous;
     for (std::size_t i = first; i < last; ++i) {
       const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(i)),
                       frame.y().to_pixel(values[i]));
-      if (i > first) draw->AddLine(previous, at, faded(spec.color, 0.6F));
+      if (i > first) {
+        draw->AddLine(previous, at, faded(spec.color, 0.6F));
+        places.keep_free_line(previous, at);
+      }
+      places.keep_free(at, theme.px(2.2F));
       if (pixels_per_point >= 5.0) draw->AddCircleFilled(at, theme.px(2.2F), spec.color, 8);
       previous = at;
     }
@@ -50,22 +56,20 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
     for (std::size_t i = first; i < last; i += stride) {
       const Range fold = series.extremes(i, std::min(i + stride, last));
       const float x = frame.x().to_pixel(spec.x_offset + static_cast<double>(i));
-      draw->AddLine(ImVec2(x, frame.y().to_pixel(fold.min)),
-                    ImVec2(x, frame.y().to_pixel(fold.max) - 1.0F), spec.color);
+      const ImVec2 low(x, frame.y().to_pixel(fold.min));
+      const ImVec2 high(x, frame.y().to_pixel(fold.max) - 1.0F);
+      draw->AddLine(low, high, spec.color);
+      places.keep_free_line(low, high);
     }
   }
   if (std::isfinite(spec.median)) {
     const float at = frame.y().to_pixel(spec.median);
     draw->AddLine(ImVec2(frame.min().x, at), ImVec2(frame.max().x, at),
                   faded(theme.colors.text, 0.7F));
-    const ImFont* font = theme.fonts.label;
     const std::string label = "median " + duration_text(spec.median);
-    const ImVec2 end(frame.max().x - theme.px(kGapSmall), at - font->FontSize - theme.px(2));
-    // The curve runs around its median: without a ground of its own the figure could not be read.
-    draw->AddRectFilled(ImVec2(end.x - text_size(font, label).x - theme.px(3), end.y),
-                        ImVec2(end.x + theme.px(3), end.y + font->FontSize),
-                        faded(theme.colors.panel, 0.85F), theme.px(2));
-    draw_text_right(draw, font, end, theme.colors.text, label);
+    const LabelPlaces::Place place =
+        places.along(at, text_size(theme.fonts.label, label), theme.px(2));
+    draw_label(draw, theme, place, theme.colors.text, label);
   }
   if (!frame.hovered()) return -1;
   const std::size_t index = index_of(std::round(frame.hover_x()));

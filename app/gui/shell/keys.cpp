@@ -143,6 +143,12 @@ const std::vector<ActionRow> kActions = {
      "Right arrow",
      {{GLFW_KEY_RIGHT, 0}}},
     {Action::TourStop, "tour.stop", kTour, "End the tour: all is as before", "", {}},
+    {Action::KeepTour,
+     "file.keep_tour",
+     "File",
+     "Make a tour of what is on screen, step by step",
+     "Ctrl+T",
+     {{GLFW_KEY_T, kCtrl}}},
     {Action::Quit, "file.quit", "File", "Close the window", "Ctrl+Q", {{GLFW_KEY_Q, kCtrl}}},
 };
 

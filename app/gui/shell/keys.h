@@ -43,6 +43,7 @@ enum class Action {
   TourBack,
   TourNext,
   TourStop,
+  KeepTour,
   Quit,
 };
 

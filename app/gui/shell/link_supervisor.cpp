@@ -29,6 +29,7 @@ void LinkSupervisor::start(const std::string& cublaslt) {
     argv.push_back(cublaslt);
   }
   link_ = WorkerLink::start({.argv = std::move(argv), .wake = wake_, .progress_stall_seconds = 0});
+  if (watching_) link_->watch_device(true);
 }
 
 void LinkSupervisor::give_up_present() {
@@ -103,6 +104,12 @@ void LinkSupervisor::cancel() {
 
 void LinkSupervisor::inspect_file(const std::string& path) {
   if (link_ != nullptr) link_->inspect_file(path);
+}
+
+void LinkSupervisor::watch_device(bool on) {
+  if (on == watching_) return;
+  watching_ = on;
+  if (link_ != nullptr) link_->watch_device(on);
 }
 
 const engine::RunRequest* LinkSupervisor::request_of(std::uint64_t id) const {

@@ -38,6 +38,8 @@ class LinkSupervisor {
   std::uint64_t step_history(const engine::AmaxHistoryRequest& request);
   void cancel();
   void inspect_file(const std::string& path);
+  /// Of this worker and those after it; costs nothing when nothing changes.
+  void watch_device(bool on);
   /// The request that a result of this id answers; null when unknown.
   const engine::RunRequest* request_of(std::uint64_t id) const;
   /// Of the newest run; comparisons do not count.
@@ -66,6 +68,7 @@ class LinkSupervisor {
   std::vector<std::string> argv_;
   std::function<void()> wake_;
   std::string cublaslt_;
+  bool watching_ = false;
   std::unique_ptr<WorkerLink> link_;
   std::optional<WorkerHello> hello_;
   std::map<std::uint64_t, engine::RunRequest> requests_;

@@ -18,6 +18,7 @@ Recorder::~Recorder() {
 
 void Recorder::append(Run run) { put(std::move(run)); }
 void Recorder::append(Comparison comparison) { put(std::move(comparison)); }
+void Recorder::append(History history) { put(std::move(history)); }
 void Recorder::append(Visit visit) { put(std::move(visit)); }
 
 void Recorder::set_notes(Run run, std::vector<profiling::TimeNote> notes) {
@@ -59,6 +60,7 @@ engine::Status Recorder::write(profiling::SessionWriter& writer, const Entry& en
     return writer.set_time_notes(static_cast<std::size_t>(found - runs.begin()), notes->notes);
   }
   if (const auto* comparison = std::get_if<Comparison>(&entry)) return writer.append(**comparison);
+  if (const auto* history = std::get_if<History>(&entry)) return writer.append(**history);
   if (const auto* visit = std::get_if<Visit>(&entry)) return writer.append(**visit);
   const Run& run = std::get<Run>(entry);
   engine::Status status = writer.append(*run);
@@ -94,6 +96,7 @@ void Recorder::write_all() {
     if (std::holds_alternative<NotesOf>(entry)) continue;
     ++(std::holds_alternative<Run>(entry)          ? progress.written
        : std::holds_alternative<Comparison>(entry) ? progress.comparisons
+       : std::holds_alternative<History>(entry)    ? progress.histories
                                                    : progress.visits);
     publish(progress);
   }

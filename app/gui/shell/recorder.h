@@ -1,5 +1,5 @@
-// Writes runs, comparisons and visits into a session file on a thread of its own: a slow disk must
-// not hold up a frame.
+// Writes runs, comparisons, amax histories and visits into a session file on a thread of its own: a
+// slow disk must not hold up a frame.
 #pragma once
 
 #include <condition_variable>
@@ -21,11 +21,13 @@ class Recorder {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
+  using History = std::shared_ptr<const profiling::RecordedHistory>;
   using Visit = std::shared_ptr<const profiling::RecordedVisit>;
 
   struct Progress {
     std::size_t written = 0;      // runs
     std::size_t comparisons = 0;  // and comparisons
+    std::size_t histories = 0;    // and amax histories
     std::size_t visits = 0;       // and visits to the graph doctor
     bool finished = false;        // closed, everything written
     std::string error;            // the file could not be created or a run not be written
@@ -39,6 +41,7 @@ class Recorder {
 
   void append(Run run);
   void append(Comparison comparison);
+  void append(History history);
   void append(Visit visit);
   /// In place of those that the run was written with; only for runs appended before.
   void set_notes(Run run, std::vector<profiling::TimeNote> notes);
@@ -52,7 +55,7 @@ class Recorder {
     Run run;
     std::vector<profiling::TimeNote> notes;
   };
-  using Entry = std::variant<Run, Comparison, Visit, NotesOf>;
+  using Entry = std::variant<Run, Comparison, History, Visit, NotesOf>;
 
   void put(Entry entry);
   void write_all();

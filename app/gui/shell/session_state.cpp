@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kMaxLiveRuns = 64;
 // Each may hold a dozen scale maps of a megabyte.
 constexpr std::size_t kMaxLiveComparisons = 16;
+// Each may hold a ring of 16 MB.
+constexpr std::size_t kMaxLiveHistories = 16;
 constexpr std::size_t kMaxLiveVisits = 32;
 constexpr std::size_t kMaxLiveRecords = 4'000'000;
 
@@ -48,6 +50,11 @@ void SessionState::add_live_comparison(profiling::RecordedComparison comparison)
   }
 }
 
+void SessionState::add_live_history(profiling::RecordedHistory history) {
+  live_histories_.push_back(std::make_shared<const profiling::RecordedHistory>(std::move(history)));
+  if (live_histories_.size() > kMaxLiveHistories) live_histories_.erase(live_histories_.begin());
+}
+
 void SessionState::add_live_visit(profiling::RecordedVisit visit) {
   live_visits_.push_back(std::make_shared<const profiling::RecordedVisit>(std::move(visit)));
   if (live_visits_.size() > kMaxLiveVisits) live_visits_.erase(live_visits_.begin());
@@ -65,6 +72,11 @@ void SessionState::open_recording(profiling::Session session) {
     file_comparisons_.push_back(
         std::make_shared<const profiling::RecordedComparison>(std::move(comparison)));
   }
+  file_histories_.clear();
+  for (profiling::RecordedHistory& history : session.histories) {
+    file_histories_.push_back(
+        std::make_shared<const profiling::RecordedHistory>(std::move(history)));
+  }
   file_visits_.clear();
   for (profiling::RecordedVisit& visit : session.visits) {
     file_visits_.push_back(std::make_shared<const profiling::RecordedVisit>(std::move(visit)));
@@ -79,6 +91,7 @@ void SessionState::back_to_live() {
   session_path_.clear();
   file_runs_.clear();
   file_comparisons_.clear();
+  file_histories_.clear();
   file_visits_.clear();
   index_ = live_runs_.empty() ? 0 : live_runs_.size() - 1;
   show(live_runs_.empty() ? nullptr : live_runs_.back());
@@ -109,6 +122,7 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
   return {.requested = requested,
           .run = shown_,
           .run_generation = generation_,
+          .expert = expert,
           .stale = stale(),
           .from_file = from_file(),
           .runs = runs(),
@@ -118,7 +132,7 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
           .recipes = recipes,
           .comparing = comparing,
           .comparison_error = comparison_error,
-          .history = from_file() ? nullptr : history,
+          .histories = histories(),
           .history_error = history_error,
           .visits = visits(),
           .doctor = doctor,
@@ -131,6 +145,8 @@ SessionView SessionState::view(const LinkStatus& link, const std::optional<Worke
 }
 
 void SessionState::show(Run run) {
+  // Another number of experts: the same number would name another one.
+  if (run == nullptr || std::ssize(run->result.splits) <= expert) expert = -1;
   shown_ = std::move(run);
   ++generation_;
 }

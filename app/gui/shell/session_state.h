@@ -17,23 +17,25 @@ class SessionState {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
+  using History = std::shared_ptr<const profiling::RecordedHistory>;
   using Visit = std::shared_ptr<const profiling::RecordedVisit>;
 
   engine::RunRequest requested;
   bool live = false;
   Workspace workspace = Workspace::Performance;
   bool recipes = false;          // of Numerics: all recipes side by side
+  int expert = -1;               // selected, of the shown run; -1 = none
   std::string last_error;        // of the newest run or file; empty after a success
   std::string comparison_error;  // of the newest comparison; empty after a success
   std::vector<std::shared_ptr<const profiling::RecordedRun>> second_runs;  // for Compare
-  std::string second_path;                             // of the recording they come from
-  std::shared_ptr<const engine::AmaxHistory> history;  // newest live one
-  std::string history_error;                           // of the newest order
+  std::string second_path;    // of the recording they come from
+  std::string history_error;  // of the newest order
 
   /// The newest live run; shown unless a recording is open, or one of a batch that would pull
   /// the view along with it.
   void add_live_run(profiling::RecordedRun run);
   void add_live_comparison(profiling::RecordedComparison comparison);
+  void add_live_history(profiling::RecordedHistory history);
   void add_live_visit(profiling::RecordedVisit visit);
   void open_recording(profiling::Session session);
   void back_to_live();
@@ -51,6 +53,10 @@ class SessionState {
   const std::vector<Comparison>& live_comparisons() const { return live_comparisons_; }
   const std::vector<Comparison>& comparisons() const {
     return from_file() ? file_comparisons_ : live_comparisons_;
+  }
+  const std::vector<History>& live_histories() const { return live_histories_; }
+  const std::vector<History>& histories() const {
+    return from_file() ? file_histories_ : live_histories_;
   }
   const std::vector<Visit>& live_visits() const { return live_visits_; }
   const std::vector<Visit>& visits() const { return from_file() ? file_visits_ : live_visits_; }
@@ -71,6 +77,8 @@ class SessionState {
   std::vector<Run> file_runs_;
   std::vector<Comparison> live_comparisons_;
   std::vector<Comparison> file_comparisons_;
+  std::vector<History> live_histories_;
+  std::vector<History> file_histories_;
   std::vector<Visit> live_visits_;
   std::vector<Visit> file_visits_;
   std::map<Run, std::vector<profiling::TimeNote>> changed_notes_;

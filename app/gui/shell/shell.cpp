@@ -165,6 +165,9 @@ void Shell::carry_out(const CommandSlots& commands) {
   if (!commands.says.empty()) says_ = commands.says;
   if (commands.set_notes) keep_notes(*commands.set_notes);
   if (commands.selection_taken) asked_selection_.reset();
+  if (commands.select_expert) state_.expert = *commands.select_expert;
+  seen_selection_ = commands.selected;
+  seen_graphs_view_ = commands.graphs_view;
   if (commands.save_csv) save_csv(*commands.save_csv);
   if (commands.export_records) ask_export(*commands.export_records);
   if (commands.save_picture) {

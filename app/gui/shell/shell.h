@@ -14,6 +14,7 @@
 #include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/control_map_file.h"
 #include "app/gui/shell/control_rail.h"
+#include "app/gui/shell/device_words.h"
 #include "app/gui/shell/doctor_desk.h"
 #include "app/gui/shell/file_dialog.h"
 #include "app/gui/shell/library_desk.h"
@@ -26,6 +27,7 @@
 #include "app/gui/shell/session_state.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/tour.h"
+#include "app/gui/shell/tour_keeper.h"
 #include "app/gui/shell/tour_player.h"
 #include "app/gui/shell/window.h"
 
@@ -43,6 +45,8 @@ class Shell {
   /// By what it is: recording, captured graph, tensor; a sentence when it cannot be used.
   void open_file(const std::string& path);
   void draw(const Theme& theme, const PlotKeys& keys);
+  /// Somebody can see the window: only then is the device looked at between runs.
+  void seen(bool visible) { link_.watch_device(visible); }
   /// The frame stands in the framebuffer, before it is swapped.
   void after_render(const Theme& theme, int width, int height);
 
@@ -64,6 +68,7 @@ class Shell {
   void take_hello(const WorkerHello& hello);
   void take_run(const RunDone& done);
   void take_comparison(const ComparisonDone& done);
+  void take_history(const HistoryDone& done);
   bool take_recording();
   bool take_doctor();
   bool take_recorders();
@@ -134,6 +139,10 @@ class Shell {
   engine::Result<engine::RunRequest> request_of_step(std::size_t index) const;
   void draw_player(const PanelContext& context);
   void act_on_tour(Action action);
+  // shell_tour_keeper.cpp
+  void draw_tour_keeper(const PanelContext& context);
+  TourStep step_on_screen() const;
+  void save_kept_tour();
   // shell_tour.cpp
   void begin_tour();
   void tick_tour();
@@ -166,6 +175,9 @@ class Shell {
   std::optional<Action> tour_wish_;  // pressed in the caption panel, done after the frame
   int asked_graphs_view_ = -1;
   std::optional<AskedSelection> asked_selection_;
+  TourKeeper tour_keeper_;
+  AskedSelection seen_selection_;  // of the newest frame
+  int seen_graphs_view_ = -1;
   std::unique_ptr<WorkspacePanel> panels_[4];
   ControlMap controls_;
   profiling::Distribution step_ns_;  // of the run on screen
@@ -197,6 +209,7 @@ class Shell {
   bool first_hello_ = true;
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;
+  DeviceWords drawn_device_;
   std::size_t drawn_recorded_runs_ = 0;
   std::uint64_t frame_ = 0;
   int frames_while_timing_ = 0;  // of the run on its way

@@ -53,6 +53,8 @@ void Shell::act(Action action) {
       return;
     case Action::ToggleRecording:
       return toggle_recording();
+    case Action::KeepTour:
+      return tour_keeper_.open();
     case Action::TourPause:
     case Action::TourBack:
     case Action::TourNext:
@@ -152,7 +154,7 @@ std::string Shell::refusal(Action action) const {
       return state_.from_file() ? "" : "No recording is open";
     case Action::SaveSession:
       return state_.live_runs().empty() && state_.live_comparisons().empty() &&
-                     state_.live_visits().empty()
+                     state_.live_visits().empty() && state_.live_histories().empty()
                  ? "No run of this window to save yet"
                  : "";
     case Action::ExportTrace:

@@ -171,6 +171,7 @@ void Shell::draw_main(const PanelContext& context, float height) {
   draw_link_banner(context);
   notices_.draw(context);
   if (player_) draw_player(context);
+  draw_tour_keeper(context);
   if (tour_ && tour_->step() != nullptr) {
     const Banner caption(context, "tour.caption", theme.colors.accent, tour_->step()->caption, 0);
   }

@@ -19,18 +19,23 @@ std::int64_t unix_ms() {
       .count();
 }
 
+/// "3 run(s), 1 comparison(s)": what there was of each.
+std::string written_words(const Recorder::Progress& progress) {
+  std::string words = fmt::format("{} run(s)", progress.written);
+  if (progress.comparisons > 0) words += fmt::format(", {} comparison(s)", progress.comparisons);
+  if (progress.histories > 0) {
+    words += fmt::format(", {} amax {}", progress.histories,
+                         progress.histories == 1 ? "history" : "histories");
+  }
+  if (progress.visits > 0) words += fmt::format(", {} visit(s) to the doctor", progress.visits);
+  return words;
+}
+
 bool differs(const LinkStatus& a, const LinkStatus& b) {
   return a.state != b.state || a.reason != b.reason || a.pid != b.pid ||
          a.pulse.request_id != b.pulse.request_id || a.pulse.stage != b.pulse.stage ||
          a.pulse.iteration != b.pulse.iteration || a.pulse.iterations != b.pulse.iterations ||
          a.pulse.fraction != b.pulse.fraction;
-}
-
-std::string beside_runs(const Recorder::Progress& progress) {
-  std::string text;
-  if (progress.comparisons > 0) text += fmt::format(", {} comparison(s)", progress.comparisons);
-  if (progress.visits > 0) text += fmt::format(", {} visit(s) to the doctor", progress.visits);
-  return text;
 }
 
 }  // namespace
@@ -91,8 +96,10 @@ bool Shell::status_changed() {
     drawn_status_.reason = now.reason;
     return false;
   }
-  const bool changed = differs(now, drawn_status_);
+  DeviceWords device = device_words(now, link_.hello());
+  const bool changed = differs(now, drawn_status_) || device != drawn_device_;
   drawn_status_ = std::move(now);
+  drawn_device_ = std::move(device);
   return changed;
 }
 
@@ -104,9 +111,7 @@ void Shell::take_event(const LinkEvent& event) {
   } else if (const auto* compared = std::get_if<ComparisonDone>(&event)) {
     take_comparison(*compared);
   } else if (const auto* stepped = std::get_if<HistoryDone>(&event)) {
-    link_.answered(stepped->history.id);
-    state_.history = std::make_shared<const engine::AmaxHistory>(stepped->history);
-    state_.history_error.clear();
+    take_history(*stepped);
   } else if (const auto* error = std::get_if<RunError>(&event)) {
     const bool of_history = link_.is_history(error->id);
     const bool of_comparison = link_.request_of(error->id) == nullptr;
@@ -172,6 +177,13 @@ void Shell::take_comparison(const ComparisonDone& done) {
   if (recorder_ != nullptr) recorder_->append(state_.live_comparisons().back());
 }
 
+void Shell::take_history(const HistoryDone& done) {
+  link_.answered(done.history.id);
+  state_.add_live_history({.history = done.history, .wall_clock_ms = unix_ms()});
+  state_.history_error.clear();
+  if (recorder_ != nullptr) recorder_->append(state_.live_histories().back());
+}
+
 bool Shell::take_recording() {
   auto loaded = loader_.take();
   if (!loaded) return false;
@@ -200,8 +212,8 @@ bool Shell::take_recorders() {
     const Recorder::Progress progress = one->progress();
     if (!progress.finished) return;
     if (progress.error.empty()) {
-      notices_.add(Severity::Good, fmt::format("{} run(s){} {} {}", progress.written,
-                                               beside_runs(progress), done, one->path()));
+      notices_.add(Severity::Good,
+                   fmt::format("{} {} {}", written_words(progress), done, one->path()));
     } else {
       notices_.add(Severity::Bad, failed + progress.error);
     }

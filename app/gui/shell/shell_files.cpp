@@ -114,6 +114,7 @@ void Shell::save_session(const std::string& path) {
     saver_->set_notes(run, state_.notes_of(run));
   }
   for (const SessionState::Comparison& one : state_.live_comparisons()) saver_->append(one);
+  for (const SessionState::History& one : state_.live_histories()) saver_->append(one);
   for (const SessionState::Visit& one : state_.live_visits()) saver_->append(one);
   saver_->finish();
 }

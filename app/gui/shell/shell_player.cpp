@@ -31,10 +31,8 @@ std::string recording_path_of(const TourStep& step) {
 }
 
 int graphs_view_of(const std::string& name) {
-  static constexpr std::array<std::string_view, 4> kViews = {"replays", "topology", "memory",
-                                                             "doctor"};
-  const auto found = std::find(kViews.begin(), kViews.end(), name);
-  return found == kViews.end() ? -1 : static_cast<int>(found - kViews.begin());
+  const auto found = std::find(kGraphsViews.begin(), kGraphsViews.end(), name);
+  return found == kGraphsViews.end() ? -1 : static_cast<int>(found - kGraphsViews.begin());
 }
 
 }  // namespace
@@ -142,6 +140,7 @@ engine::Result<engine::RunRequest> Shell::request_of_step(std::size_t index) con
 
 void Shell::show_player_step() {
   asked_selection_ = player_->step().selection;
+  state_.expert = asked_selection_ ? asked_selection_->expert : -1;
   player_->shown(now_seconds());
 }
 

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/control_map_file.h"
+#include "app/gui/shell/device_words.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 
@@ -95,6 +97,95 @@ bool draw_progress(const PanelContext& context, const PulseReport& pulse) {
   return controls::button(context, "status.cancel", "Cancel", {.width = theme.px(64)});
 }
 
+struct Piece {
+  const char* id = "";  // of the control map; empty = not recorded
+  const char* label = "";
+  std::string text{};
+  std::string tooltip{};
+  ImU32 color = 0;
+  float gap = 0;   // pixels, before it
+  float keep = 0;  // pixels, for what follows
+  bool right = false;
+};
+
+/// In what is left of the line, cut at its end; its tooltip has the whole of it then.
+void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
+  if (piece.text.empty()) return;
+  ImGui::SameLine(0, piece.gap);
+  const float room = ImGui::GetContentRegionAvail().x - piece.keep;
+  const std::string shown = plot::fitted(ImGui::GetFont(), piece.text, room);
+  if (shown.empty()) return;
+  const float width = ImGui::CalcTextSize(shown.c_str()).x;
+  if (piece.right) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
+  ImGui::SetCursorPosY(line_y);
+  const TextColorScope color(piece.color);
+  ImGui::TextUnformatted(shown.c_str());
+  if (piece.id[0] != '\0') {
+    controls::record(context, piece.id, piece.label, "text", piece.text, ImGui::GetItemRectMin(),
+                     ImGui::GetItemRectMax());
+  }
+  const std::string whole = shown == piece.text ? std::string() : piece.text;
+  const std::string says = piece.tooltip.empty() ? whole
+                           : whole.empty()       ? piece.tooltip
+                                                 : whole + "\n" + piece.tooltip;
+  if (ImGui::IsItemHovered() && !says.empty()) controls::tooltip(context, says);
+}
+
+/// What stands behind the worker's state. What was just done and what went wrong get room first:
+/// facts can be read at any time.
+void draw_facts(const PanelContext& context, const StatusLine& status, float line_y) {
+  const Theme& theme = context.theme;
+  const SessionView& view = context.view;
+  const auto width = [](const std::string& text) {
+    return text.empty() ? 0.0F : ImGui::CalcTextSize(text.c_str()).x;
+  };
+  std::string line;
+  for (const std::string& part : facts(view)) line += "  ·  " + part;
+  if (view.run != nullptr) {
+    line += fmt::format("  ·  {} records, {} dropped", view.run->activity.records.size(),
+                        view.run->result.dropped_records);
+  }
+  DeviceWords device = device_words(view.link, view.hello);
+  if (!device.line.empty()) device.line = "  ·  " + device.line;
+  const float said = width(status.says) + theme.px(kGapLarge);
+  const float wrong = width(status.last_error) + theme.px(kGapSection);
+  const float room = ImGui::GetContentRegionAvail().x;
+  const float kept = std::min(
+      (status.says.empty() ? 0 : said) + (status.last_error.empty() ? 0 : wrong), room * 2 / 3);
+  draw_piece(context,
+             {.text = line,
+              .tooltip = view.run == nullptr ? std::string()
+                                             : "Records: " + view.run->result.activity_method,
+              .color = theme.colors.dim_text,
+              .keep = kept},
+             line_y);
+  draw_piece(context,
+             {.id = "status.device",
+              .label = "The device between runs",
+              .text = device.line,
+              .tooltip = device.tooltip,
+              .color = theme.colors.dim_text,
+              .keep = kept},
+             line_y);
+  draw_piece(context,
+             {.id = "status.says",
+              .label = "What was just done",
+              .text = status.says,
+              .color = theme.colors.accent,
+              .gap = theme.px(kGapLarge),
+              .keep = status.last_error.empty() ? 0 : std::min(wrong, room / 3)},
+             line_y);
+  draw_piece(context,
+             {.id = "status.error",
+              .label = "Last error",
+              .text = status.last_error,
+              .tooltip = status.last_error,
+              .color = theme.colors.bad,
+              .gap = theme.px(kGapSection),
+              .right = true},
+             line_y);
+}
+
 }  // namespace
 
 bool draw_status_bar(const PanelContext& context, const StatusLine& status) {
@@ -121,41 +212,7 @@ bool draw_status_bar(const PanelContext& context, const StatusLine& status) {
   bool cancel = false;
   if (view.link.state == LinkState::Busy) cancel = draw_progress(context, view.link.pulse);
 
-  const TextColorScope dim(theme.colors.dim_text);
-  std::string line;
-  for (const std::string& part : facts(view)) line += "  ·  " + part;
-  if (view.run != nullptr) {
-    line += fmt::format("  ·  {} records, {} dropped", view.run->activity.records.size(),
-                        view.run->result.dropped_records);
-  }
-  ImGui::SameLine(0, 0);
-  ImGui::SetCursorPosY(line_y);
-  ImGui::TextUnformatted(line.c_str());
-  if (ImGui::IsItemHovered() && view.run != nullptr) {
-    controls::tooltip(context, "Records: " + view.run->result.activity_method);
-  }
-  if (!status.says.empty()) {
-    ImGui::SameLine(0, theme.px(kGapLarge));
-    ImGui::SetCursorPosY(line_y);
-    const TextColorScope color(theme.colors.accent);
-    ImGui::TextUnformatted(status.says.c_str());
-    controls::record(context, "status.says", "What was just done", "text", status.says,
-                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-    if (ImGui::IsItemHovered()) controls::tooltip(context, status.says);
-  }
-  const std::string& last_error = status.last_error;
-  if (!last_error.empty()) {
-    const float width = ImGui::CalcTextSize(last_error.c_str()).x;
-    ImGui::SameLine(0, theme.px(kGapSection));
-    const float room = ImGui::GetContentRegionAvail().x;
-    if (room > width) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
-    ImGui::SetCursorPosY(line_y);
-    const TextColorScope color(theme.colors.bad);
-    ImGui::TextUnformatted(last_error.c_str());
-    controls::record(context, "status.error", "Last error", "text", last_error,
-                     ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-    if (ImGui::IsItemHovered()) controls::tooltip(context, last_error);
-  }
+  draw_facts(context, status, line_y);
   return cancel;
 }
 

@@ -102,9 +102,11 @@ engine::Result<TourScript> load_tour(const std::string& path) {
       if (entry.contains("select")) {
         const json& select = entry["select"];
         step.selection = {.timeline_ns = range_of(select, "timeline_ms", 1e6),
-                          .values_log2 = range_of(select, "values_log2", 1.0)};
-        if (!step.selection->timeline_ns && !step.selection->values_log2) {
-          return refuse("step " + step.name + " selects neither timeline_ms nor values_log2");
+                          .values_log2 = range_of(select, "values_log2", 1.0),
+                          .expert = select.value("expert", -1)};
+        if (step.selection->empty()) {
+          return refuse("step " + step.name +
+                        " selects neither timeline_ms nor values_log2 nor an expert");
         }
       }
       step.run = entry.value("run", step.run);
@@ -116,6 +118,38 @@ engine::Result<TourScript> load_tour(const std::string& path) {
   }
   if (steps.empty()) return refuse("it has no steps");
   return script;
+}
+
+std::string tour_text(const TourScript& script) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const TourStep& step : script.steps) {
+    nlohmann::ordered_json entry = {{"name", step.name},
+                                    {"caption", step.caption},
+                                    {"workspace", workspace_name(step.workspace)}};
+    const auto add = [&entry](const char* key, const std::string& value) {
+      if (!value.empty()) entry[key] = value;
+    };
+    add("title", step.title);
+    add("view", step.view);
+    add("preset", step.preset);
+    add("recording", step.recording);
+    if (!step.request_patch.empty()) {
+      entry["request"] = nlohmann::ordered_json::parse(step.request_patch, nullptr, false);
+    }
+    if (step.open_sample) entry["open_sample"] = true;
+    if (step.run >= 0) entry["run"] = step.run;
+    if (step.selection && !step.selection->empty()) {
+      nlohmann::ordered_json& select = entry["select"];
+      if (const auto& range = step.selection->timeline_ns) {
+        select["timeline_ms"] = {(*range)[0] / 1e6, (*range)[1] / 1e6};
+      }
+      if (const auto& range = step.selection->values_log2) select["values_log2"] = *range;
+      if (step.selection->expert >= 0) select["expert"] = step.selection->expert;
+    }
+    steps.push_back(std::move(entry));
+  }
+  return nlohmann::ordered_json{{"title", script.title}, {"steps", std::move(steps)}}.dump(2) +
+         "\n";
 }
 
 engine::Result<engine::RunRequest> patched_request(

@@ -3,6 +3,7 @@
 // loudly when a step does not get its result; TourPlayer (tour_player.h) plays it to a person.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,10 @@
 #include "engine/input/presets.h"
 
 namespace app {
+
+/// Names of the views of Graphs, in their order on screen.
+inline constexpr std::array<const char*, 4> kGraphsViews = {"replays", "topology", "memory",
+                                                            "doctor"};
 
 struct TourStep {
   std::string name;   // of the picture: "01-first-numbers"
@@ -37,6 +42,8 @@ struct TourScript {
 /// A tour (.json with "steps") or a request log (one request a line, with captions). The error
 /// names the file and what is wrong with it.
 engine::Result<TourScript> load_tour(const std::string& path);
+/// The file of a tour: what load_tour() reads back as the same steps.
+std::string tour_text(const TourScript& script);
 /// Whether this file looks like one, by its ending.
 bool is_tour_file(const std::string& path);
 

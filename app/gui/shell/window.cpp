@@ -38,6 +38,7 @@ constexpr double kTimingSeconds = 0.5;
 struct Input {
   bool any = false;
   bool touring = false;  // as of the last frame
+  bool seen = true;      // not iconified
   std::vector<Action> actions;
   PlotKeys plot_keys;
   std::vector<std::string> dropped_files;
@@ -89,6 +90,8 @@ void install_callbacks(GLFWwindow* window) {
   });
   glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
   glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { input_of(w).any = true; });
+  glfwSetWindowIconifyCallback(
+      window, [](GLFWwindow* w, int iconified) { input_of(w).seen = iconified == GLFW_FALSE; });
   glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { input_of(w).any = true; });
   glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { input_of(w).any = true; });
 }
@@ -246,6 +249,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     } else {
       glfwWaitEventsTimeout(kTickSeconds);
     }
+    shell.seen(input.seen);
     const Moment before_news;
     if (shell.tick() || input.any) frames_wanted = kFramesAfterEvent;
     const Moment after_news;

@@ -1,6 +1,7 @@
 // Conversions both ways: nothing is lost, and nothing that is not known gets in.
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_bench.h"
+#include "app/protocol/convert_measurement.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
@@ -255,6 +256,12 @@ TEST(Convert, PulseReadsEveryField) {
   message.set_expert(2);
   message.set_fraction(0.25);
   message.set_dropped_records(11);
+  const profiling::PowerTrace reading = {
+      .method = "instant",
+      .missing = {},
+      .samples = {
+          {.sm_clock_mhz = 345, .memory_clock_mhz = 2619, .power_w = 118, .temperature_c = 41}}};
+  *message.mutable_reading() = to_wire(reading);
   const engine::Result<PulseReport> pulse = from_wire(message);
   ASSERT_TRUE(pulse.ok());
   EXPECT_EQ(pulse.value().request_id, 7U);
@@ -264,6 +271,13 @@ TEST(Convert, PulseReadsEveryField) {
   EXPECT_EQ(pulse.value().expert, 2);
   EXPECT_EQ(pulse.value().fraction, 0.25);
   EXPECT_EQ(pulse.value().dropped_records, 11U);
+  ASSERT_TRUE(pulse.value().reading.has_value());
+  ASSERT_EQ(pulse.value().reading->samples.size(), 1U);
+  EXPECT_EQ(pulse.value().reading->method, "instant");
+  EXPECT_EQ(pulse.value().reading->samples[0].sm_clock_mhz, 345);
+  EXPECT_EQ(pulse.value().reading->samples[0].temperature_c, 41);
+  message.clear_reading();
+  EXPECT_FALSE(from_wire(message).value().reading.has_value());
 }
 
 TEST(Convert, AbsentFieldsKeepTheDefaults) {

@@ -4,98 +4,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <gtest/gtest.h>
-#include <sqlite3.h>
-#include <stdlib.h>
 
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/session/sample_parts.h"
 #include "tests/unit/session/sample_visit.h"
 
 namespace profiling {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-engine::MagnitudeHistogram sample_histogram(int salt) {
-  engine::MagnitudeHistogram histogram;
-  histogram.first_bin = 400 + salt;
-  const auto base = static_cast<std::uint64_t>(salt);
-  histogram.counts = {base + 1, 0, base + 3, std::uint64_t{1} << 40, 0};
-  histogram.zeros = base + 5;
-  histogram.infinities = base + 6;
-  histogram.nans = base + 7;
-  return histogram;
-}
-
-engine::OperandStatistics sample_operand(int salt) {
-  engine::OperandStatistics operand;
-  operand.before = sample_histogram(salt + 10);
-  operand.after = sample_histogram(salt + 20);
-  operand.amax = sample_histogram(salt + 30);
-  operand.scale = sample_histogram(salt + 40);
-  operand.elements = static_cast<std::uint64_t>(salt) + 1000;
-  operand.saturated = static_cast<std::uint64_t>(salt) + 2;
-  operand.underflowed = static_cast<std::uint64_t>(salt) + 3;
-  operand.snr_db = salt + 0.125;
-  engine::ScaleMap& map = operand.scale_map;
-  map.block_rows = 128;
-  map.block_columns = 127;
-  map.source_rows = 300;
-  map.source_columns = 5;
-  map.rows = 2;
-  map.columns = 3;
-  const auto base = static_cast<float>(salt);
-  map.mean = {base, -1.5F, std::numeric_limits<float>::quiet_NaN(), 3.0F, 4.0F, 5.0F};
-  map.maximum = {base + 1.0F, 0.5F, 2.5F, -0.0F, 4.5F, 1e-40F};
-  map.expert_first_row = {0, 100, 100, 300};
-  map.minimum = {base - 2.0F, -3.5F, std::numeric_limits<float>::quiet_NaN(), 1.0F, 2.0F, 3.0F};
-  map.deviation = {0.25F, 0.5F, std::numeric_limits<float>::quiet_NaN(), 0.0F, base, 1.0F};
-  // Odd ones come from where nobody counted losses.
-  if (salt % 2 == 0) {
-    map.saturated_share = {0.0F, 0.5F, 1.0F, 0.125F, 0.0F, 0.25F};
-    map.underflowed_share = {0.25F, 0.0F, 0.0F, 0.0F, 0.75F, 1.0F};
-  }
-  map.summary = {.scales = 1500,
-                 .distinct = static_cast<std::uint64_t>(salt) + 7,
-                 .mean = -3.25,
-                 .deviation = 0.5 + salt,
-                 .saturated = 17,
-                 .underflowed = 19};
-  return operand;
-}
-
-std::string describe(const engine::MagnitudeHistogram& histogram) {
-  return fmt::format("{} [{}] {} {} {}\n", histogram.first_bin, fmt::join(histogram.counts, ","),
-                     histogram.zeros, histogram.infinities, histogram.nans);
-}
-
-std::string describe_spread(const engine::ScaleMap& map) {
-  const engine::ScaleSummary& s = map.summary;
-  return fmt::format("spread {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n[{}]\n", s.scales, s.distinct,
-                     s.mean, s.deviation, s.saturated, s.underflowed, fmt::join(map.minimum, ","),
-                     fmt::join(map.deviation, ","), fmt::join(map.saturated_share, ","),
-                     fmt::join(map.underflowed_share, ","));
-}
-
-std::string describe(const engine::RangeWaste& waste) {
-  return fmt::format("waste {} {} {}\n", waste.scales, waste.mean, waste.max);
-}
-
-std::string describe(const engine::OperandStatistics& operand) {
-  const engine::ScaleMap& map = operand.scale_map;
-  return describe(operand.before) + describe(operand.after) + describe(operand.amax) +
-         describe(operand.scale) + describe_spread(map) +
-         fmt::format("{} {} {} {}\nmap {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n", operand.elements,
-                     operand.saturated, operand.underflowed, operand.snr_db, map.block_rows,
-                     map.block_columns, map.source_rows, map.source_columns, map.rows, map.columns,
-                     fmt::join(map.mean, ","), fmt::join(map.maximum, ","),
-                     fmt::join(map.expert_first_row, ","));
-}
-
-}  // namespace
 
 std::string SampleCodec::to_json(const engine::RunRequest& request) const {
   return nlohmann::json{{"seed", request.seed},
@@ -272,110 +189,6 @@ RecordedRun sample_run(int salt) {
   return run;
 }
 
-RecordedComparison sample_comparison(int salt) {
-  RecordedComparison recorded;
-  recorded.wall_clock_ms = 1'700'000'000'500 + salt;
-  engine::RecipeComparison& comparison = recorded.comparison;
-  comparison.id = std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(salt);
-  comparison.request.request = sample_run(salt).request;
-  comparison.request.weights = salt % 2 == 1;
-  comparison.request.gradients = salt % 3 == 0 && salt % 2 == 0;
-  comparison.request.recipes = {{.scaling = engine::Scaling::PerTensorDelayed,
-                                 .activation_format = engine::Fp8Format::E5m2,
-                                 .gradient_format = engine::Fp8Format::E5m2,
-                                 .pow2_scales = false,
-                                 .amax_epsilon = 0.125F,
-                                 .split_accumulator = false,
-                                 .delayed = {.history_length = 7,
-                                             .algorithm = kernels::AmaxAlgorithm::MostRecent,
-                                             .margin = -3},
-                                 .square_weight_blocks = false,
-                                 .square_activation_blocks = true,
-                                 .square_gradient_blocks = true,
-                                 .hadamard = false,
-                                 .stochastic_rounding = true},
-                                {.scaling = engine::Scaling::Nvfp4}};
-  comparison.request.sample_row = 11 + salt;
-  comparison.request.sample_column = 12;
-  comparison.request.timed_launches = 3;
-  comparison.splits = {100, 0, 200 + salt};
-  comparison.device = sample_run(salt).result.device;
-  comparison.copy_times_ns = {5, 6 + salt, 7};
-  comparison.copy_bytes = 4096 + salt;
-  comparison.wall_ns = 99 + salt;
-  engine::QuantizationReport report;
-  report.recipe = comparison.request.recipes[0];
-  report.columnwise = true;
-  report.statistics = sample_operand(salt + 3);
-  report.max_relative_error = 0.0625;
-  report.max_ulp = 17 + salt;
-  report.code_counts.assign(16, 0);
-  report.code_counts[3] = 8;
-  report.code_counts[15] = std::uint64_t{1} << 41;
-  report.sample = {.row = 11 + salt,
-                   .column = 12,
-                   .rows = 1,
-                   .columns = 2,
-                   .original = {1.0F, std::numeric_limits<float>::quiet_NaN()},
-                   .codes = {0x7F, static_cast<std::uint8_t>(salt)},
-                   .scale_inv = {0.5F, 1e-40F},
-                   .decoded = {-0.0F, 2.0F}};
-  report.code_bytes = 1000 + salt;
-  report.scale_bytes = 50;
-  report.moved_bytes = 3050;
-  report.times_ns = {30, 31, 32 + salt};
-  report.time_method = "steady clock around each call";
-  report.waste = {.scales = 700, .mean = 0.375, .max = 0.875};
-  for (const std::int64_t rows : comparison.splits) {
-    report.experts.push_back(
-        {.rows = rows,
-         .snr_db = rows == 0 ? std::numeric_limits<double>::quiet_NaN() : 30.5 + salt,
-         .saturated = 3,
-         .underflowed = static_cast<std::uint64_t>(rows),
-         .waste = {.scales = 2, .mean = 0.25, .max = 0.5 + salt}});
-  }
-  comparison.reports = {report, {.recipe = comparison.request.recipes[1], .refused = "“not here”"}};
-  return recorded;
-}
-
-std::string describe(const RecordedComparison& recorded) {
-  const SampleCodec codec;
-  const engine::RecipeComparison& comparison = recorded.comparison;
-  const engine::ComparisonRequest& request = comparison.request;
-  const auto describe_recipe = [](const engine::Recipe& r) {
-    return fmt::format(
-        "{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", static_cast<int>(r.scaling),
-        static_cast<int>(r.activation_format), r.pow2_scales, r.amax_epsilon, r.split_accumulator,
-        r.delayed.history_length, static_cast<int>(r.delayed.algorithm), r.delayed.margin,
-        r.square_weight_blocks, r.hadamard, r.stochastic_rounding,
-        static_cast<int>(r.gradient_format), r.square_activation_blocks, r.square_gradient_blocks);
-  };
-  std::string text = fmt::format(
-      "{} {} {}\n{} {} {} {} {}\n{} {} {}\nsplits {}\ncopies {}\n", codec.to_json(request.request),
-      recorded.wall_clock_ms, comparison.id, request.weights, request.gradients, request.sample_row,
-      request.sample_column, request.timed_launches, comparison.device.name, comparison.copy_bytes,
-      comparison.wall_ns, fmt::join(comparison.splits, ","),
-      fmt::join(comparison.copy_times_ns, ","));
-  for (const engine::Recipe& recipe : request.recipes) text += describe_recipe(recipe);
-  for (const engine::QuantizationReport& r : comparison.reports) {
-    text += describe_recipe(r.recipe) + describe(r.statistics);
-    text += fmt::format("{} '{}' {} {} [{}]\n", r.columnwise, r.refused, r.max_relative_error,
-                        r.max_ulp, fmt::join(r.code_counts, ","));
-    const engine::QuantizationSample& s = r.sample;
-    text += fmt::format("sample {} {} {} {} [{}] [{}] [{}] [{}]\n", s.row, s.column, s.rows,
-                        s.columns, fmt::join(s.original, ","), fmt::join(s.codes, ","),
-                        fmt::join(s.scale_inv, ","), fmt::join(s.decoded, ","));
-    text += fmt::format("{} {} {} [{}] {}\n", r.code_bytes, r.scale_bytes, r.moved_bytes,
-                        fmt::join(r.times_ns, ","), r.time_method);
-    text += describe(r.waste);
-    for (const engine::ExpertQuantization& e : r.experts) {
-      text += fmt::format("{} {} {} {} ", e.rows, e.snr_db, e.saturated, e.underflowed) +
-              describe(e.waste);
-    }
-  }
-  return text;
-}
-
 std::string describe(const RecordedRun& run) {
   const SampleCodec codec;
   const engine::RunResult& result = run.result;
@@ -462,44 +275,6 @@ std::string describe(const RecordedRun& run) {
         fmt::format("note {} {} [{}] {}\n", note.begin_ns, note.end_ns, note.text, note.created_ms);
   }
   return text;
-}
-
-ScratchFolder::ScratchFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "session-test-XXXXXX").string();
-  path_ = ::mkdtemp(pattern.data());
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string record(const std::string& path, int runs) {
-  const SampleCodec codec;
-  auto writer = SessionWriter::create(path, codec);
-  if (!writer.ok()) return writer.error().message;
-  for (int i = 0; i < runs; ++i) {
-    const engine::Status status = writer.value()->append(sample_run(i));
-    if (!status.ok()) return status.error().message;
-  }
-  if (runs > 0) {
-    engine::Status kept = writer.value()->append(sample_comparison(0));
-    if (kept.ok()) kept = writer.value()->append(sample_visit(0));
-    if (!kept.ok()) return kept.error().message;
-  }
-  const engine::Status status = writer.value()->set_note("title", "sample");
-  return status.ok() ? "" : status.error().message;
-}
-
-void alter(const std::string& path, const std::string& sql) {
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-  sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
-  char* message = nullptr;
-  sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &message);
-  EXPECT_EQ(message, nullptr) << message << " in " << sql;
-  sqlite3_free(message);
-  sqlite3_close(database);
 }
 
 }  // namespace profiling

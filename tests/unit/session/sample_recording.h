@@ -22,6 +22,10 @@ RecordedRun sample_run(int salt);
 RecordedComparison sample_comparison(int salt);
 std::string describe(const RecordedComparison& recorded);
 
+/// With an outlier, an idle expert and numbers that are none.
+RecordedHistory sample_history(int salt);
+std::string describe(const RecordedHistory& recorded);
+
 /// Every field, one a line; equal text means equal runs (NaN equals NaN).
 std::string describe(const RecordedRun& run);
 
@@ -38,8 +42,8 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// Records `runs` sample runs and, beside any, a comparison; empty on success, else the writer's
-/// sentence.
+/// Records `runs` sample runs and, beside any, a comparison, a history and a visit;
+/// empty on success, else the writer's sentence.
 std::string record(const std::string& path, int runs);
 
 /// Runs SQL on the file with all of SQLite's guards off, as an attacker would.

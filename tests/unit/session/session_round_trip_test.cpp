@@ -89,6 +89,15 @@ void forget_measurements(RecordedRun& run) {
   run.power = {};
 }
 
+/// What came with version 6.
+void forget_events(RecordedRun& run) {
+  run.activity.host_events = {};
+  run.activity.memory_events = {};
+  for (engine::ExpertResult& expert : run.result.experts) {
+    expert.x_max_ulp = std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
 class OlderFiles : public testing::TestWithParam<std::int32_t> {};
 INSTANTIATE_TEST_SUITE_P(SessionRoundTrip, OlderFiles, testing::Values(1, 2, 3, 4, 5, 6));
 
@@ -111,19 +120,14 @@ TEST_P(OlderFiles, StillOpen) {
   ASSERT_TRUE(session.ok()) << session.error().message;
   RecordedRun expected = forward ? forward_only(sample_run(1)) : sample_run(1);
   if (GetParam() < kMeasurementVersion) forget_measurements(expected);
-  if (GetParam() < kEventVersion) {
-    expected.activity.host_events = {};
-    expected.activity.memory_events = {};
-    for (engine::ExpertResult& expert : expected.result.experts) {
-      expert.x_max_ulp = std::numeric_limits<double>::quiet_NaN();
-    }
-  }
+  if (GetParam() < kEventVersion) forget_events(expected);
   expected.result.watch = {};
   EXPECT_EQ(describe(session.value().runs.at(1)), describe(expected));
   EXPECT_EQ(session.value().comparisons.empty(), GetParam() == 1);
   const bool doctor = GetParam() >= kDoctorVersion;
   EXPECT_EQ(session.value().runs.at(1).snapshot, doctor ? expected.snapshot : Snapshot{});
   EXPECT_EQ(session.value().visits.empty(), !doctor);
+  EXPECT_TRUE(session.value().histories.empty());
 }
 
 TEST(SessionRoundTrip, KeepsAnEmptyRunAndAnEmptySession) {

@@ -1,0 +1,153 @@
+#include "app/gui/plot/label_places.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/plot/plot_text.h"
+
+namespace app::plot {
+namespace {
+
+constexpr float kCell = 2.0F;  // pixels
+
+}  // namespace
+
+LabelPlaces::LabelPlaces(ImVec2 min, ImVec2 max)
+    : min_(min),
+      max_(max),
+      columns_(std::max(static_cast<int>((max.x - min.x) / kCell) + 1, 1)),
+      rows_(std::max(static_cast<int>((max.y - min.y) / kCell) + 1, 1)),
+      used_(static_cast<std::size_t>(columns_) * static_cast<std::size_t>(rows_), 0) {}
+
+LabelPlaces::Cells LabelPlaces::cells_of(ImVec2 low, ImVec2 high) const {
+  // Clamped before the cast: a point far outside must not leave the range of int.
+  const auto cell = [](float at, float from, int count) {
+    return static_cast<int>(
+        std::floor(std::clamp((at - from) / kCell, -1.0F, static_cast<float>(count))));
+  };
+  return {.left = cell(low.x, min_.x, columns_),
+          .top = cell(low.y, min_.y, rows_),
+          .right = cell(high.x, min_.x, columns_),
+          .bottom = cell(high.y, min_.y, rows_)};
+}
+
+void LabelPlaces::mark(Cells cells) {
+  const int left = std::max(cells.left, 0);
+  const int right = std::min(cells.right, columns_ - 1);
+  if (left > right) return;
+  for (int row = std::max(cells.top, 0); row <= std::min(cells.bottom, rows_ - 1); ++row) {
+    std::fill_n(used_.begin() + std::ptrdiff_t{row} * columns_ + left, right - left + 1,
+                std::uint8_t{1});
+  }
+}
+
+void LabelPlaces::keep_free(ImVec2 low, ImVec2 high) { mark(cells_of(low, high)); }
+
+void LabelPlaces::keep_free(ImVec2 at, float radius) {
+  keep_free(ImVec2(at.x - radius, at.y - radius), ImVec2(at.x + radius, at.y + radius));
+}
+
+void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
+  if (from.x > to.x) std::swap(from, to);
+  // In cells from here on. Clamped before the casts: a line may leave the plot far behind.
+  const auto across = [this](float x) {
+    return std::clamp((x - min_.x) / kCell, -1.0F, static_cast<float>(columns_));
+  };
+  const float height = static_cast<float>(rows_);
+  const float y = (from.y - min_.y) / kCell;
+  const float slope = to.x > from.x ? (to.y - from.y) / (to.x - from.x) : 0.0F;
+  const float rise = (to.y - from.y) / kCell;
+  const float first = (from.x - min_.x) / kCell;
+  const int right = std::min(static_cast<int>(across(to.x)), columns_ - 1);
+  for (int column = std::max(static_cast<int>(std::floor(across(from.x))), 0); column <= right;
+       ++column) {
+    // Of the line, what crosses this column; all of it where it stands upright.
+    const float into = std::max(static_cast<float>(column) - first, 0.0F);
+    const float out = std::min(static_cast<float>(column + 1), (to.x - min_.x) / kCell) - first;
+    const float begin = slope == 0.0F ? y : y + slope * into;
+    const float end = to.x > from.x ? y + slope * std::max(out, into) : y + rise;
+    const float low = std::min(begin, end);
+    const float high = std::max(begin, end);
+    if (high < 0.0F || low >= height) continue;
+    const int bottom = static_cast<int>(std::min(high, height - 1.0F));
+    auto cell = used_.begin() + column;
+    cell += std::ptrdiff_t{columns_} * static_cast<int>(std::max(low, 0.0F));
+    for (int row = static_cast<int>(std::max(low, 0.0F)); row <= bottom; ++row) {
+      *cell = 1;
+      if (row < bottom) cell += columns_;
+    }
+  }
+}
+
+int LabelPlaces::covered(ImVec2 at, ImVec2 size) const {
+  const ImVec2 end(at.x + size.x, at.y + size.y);
+  if (at.x < min_.x || at.y < min_.y || end.x > max_.x || end.y > max_.y) return -1;
+  const Cells cells = cells_of(at, end);
+  int count = 0;
+  for (int row = cells.top; row <= std::min(cells.bottom, rows_ - 1); ++row) {
+    const auto begin = used_.begin() + std::ptrdiff_t{row} * columns_;
+    count += static_cast<int>(
+        std::count(begin + cells.left, begin + std::min(cells.right, columns_ - 1) + 1, 1));
+  }
+  return count;
+}
+
+LabelPlaces::Place LabelPlaces::best_of(const std::vector<ImVec2>& wished, ImVec2 size) {
+  int least = -1;
+  Place place{.at = wished.empty() ? min_ : wished.front(), .clear = false};
+  for (const ImVec2 at : wished) {
+    const int count = covered(at, size);
+    if (count < 0 || (least >= 0 && count >= least)) continue;
+    least = count;
+    place = {.at = at, .clear = count == 0};
+    if (place.clear) break;
+  }
+  keep_free(place.at, ImVec2(place.at.x + size.x, place.at.y + size.y));
+  return place;
+}
+
+std::optional<ImVec2> LabelPlaces::beside(ImVec2 at, ImVec2 size, float gap) {
+  for (const float y : {at.y - size.y - 0.3F * gap, at.y + 0.3F * gap}) {
+    for (const float x : {at.x + gap, at.x - gap - size.x}) {
+      if (covered(ImVec2(x, y), size) != 0) continue;
+      keep_free(ImVec2(x, y), ImVec2(x + size.x, y + size.y));
+      return ImVec2(x, y);
+    }
+  }
+  return std::nullopt;
+}
+
+LabelPlaces::Place LabelPlaces::along(float y, ImVec2 size, float gap) {
+  std::vector<ImVec2> wished;
+  const float step = std::max(0.5F * size.x, kCell);
+  for (float x = max_.x - gap - size.x; x >= min_.x + gap; x -= step) {
+    wished.emplace_back(x, y - size.y - gap);
+    wished.emplace_back(x, y + gap);
+  }
+  return best_of(wished, size);
+}
+
+LabelPlaces::Place LabelPlaces::anywhere(ImVec2 size, float gap) {
+  std::vector<ImVec2> wished;
+  const float lowest = max_.y - gap - size.y;
+  const float highest = min_.y + gap;
+  const float step = std::max(0.5F * size.x, kCell);
+  for (const float y : {lowest, 0.5F * (lowest + highest), highest}) {
+    for (float x = min_.x + gap; x + size.x + gap <= max_.x; x += step) wished.emplace_back(x, y);
+  }
+  return best_of(wished, size);
+}
+
+void draw_label(ImDrawList* draw, const Theme& theme, const LabelPlaces::Place& place, ImU32 color,
+                std::string_view text) {
+  const ImVec2 size = text_size(theme.fonts.label, text);
+  if (!place.clear) {
+    const float edge = theme.px(3);
+    draw->AddRectFilled(ImVec2(place.at.x - edge, place.at.y),
+                        ImVec2(place.at.x + size.x + edge, place.at.y + size.y),
+                        faded(theme.colors.panel, 0.9F), theme.px(2));
+  }
+  draw_text(draw, theme.fonts.label, place.at, color, text);
+}
+
+}  // namespace app::plot

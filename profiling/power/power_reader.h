@@ -1,0 +1,41 @@
+// One reading of a device's clock, power and temperature through NVML. No thread: who reads, and
+// how often, is the caller's; a reading takes about a millisecond. Without NVML, or where it does
+// not know the device, reason() says so and read() is not to be called.
+#pragma once
+
+#include <string>
+
+#include "profiling/power/nvml_library.h"
+#include "profiling/power/power_summary.h"
+
+namespace profiling {
+
+class PowerReader {
+ public:
+  /// `pci_bus_id`: "0000:3b:00.0", as CUDA names the device.
+  explicit PowerReader(const std::string& pci_bus_id, const std::string& library = kNvmlLibrary);
+  PowerReader(const PowerReader&) = delete;
+  PowerReader& operator=(const PowerReader&) = delete;
+  ~PowerReader();
+
+  /// Empty = it reads.
+  const std::string& reason() const { return reason_; }
+  /// The driver's version as NVML tells it; empty without NVML.
+  const std::string& driver() const { return driver_; }
+  /// Where power comes from: "instant" or "mean of one second"; empty without NVML.
+  std::string power_method() const;
+  PowerSample read() const;
+
+ private:
+  engine::Status open(const std::string& pci_bus_id, const std::string& library);
+  double power_w() const;
+
+  NvmlLibrary nvml_;
+  NvmlDevice device_ = nullptr;
+  std::string reason_;
+  std::string driver_;
+  bool initialised_ = false;
+  bool instant_power_ = false;
+};
+
+}  // namespace profiling

@@ -1,0 +1,84 @@
+// Labels keep clear of data, of each other and of the plot's edges.
+#include "app/gui/plot/label_places.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace app::plot {
+namespace {
+
+const ImVec2 kMin{100, 50};
+const ImVec2 kMax{500, 150};
+const ImVec2 kSize{60, 12};
+
+bool overlap(ImVec2 a, ImVec2 b) {
+  return a.x < b.x + kSize.x && b.x < a.x + kSize.x && a.y < b.y + kSize.y && b.y < a.y + kSize.y;
+}
+
+bool inside(ImVec2 at) {
+  return at.x >= kMin.x && at.y >= kMin.y && at.x + kSize.x <= kMax.x && at.y + kSize.y <= kMax.y;
+}
+
+TEST(LabelPlaces, ANameOfTheWholePlotLeavesTheCurve) {
+  LabelPlaces places(kMin, kMax);
+  EXPECT_FLOAT_EQ(LabelPlaces(kMin, kMax).anywhere(kSize, 4).at.x, 104);
+  // Falls through the lower left corner, where the label would stand.
+  places.keep_free_line(ImVec2(100, 140), ImVec2(180, 140));
+  places.keep_free_line(ImVec2(180, 140), ImVec2(180, 60));
+  const LabelPlaces::Place place = places.anywhere(kSize, 4);
+  EXPECT_TRUE(place.clear);
+  EXPECT_TRUE(inside(place.at));
+  EXPECT_GT(place.at.x, 180);
+}
+
+TEST(LabelPlaces, LabelsKeepClearOfEachOther) {
+  LabelPlaces places(kMin, kMax);
+  std::vector<ImVec2> taken;
+  for (int i = 0; i < 9; ++i) {
+    const LabelPlaces::Place place = places.anywhere(kSize, 4);
+    ASSERT_TRUE(place.clear) << i;
+    EXPECT_TRUE(inside(place.at));
+    for (const ImVec2 other : taken) EXPECT_FALSE(overlap(place.at, other)) << i;
+    taken.push_back(place.at);
+  }
+}
+
+TEST(LabelPlaces, TheNameOfALineStandsWhereTheDataLeaveRoom) {
+  LabelPlaces places(kMin, kMax);
+  // Dots on both sides of the line along its right half.
+  for (float x = 300; x <= 500; x += 10) {
+    places.keep_free(ImVec2(x, 92), 2);
+    places.keep_free(ImVec2(x, 108), 2);
+  }
+  const LabelPlaces::Place place = places.along(100, kSize, 2);
+  EXPECT_TRUE(place.clear);
+  EXPECT_LE(place.at.x + kSize.x, 298);
+  EXPECT_FALSE(place.at.y < 100 && place.at.y + kSize.y > 100) << "not on the line itself";
+}
+
+TEST(LabelPlaces, WithoutRoomItAsksForAGround) {
+  LabelPlaces places(kMin, kMax);
+  places.keep_free(kMin, kMax);
+  EXPECT_FALSE(places.anywhere(kSize, 4).clear);
+  EXPECT_FALSE(places.along(100, kSize, 2).clear);
+  EXPECT_FALSE(places.beside(ImVec2(300, 100), kSize, 8));
+}
+
+TEST(LabelPlaces, APointsNameStandsBesideIt) {
+  LabelPlaces places(kMin, kMax);
+  places.keep_free(ImVec2(490, 100), 4);
+  const auto at = places.beside(ImVec2(490, 100), kSize, 8);
+  ASSERT_TRUE(at);
+  EXPECT_LT(at->x + kSize.x, 490) << "there is no room on its right";
+}
+
+TEST(LabelPlaces, DataFarOutsideDoNoHarm) {
+  LabelPlaces places(kMin, kMax);
+  places.keep_free_line(ImVec2(-1e30F, -1e30F), ImVec2(1e30F, 1e30F));
+  places.keep_free(ImVec2(1e30F, 0), 1e20F);
+  EXPECT_TRUE(inside(places.anywhere(kSize, 4).at));
+}
+
+}  // namespace
+}  // namespace app::plot

@@ -1,0 +1,89 @@
+#include "tests/unit/session/sample_parts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+namespace profiling {
+namespace {
+
+engine::MagnitudeHistogram sample_histogram(int salt) {
+  engine::MagnitudeHistogram histogram;
+  histogram.first_bin = 400 + salt;
+  const auto base = static_cast<std::uint64_t>(salt);
+  histogram.counts = {base + 1, 0, base + 3, std::uint64_t{1} << 40, 0};
+  histogram.zeros = base + 5;
+  histogram.infinities = base + 6;
+  histogram.nans = base + 7;
+  return histogram;
+}
+
+std::string describe(const engine::MagnitudeHistogram& histogram) {
+  return fmt::format("{} [{}] {} {} {}\n", histogram.first_bin, fmt::join(histogram.counts, ","),
+                     histogram.zeros, histogram.infinities, histogram.nans);
+}
+
+std::string describe_spread(const engine::ScaleMap& map) {
+  const engine::ScaleSummary& s = map.summary;
+  return fmt::format("spread {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n[{}]\n", s.scales, s.distinct,
+                     s.mean, s.deviation, s.saturated, s.underflowed, fmt::join(map.minimum, ","),
+                     fmt::join(map.deviation, ","), fmt::join(map.saturated_share, ","),
+                     fmt::join(map.underflowed_share, ","));
+}
+
+}  // namespace
+
+engine::OperandStatistics sample_operand(int salt) {
+  engine::OperandStatistics operand;
+  operand.before = sample_histogram(salt + 10);
+  operand.after = sample_histogram(salt + 20);
+  operand.amax = sample_histogram(salt + 30);
+  operand.scale = sample_histogram(salt + 40);
+  operand.elements = static_cast<std::uint64_t>(salt) + 1000;
+  operand.saturated = static_cast<std::uint64_t>(salt) + 2;
+  operand.underflowed = static_cast<std::uint64_t>(salt) + 3;
+  operand.snr_db = salt + 0.125;
+  engine::ScaleMap& map = operand.scale_map;
+  map.block_rows = 128;
+  map.block_columns = 127;
+  map.source_rows = 300;
+  map.source_columns = 5;
+  map.rows = 2;
+  map.columns = 3;
+  const auto base = static_cast<float>(salt);
+  map.mean = {base, -1.5F, std::numeric_limits<float>::quiet_NaN(), 3.0F, 4.0F, 5.0F};
+  map.maximum = {base + 1.0F, 0.5F, 2.5F, -0.0F, 4.5F, 1e-40F};
+  map.expert_first_row = {0, 100, 100, 300};
+  map.minimum = {base - 2.0F, -3.5F, std::numeric_limits<float>::quiet_NaN(), 1.0F, 2.0F, 3.0F};
+  map.deviation = {0.25F, 0.5F, std::numeric_limits<float>::quiet_NaN(), 0.0F, base, 1.0F};
+  // Odd ones come from where nobody counted losses.
+  if (salt % 2 == 0) {
+    map.saturated_share = {0.0F, 0.5F, 1.0F, 0.125F, 0.0F, 0.25F};
+    map.underflowed_share = {0.25F, 0.0F, 0.0F, 0.0F, 0.75F, 1.0F};
+  }
+  map.summary = {.scales = 1500,
+                 .distinct = static_cast<std::uint64_t>(salt) + 7,
+                 .mean = -3.25,
+                 .deviation = 0.5 + salt,
+                 .saturated = 17,
+                 .underflowed = 19};
+  return operand;
+}
+
+std::string describe(const engine::RangeWaste& waste) {
+  return fmt::format("waste {} {} {}\n", waste.scales, waste.mean, waste.max);
+}
+
+std::string describe(const engine::OperandStatistics& operand) {
+  const engine::ScaleMap& map = operand.scale_map;
+  return describe(operand.before) + describe(operand.after) + describe(operand.amax) +
+         describe(operand.scale) + describe_spread(map) +
+         fmt::format("{} {} {} {}\nmap {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n", operand.elements,
+                     operand.saturated, operand.underflowed, operand.snr_db, map.block_rows,
+                     map.block_columns, map.source_rows, map.source_columns, map.rows, map.columns,
+                     fmt::join(map.mean, ","), fmt::join(map.maximum, ","),
+                     fmt::join(map.expert_first_row, ","));
+}
+
+}  // namespace profiling

@@ -1,0 +1,185 @@
+"""`expertscope bench` as a person calls it, with peers of the test's own.
+
+Usage: bench_command_test.py EXPERTSCOPE   (the worker lies beside it)
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from command_line import CPU, PROGRAM, CommandLine
+
+BENCH_ROWS = 23  # of a shape
+
+
+class Bench(CommandLine):
+    SMALL = ["bench", *CPU, "--seconds", 0.01, "--shapes", "2x64x128,3x96x256:half"]
+
+    def test_rows_are_printed_and_kept(self):
+        table = self.ok(*self.SMALL, "--out", self.path("rows.jsonl"))
+        for word in ("CPU twins", "2x64x128", "3x96x256:half", "of copy", "mxfp8_both", "a core",
+                     "none: clock and power"):
+            self.assertIn(word, table)
+        self.assertNotIn("no GPU", table)  # it was not asked for
+        with open(self.path("rows.jsonl")) as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual(len(rows), 2 * BENCH_ROWS)
+        self.assertEqual([r["kernel"] for r in rows[:BENCH_ROWS]], [r["kernel"] for r in rows[BENCH_ROWS:]])
+        self.assertEqual({r["routing"] for r in rows}, {"uniform", "half"})
+        self.assertEqual({r["elements"] for r in rows}, {64 * 128, 48 * 256})
+        for row in rows:
+            self.assertTrue(0 < row["p5_us"] <= row["median_us"] <= row["p95_us"], row)
+            self.assertGreaterEqual(row["n"], 5)
+            self.assertRegex(row["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertNotEqual(row["device"], "")
+            self.assertEqual(list(row["power"]), ["missing"])
+            self.assertEqual(row["of_copy"] is None, row["kernel"] == "offsets")
+
+    def test_json_is_a_row_a_line(self):
+        rows = [json.loads(line) for line in self.ok(*self.SMALL, "--json").splitlines()]
+        self.assertEqual(len(rows), 2 * BENCH_ROWS)
+        self.assertEqual(rows[0]["kernel"], "copy")
+        self.assertEqual(rows[0]["of_copy"], 1.0)
+
+    def test_an_interrupt_keeps_the_rows_so_far(self):
+        bench = subprocess.Popen(
+            [PROGRAM, "bench", *CPU, "--seconds", "1", "--json", "--out", self.path("rows.jsonl"),
+             "--shapes", ",".join(["2x64x128"] * 60)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        bench.stdout.readline()
+        bench.send_signal(signal.SIGINT)
+        _, errors = bench.communicate(timeout=60)
+        self.assertEqual(bench.returncode, 1, errors)
+        self.assertIn("cancelled", errors)
+        with open(self.path("rows.jsonl")) as file:
+            rows = [json.loads(line) for line in file]
+        self.assertIn(len(rows), range(BENCH_ROWS, 60 * BENCH_ROWS, BENCH_ROWS))  # whole shapes, not all
+
+    def test_mistakes_are_named(self):
+        self.assertIn("8x16", self.refused(1, "bench", *CPU, "--shapes", "8x16"))
+        self.assertIn("-1 seconds", self.refused(1, "bench", *CPU, "--seconds", "-1"))
+        self.assertIn("/nowhere", self.refused(1, *self.SMALL, "--out", "/nowhere/rows.jsonl"))
+        self.refused(1, "bench", *CPU, "--suite", "attention")
+
+
+# Speaks the language of assets/bench/torch_products.py, whatever arguments it is started with.
+PEER = """#!{python}
+import json, sys
+print(json.dumps({{"name": "peer 1.0"}}), flush=True)
+for line in sys.stdin:
+    question = json.loads(line)
+    if "open" in question:
+        assert sum(question["open"]["splits"]) == 512
+        answer = {{"cases": [{{"name": "peer product", "parts": ["fprop", "wgrad"]}},
+                           {{"name": "peer product", "missing": "dgrad: not in this build"}},
+                           {{"name": "peer that breaks", "parts": ["fprop"]}}]}}
+    elif question.get("time") == "peer that breaks":
+        answer = {{"error": "broke"}}
+    else:
+        answer = {{"us": 100.0}}
+    print(json.dumps(answer), flush=True)
+"""
+
+# As much of torch as the shipped script touches: one product works, one is refused.
+TORCH = """
+import types
+__version__ = "0.1"
+bfloat16 = float8_e4m3fn = int32 = None
+class Tensor:
+    to = transpose = cumsum = lambda self, *a: self
+ones = tensor = randn = lambda *a, **k: Tensor()
+def _grouped_mm(a, b, offs):
+    return Tensor()
+def _scaled_grouped_mm(*a, offs, out_dtype, use_fast_accum):
+    if not use_fast_accum:
+        raise RuntimeError("no split here")
+class Event:
+    def __init__(self, enable_timing): pass
+    record = synchronize = lambda self: None
+    elapsed_time = lambda self, other: 0.5
+cuda = types.SimpleNamespace(init=lambda: None, get_device_name=lambda i: "no card", Event=Event,
+                             synchronize=lambda: None, empty_cache=lambda: None)
+version = types.SimpleNamespace(cuda="13.0")
+"""
+
+
+class LinearBench(CommandLine):
+    SMALL = ["bench", "--suite", "linear", *CPU, "--seconds", 0.01, "--presets", "laptop tiny"]
+
+    def rows(self, *more):
+        return [json.loads(line) for line in self.ok(*self.SMALL, "--json", *more).splitlines()]
+
+    def test_every_recipe_has_its_parts(self):
+        rows = self.rows("--routing", "uniform,one-hot")
+        self.assertEqual([r["routing"] for r in rows], ["uniform"] * 16 + ["one-hot"] * 16)
+        timed = [r for r in rows if "skipped" not in r]
+        self.assertEqual({r["subject"] for r in timed}, {"bf16", "fp8-per-tensor", "fp8-block"})
+        self.assertEqual([r["part"] for r in timed[:5]],
+                         ["fprop", "dgrad", "wgrad", "forward step", "step"])
+        for row in timed:
+            self.assertEqual((row["suite"], row["preset"]), ("linear", "Laptop tiny"))
+            self.assertTrue(0 < row["p5_us"] <= row["median_us"] <= row["p95_us"], row)
+            self.assertGreaterEqual(row["samples"], 5)
+            self.assertAlmostEqual(row["tflops"], row["flop"] / row["median_us"] / 1e6)
+            self.assertEqual(row["kernels_us"] is not None, "step" in row["part"])
+        self.assertEqual({r["subject"] for r in rows if "skipped" in r}, {"fp8-per-tensor-fast"})
+
+    def test_the_table_names_what_it_is_of(self):
+        table = self.ok(*self.SMALL, "--routing", "zipf", "--out", self.path("rows.jsonl"))
+        for word in ("CPU reference", "Laptop tiny: 8 experts, 512 tokens", "zipf", "TFLOP/s",
+                     "forward step", "no fast accumulation"):
+            self.assertIn(word, table)
+        with open(self.path("rows.jsonl")) as file:
+            self.assertEqual(len(file.readlines()), 16)
+
+    def test_a_peer_takes_turns(self):
+        with open(self.path("peer"), "w") as file:
+            file.write(PEER.format(python=sys.executable))
+        os.chmod(self.path("peer"), 0o755)
+        rows = self.rows("--routing", "uniform", "--torch", self.path("peer"))
+        self.assertEqual({r["peer"] for r in rows}, {"peer 1.0"})
+        peers = [r for r in rows if r["subject"].startswith("peer")]
+        self.assertEqual([(r["subject"], r.get("part"), r.get("skipped")) for r in peers],
+                         [("peer product", "fprop", None), ("peer product", "wgrad", None),
+                          ("peer product", None, "dgrad: not in this build"),
+                          ("peer that breaks", None, "broke")])
+        self.assertEqual(peers[0]["median_us"], 100)
+        self.assertGreaterEqual(peers[0]["samples"], 5)
+
+    def test_the_script_that_ships_times_what_torch_has(self):
+        with open(self.path("torch.py"), "w") as file:
+            file.write(TORCH)
+        out = self.ok(*self.SMALL, "--json", "--routing", "uniform", "--torch", sys.executable,
+                      env={"PYTHONPATH": self.path("")})
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(rows[0]["peer"], "torch 0.1, CUDA 13.0, on no card")
+        self.assertEqual(
+            [(r["subject"], r.get("part"), r.get("median_us"), r.get("skipped"))
+             for r in rows if "torch" in r["subject"]],
+            [("torch _grouped_mm", part, 500, None) for part in ("fprop", "dgrad", "wgrad")] +
+            [("torch _scaled_grouped_mm split", None, None, "fprop: no split here"),
+             ("torch _scaled_grouped_mm fast", "fprop", 500, None)])
+
+    def test_no_torch_is_said_in_a_sentence(self):
+        table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", "/nowhere/python")
+        self.assertRegex(table, "no torch: .*/nowhere/python")
+        # -I -S, so that it is a Python without packages whatever is installed.
+        with open(self.path("bare"), "w") as file:
+            file.write(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+        os.chmod(self.path("bare"), 0o755)
+        table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", self.path("bare"))
+        self.assertRegex(table, "no torch: this Python .* has no torch")
+        self.assertIn("fp8-block", table)
+
+    def test_mistakes_are_named(self):
+        self.assertIn("nonsense", self.refused(1, "bench", "--suite", "linear", *CPU,
+                                               "--presets", "nonsense"))
+        self.assertIn("sideways", self.refused(1, *self.SMALL, "--routing", "sideways"))
+        self.assertIn("--shapes", self.refused(1, *self.SMALL, "--shapes", "8x16x16"))
+        self.assertIn("linear suite", self.refused(1, "bench", *CPU, "--routing", "zipf"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,38 @@
+"""The command line as a person calls it, for the tests of it: real programs and a real worker beside
+the one that the first argument names."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+CPU = ["--worker-backend", "cpu"]
+SMALL = ["--num_experts", 4, "--tokens", 64, "--n", 64, "--k", 256, "--iterations", 2]
+
+
+def call(*arguments, env=None):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=100,
+        env={**os.environ, **(env or {})})
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self._folder.name, name)
+
+    def ok(self, *arguments, env=None):
+        done = call(*arguments, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, code, *arguments):
+        done = call(*arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotEqual(done.stderr, "")
+        return done.stderr

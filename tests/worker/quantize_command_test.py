@@ -1,0 +1,177 @@
+"""`expertscope quantize` and `compare` as a person calls them, files checked with numpy alone.
+
+Usage: quantize_command_test.py EXPERTSCOPE   (the worker lies beside it)
+"""
+
+import json
+import os
+import unittest
+
+import ml_dtypes
+import numpy as np
+
+from command_line import CPU, CommandLine
+
+
+class Quantize(CommandLine):
+    splits = [3, 0, 129, 60]
+
+    def dump(self, x, *arguments):
+        np.save(self.path("x.npy"), x)
+        self.ok("quantize", *CPU, "--input", self.path("x.npy"), "--dump", self.path("out"), *arguments)
+        names = ("codes", "scale_inv", "amax", "splits")
+        with open(self.path("out/manifest.json")) as file:
+            manifest = json.load(file)
+        files = {name: np.load(self.path(f"out/{name}.npy")) for name in names}
+        for name, array in files.items():
+            self.assertEqual(manifest["files"][f"{name}.npy"]["shape"], list(array.shape))
+            self.assertEqual(manifest["files"][f"{name}.npy"]["dtype"], str(array.dtype))
+        return files
+
+    def x(self, columns=320):
+        generator = np.random.default_rng(7)
+        x = generator.standard_normal((sum(self.splits), columns)).astype(np.float32)
+        x[:, 5] *= 100
+        x[1, :128] = 0
+        return x
+
+    def write_splits(self):
+        with open(self.path("s.json"), "w") as file:
+            json.dump(self.splits, file)
+        return ["--splits", self.path("s.json")]
+
+    @staticmethod
+    def scale(amax, largest, pow2, epsilon):
+        amax = np.maximum(amax, np.float32(epsilon)).astype(np.float32)
+        with np.errstate(divide="ignore"):
+            scale = np.where(amax > 0, np.float32(largest) / amax, np.float32(1)).astype(np.float32)
+        return (scale.view(np.uint32) & np.uint32(0xFF800000)).view(np.float32) if pow2 else scale
+
+    @staticmethod
+    def cast(x, kind, largest):
+        return np.clip(x, -largest, largest).astype(kind).view(np.uint8)
+
+    def test_blocks_of_activations(self):
+        x = self.x()
+        for name, kind, largest, pow2, epsilon in (
+                ("e4m3", ml_dtypes.float8_e4m3fn, 448.0, False, 0.0),
+                ("e5m2", ml_dtypes.float8_e5m2, 57344.0, True, 0.5)):
+            got = self.dump(x, *self.write_splits(), "--format", name, "--epsilon", epsilon,
+                            "--pow2" if pow2 else "--no-pow2")
+            blocks = -(-x.shape[1] // 128)
+            padded = np.zeros((x.shape[0], blocks * 128), np.float32)
+            padded[:, :x.shape[1]] = x
+            amax = np.abs(padded).reshape(x.shape[0], blocks, 128).max(axis=2)
+            scale = self.scale(amax, largest, pow2, epsilon)
+            np.testing.assert_array_equal(got["splits"], self.splits)
+            np.testing.assert_array_equal(got["amax"], amax)
+            np.testing.assert_array_equal(got["scale_inv"], np.float32(1) / scale)
+            expected = self.cast(x * np.repeat(scale, 128, axis=1)[:, :x.shape[1]], kind, largest)
+            np.testing.assert_array_equal(got["codes"], expected)
+
+    def test_per_tensor(self):
+        x = self.x()
+        got = self.dump(x, *self.write_splits(), "--recipe", "fp8-per-tensor", "--no-pow2")
+        offsets = np.concatenate([[0], np.cumsum(self.splits)])
+        for e, rows in enumerate(self.splits):
+            part = x[offsets[e]:offsets[e + 1]]
+            amax = np.abs(part).max() if rows else np.float32(0)
+            scale = self.scale(np.array([amax]), 448.0, False, 0.0)[0]
+            self.assertEqual(got["amax"][e], amax)
+            self.assertEqual(got["scale_inv"][e], np.float32(1) / scale)
+            np.testing.assert_array_equal(got["codes"][offsets[e]:offsets[e + 1]],
+                                          self.cast(part * scale, ml_dtypes.float8_e4m3fn, 448.0))
+
+    def test_blocks_of_weights(self):
+        generator = np.random.default_rng(3)
+        w = generator.standard_normal((2, 144, 272)).astype(np.float32)
+        got = self.dump(w, "--operand", "weights", "--no-pow2")
+        self.assertEqual(got["scale_inv"].shape, (2 * 2, 3))
+        np.testing.assert_array_equal(got["splits"], [144, 144])
+        for e in range(2):
+            for by in range(2):
+                for bx in range(3):
+                    block = w[e, by * 128:(by + 1) * 128, bx * 128:(bx + 1) * 128]
+                    amax = np.abs(block).max()
+                    scale = self.scale(np.array([amax]), 448.0, False, 0.0)[0]
+                    self.assertEqual(got["amax"][e * 2 + by, bx], amax)
+                    codes = got["codes"].reshape(2, 144, 272)[e, by * 128:(by + 1) * 128,
+                                                             bx * 128:(bx + 1) * 128]
+                    np.testing.assert_array_equal(
+                        codes, self.cast(block * scale, ml_dtypes.float8_e4m3fn, 448.0))
+
+    def test_mxfp8_and_nvfp4_decode_as_the_manifest_says(self):
+        x = self.x()
+        np.save(self.path("x.npy"), x)
+        offsets = np.concatenate([[0], np.cumsum(self.splits)])
+        for recipe in ("mxfp8", "nvfp4"):
+            folder = self.path(recipe)
+            self.ok("quantize", *CPU, "--input", self.path("x.npy"), *self.write_splits(), "--recipe",
+                    recipe, "--direction", "both", "--dump", folder)
+            codes = np.load(f"{folder}/codes.npy")
+            scales = np.load(f"{folder}/scales.npy")
+            if recipe == "mxfp8":
+                value = codes.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+                factor = np.repeat(np.exp2(scales.astype(np.float64) - 127), 32, axis=1)
+            else:
+                grid = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+                grid = np.concatenate([grid, -grid])
+                value = np.stack([grid[codes & 15], grid[codes >> 4]], axis=2).reshape(x.shape)
+                amax = np.load(f"{folder}/amax.npy").astype(np.float64)
+                rows = np.repeat(amax, np.diff(offsets))[:, None]
+                factor = np.repeat(scales.view(ml_dtypes.float8_e4m3fn).astype(np.float64) * rows / 2688,
+                                   16, axis=1)
+            decoded = value * factor[:, :x.shape[1]]
+            snr = 10 * np.log10((x ** 2).sum() / ((x - decoded) ** 2).sum())
+            self.assertGreater(snr, 25 if recipe == "mxfp8" else 15)
+            self.assertTrue(os.path.exists(f"{folder}/codes_columnwise.npy"))
+
+    def test_mistakes_are_named(self):
+        np.save(self.path("x.npy"), self.x())
+        base = ["quantize", *CPU, "--input", self.path("x.npy"), "--dump", self.path("out")]
+        with open(self.path("s.json"), "w") as file:
+            json.dump([1, 2], file)
+        said = self.refused(1, *base, "--splits", self.path("s.json"))
+        self.assertIn("3", said)
+        self.assertIn("192", said)
+        with open(self.path("s.json"), "w") as file:
+            file.write("{")
+        self.assertIn("s.json", self.refused(1, *base, "--splits", self.path("s.json")))
+        self.assertIn("/nowhere", self.refused(1, *base[:2], *CPU, "--input", "/nowhere",
+                                               "--dump", self.path("out")))
+        self.refused(1, *base, "--format", "fp4")
+        np.save(self.path("x.npy"), np.zeros((4, 20), np.float32))
+        self.assertIn("multiple of 16", self.refused(1, *base))
+
+
+class Compare(CommandLine):
+    def test_a_comparison_is_printed_recorded_and_exported(self):
+        arguments = ["compare", *CPU, "--tokens", 64, "--k", 256, "--timed_launches", 2]
+        table = self.ok(*arguments, "--output", self.path("c.session"))
+        for word in ("SNR dB", "of copy", "fp8-block e4m3 pow2", "rowwise", "columnwise", "nvfp4"):
+            self.assertIn(word, table)
+        self.ok("export", self.path("c.session"), "--csv", self.path("csv"))
+        with open(self.path("csv/comparisons.csv")) as file:
+            self.assertEqual(len(file.readlines()), 1 + 2 * 6)
+        self.assertIn("c.session", self.refused(1, *arguments, "--output", self.path("c.session")))
+
+    def test_chosen_recipes_as_json(self):
+        out = json.loads(self.ok("compare", *CPU, "--operand", "weights", "--recipes",
+                                 "fp8-block,fp8-per-tensor", "--pow2_scales", "false",
+                                 "--k", 256, "--timed_launches", 0, "--json"))
+        self.assertEqual(out["request"]["operand"], "OPERAND_WEIGHTS")
+        self.assertEqual([r["recipe"]["scaling"] for r in out["reports"]],
+                         ["BLOCK"] * 2 + ["PER_TENSOR_CURRENT"] * 2)
+        report = out["reports"][0]
+        self.assertIs(report["recipe"]["pow2_scales"], False)
+        self.assertEqual(report["times_ns"], [])
+        self.assertEqual(len(report["sample"]["decoded"]), 32 * 32)
+
+    def test_mistakes_are_named(self):
+        self.assertIn("timed_launches is 5000",
+                      self.refused(1, "compare", *CPU, "--timed_launches", 5000))
+        self.assertIn("fp3", self.refused(1, "compare", *CPU, "--recipes", "fp3"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
