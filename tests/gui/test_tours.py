@@ -1,6 +1,7 @@
 """Tours: played, stepped and stopped with real keys and mouse; the person's own request survives."""
 import json
 import pathlib
+import shutil
 
 
 def tour_state(current):
@@ -172,7 +173,9 @@ def say(window, words):
 
 
 def test_a_kept_tour_plays_what_was_selected(open_window, tmp_path):
-    sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    shipped = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
+    # A copy: the tour is written beside it.
+    sample = pathlib.Path(shutil.copy(shipped, tmp_path))
     window = open_window(str(sample), "--no-worker", width=1600, height=1000)
     window.wait("recording", lambda m: m["state"]["from_file"])
     window.key("ctrl+t")

@@ -153,16 +153,17 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
          .note = "",
          .tooltip = "What one launch of the graph costs the host: median of cudaGraphLaunch()"});
   }
-  add_deadline_figure(result.watch, figures);
   add_observer_figure(result.measurements, figures);
-  figures.push_back({.id = "performance.records",
-                     .label = result.dropped_records > 0 ? "records, some dropped" : "records",
-                     .value = {plot::count_text(model_.run().activity.records.size()), ""},
-                     .note = result.dropped_records > 0
-                                 ? plot::count_text(result.dropped_records) + " dropped"
-                                 : std::string(),
-                     .tooltip = "Method: " + result.activity_method,
-                     .color = result.dropped_records > 0 ? context.theme.colors.warn : 0});
+  const bool dropped = result.dropped_records > 0;
+  Figure records{.id = "performance.records",
+                 .label = dropped ? "records, some dropped" : "records",
+                 .value = {plot::count_text(model_.run().activity.records.size()), ""},
+                 .note = dropped ? plot::count_text(result.dropped_records) + " dropped" : "",
+                 .tooltip = "Method: " + result.activity_method,
+                 .color = dropped ? context.theme.colors.warn : 0};
+  // A narrow window leaves out what stands last: not this.
+  figures.insert(dropped ? figures.begin() : figures.end(), std::move(records));
+  add_deadline_figure(result.watch, figures);
   draw_headline(context, figures, width);
 }
 
