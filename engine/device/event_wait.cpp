@@ -11,9 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Steps are timed through here with a few launches in flight. A thread that has slept finds its
-// caches cold: on an H200's host the next cudaGraphLaunch() took 34 us instead of 9.
-constexpr std::chrono::milliseconds kWithoutPause{20};
+// Short steps are timed through here with a few launches in flight: a pause, which the system may
+// make 50 us longer, would let the device run dry.
+constexpr std::chrono::microseconds kWithoutPause{200};
 constexpr std::chrono::microseconds kFirstPause{20};
 constexpr std::chrono::microseconds kLongestPause{1000};
 

@@ -12,9 +12,9 @@ namespace engine {
 
 enum class Waited { Done, Late, Cancelled };
 
-/// Polls until `event` has happened, `seconds` have passed, or `cancelled` says so: without pause
-/// for 20 ms, as cudaEventSynchronize() does for ever, later with pauses of a millisecond at most.
-/// An error is a fault of the device.
+/// Polls until `event` has happened, `seconds` have passed, or `cancelled` says so. Seen as soon as
+/// by cudaEventSynchronize() in the first 200 us; later the pauses stay shorter than what was
+/// already waited, and than a millisecond. An error is a fault of the device.
 Result<Waited> wait_for(cudaEvent_t event, double seconds, const std::function<bool()>& cancelled);
 
 }  // namespace engine
