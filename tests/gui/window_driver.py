@@ -124,6 +124,8 @@ class Window:
     # Acting.
 
     def xdotool(self, *arguments):
+        # Before: the window draws but a few frames for it, and may have done so when this returns.
+        self.frame_before = self.map()["frame"]
         subprocess.run(["xdotool", *map(str, arguments)], env=self.environment, check=True,
                        timeout=20, stdout=subprocess.DEVNULL)
 
@@ -151,19 +153,18 @@ class Window:
             time.sleep(0.25)
 
     def seen(self, what):
-        """Until the window has drawn a frame that began after now: one may be under way, begun
-        before. A slow machine takes longer over a frame than a finger over a click."""
-        frame = self.map()["frame"]
-        self.wait(f"frame after {what}", lambda m: m["frame"] > frame + 1, 5)
+        """Until the window has drawn a frame that began after what xdotool did last: one may have been
+        under way. A slow machine takes longer over a frame than a finger over a click."""
+        before = self.frame_before
+        self.wait(f"frame after {what}", lambda m: m["frame"] > before + 1, 5)
 
     def click(self, name):
         """Hover, press and release, each in a frame of its own. The release, too, is waited for:
         who moves the pointer on at once would let go elsewhere."""
         x, y = self.centre(name)
-        frame = self.map()["frame"]
         # By way of a neighbour: the pointer may lie there already, and then nothing would move.
         self.xdotool("mousemove", x + 1, y, "mousemove", x, y)
-        self.wait("frame under the pointer", lambda m: m["frame"] > frame, 5)
+        self.seen("the pointer")
         self.xdotool("mousedown", 1)
         self.seen("the press")
         self.xdotool("mouseup", 1)
