@@ -101,7 +101,7 @@ constexpr std::array kRows = {
           return q.grouped() && q.hopper() && q.older_than(kFirstGroupedHopper);
         },
         "The grouped matmul on Hopper needs cuBLASLt 13.4 or later and {loaded} is loaded; choose "
-        "a later library (13.6.2 or later runs every recipe)"},
+        "a later library (13.6.1 or later runs every recipe)"},
     Row{Aspect::Recipe, "grouped matmul on Blackwell", "cuBLASLt before 13.3", Support::Refused,
         [](const Question& q) {
           return q.grouped() && !q.hopper() && q.older_than(kFirstGroupedBlackwell);
