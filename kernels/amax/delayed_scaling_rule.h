@@ -8,24 +8,15 @@
 
 namespace kernels {
 
-/// Rolls the group's column of the history and makes its next scale.
-KERNELS_HOST_DEVICE inline void update_delayed_scale(const DelayedScalingUpdateArgs& args,
-                                                     int group) {
-  const std::int64_t stride = args.num_groups;
-  float* const column = args.history + group;
+/// What the group's column of the history is rolled with; 0 = it is not.
+KERNELS_HOST_DEVICE inline float newest_amax(const DelayedScalingUpdateArgs& args, int group) {
   const float reduced = args.reduced_amax != nullptr ? args.reduced_amax[group] : 0.0F;
-  const float current = reduced != 0.0F ? reduced : column[0];
-  float amax = current;
-  if (current != 0.0F) {
-    for (std::int64_t row = 1; row < args.length; ++row) {
-      const float old = column[row * stride];
-      if (args.algorithm == AmaxAlgorithm::Max && old > amax) amax = old;
-      // old[1] is read and dropped: row r takes what row r + 1 held.
-      if (row >= 2) column[(row - 1) * stride] = old;
-    }
-    if (args.length > 1) column[(args.length - 1) * stride] = current;
-  }
-  column[0] = 0.0F;
+  return reduced != 0.0F ? reduced : args.history[group];
+}
+
+/// The next scale from the amax that the algorithm has chosen.
+KERNELS_HOST_DEVICE inline void make_delayed_scale(const DelayedScalingUpdateArgs& args, int group,
+                                                   float amax) {
   float scale = args.scale[group];
   if (amax > 0.0F && amax <= 3.402823466e38F) {
 #ifdef __CUDA_ARCH__

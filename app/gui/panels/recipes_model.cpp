@@ -20,7 +20,9 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 const std::vector<plot::Column> kColumns = {
     {"recipe", 0, false, "How the operand is scaled and coded; a click lays it over the others"},
     {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
-    {"max ulp", 60, true, "Largest error in steps of the format's own grid"},
+    {"misrounded", 76, true,
+     "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
+     "the nearest one"},
     {"underflow", 66, true, "Elements that were not zero and became zero"},
     {"saturated", 62, true, "Elements whose scaled size is above the format's largest value"},
     {"bits/elem.", 62, true, "Codes and scales together, per element"},

@@ -1,5 +1,6 @@
 // Kernels of every recipe against their CPU twins: raw codes, scales, amax and partial sums.
 #include <bit>
+#include <limits>
 #include <tuple>
 
 #include "kernels/activation/swiglu.h"
@@ -277,7 +278,7 @@ TEST_P(RecipesGpu, BiasSwigluAmax) {
 }
 
 TEST_F(DeviceTest, DelayedScalingUpdate) {
-  for (const int length : {1, 2, 5, 1024}) {
+  for (const int length : {1, 2, 5, 256, 257, 258, 600, 1024}) {
     for (const int groups : {1, 8, 65, 1024}) {
       for (const auto algorithm :
            {kernels::AmaxAlgorithm::MostRecent, kernels::AmaxAlgorithm::Max}) {
@@ -285,6 +286,8 @@ TEST_F(DeviceTest, DelayedScalingUpdate) {
         std::vector<float> history(static_cast<std::size_t>(length * groups));
         for (std::size_t i = 0; i < history.size(); ++i) {
           history[i] = i % 11 == 3 ? 0.0F : static_cast<float>((i * 7919) % 1000) * 0.013F;
+          if (i % 97 == 6) history[i] = std::numeric_limits<float>::infinity();
+          if (i % 89 == 7) history[i] = std::numeric_limits<float>::quiet_NaN();
         }
         const int past = arrays.state(history);
         const int scale = arrays.state(std::vector<float>(static_cast<std::size_t>(groups), 2.5F));
