@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -99,17 +100,20 @@ engine::Status tell_stall(const RunError& failure, const engine::RunRequest& req
       .request = request, .report = made, .wall_clock_ms = unix_time_ms()});
 }
 
+engine::Result<LinkEvent> wait_for(WorkerSession& session,
+                                   const std::function<bool(const LinkEvent&)>& wanted) {
+  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
+  return session.wait(wanted, [&bar](const LinkStatus& status) { bar.show(status); });
+}
+
 /// RunDone, or the RunError of a run that stalled.
 engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunRequest& request) {
   session.link().submit(request);
-  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
-  return session.wait(
-      [](const LinkEvent& event) {
-        const auto* failure = std::get_if<RunError>(&event);
-        return std::holds_alternative<RunDone>(event) ||
-               (failure != nullptr && failure->stalled != nullptr);
-      },
-      [&bar](const LinkStatus& status) { bar.show(status); });
+  return wait_for(session, [](const LinkEvent& event) {
+    const auto* failure = std::get_if<RunError>(&event);
+    return std::holds_alternative<RunDone>(event) ||
+           (failure != nullptr && failure->stalled != nullptr);
+  });
 }
 
 profiling::RecordedRun recorded(RunDone&& done, const engine::RunRequest& request) {
@@ -121,19 +125,14 @@ profiling::RecordedRun recorded(RunDone&& done, const engine::RunRequest& reques
           .power = std::move(done.power)};
 }
 
-template <class Done>
-engine::Result<LinkEvent> wait_for(WorkerSession& session) {
-  ProgressBar bar(::isatty(STDERR_FILENO) != 0);
-  return session.wait([](const LinkEvent& event) { return std::holds_alternative<Done>(event); },
-                      [&bar](const LinkStatus& status) { bar.show(status); });
-}
-
 /// What the window's Numerics shows beside a run, of the same X: kept, not printed.
 engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& request,
                            WorkerSession& session, profiling::SessionWriter& writer) {
   if (options.comparison) {
     session.link().compare({.request = request, .recipes = {}});
-    engine::Result<LinkEvent> done = wait_for<ComparisonDone>(session);
+    engine::Result<LinkEvent> done = wait_for(session, [](const LinkEvent& event) {
+      return std::holds_alternative<ComparisonDone>(event);
+    });
     if (!done.ok()) return done.error();
     engine::Status kept = writer.append(profiling::RecordedComparison{
         .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
@@ -154,7 +153,8 @@ engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& 
     delayed.history_length = std::min(delayed.history_length, kLength);
     if (engine::Status limits = engine::validate(order); !limits.ok()) return limits;
     session.link().step_history(order);
-    engine::Result<LinkEvent> done = wait_for<HistoryDone>(session);
+    engine::Result<LinkEvent> done = wait_for(
+        session, [](const LinkEvent& event) { return std::holds_alternative<HistoryDone>(event); });
     if (!done.ok()) return done.error();
     return writer.append(profiling::RecordedHistory{
         .history = std::get<HistoryDone>(std::move(done).value()).history,

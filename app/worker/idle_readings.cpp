@@ -3,22 +3,12 @@
 #include "profiling/power/power_reader.h"
 
 namespace app {
-namespace {
-
-constexpr std::chrono::seconds kLastAnswer{1};  // that the thread gets to end in
-
-}  // namespace
-
-struct IdleReadings::Shared {
+struct IdleReadings::Shared : profiling::NvmlThread::Shared {
   Shared(const engine::RunProgress& of, const Options& with) : progress(of), options(with) {}
 
   // A thread left behind outlives it: looked at under the lock, and not once `stop` is set.
   const engine::RunProgress& progress;
   const Options options;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool stop = false;
-  bool ended = false;
   bool watched = false;
   std::optional<std::string> device;  // not known yet
   std::string missing;
@@ -29,22 +19,10 @@ struct IdleReadings::Shared {
 
 IdleReadings::IdleReadings(const engine::RunProgress& progress, const Options& options)
     : shared_(std::make_shared<Shared>(progress, options)) {
-  thread_ = std::thread([shared = shared_] { read_until_stopped(shared); });
+  thread_.emplace(shared_, [shared = shared_] { read_until_stopped(*shared); });
 }
 
-IdleReadings::~IdleReadings() {
-  std::unique_lock lock(shared_->mutex);
-  shared_->stop = true;
-  shared_->changed.notify_all();
-  const bool ended =
-      shared_->changed.wait_for(lock, kLastAnswer, [this] { return shared_->ended; });
-  lock.unlock();
-  if (ended) {
-    thread_.join();
-  } else {
-    thread_.detach();
-  }
-}
+IdleReadings::~IdleReadings() = default;
 
 void IdleReadings::set_device(const std::string& pci_bus_id, const std::string& missing) {
   {
@@ -73,36 +51,31 @@ std::optional<profiling::PowerTrace> IdleReadings::latest() const {
   return shared_->latest;
 }
 
-void IdleReadings::read_until_stopped(const std::shared_ptr<Shared>& shared) {
-  {
-    std::optional<profiling::PowerReader> reader;  // opened for the first who watches
-    std::unique_lock lock(shared->mutex);
-    while (!shared->stop) {
-      if (!shared->device || !shared->missing.empty() || !shared->watched) {
-        shared->changed.wait(lock);
-        continue;
-      }
-      if (!shared->idle()) {
-        // The reading of before the order says nothing of after it.
-        shared->latest.reset();
-      } else {
-        const std::string device = *shared->device;
-        lock.unlock();
-        if (!reader) reader.emplace(device, shared->options.library);
-        profiling::PowerTrace read{
-            .method = reader->power_method(), .missing = reader->reason(), .samples = {}};
-        if (read.missing.empty()) read.samples.push_back(reader->read());
-        for (profiling::PowerSample& sample : read.samples) sample.time_ns = 0;
-        lock.lock();
-        if (!read.missing.empty()) shared->missing = read.missing;
-        if (!shared->stop && shared->idle()) shared->latest = std::move(read);
-      }
-      shared->changed.wait_for(lock, shared->options.period, [&] { return shared->stop; });
+void IdleReadings::read_until_stopped(Shared& shared) {
+  std::optional<profiling::PowerReader> reader;  // opened for the first who watches
+  std::unique_lock lock(shared.mutex);
+  while (!shared.stop) {
+    if (!shared.device || !shared.missing.empty() || !shared.watched) {
+      shared.changed.wait(lock);
+      continue;
     }
+    if (!shared.idle()) {
+      // The reading of before the order says nothing of after it.
+      shared.latest.reset();
+    } else {
+      const std::string device = *shared.device;
+      lock.unlock();
+      if (!reader) reader.emplace(device, shared.options.library);
+      profiling::PowerTrace read{
+          .method = reader->power_method(), .missing = reader->reason(), .samples = {}};
+      if (read.missing.empty()) read.samples.push_back(reader->read());
+      for (profiling::PowerSample& sample : read.samples) sample.time_ns = 0;
+      lock.lock();
+      if (!read.missing.empty()) shared.missing = read.missing;
+      if (!shared.stop && shared.idle()) shared.latest = std::move(read);
+    }
+    shared.changed.wait_for(lock, shared.options.period, [&] { return shared.stop; });
   }
-  const std::lock_guard lock(shared->mutex);
-  shared->ended = true;
-  shared->changed.notify_all();
 }
 
 }  // namespace app

@@ -5,15 +5,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "engine/backend/backend.h"
 #include "profiling/power/nvml_library.h"
+#include "profiling/power/nvml_thread.h"
 #include "profiling/power/power_trace.h"
 
 namespace app {
@@ -39,10 +37,10 @@ class IdleReadings {
 
  private:
   struct Shared;
-  static void read_until_stopped(const std::shared_ptr<Shared>& shared);
+  static void read_until_stopped(Shared& shared);
 
   std::shared_ptr<Shared> shared_;
-  std::thread thread_;
+  std::optional<profiling::NvmlThread> thread_;
 };
 
 }  // namespace app

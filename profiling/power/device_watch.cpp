@@ -10,7 +10,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLastAnswer{1};  // that a thread gets to end in
 constexpr unsigned kMostProcesses = 64;
 // A device that is always busy and yet below this share of its power does little: waiting loops.
 constexpr unsigned kAlwaysBusyPercent = 95;
@@ -113,34 +112,18 @@ class Reader {
 
 }  // namespace
 
-struct DeviceWatch::Shared {
+struct DeviceWatch::Shared : NvmlThread::Shared {
   Options options;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool stop = false;
-  bool ended = false;
   Answer answer;        // the latest
   std::string missing;  // why there is none
 };
 
 DeviceWatch::DeviceWatch(const Options& options) : shared_(std::make_shared<Shared>()) {
   shared_->options = options;
-  thread_ = std::thread([shared = shared_] { read_until_stopped(shared); });
+  thread_.emplace(shared_, [shared = shared_] { read_until_stopped(*shared); });
 }
 
-DeviceWatch::~DeviceWatch() {
-  std::unique_lock lock(shared_->mutex);
-  shared_->stop = true;
-  shared_->changed.notify_all();
-  const bool ended =
-      shared_->changed.wait_for(lock, kLastAnswer, [this] { return shared_->ended; });
-  lock.unlock();
-  if (ended) {
-    thread_.join();
-  } else {
-    thread_.detach();
-  }
-}
+DeviceWatch::~DeviceWatch() = default;
 
 std::string DeviceWatch::wait_for_answer(std::chrono::milliseconds limit) const {
   {
@@ -159,25 +142,20 @@ std::string DeviceWatch::latest() const {
   return fmt::format("NVML, {:.1f} s ago: {}", age, shared_->answer.text);
 }
 
-void DeviceWatch::read_until_stopped(const std::shared_ptr<Shared>& shared) {
-  {
-    Reader reader;
-    std::string missing = reader.open(shared->options.library, shared->options.pci_bus_id);
-    std::unique_lock lock(shared->mutex);
-    shared->missing = std::move(missing);
-    shared->changed.notify_all();
-    while (!shared->stop && shared->missing.empty()) {
-      lock.unlock();
-      Answer answer{.text = reader.read(), .at = Clock::now()};
-      lock.lock();
-      shared->answer = std::move(answer);
-      shared->changed.notify_all();
-      shared->changed.wait_for(lock, shared->options.period, [&] { return shared->stop; });
-    }
+void DeviceWatch::read_until_stopped(Shared& shared) {
+  Reader reader;
+  std::string missing = reader.open(shared.options.library, shared.options.pci_bus_id);
+  std::unique_lock lock(shared.mutex);
+  shared.missing = std::move(missing);
+  shared.changed.notify_all();
+  while (!shared.stop && shared.missing.empty()) {
+    lock.unlock();
+    Answer answer{.text = reader.read(), .at = Clock::now()};
+    lock.lock();
+    shared.answer = std::move(answer);
+    shared.changed.notify_all();
+    shared.changed.wait_for(lock, shared.options.period, [&] { return shared.stop; });
   }
-  const std::lock_guard lock(shared->mutex);
-  shared->ended = true;
-  shared->changed.notify_all();
 }
 
 }  // namespace profiling

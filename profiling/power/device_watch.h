@@ -4,13 +4,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "profiling/power/nvml_library.h"
+#include "profiling/power/nvml_thread.h"
 
 namespace profiling {
 
@@ -38,13 +37,12 @@ class DeviceWatch {
     std::string text;
     std::chrono::steady_clock::time_point at;
   };
-  /// Shared with the thread, which is left behind where NVML does not come back.
   struct Shared;
 
-  static void read_until_stopped(const std::shared_ptr<Shared>& shared);
+  static void read_until_stopped(Shared& shared);
 
   std::shared_ptr<Shared> shared_;
-  std::thread thread_;
+  std::optional<NvmlThread> thread_;
 };
 
 }  // namespace profiling

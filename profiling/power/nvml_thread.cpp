@@ -1,0 +1,37 @@
+#include "profiling/power/nvml_thread.h"
+
+#include <chrono>
+#include <utility>
+
+namespace profiling {
+namespace {
+
+constexpr std::chrono::seconds kLastAnswer{1};  // that a thread gets to end in
+
+}  // namespace
+
+NvmlThread::NvmlThread(std::shared_ptr<Shared> shared, std::function<void()> body)
+    : shared_(std::move(shared)) {
+  thread_ = std::thread([shared = shared_, body = std::move(body)] {
+    body();
+    const std::lock_guard lock(shared->mutex);
+    shared->ended = true;
+    shared->changed.notify_all();
+  });
+}
+
+NvmlThread::~NvmlThread() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->stop = true;
+  shared_->changed.notify_all();
+  const bool ended =
+      shared_->changed.wait_for(lock, kLastAnswer, [this] { return shared_->ended; });
+  lock.unlock();
+  if (ended) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+}
+
+}  // namespace profiling
