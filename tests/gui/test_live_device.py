@@ -36,7 +36,7 @@ def keep_picture(window, name):
 
 
 def live(open_window, **sizes):
-    window = open_window(**sizes)
+    window = open_window("--worker-backend", "cuda", **sizes)
     window.wait_for_result()
     return window
 
