@@ -41,6 +41,7 @@ class Window:
         self.folder = pathlib.Path(folder)
         self.map_path = self.folder / "controls.json"
         self.map_path.unlink(missing_ok=True)
+        self.pointer, self.pointer_down = None, False
         self.display = Display(max(width, 800), max(height, 600))
         self.environment = dict(
             os.environ, DISPLAY=self.display.name, LIBGL_ALWAYS_SOFTWARE="1",
@@ -126,6 +127,12 @@ class Window:
     def xdotool(self, *arguments):
         # Before: the window draws but a few frames for it, and may have done so when this returns.
         self.frame_before = self.map()["frame"]
+        if "mousemove" in arguments:
+            last = len(arguments) - 1 - arguments[::-1].index("mousemove")
+            self.pointer = arguments[last + 1:last + 3]
+        for action, down in (("mousedown", True), ("mouseup", False)):
+            if action in arguments and arguments[arguments.index(action) + 1] == 1:
+                self.pointer_down = down
         subprocess.run(["xdotool", *map(str, arguments)], env=self.environment, check=True,
                        timeout=20, stdout=subprocess.DEVNULL)
 
@@ -153,10 +160,15 @@ class Window:
             time.sleep(0.25)
 
     def seen(self, what):
-        """Until the window has drawn a frame that began after what xdotool did last: one may have been
-        under way. A slow machine takes longer over a frame than a finger over a click."""
-        before = self.frame_before
-        self.wait(f"frame after {what}", lambda m: m["frame"] > before + 1, 5)
+        """Until the window has drawn a frame that knows what xdotool did last. Frames alone do not
+        tell: others may have been under way while a slow X server kept the event."""
+        before, pointer, down = self.frame_before, self.pointer, self.pointer_down
+
+        def drawn(current):
+            apart = [abs(seen - wanted) for seen, wanted in zip(current["pointer"], pointer or ())]
+            return (current["frame"] > before + 1 and max(apart, default=0) < 1
+                    and current["pointer_down"] == down)
+        self.wait(f"frame after {what}", drawn, 5)
 
     def click(self, name):
         """Hover, press and release, each in a frame of its own. The release, too, is waited for:

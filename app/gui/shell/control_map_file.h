@@ -14,6 +14,8 @@ struct WindowFacts {
   int width = 0;
   int height = 0;
   float text_scale = 1;
+  ImVec2 pointer;             // as the newest frame saw it
+  bool pointer_down = false;  // its first button
   std::uint64_t requested_id = 0;
   std::string request_error;  // engine::validate's sentence for the rail's request
   std::string last_error;

@@ -270,6 +270,8 @@ void Shell::after_render(const Theme& theme, int width, int height) {
                          .width = width,
                          .height = height,
                          .text_scale = theme.scale,
+                         .pointer = ImGui::GetIO().MousePos,
+                         .pointer_down = ImGui::GetIO().MouseDown[0],
                          .requested_id = link_.newest_id(),
                          .request_error = status.ok() ? "" : status.error().message,
                          .last_error = state_.last_error,
