@@ -193,9 +193,14 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
     return;
   }
   if (view.from_file) {
-    draw_empty(context, area.size, "No elements in this recording",
-               "They are recorded when somebody clicks a block while a worker is there.", "",
-               nullptr);
+    const bool compared = !view.comparisons.empty();
+    if (draw_empty(context, area.size, "No elements of this run",
+                   compared ? "The recording has elements beside its recipes."
+                            : "They are recorded when somebody clicks a block while a worker is "
+                              "there. Run the request in the rail to see some.",
+                   "numerics.recipe_elements", compared ? "Show the recipes" : nullptr)) {
+      context.commands.show_recipes = true;
+    }
     return;
   }
   const bool lost = view.link.state == LinkState::Lost;

@@ -188,7 +188,9 @@ std::vector<LaneLabel> draw_lane_labels(const Theme& theme, const PlotFrame& fra
   for (std::size_t at = 0; at < shown.size(); ++at) {
     const std::size_t lane = shown[at];
     const float lane_height = bands.row_height * static_cast<float>(lanes.lanes[lane].rows.size());
-    const float top = bands.lane_tops[at] + 0.5F * (std::min(lane_height, theme.px(26)) - line);
+    // Beside its lane, but never beyond the frame: the first and the last may be lower than a line.
+    const float wanted = bands.lane_tops[at] + 0.5F * (std::min(lane_height, theme.px(26)) - line);
+    const float top = std::max(std::min(wanted, frame.max().y - line), frame.min().y);
     if (top < labelled_to) continue;
     labelled_to = top + line;
     draw_text(frame.draw(), theme.fonts.label, ImVec2(origin.x, top), theme.colors.dim_text,
