@@ -7,10 +7,6 @@ import pytest
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
 
 
-def shown(window, name):
-    return any(c["id"] == name for c in window.map()["controls"])
-
-
 def recording(open_window, *arguments, **sizes):
     window = open_window(str(SAMPLE), "--no-worker", *arguments, **sizes)
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
@@ -29,6 +25,17 @@ def test_of_a_live_run_it_is_the_rail_that_took_effect(open_window):
     window.wait_for_result()
     window.settle()
     assert window.control("deviations")["label"] == "Effective = requested"
+
+
+def test_what_ships_is_beside_open(open_window):
+    window = open_window("--no-worker")
+    window.click("top.recent")
+    window.wait("the menu", lambda m: any(c["id"] == "recent.sample" for c in m["controls"]))
+    window.settle()
+    window.click("recent.sample")
+    window.wait("its timeline", lambda m: any(c["id"] == "performance.timeline"
+                                              for c in m["controls"]))
+    assert window.map()["state"]["from_file"]
 
 
 def test_missing_elements_lead_to_those_that_are_there(open_window):
