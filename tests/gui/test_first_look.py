@@ -27,6 +27,15 @@ def test_of_a_live_run_it_is_the_rail_that_took_effect(open_window):
     assert window.control("deviations")["label"] == "Effective = requested"
 
 
+def test_an_eager_run_has_no_lane_named_after_a_graph(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("performance.lanes.1")
+    window.wait("lanes of iterations", lambda m: any(
+        c["id"] == "performance.timeline" and c["value"].endswith("lanes=iterations,work")
+        for c in m["controls"]))
+
+
 def test_what_ships_is_beside_open(open_window):
     window = open_window("--no-worker")
     window.click("top.recent")
