@@ -14,6 +14,7 @@
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/captured_graph.h"
 #include "profiling/cupti/cupti_process.h"
+#include "profiling/graph/earlier_allocations.h"
 
 namespace profiling {
 namespace {
@@ -90,6 +91,7 @@ class CuptiCollector final : public ActivityCollector {
       check(cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, callback),
             "Watching graph nodes");
     }
+    run_began_ = engine::AllocationLedger::of_process().clock();
     watching_ = true;
     set_trace(engine::TraceLevel::Nodes);
   }
@@ -157,6 +159,7 @@ class CuptiCollector final : public ActivityCollector {
     snapshot_.graphs.push_back(std::move(captured));
     snapshot_.ledger = ledger.read();
     snapshot_.ledger_clock = ledger.clock();
+    leave_out_earlier_allocations(snapshot_, run_began_);
   }
 
   void end_run() override {
@@ -297,6 +300,7 @@ class CuptiCollector final : public ActivityCollector {
   std::vector<engine::WorkTag> works_;  // open brackets, innermost last
   GraphKnowledge graphs_;
   Snapshot snapshot_;
+  std::uint64_t run_began_ = 0;  // position on the ledger's clock
 };
 
 }  // namespace
