@@ -72,3 +72,11 @@ def test_lane_labels_stay_beside_the_lanes(open_window, choice):
     for above, below in zip(labels, labels[1:]):
         assert above[3] <= below[1]
 
+
+
+def test_names_in_a_table_keep_room_beside_their_figures(open_window):
+    window = recording(open_window, "--text-scale", "2", width=1280, height=800)
+    window.key("ctrl+4")
+    window.settle()
+    left, _, right, _ = window.control("compare.times.column.0")["rect"]
+    assert right - left >= 2 * 80

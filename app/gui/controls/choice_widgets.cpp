@@ -23,9 +23,8 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
   row.set_value(shown);
   ImGui::SetNextItemWidth(row.width());
   bool changed = false;
-  // Beside the arrow, which is as wide as the row is high.
-  const float room =
-      row.width() - ImGui::GetFrameHeight() - 2.0F * ImGui::GetStyle().FramePadding.x;
+  // From its padding to the arrow, which is as wide as the row is high.
+  const float room = row.width() - ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.x;
   const std::string preview = plot::fitted(ImGui::GetFont(), shown, room);
   if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str(), ImGuiComboFlags_HeightLarge)) {
     const bool cut = preview != shown && options.enabled && options.tooltip.empty();
