@@ -24,6 +24,7 @@ namespace {
 struct CompareOptions {
   RequestOptions request;
   engine::ComparisonRequest comparison;
+  std::string operand = "activations";
   std::vector<std::string> recipes;
   WorkerChoice worker;
   std::string output;
@@ -71,8 +72,10 @@ void print_table(const engine::RecipeComparison& comparison) {
   fmt::print("{:<12}{}\n", "device", comparison.device.name);
   const std::uint64_t elements =
       comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
-  fmt::print("{:<12}{}, {} elements\n\n", "operand",
-             comparison.request.weights ? "weights of layer 0" : "activations", elements);
+  const char* operand = comparison.request.weights     ? "weights of layer 0"
+                        : comparison.request.gradients ? "gradients"
+                                                       : "activations";
+  fmt::print("{:<12}{}, {} elements\n\n", "operand", operand, elements);
   fmt::print("{:<42} {:<10} {:>8} {:>12} {:>10} {:>7} {:>11} {:>7}\n", "recipe", "direction",
              "SNR dB", "underflowed", "saturated", "bits", "median", "of copy");
   for (const engine::QuantizationReport& report : comparison.reports) {
@@ -84,6 +87,8 @@ engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& optio
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
   engine::ComparisonRequest comparison = options.comparison;
+  comparison.weights = options.operand == "weights";
+  comparison.gradients = options.operand == "gradients";
   comparison.request = std::move(request).value();
   for (const std::string& name : options.recipes) {
     // The other settings of a recipe come from the request.
@@ -139,10 +144,9 @@ void add_compare_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "compare", "Quantize one operand with every recipe, both ways, and print error and time");
   const auto options = std::make_shared<CompareOptions>();
-  const std::map<std::string, bool> operands = {{"activations", false}, {"weights", true}};
-  command.add_option("--operand", options->comparison.weights, "activations or weights")
-      ->transform(CLI::CheckedTransformer(operands))
-      ->default_str("activations");
+  command.add_option("--operand", options->operand, "activations, weights or gradients")
+      ->check(CLI::IsMember({"activations", "weights", "gradients"}))
+      ->capture_default_str();
   command
       .add_option("--recipes", options->recipes,
                   "Only these, separated by commas; their other settings are the request's "

@@ -54,10 +54,18 @@ TEST(CodeBitsTest, Texts) {
 
 TEST(CodeBitsTest, FormatFollowsRecipeAndOperand) {
   engine::Recipe recipe{.activation_format = engine::Fp8Format::E5m2};
-  EXPECT_STREQ(app::code_format(recipe, false).name, "E5M2");
-  EXPECT_STREQ(app::code_format(recipe, true).name, "E4M3");
+  EXPECT_STREQ(app::code_format(recipe, engine::OperandRole::Activations).name, "E5M2");
+  EXPECT_STREQ(app::code_format(recipe, engine::OperandRole::Weights).name, "E4M3");
+  recipe.gradient_format = engine::Fp8Format::E4m3;
+  EXPECT_STREQ(app::code_format(recipe, engine::OperandRole::Gradients).name, "E4M3");
+  recipe.gradient_format = engine::Fp8Format::E5m2;
+  EXPECT_STREQ(app::code_format(recipe, engine::OperandRole::Gradients).name, "E5M2");
   recipe.scaling = engine::Scaling::Nvfp4;
-  EXPECT_STREQ(app::code_format(recipe, true).name, "E2M1");
+  EXPECT_STREQ(app::code_format(recipe, engine::OperandRole::Weights).name, "E2M1");
+  EXPECT_TRUE(app::transformed_codes(recipe, engine::OperandRole::Activations, true));
+  EXPECT_TRUE(app::transformed_codes(recipe, engine::OperandRole::Gradients, true));
+  EXPECT_FALSE(app::transformed_codes(recipe, engine::OperandRole::Activations, false));
+  EXPECT_FALSE(app::transformed_codes(recipe, engine::OperandRole::Weights, true));
 }
 
 }  // namespace

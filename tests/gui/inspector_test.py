@@ -1,5 +1,6 @@
 """What the element inspector says of a number - code, bits, value, scale, decoded, error - worked out
-again with numpy and ml_dtypes from the tensor alone, for every recipe.
+again with numpy and ml_dtypes from the tensor alone: for every recipe, for X, W and dY, with blocks of
+a line and square ones, and of the codes that stand for Hadamard-transformed elements.
 
 Usage: inspector_test.py EXPERTSCOPE PRINT_READINGS
 """
@@ -50,12 +51,40 @@ def e8m0(amax, largest):
     return np.where(amax == 0, 0, np.where(np.isinf(amax), 0xFE, exponent + up)).astype(np.int64)
 
 
-def encode(part, kind):
+SIGNS = np.array([-1 if 0xD7E8 >> i & 1 else 1 for i in range(16)], F32)
+
+
+def walsh(blocks):
+    """Sums over axis 1, 16 long, in float32, in the order that the kernels have."""
+    y = blocks.astype(F32).copy()
+    for distance in (1, 2, 4, 8):
+        for i in range(16):
+            if not i & distance:
+                low, high = y[:, i].copy(), y[:, i + distance].copy()
+                y[:, i], y[:, i + distance] = low + high, low - high
+    return y * F32(0.25)
+
+
+def transformed(part):
+    """Of 16 consecutive rows each: what the columnwise copy of NVFP4 quantizes."""
+    blocks = part.reshape(-1, 16, part.shape[1]) * SIGNS[None, :, None]
+    return walsh(blocks).astype(ml_dtypes.bfloat16).astype(F32).reshape(part.shape)
+
+
+def undone(decoded):
+    blocks = walsh(decoded.astype(F32).reshape(-1, 16, decoded.shape[1]))
+    return (blocks * SIGNS[None, :, None]).reshape(decoded.shape)
+
+
+def encode(part, kind, square, weights):
     """(factor before rounding, factor after it), at every element of one expert's part."""
     scaling, name, pow2, columnwise = kind
     _, largest, _, _ = FORMATS[name]
 
     def oriented(rows, columns):
+        # Only weights have square blocks of the small kinds.
+        if square and (weights or columns == 128):
+            return columns, columns
         return (columns, rows) if columnwise else (rows, columns)
 
     if scaling == "mxfp8":
@@ -108,13 +137,27 @@ class Inspector(unittest.TestCase):
     def tearDownClass(cls):
         cls._folder.cleanup()
 
+    def setUp(self):
+        self.operand, self.hadamard, self.square = "activations", False, False
+        self.worked_out = {}
+
     def readings(self, name, *arguments):
         path = os.path.join(self._folder.name, name)
         np.save(path + ".npy", self.x)
+        # The tensor is X, the weights of both experts one below the other, or dY.
+        shape = {"activations": (ROWS, 64, COLUMNS), "weights": (ROWS, ROWS // EXPERTS, COLUMNS),
+                 "gradients": (ROWS, COLUMNS, 64)}[self.operand]
+        prefix = "linear." if self.operand == "gradients" else ""
+        if self.operand == "gradients":
+            arguments += ("--passes", "FORWARD_BACKWARD")
+        square = {"activations": "square_activation_blocks", "weights": "square_weight_blocks",
+                  "gradients": "square_gradient_blocks"}[self.operand]
         compared = subprocess.run(
-            [PROGRAM, "compare", "--worker-backend", "cpu", "--activations.file.path", path + ".npy",
-             "--num_experts", str(EXPERTS), "--tokens", str(ROWS), "--n", "64", "--k", str(COLUMNS),
-             "--hadamard", "false", "--margin", str(MARGIN), "--timed_launches", "0", "--output",
+            [PROGRAM, "compare", "--worker-backend", "cpu", "--operand", self.operand,
+             f"--{prefix}{self.operand}.file.path", path + ".npy",
+             "--num_experts", str(EXPERTS), "--tokens", str(shape[0]), "--n", str(shape[1]), "--k",
+             str(shape[2]), "--hadamard", str(self.hadamard).lower(), f"--{square}",
+             str(self.square).lower(), "--margin", str(MARGIN), "--timed_launches", "0", "--output",
              path + ".session", *map(str, arguments)], capture_output=True, text=True, timeout=100)
         self.assertEqual(compared.returncode, 0, compared.stderr)
         printed = subprocess.run([PRINTER, path + ".session"], capture_output=True, text=True,
@@ -127,18 +170,27 @@ class Inspector(unittest.TestCase):
             codes = np.zeros(self.x.shape, np.uint8)
             inverse = np.zeros(self.x.shape)
             scaled = np.zeros(self.x.shape, F32)
+            back = None
             for first, last in zip(self.offsets, self.offsets[1:]):
-                factor, inverse[first:last] = encode(self.x[first:last], kind)
-                scaled[first:last] = self.x[first:last] * factor
+                part = self.x[first:last]
+                if self.transforms(kind):
+                    part = transformed(part)
+                factor, inverse[first:last] = encode(part, kind, self.square,
+                                                     self.operand == "weights")
+                scaled[first:last] = part * factor
                 codes[first:last] = code_of(scaled[first:last], kind[1])
-            self.worked_out[kind] = codes, inverse, scaled
+            if self.transforms(kind):
+                values = codes.view(FORMATS[kind[1]][0]).astype(F32)
+                back = undone(values * inverse.astype(F32))
+            self.worked_out[kind] = codes, inverse, scaled, back
         return self.worked_out[kind]
 
-    worked_out = {}
+    def transforms(self, kind):
+        return (self.hadamard and kind[0] == "nvfp4" and kind[3] and self.operand != "weights")
 
     def check(self, reading):
         kind = tuple(reading[key] for key in ("scaling", "format", "pow2", "columnwise"))
-        codes, inverse, scaled = self.expected(kind)
+        codes, inverse, scaled, back = self.expected(kind)
         row, column = reading["row"], reading["column"]
         where = (kind, row, column, reading)
         number_type, largest, bits, mantissa = FORMATS[kind[1]]
@@ -152,8 +204,10 @@ class Inspector(unittest.TestCase):
         value = float(np.array([code], np.uint8).view(number_type)[0])
         self.assertEqual(float(reading["value"].split("=")[1]), value, where)
         self.spelled_out(reading["value"].split("=")[0], value, where)
-        factors = re.fullmatch(r"(\S+) x (\S+) = (\S+)", reading["decoded"])
+        factors = re.fullmatch(r"(\S+) x (\S+) = ([^\s,]+)(?:, Hadamard undone (\S+))?",
+                               reading["decoded"])
         self.assertIsNotNone(factors, where)
+        self.assertEqual(factors[4] is not None, back is not None, where)
         scale, decoded = float(factors[2]), value * float(inverse[row, column])
         self.assertEqual(float(factors[1]), value, where)
         # Two factors make the scale of NVFP4, rounded to a float between them.
@@ -161,10 +215,18 @@ class Inspector(unittest.TestCase):
         self.assertLess(abs(scale - inverse[row, column]), near * scale + 1e-45, where)
         self.assertLess(abs(float(factors[3]) - decoded), 1e-6 * abs(decoded) + 1e-45, where)
         error = float(re.match(r"- x = (\S+)", reading["error"])[1])
+        slack = 0
+        if back is not None:
+            # A sum of 16 floats: near in units of the largest of them.
+            decoded, slack = float(back[row, column]), 4e-6 * self.largest
+            self.assertLess(abs(float(factors[4]) - decoded), 1e-6 * abs(decoded) + slack, where)
+            self.assertNotIn("ulp", reading["error"], where)
+            self.undone += 1
         # Printed with three digits; a decoded value is a float.
-        self.assertLess(abs(error - (decoded - x)), 6e-3 * abs(decoded - x) + 2e-7 * abs(x) + 1e-45,
-                        where)
-        self.ulp(reading, x * 1.0, scaled[row, column], value, mantissa, where)
+        self.assertLess(abs(error - (decoded - x)), 6e-3 * abs(decoded - x) + 2e-7 * abs(x) + slack
+                        + 1e-45, where)
+        if back is None:
+            self.ulp(reading, x * 1.0, scaled[row, column], value, mantissa, where)
         self.seen.add((kind[0], kind[1], kind[2], kind[3]))
         if abs(scaled[row, column]) > largest:
             self.saturated += 1
@@ -190,7 +252,8 @@ class Inspector(unittest.TestCase):
         self.assertLess(abs(float(said[1]) - steps), 0.006 + 1e-4 * steps, where)
 
     def check_all(self, readings, scalings):
-        self.seen, self.saturated, self.zeros = set(), 0, 0
+        self.seen, self.saturated, self.zeros, self.undone = set(), 0, 0, 0
+        self.largest = float(np.abs(self.x).max())
         self.assertGreaterEqual(len(readings), 32 * 32)
         for reading in readings:
             self.check(reading)
@@ -217,6 +280,35 @@ class Inspector(unittest.TestCase):
                                      "--activation_format", "E5M2", "--pow2_scales", "false"),
                        self.EVERY - {"nvfp4"})
         self.assertEqual({kind[1] for kind in self.seen}, {"E5M2"})
+
+    def test_hadamard_transformed_codes(self):
+        self.hadamard = True
+        self.check_all(self.readings("hadamard", "--recipes", "nvfp4,mxfp8"), {"nvfp4", "mxfp8"})
+        self.assertEqual(self.undone, 32 * 32, "the columnwise copy of NVFP4 and no other")
+
+    def test_square_blocks_of_activations(self):
+        self.square = True
+        self.check_all(self.readings("square", "--recipes", "fp8-block,mxfp8,nvfp4",
+                                     "--pow2_scales", "false"), {"fp8-block", "mxfp8", "nvfp4"})
+
+    def test_weights(self):
+        self.operand, self.hadamard = "weights", True  # which weights never are
+        for self.square in (False, True):
+            with self.subTest(square=self.square):
+                self.worked_out = {}
+                self.check_all(self.readings(f"weights{self.square}", "--recipes", self.NAMES,
+                                             "--activation_format", "E5M2", "--pow2_scales", "true"),
+                               self.EVERY)
+                self.assertNotIn("E5M2", {kind[1] for kind in self.seen})
+                self.assertEqual(self.undone, 0)
+
+    def test_gradients(self):
+        self.operand, self.hadamard = "gradients", True
+        self.check_all(self.readings("gradients", "--recipes", self.NAMES, "--activation_format",
+                                     "E4M3", "--gradient_format", "E5M2", "--pow2_scales", "true"),
+                       self.EVERY)
+        self.assertIn("E5M2", {kind[1] for kind in self.seen})
+        self.assertEqual(self.undone, 32 * 32)
 
     def test_bf16_has_no_codes(self):
         self.assertEqual(self.readings("bf16", "--recipes", "bf16"), [])

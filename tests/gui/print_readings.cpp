@@ -13,11 +13,12 @@ namespace {
 
 using nlohmann::json;
 
-void print(const engine::QuantizationReport& report, bool weights) {
+void print(const engine::QuantizationReport& report, engine::OperandRole role) {
   const engine::QuantizationSample& sample = report.sample;
   app::RecipeOverlay overlay;
   overlay.report = &report;
-  overlay.format = app::code_format(report.recipe, weights);
+  overlay.format = app::code_format(report.recipe, role);
+  overlay.transformed = app::transformed_codes(report.recipe, role, report.columnwise);
   for (int row = 0; row < sample.rows; ++row) {
     for (int column = 0; column < sample.columns; ++column) {
       const app::ElementReading reading = app::read_element(overlay, row, column);
@@ -51,9 +52,12 @@ int main(int argc, char** argv) {
     return 1;
   }
   for (const profiling::RecordedComparison& recorded : session.value().comparisons) {
-    const bool weights = recorded.comparison.request.weights;
+    const engine::ComparisonRequest& request = recorded.comparison.request;
+    const engine::OperandRole role = request.gradients ? engine::OperandRole::Gradients
+                                     : request.weights ? engine::OperandRole::Weights
+                                                       : engine::OperandRole::Activations;
     for (const engine::QuantizationReport& report : recorded.comparison.reports) {
-      print(report, weights);
+      print(report, role);
     }
   }
   return 0;

@@ -151,9 +151,10 @@ TEST_F(RecipesModelTest, TransformedCodesSayHowTheElementComesBack) {
   report.sample.codes = {0x1, 0x0};
   app::RecipeOverlay overlay;
   overlay.report = &report;
-  overlay.format = app::code_format(report.recipe, false);
+  overlay.format = app::code_format(report.recipe, engine::OperandRole::Activations);
+  overlay.transformed = true;
   EXPECT_EQ(app::read_element(overlay, 0, 0).decoded, "0.5 x 0.5 = 0.25, Hadamard undone 0.8125");
-  report.columnwise = false;
+  overlay.transformed = false;
   EXPECT_EQ(app::read_element(overlay, 0, 0).decoded, "0.5 x 0.5 = 0.25");
 }
 

@@ -23,8 +23,11 @@ def give_path(window, name, path):
     window.click(name)
     window.xdotool("type", "--delay", 15, str(path))
     window.xdotool("keydown", "Return")
+    try:
+        window.seen("Return")  # Not settle(): a key that is held repeats, and each time is drawn.
+    finally:
+        window.xdotool("keyup", "Return")
     window.settle()
-    window.xdotool("keyup", "Return")
 
 
 def value(window, name):

@@ -3,6 +3,7 @@
 
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
 
 namespace app::controls {
 namespace {
@@ -22,7 +23,12 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
   row.set_value(shown);
   ImGui::SetNextItemWidth(row.width());
   bool changed = false;
-  if (!ImGui::BeginCombo(row.item_id().c_str(), shown.c_str(), ImGuiComboFlags_HeightLarge)) {
+  // From its padding to the arrow, which is as wide as the row is high.
+  const float room = row.width() - ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.x;
+  const std::string preview = plot::fitted(ImGui::GetFont(), shown, room);
+  if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str(), ImGuiComboFlags_HeightLarge)) {
+    const bool cut = preview != shown && options.enabled && options.tooltip.empty();
+    if (cut && ImGui::IsItemHovered()) tooltip(context, shown);
     return false;
   }
   // ImGui itself closes popups by Escape only with its keyboard navigation, whose arrow keys belong

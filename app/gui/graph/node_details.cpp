@@ -89,7 +89,7 @@ void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (!chosen) {
     draw_empty(context, card.room(), "No node chosen",
-               "Click a box, or type a name, number or id into the search field.", "", nullptr);
+               "Click a box of the topology or a cell of the map.", "", nullptr);
   } else {
     const profiling::SnapshotNode& node = graph->nodes[static_cast<std::size_t>(scene.node())];
     const auto* kernel = std::get_if<profiling::KernelNode>(&node.parameters);

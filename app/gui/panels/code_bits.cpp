@@ -43,11 +43,18 @@ int power_of(CodeFormat format, const Fields& fields) {
 
 }  // namespace
 
-CodeFormat code_format(const engine::Recipe& recipe, bool weights) {
+bool transformed_codes(const engine::Recipe& recipe, engine::OperandRole role, bool columnwise) {
+  return recipe.scaling == engine::Scaling::Nvfp4 && recipe.hadamard && columnwise &&
+         role != engine::OperandRole::Weights;
+}
+
+CodeFormat code_format(const engine::Recipe& recipe, engine::OperandRole role) {
   if (recipe.scaling == engine::Scaling::Nvfp4) {
     return {.name = "E2M1", .exponent_bits = 2, .mantissa_bits = 1};
   }
-  if (!weights && recipe.activation_format == engine::Fp8Format::E5m2) {
+  const engine::Fp8Format wanted =
+      role == engine::OperandRole::Gradients ? recipe.gradient_format : recipe.activation_format;
+  if (role != engine::OperandRole::Weights && wanted == engine::Fp8Format::E5m2) {
     return {.name = "E5M2", .exponent_bits = 5, .mantissa_bits = 2};
   }
   return {};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/input/tensor_source.h"
 #include "engine/model/recipe_comparison.h"
 
 namespace app {
@@ -17,8 +18,11 @@ struct CodeFormat {
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
 
-/// The format a recipe gives an operand; weights are E4M3 whatever X is.
-CodeFormat code_format(const engine::Recipe& recipe, bool weights);
+/// The format a recipe gives an operand; weights are E4M3 whatever X and dY are.
+CodeFormat code_format(const engine::Recipe& recipe, engine::OperandRole role);
+/// The codes are of sums over 16 rows (random Hadamard transform): NVFP4's columnwise copy of X and
+/// dY. Weights are never transformed, whatever the recipe says.
+bool transformed_codes(const engine::Recipe& recipe, engine::OperandRole role, bool columnwise);
 /// NaN and infinities where the format has them: E4M3 has no infinity, E2M1 neither.
 double code_value(CodeFormat format, std::uint8_t code);
 /// Distance from `encoded`, an element before rounding in units of its scale, to the code's value,

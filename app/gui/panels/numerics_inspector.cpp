@@ -16,10 +16,10 @@ const char* name_of(Operand operand) {
   return operand == Operand::Gradients ? "dY" : operand == Operand::Weights ? "W" : "X";
 }
 
-CodeFormat format_of(engine::Recipe recipe, Operand operand) {
-  // dY takes the place of X among the formats of a recipe.
-  if (operand == Operand::Gradients) recipe.activation_format = recipe.gradient_format;
-  return code_format(recipe, operand == Operand::Weights);
+engine::OperandRole role_of(Operand operand) {
+  return operand == Operand::Gradients ? engine::OperandRole::Gradients
+         : operand == Operand::Weights ? engine::OperandRole::Weights
+                                       : engine::OperandRole::Activations;
 }
 
 }  // namespace
@@ -78,7 +78,9 @@ void RunInspector::follow(const PanelContext& context, const NumericsModel& mode
   const engine::QuantizationReport& report = shown_->comparison.reports.front();
   overlay_.report = &report;
   overlay_.name = recipe_text(report.recipe);
-  overlay_.format = format_of(report.recipe, model.operand());
+  overlay_.format = code_format(report.recipe, role_of(model.operand()));
+  overlay_.transformed =
+      transformed_codes(report.recipe, role_of(model.operand()), report.columnwise);
   overlay_.color = context.theme.colors.accent;
   picked_row_ = static_cast<int>(
       std::clamp<std::int64_t>(row_ - report.sample.row, 0, report.sample.rows - 1));
@@ -193,9 +195,14 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
     return;
   }
   if (view.from_file) {
-    draw_empty(context, area.size, "No elements in this recording",
-               "They are recorded when somebody clicks a block while a worker is there.", "",
-               nullptr);
+    const bool compared = !view.comparisons.empty();
+    if (draw_empty(context, area.size, "No elements of this run",
+                   compared ? "The recording has elements beside its recipes."
+                            : "They are recorded when somebody clicks a block while a worker is "
+                              "there. Run the request in the rail to see some.",
+                   "numerics.recipe_elements", compared ? "Show the recipes" : nullptr)) {
+      context.commands.show_recipes = true;
+    }
     return;
   }
   const bool lost = view.link.state == LinkState::Lost;

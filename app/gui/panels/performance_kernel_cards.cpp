@@ -61,13 +61,13 @@ void PerformancePanel::draw_iterations(const PanelContext& context, const Area& 
              .text = [listed] { return listed('\t'); },
              .csv = [listed] { return listed(','); }},
             area.size);
-  ;
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int hovered = plot::draw_duration_series(context,
                                                  {.id = "##performance.iterations",
                                                   .size = room,
                                                   .x_label = graph ? "replay" : "iteration",
+                                                  .generation = model_.derived(),
                                                   .x_offset = graph ? 1.0 : 0.0,
                                                   .median = model_.iterations().median,
                                                   .color = context.theme.colors.accent},

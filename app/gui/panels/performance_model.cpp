@@ -65,9 +65,11 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
 void PerformanceModel::set_range(std::optional<plot::Range> range) {
   if (run_task_.running()) return;  // the selection was on the last run's axis
   if (wanted_run_->activity.records.size() > kRecordsAtOnce) {
-    range_task_.start([run = wanted_run_, range] { return make_range_picture(*run, range); });
+    range_task_.start([run = wanted_run_, range, replays = range_->replays] {
+      return make_range_picture(*run, range, replays);
+    });
   } else {
-    range_ = make_range_picture(*wanted_run_, range);
+    range_ = make_range_picture(*wanted_run_, range, range_->replays);
     ++derived_;
   }
 }
@@ -79,6 +81,7 @@ void PerformanceModel::set_lanes(plot::LaneChoice choice) {
     lane_task_.start([run = lanes_->run, choice] { return make_lanes(run, choice); });
   } else {
     lanes_ = make_lanes(lanes_->run, choice);
+    ++derived_;
   }
 }
 

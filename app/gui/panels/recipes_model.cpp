@@ -206,11 +206,14 @@ void RecipesModel::choose(const std::vector<int>& rows, const Theme& theme) {
     if (row < 0 || index >= reports_.size() || !reports_[index]->refused.empty()) continue;
     if (overlays_.size() == kMostOverlaid) break;
     const bool weights = recorded_->comparison.request.weights;
+    const auto role = weights ? engine::OperandRole::Weights : engine::OperandRole::Activations;
     RecipeOverlay overlay;
     overlay.row = row;
     overlay.report = reports_[index];
     overlay.name = recipe_name(overlay.report->recipe, weights);
-    overlay.format = code_format(overlay.report->recipe, weights);
+    overlay.format = code_format(overlay.report->recipe, role);
+    overlay.transformed =
+        transformed_codes(overlay.report->recipe, role, overlay.report->columnwise);
     overlay.color = theme.series(overlays_.size());
     const engine::OperandStatistics& statistics = overlay.report->statistics;
     overlay.after = plot::magnitude_bins(statistics.after);
@@ -261,11 +264,8 @@ std::int64_t RecipesModel::operand_row(const engine::ScaleMap& map, double sourc
 
 double steps_to_code(const RecipeOverlay& overlay, std::size_t index) {
   const engine::QuantizationSample& sample = overlay.report->sample;
-  const engine::Recipe& recipe = overlay.report->recipe;
-  const bool transformed =
-      recipe.scaling == Scaling::Nvfp4 && recipe.hadamard && overlay.report->columnwise;
   const auto factor = static_cast<double>(sample.scale_inv[index]);
-  if (transformed || !(factor > 0.0)) return kNone;
+  if (overlay.transformed || !(factor > 0.0)) return kNone;
   return grid_steps(overlay.format, sample.codes[index],
                     static_cast<double>(sample.original[index]) / factor);
 }
@@ -289,8 +289,7 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   // multiplies by hand gets what stands here.
   reading.value = fmt::format("{} = {}", code_reading(overlay.format, code), value);
   reading.decoded = fmt::format("{} x {:.9g} = {:.7g}", value, scale_inv, value * scale_inv);
-  const engine::Recipe& recipe = overlay.report->recipe;
-  if (recipe.scaling == Scaling::Nvfp4 && recipe.hadamard && overlay.report->columnwise) {
+  if (overlay.transformed) {
     // The code is of a sum over 16 rows: only undoing the transform gives this element back.
     reading.decoded += fmt::format(", Hadamard undone {:.7g}", decoded);
   }

@@ -24,6 +24,7 @@ struct RecipeOverlay {
   std::string name;
   const engine::QuantizationReport* report = nullptr;
   CodeFormat format;
+  bool transformed = false;  // transformed_codes()
   ImU32 color = 0;
   plot::Bins after;
   plot::Bins scale;

@@ -274,13 +274,13 @@ void ReplaysView::draw_series(const PanelContext& context, const Area& area) {
              .text = [listed] { return listed('\t'); },
              .csv = [listed] { return listed(','); }},
             area.size);
-  ;
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int hovered = plot::draw_duration_series(context,
                                                  {.id = "##graphs.series",
                                                   .size = room,
                                                   .x_label = iteration_noun(),
+                                                  .generation = model_.grid_generation(),
                                                   .x_offset = static_cast<double>(first_number()),
                                                   .median = model_.iterations().median,
                                                   .color = context.theme.colors.accent},
@@ -321,7 +321,6 @@ void ReplaysView::draw_checks(const PanelContext& context, const Area& area) {
              .text = [listed] { return listed('\t'); },
              .csv = [listed] { return listed(','); }},
             area.size);
-  ;
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (checks.empty()) {

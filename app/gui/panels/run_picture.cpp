@@ -112,8 +112,13 @@ profiling::TimeRange time_range(const std::optional<plot::Range>& range) {
 }
 
 std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
-                                                       std::optional<plot::Range> range) {
+                                                       std::optional<plot::Range> range,
+                                                       ReplaySums replays) {
   auto picture = std::make_shared<RangePicture>();
+  if (replays == nullptr) {
+    replays = std::make_shared<const std::vector<profiling::ReplaySum>>(
+        profiling::sum_replays(run.activity));
+  }
   picture->range = range;
   const profiling::TimeRange time = time_range(range);
   {
@@ -137,7 +142,8 @@ std::shared_ptr<const RangePicture> make_range_picture(const profiling::Recorded
   std::ranges::stable_sort(picture->stage_sums, [](const StageSum& a, const StageSum& b) {
     return a.sum_ns > b.sum_ns;
   });
-  picture->gaps = profiling::summarize_gaps(profiling::sum_replays(run.activity), time);
+  picture->gaps = profiling::summarize_gaps(*replays, time);
+  picture->replays = std::move(replays);
   const auto named = stages_with_experts(profiling::records_in(run.activity, time));
   for (std::size_t i = 0; i < named.size(); ++i) {
     if (!named[i]) continue;

@@ -1,5 +1,5 @@
-// What the Performance workspace derives from the records of a run. Every derivation here goes over
-// all of them, so that it belongs on a background thread; drawing only reads the results, which
+// What the Performance workspace derives from the records of a run. Most derivations here go over
+// all of them, so that they belong on a background thread; drawing only reads the results, which
 // never change once made.
 #pragma once
 
@@ -55,8 +55,12 @@ struct StageSum {
   std::size_t records = 0;
 };
 
+/// Of a run, whatever the range: every record is looked at once and not for each selection.
+using ReplaySums = std::shared_ptr<const std::vector<profiling::ReplaySum>>;
+
 /// What follows the timeline's selection.
 struct RangePicture {
+  ReplaySums replays;
   std::optional<plot::Range> range;  // none = all timed iterations
   std::vector<profiling::KernelSummary> kernels;
   std::vector<plot::Bins> bins;  // of the durations, one a kernel
@@ -72,8 +76,11 @@ struct RangePicture {
 };
 /// What a selection on the time axis means for the records; all time without one.
 profiling::TimeRange time_range(const std::optional<plot::Range>& range);
-/// Set-up and checks are left out unless somebody selected them.
+/// Set-up and checks are left out unless somebody selected them. `replays`: those of another
+/// picture of this run; null = they are added up here. With them the cost follows the records in
+/// the range.
 std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
-                                                       std::optional<plot::Range> range);
+                                                       std::optional<plot::Range> range,
+                                                       ReplaySums replays = nullptr);
 
 }  // namespace app

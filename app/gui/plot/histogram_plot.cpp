@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string_view>
 
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
@@ -64,6 +66,23 @@ void draw_series(const PlotFrame& frame, const HistogramSeries& series, const Hi
   }
 }
 
+/// Bins come and go with the run and the range: what they hold names them.
+std::uint64_t contents_of(const std::vector<HistogramSeries>& series) {
+  const auto bits_of = [](const std::vector<double>& values) {
+    return std::hash<std::string_view>{}(std::string_view(
+        reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)));
+  };
+  std::uint64_t mixed = series.size();
+  for (const HistogramSeries& one : series) {
+    for (const std::uint64_t part :
+         {std::uint64_t{bits_of(one.bins->edges)}, std::uint64_t{bits_of(one.bins->counts)},
+          std::uint64_t{one.color}, std::uint64_t{one.filled}}) {
+      mixed = mixed * 0x9E3779B97F4A7C15U + part;
+    }
+  }
+  return mixed;
+}
+
 }  // namespace
 
 Range histogram_limits(const std::vector<const Bins*>& all, AxisKind kind) {
@@ -120,7 +139,12 @@ void draw_histogram(const PanelContext& context, const HistogramSpec& spec,
   ImVec2 bottom_right;
   {
     PlotFrame frame(context, frame_spec, view);
-    for (const HistogramSeries& one : series) draw_series(frame, one, spec);
+    frame.kept().put(*frame.draw(),
+                     DrawingKey(theme, contents_of(series), frame.x().view, frame_spec.y.limits,
+                                frame.min(), frame.max(), spec.log_y, spec.per_bin),
+                     [&] {
+                       for (const HistogramSeries& one : series) draw_series(frame, one, spec);
+                     });
     in_plot = frame.hovered();
     top_left = frame.min();
     bottom_right = frame.max();

@@ -20,7 +20,11 @@ constexpr float kDragThreshold = 4.0F;
 }  // namespace
 
 PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view)
-    : context_(context), view_(view), draw_(ImGui::GetWindowDrawList()), x_kind_(spec.x.kind) {
+    : context_(context),
+      view_(view),
+      drawings_(view.drawings[ImGui::GetID(spec.id)]),
+      draw_(ImGui::GetWindowDrawList()),
+      x_kind_(spec.x.kind) {
   lay_out(spec);
   if (!view_.held || view_.x.empty()) {
     view_.x = spec.x.fit.empty() ? spec.x.limits : spec.x.fit;
@@ -29,7 +33,12 @@ PlotFrame::PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotVie
   take_input(spec);
   x_ = {view_.x, static_cast<double>(min_.x), static_cast<double>(max_.x)};
   y_ = {spec.y.limits, static_cast<double>(max_.y), static_cast<double>(min_.y)};
-  draw_axes(spec);
+  drawings_.axes.put(*draw_,
+                     DrawingKey(context.theme, outer_min_, min_, max_, view_.x, spec.y.limits,
+                                static_cast<int>(spec.x.kind), static_cast<int>(spec.y.kind),
+                                spec.x.ticks, spec.y.ticks, spec.labels_apart,
+                                std::string_view(spec.x.label), std::string_view(spec.y.label)),
+                     [&] { draw_axes(spec); });
   draw_->PushClipRect(min_, max_, true);
 }
 
@@ -175,53 +184,59 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::Dummy(ImVec2(outer_max_.x - outer_min_.x, outer_max_.y - outer_min_.y));
 }
 
-void PlotFrame::draw_axes(const FrameSpec& spec) {
+void PlotFrame::draw_axes(const FrameSpec& spec) const {
   const Theme& theme = context_.theme;
-  const ImFont* font = theme.fonts.label;
   const ImU32 grid = faded(theme.colors.line, 0.7F);
   draw_->AddRectFilled(min_, max_, faded(theme.colors.window, 0.55F));
-  if (spec.y.ticks && !spec.y.limits.empty()) {
-    const int most = std::max(2, static_cast<int>((max_.y - min_.y) / theme.px(26)));
-    for (const Tick& tick : ticks(spec.y.kind, spec.y.limits, most)) {
-      const float pixel = std::floor(y_.to_pixel(tick.value));
-      draw_->AddLine(ImVec2(min_.x, pixel), ImVec2(max_.x, pixel), grid);
-      draw_text_right(
-          draw_, font,
-          ImVec2(min_.x - spec.labels_apart - theme.px(5), pixel - 0.5F * font->FontSize),
-          theme.colors.dim_text, tick.label);
-    }
-  }
+  if (spec.y.ticks && !spec.y.limits.empty()) draw_y_axis(spec, grid);
   if (!spec.y.label.empty()) {
-    draw_text(draw_, font, ImVec2(outer_min_.x, outer_min_.y), theme.colors.dim_text, spec.y.label);
+    draw_text(draw_, theme.fonts.label, outer_min_, theme.colors.dim_text, spec.y.label);
   }
-  if (spec.x.ticks && !view_.x.empty()) {
-    std::string title = spec.x.label;
-    double origin = 0.0;  // what the labels count from
-    if (spec.x.kind == AxisKind::Nanoseconds) {
-      const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
-      origin = tick_origin(view_.x);
-      const char* unit = time_unit(origin == 0.0 ? reach : view_.x.span()).name;
-      title = origin == 0.0 ? title + (title.empty() ? "" : ", ") + unit
-                            : fmt::format("{} after {:.9f} s", unit, origin * 1e-9);
-    }
-    const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
-    const float title_start = max_.x - title_width;
-    const float baseline = max_.y + theme.px(3);
-    const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
-    const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
-    const Range counted{view_.x.min - origin, view_.x.max - origin};
-    for (const Tick& tick : ticks(spec.x.kind, counted, most)) {
-      const float pixel = std::floor(x_.to_pixel(origin + tick.value));
-      draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
-      const float half = 0.5F * text_size(font, tick.label).x;
-      if (pixel + half > title_start - theme.px(kGap) && title_width > 0.0F) continue;
-      draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
-    }
-    if (title_width > 0.0F) {
-      draw_text(draw_, font, ImVec2(title_start, baseline), theme.colors.dim_text, title);
-    }
-  }
+  if (spec.x.ticks && !view_.x.empty()) draw_x_axis(spec, grid);
   draw_->AddRect(ImVec2(min_.x - 1, min_.y - 1), ImVec2(max_.x + 1, max_.y + 1), theme.colors.line);
+}
+
+void PlotFrame::draw_y_axis(const FrameSpec& spec, ImU32 grid) const {
+  const Theme& theme = context_.theme;
+  const ImFont* font = theme.fonts.label;
+  const int most = std::max(2, static_cast<int>((max_.y - min_.y) / theme.px(26)));
+  for (const Tick& tick : ticks(spec.y.kind, spec.y.limits, most)) {
+    const float pixel = std::floor(y_.to_pixel(tick.value));
+    draw_->AddLine(ImVec2(min_.x, pixel), ImVec2(max_.x, pixel), grid);
+    draw_text_right(draw_, font,
+                    ImVec2(min_.x - spec.labels_apart - theme.px(5), pixel - 0.5F * font->FontSize),
+                    theme.colors.dim_text, tick.label);
+  }
+}
+
+void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
+  const Theme& theme = context_.theme;
+  const ImFont* font = theme.fonts.label;
+  std::string title = spec.x.label;
+  double origin = 0.0;  // what the labels count from
+  if (spec.x.kind == AxisKind::Nanoseconds) {
+    const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
+    origin = tick_origin(view_.x);
+    const char* unit = time_unit(origin == 0.0 ? reach : view_.x.span()).name;
+    title = origin == 0.0 ? title + (title.empty() ? "" : ", ") + unit
+                          : fmt::format("{} after {:.9f} s", unit, origin * 1e-9);
+  }
+  const float title_width = title.empty() ? 0.0F : text_size(font, title).x;
+  const float title_start = max_.x - title_width;
+  const float baseline = max_.y + theme.px(3);
+  const float apart = theme.px(spec.x.kind == AxisKind::Log2 ? 40.0F : 56.0F);
+  const int most = std::max(2, static_cast<int>((max_.x - min_.x) / apart));
+  const Range counted{view_.x.min - origin, view_.x.max - origin};
+  for (const Tick& tick : ticks(spec.x.kind, counted, most)) {
+    const float pixel = std::floor(x_.to_pixel(origin + tick.value));
+    draw_->AddLine(ImVec2(pixel, min_.y), ImVec2(pixel, max_.y), grid);
+    const float half = 0.5F * text_size(font, tick.label).x;
+    if (pixel + half > title_start - theme.px(kGap) && title_width > 0.0F) continue;
+    draw_text(draw_, font, ImVec2(pixel - half, baseline), theme.colors.dim_text, tick.label);
+  }
+  if (title_width > 0.0F) {
+    draw_text(draw_, font, ImVec2(title_start, baseline), theme.colors.dim_text, title);
+  }
 }
 
 namespace {

@@ -7,10 +7,12 @@
 #include <imgui.h>
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/gui/plot/kept_drawing.h"
 #include "app/gui/plot/range.h"
 #include "app/gui/plot/ticks.h"
 #include "app/gui/view.h"
@@ -26,6 +28,11 @@ struct PlotView {
   std::vector<Range> kept{};  // ranges of before, set aside by Ctrl+drag: shown beside it
   std::optional<double> drag_start;
   ImGuiID dragged = 0;  // the plot that a drag began in: several may share a view
+  struct Drawings {
+    KeptDrawing axes;
+    KeptDrawing data;
+  };
+  std::map<ImGuiID, Drawings> drawings{};  // of each of them
 };
 
 struct Axis {
@@ -71,6 +78,8 @@ class PlotFrame {
   ImVec2 max() const { return max_; }
   ImVec2 mouse() const { return mouse_; }
   ImDrawList* draw() const { return draw_; }
+  /// For a plot whose data look the same from frame to frame.
+  KeptDrawing& kept() const { return drawings_.data; }
   /// Between them drawing reaches beyond the axes, as far as the card is seen.
   void open_clip() const { draw_->PopClipRect(); }
   void close_clip() const { draw_->PushClipRect(min_, max_, true); }
@@ -87,10 +96,13 @@ class PlotFrame {
   void end_drag(double at, Range limits, float moved);
   bool drop_ranges();
   void draw_range(Range range, float strength) const;
-  void draw_axes(const FrameSpec& spec);
+  void draw_axes(const FrameSpec& spec) const;
+  void draw_y_axis(const FrameSpec& spec, ImU32 grid) const;
+  void draw_x_axis(const FrameSpec& spec, ImU32 grid) const;
 
   const PanelContext& context_;
   PlotView& view_;
+  PlotView::Drawings& drawings_;
   ImDrawList* draw_;
   AxisKind x_kind_;
   AxisMap x_;

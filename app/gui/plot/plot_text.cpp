@@ -40,9 +40,9 @@ std::string fitted(const ImFont* font, std::string_view text, float width) {
 }
 
 ImU32 faded(ImU32 color, float alpha) {
-  ImVec4 parts = ImGui::ColorConvertU32ToFloat4(color);
-  parts.w *= alpha;
-  return ImGui::ColorConvertFloat4ToU32(parts);
+  const auto before = static_cast<float>((color & IM_COL32_A_MASK) >> IM_COL32_A_SHIFT);
+  const auto after = static_cast<ImU32>(std::clamp(before * alpha, 0.0F, 255.0F) + 0.5F);
+  return (color & ~IM_COL32_A_MASK) | (after << IM_COL32_A_SHIFT);
 }
 
 void draw_hatch(ImDrawList* draw, ImVec2 min, ImVec2 max, ImU32 color, float step) {

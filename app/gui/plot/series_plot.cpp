@@ -9,32 +9,13 @@
 #include "app/gui/plot/plot_text.h"
 
 namespace app::plot {
-int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
-                         const FoldedSeries& series, PlotView& view) {
-  const std::vector<double>& values = series.values;
-  if (values.empty()) return -1;
+namespace {
+
+/// The points of [first, last) and the line at the median.
+void draw_points(const PanelContext& context, const SeriesSpec& spec, const FoldedSeries& series,
+                 const PlotFrame& frame, std::size_t first, std::size_t last) {
   const Theme& theme = context.theme;
-  const double count = static_cast<double>(values.size());
-  const Range limits{spec.x_offset - 0.5, spec.x_offset + count - 0.5};
-  const Range shown = view.held && !view.x.empty() ? clamped(view.x, limits) : limits;
-  const auto index_of = [&](double x) {
-    return static_cast<std::size_t>(std::clamp(x - spec.x_offset, 0.0, count - 1.0));
-  };
-  const std::size_t first = index_of(std::floor(shown.min));
-  const std::size_t last = index_of(std::ceil(shown.max)) + 1;
-  Range y = series.extremes(first, last);
-  if (std::isfinite(spec.median)) y = {std::min(y.min, spec.median), std::max(y.max, spec.median)};
-  // From the data, not from zero: the question here is how much it varies. The labels say so.
-  y = y.empty() ? Range{y.min * 0.95, y.max * 1.05 + 1.0} : padded(y, 0.12);
-  y.min = std::max(0.0, y.min);
-  FrameSpec frame_spec{
-      .id = spec.id,
-      .size = spec.size,
-      .x = {.kind = AxisKind::Integer, .label = spec.x_label, .limits = limits},
-      .y = {.kind = AxisKind::Nanoseconds, .label = time_unit(y.max).name, .limits = y},
-      .selectable = false,
-      .min_span = std::min(5.0, count)};
-  PlotFrame frame(context, frame_spec, view);
+  const std::vector<double>& values = series.values;
   ImDrawList* draw = frame.draw();
   LabelPlaces places(frame.min(), frame.max());
   const double pixels_per_point = frame.x().pixels_per_unit();
@@ -71,11 +52,45 @@ int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
         places.along(at, text_size(theme.fonts.label, label), theme.px(2));
     draw_label(draw, theme, place, theme.colors.text, label);
   }
+}
+
+}  // namespace
+
+int draw_duration_series(const PanelContext& context, const SeriesSpec& spec,
+                         const FoldedSeries& series, PlotView& view) {
+  const std::vector<double>& values = series.values;
+  if (values.empty()) return -1;
+  const Theme& theme = context.theme;
+  const double count = static_cast<double>(values.size());
+  const Range limits{spec.x_offset - 0.5, spec.x_offset + count - 0.5};
+  const Range shown = view.held && !view.x.empty() ? clamped(view.x, limits) : limits;
+  const auto index_of = [&](double x) {
+    return static_cast<std::size_t>(std::clamp(x - spec.x_offset, 0.0, count - 1.0));
+  };
+  const std::size_t first = index_of(std::floor(shown.min));
+  const std::size_t last = index_of(std::ceil(shown.max)) + 1;
+  Range y = series.extremes(first, last);
+  if (std::isfinite(spec.median)) y = {std::min(y.min, spec.median), std::max(y.max, spec.median)};
+  // From the data, not from zero: the question here is how much it varies. The labels say so.
+  y = y.empty() ? Range{y.min * 0.95, y.max * 1.05 + 1.0} : padded(y, 0.12);
+  y.min = std::max(0.0, y.min);
+  FrameSpec frame_spec{
+      .id = spec.id,
+      .size = spec.size,
+      .x = {.kind = AxisKind::Integer, .label = spec.x_label, .limits = limits},
+      .y = {.kind = AxisKind::Nanoseconds, .label = time_unit(y.max).name, .limits = y},
+      .selectable = false,
+      .min_span = std::min(5.0, count)};
+  PlotFrame frame(context, frame_spec, view);
+  frame.kept().put(*frame.draw(),
+                   DrawingKey(theme, spec.generation, first, last, frame.x().view, y, frame.min(),
+                              frame.max(), spec.x_offset, spec.median, spec.color),
+                   [&] { draw_points(context, spec, series, frame, first, last); });
   if (!frame.hovered()) return -1;
   const std::size_t index = index_of(std::round(frame.hover_x()));
   const ImVec2 at(frame.x().to_pixel(spec.x_offset + static_cast<double>(index)),
                   frame.y().to_pixel(values[index]));
-  draw->AddCircle(at, theme.px(4), theme.colors.text, 12);
+  frame.draw()->AddCircle(at, theme.px(4), theme.colors.text, 12);
   return static_cast<int>(index);
 }
 

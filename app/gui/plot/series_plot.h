@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct SeriesSpec {
   const char* id = "";
   ImVec2 size{};
   std::string x_label{};
-  double x_offset = 0.0;  // of the first point
-  double median = 0.0;    // NaN = no line
+  std::uint64_t generation = 0;  // names the values
+  double x_offset = 0.0;         // of the first point
+  double median = 0.0;           // NaN = no line
   ImU32 color = 0;
 };
 

@@ -58,6 +58,19 @@ void offer_copy(const PanelContext& context, const Column& column, const Cell& c
                         fmt::format("{}, shown as {}", column.title, cell.text));
 }
 
+/// Names keep room for a few words; a table with less than that is scrolled.
+float least_width(const Theme& theme, const std::vector<Column>& columns) {
+  constexpr float kWords = 80.0F;
+  constexpr float kPadding = 8.0F;  // of a cell, on both sides
+  float sum = 0.0F;
+  for (const Column& column : columns) {
+    sum += theme.px(kPadding + (column.width > 0.0F ? column.width
+                                : column.numeric    ? 0.0F
+                                                    : kWords));
+  }
+  return sum;
+}
+
 void draw_cell(const PanelContext& context, const Column& column, const TableRow& row,
                const Cell& cell, bool first) {
   const Theme& theme = context.theme;
@@ -90,13 +103,17 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
                 TableState& state) {
   const Theme& theme = context.theme;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float wanted = least_width(theme, columns);
+  const bool wide = wanted > size.x;
   const ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
                                 ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoBordersInBody |
-                                ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate;
+                                ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate |
+                                (wide ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None);
   bool changed = false;
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(theme.px(4), theme.px(2)));
-  if (ImGui::BeginTable(id, static_cast<int>(columns.size()), flags, size)) {
-    ImGui::TableSetupScrollFreeze(0, 1);
+  if (ImGui::BeginTable(id, static_cast<int>(columns.size()), flags, size, wide ? wanted : 0.0F)) {
+    // What a row is called stays beside its figures.
+    ImGui::TableSetupScrollFreeze(wide ? 1 : 0, 1);
     for (const Column& column : columns) {
       const bool stretch = column.width <= 0.0F;
       ImGui::TableSetupColumn(

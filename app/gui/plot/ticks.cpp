@@ -38,6 +38,21 @@ std::string label_of(AxisKind kind, double value, double step, double reach) {
   return fmt::format("{:.{}f}", value, decimals_of(step));
 }
 
+std::vector<Tick> ticks_within_a_decade(Range view, int most) {
+  std::vector<Tick> result;
+  for (double power = std::floor(view.min); power <= view.max; power += 1.0) {
+    for (const double multiple : {1.0, 2.0, 5.0}) {
+      const double at = power + std::log10(multiple);
+      if (at < view.min - 1e-9 || at > view.max + 1e-9) continue;
+      result.push_back({at, si_text(multiple * std::pow(10.0, power))});
+    }
+  }
+  if (result.size() > static_cast<std::size_t>(most)) {
+    std::erase_if(result, [](const Tick& one) { return one.value != std::floor(one.value); });
+  }
+  return result;
+}
+
 }  // namespace
 
 double nice_step(double span, int most) {
@@ -53,6 +68,10 @@ double nice_step(double span, int most) {
 std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   std::vector<Tick> result;
   if (view.empty() || most < 1) return result;
+  // One whole power of ten, or none, in view says too little: 1, 2, 5 of each.
+  if (kind == AxisKind::Log10Count && std::floor(view.max) - std::ceil(view.min) < 1.0) {
+    return ticks_within_a_decade(view, most);
+  }
   double step = nice_step(view.span(), most);
   if (kind == AxisKind::Log2) {
     step = 1.0;  // powers of two of exponents: 1, 2, 4, 8 keep the labels whole

@@ -20,7 +20,8 @@ std::string label_of(const profiling::TimelineLane& lane, const profiling::Activ
     case profiling::LaneKind::Nodes:
       return "graph nodes";
     case profiling::LaneKind::Outside:
-      return "no graph";
+      // Without a graph there is nothing that the records could lie outside of.
+      return activity.nodes.empty() ? "work" : "outside the graph";
     case profiling::LaneKind::Experts:
       return lane.first == lane.last ? fmt::format("expert {}", lane.first)
                                      : fmt::format("e {}\u2013{}", lane.first, lane.last);

@@ -44,6 +44,7 @@ int TimelineMinimap::draw(const PanelContext& context, const char* id, ImVec2 si
   if (generation != generation_ || busy_.size() != static_cast<std::size_t>(pixels)) {
     generation_ = generation;
     add_up(lanes, pixels);
+    shown_ = static_cast<int>(std::ranges::count_if(busy_, [](float busy) { return busy > 0.0F; }));
   }
   ImGui::InvisibleButton(id, size);
   const AxisMap map{lanes.limits, static_cast<double>(min.x), static_cast<double>(max.x)};
@@ -54,17 +55,17 @@ int TimelineMinimap::draw(const PanelContext& context, const char* id, ImVec2 si
     view.held = true;
   }
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled(min, max, faded(theme.colors.window, 0.55F));
-  int shown = 0;
-  for (int i = 0; i < pixels; ++i) {
-    const float busy = busy_[static_cast<std::size_t>(i)];
-    if (busy <= 0.0F) continue;
-    ++shown;
-    const float x = min.x + static_cast<float>(i);
-    const float height = std::max(1.0F, busy * (size.y - 2.0F));
-    draw->AddRectFilled(ImVec2(x, max.y - height), ImVec2(x + 1.0F, max.y),
-                        faded(theme.colors.dim_text, 0.7F));
-  }
+  drawing_.put(*draw, DrawingKey(theme, generation, min, max), [&] {
+    draw->AddRectFilled(min, max, faded(theme.colors.window, 0.55F));
+    const ImU32 color = faded(theme.colors.dim_text, 0.7F);
+    for (int i = 0; i < pixels; ++i) {
+      const float busy = busy_[static_cast<std::size_t>(i)];
+      if (busy <= 0.0F) continue;
+      const float x = min.x + static_cast<float>(i);
+      const float height = std::max(1.0F, busy * (size.y - 2.0F));
+      draw->AddRectFilled(ImVec2(x, max.y - height), ImVec2(x + 1.0F, max.y), color);
+    }
+  });
   if (!view.x.empty()) {
     const float left = std::clamp(map.to_pixel(view.x.min), min.x, max.x);
     const float right = std::clamp(map.to_pixel(view.x.max), min.x, max.x);
@@ -73,7 +74,7 @@ int TimelineMinimap::draw(const PanelContext& context, const char* id, ImVec2 si
     draw->AddRectFilled(low, high, faded(theme.colors.accent, 0.18F));
     draw->AddRect(low, high, theme.colors.accent);
   }
-  return shown;
+  return shown_;
 }
 
 }  // namespace app::plot

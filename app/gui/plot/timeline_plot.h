@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/plot/kept_drawing.h"
 #include "app/gui/plot/lane_order.h"
 #include "app/gui/plot/memory_curve.h"
 #include "app/gui/plot/plot_frame.h"
@@ -36,13 +37,20 @@ TimelineLanes make_timeline(const profiling::Activity& activity,
                             std::span<const profiling::ActivityRecord> spans,
                             const profiling::EventSpans& events, LaneChoice choice);
 
-/// The blocks of the last frame: a view that has not moved asks no pyramid.
+/// The blocks of the last frame and their picture: a view that has not moved asks no pyramid and
+/// draws no block anew.
 struct TimelineBlocks {
-  std::uint64_t generation = 0;
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-  int pixels = 0;
+  struct Asked {
+    std::uint64_t generation = 0;
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    int pixels = 0;
+    bool operator==(const Asked&) const = default;
+  };
+  Asked asked{};
   std::vector<std::vector<profiling::TimelineSegment>> rows;  // of all lanes, in order
+  std::vector<std::size_t> records;                           // in each of them
+  KeptDrawing drawing;
 };
 
 /// Where the name of a lane stands.
@@ -92,6 +100,8 @@ class TimelineMinimap {
 
   std::uint64_t generation_ = 0;
   std::vector<float> busy_;  // 0..1 a pixel
+  int shown_ = 0;            // of them busy
+  KeptDrawing drawing_;
 };
 
 }  // namespace app::plot

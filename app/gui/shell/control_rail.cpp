@@ -151,14 +151,24 @@ void ControlRail::draw_deviations() {
   const Theme& theme = context_->theme;
   const FontScope font(theme.fonts.label);
   const std::vector<engine::Deviation>& deviations = view.run->result.deviations;
+  // The rail may ask for something else by now, and of a recording it always does.
+  const char* whose = view.from_file ? "The recorded run: "
+                      : view.stale   ? "The run on screen: "
+                                     : "";
   if (deviations.empty()) {
     const TextColorScope color(theme.colors.dim_text);
-    ImGui::TextUnformatted("Effective = requested");
-    controls::record(*context_, "deviations", "Deviations", "text", "", ImGui::GetItemRectMin(),
+    const std::string line =
+        whose[0] == '\0' ? "Effective = requested" : std::string(whose) + "effective = requested";
+    ImGui::TextUnformatted(line.c_str());
+    controls::record(*context_, "deviations", line.c_str(), "text", "", ImGui::GetItemRectMin(),
                      ImGui::GetItemRectMax());
     return;
   }
   std::string all;
+  if (whose[0] != '\0') {
+    const TextColorScope color(theme.colors.dim_text);
+    ImGui::TextUnformatted(whose);
+  }
   for (const engine::Deviation& one : deviations) {
     const std::string line = fmt::format("{}: {} → {}", one.field, one.requested, one.effective);
     {

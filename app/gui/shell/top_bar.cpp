@@ -25,13 +25,15 @@ void draw_run_picker(const PanelContext& context, const std::vector<std::string>
   }
 }
 
-/// Files opened before, below the button beside Open; those that are gone dimmed, with the reason.
+/// Files opened before, below the button beside Open, those that are gone dimmed, with the reason;
+/// and what somebody without any can look at.
 void draw_recent(const PanelContext& context, const TopBarState& state, float width,
                  TopBarWishes& wishes) {
   const Theme& theme = context.theme;
   const std::vector<RecentFile>& files = state.recent;
   if (controls::button(context, "top.recent", "v",
-                       {.tooltip = "Files opened before, and tours", .width = width})) {
+                       {.tooltip = "Files opened before, the recording that ships, and tours",
+                        .width = width})) {
     wishes.check_recent = true;
     ImGui::OpenPopup("##recent");
   }
@@ -49,7 +51,11 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
         controls::tooltip(context, file.missing);
       }
     }
-    if (files.empty()) ImGui::TextDisabled("No file was opened yet");
+    if (!files.empty()) ImGui::Separator();
+    constexpr const char* kSample = "The recording of an H200 that ships";
+    if (ImGui::MenuItem(kSample)) context.commands.open_sample = true;
+    controls::record(context, "recent.sample", kSample, "menu", "", ImGui::GetItemRectMin(),
+                     ImGui::GetItemRectMax());
     if (!state.tours.empty()) ImGui::Separator();
     for (std::size_t i = 0; i < state.tours.size(); ++i) {
       const NamedTour& tour = state.tours[i];

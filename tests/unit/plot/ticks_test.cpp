@@ -50,6 +50,14 @@ TEST(Ticks, CountsOnALogAxisAreCounts) {
               testing::ElementsAre("1", "10", "100", "1k"));
 }
 
+TEST(Ticks, LessThanADecadeHasTicksToo) {
+  const double low = std::log10(0.03);
+  EXPECT_THAT(labels(AxisKind::Log10Count, {low, std::log10(0.6)}, 8),
+              testing::ElementsAre("0.05", "0.1", "0.2", "0.5"));
+  EXPECT_THAT(labels(AxisKind::Log10Count, {0.0, 0.8}, 8), testing::ElementsAre("1", "2", "5"));
+  EXPECT_THAT(labels(AxisKind::Log10Count, {low, std::log10(0.6)}, 2), testing::ElementsAre("0.1"));
+}
+
 TEST(Format, DurationsPickTheirUnit) {
   EXPECT_EQ(duration_text(17.0), "17 ns");
   EXPECT_EQ(duration_text(3412.0), "3.412 \u00b5s");

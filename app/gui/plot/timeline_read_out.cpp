@@ -1,0 +1,172 @@
+// Lines of the timeline's tooltips.
+#include "app/gui/plot/timeline_read_out.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "app/gui/plot/format.h"
+
+namespace app::plot {
+
+using profiling::TimelineSegment;
+
+RowKind kind_of(const profiling::TimelineLane& lane) {
+  switch (lane.kind) {
+    case profiling::LaneKind::Replays:
+      return RowKind::Iterations;
+    case profiling::LaneKind::Stages:
+    case profiling::LaneKind::Overhead:
+      return RowKind::HostEvents;
+    case profiling::LaneKind::Memory:
+      return RowKind::MemoryEvents;
+    default:
+      return RowKind::Work;
+  }
+}
+
+namespace {
+
+std::string name_of(const profiling::Activity& activity, std::uint32_t name) {
+  return name < activity.names.size() ? activity.names[name] : std::string();
+}
+
+}  // namespace
+
+std::string name_of(const profiling::Activity& activity, RowKind kind, std::uint32_t index,
+                    const profiling::ActivityRecord& record) {
+  switch (kind) {
+    case RowKind::Iterations:
+      return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
+    case RowKind::MemoryEvents: {
+      const profiling::MemoryEvent& event = activity.memory_events[index];
+      return std::string(
+          profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)]);
+    }
+    case RowKind::HostEvents:
+    case RowKind::Work:
+      break;
+  }
+  return short_kernel_name(name_of(activity, record.name));
+}
+
+namespace {
+
+void add_place(std::vector<ReadOutLine>& lines, const profiling::ActivityRecord& record) {
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  lines.push_back({"stage", std::string(engine::stage_name(record.stage)), 0});
+  lines.push_back({"iteration",
+                   record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
+}
+
+void show_memory_event(const PanelContext& context, const profiling::Activity& activity,
+                       const MemoryCurve& curve, const TimelineSegment& block,
+                       const profiling::ActivityRecord& record) {
+  const profiling::MemoryEvent& event = activity.memory_events[block.longest];
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
+  lines.push_back({"bytes", count_text(event.bytes), 0});
+  lines.push_back({"address", fmt::format("{:#x}", event.address), 0});
+  if (event.pool != 0) {
+    lines.push_back({"pool", fmt::format("{:#x}", event.pool), 0});
+    if (event.pool_bytes != 0) {
+      lines.push_back(
+          {"in use of the pool",
+           fmt::format("{} of {}", count_text(event.pool_used), count_text(event.pool_bytes)), 0});
+    }
+  }
+  for (ReadOutLine& line : live_lines(curve, block.longest)) lines.push_back(std::move(line));
+  add_place(lines, record);
+  read_out(context,
+           fmt::format("{}{}",
+                       profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)],
+                       event.stream_ordered ? ", in stream order" : ""),
+           lines);
+}
+
+void show_host_event(const PanelContext& context, const profiling::Activity& activity,
+                     const TimelineSegment& block, const profiling::ActivityRecord& record) {
+  const profiling::HostEvent& event = activity.host_events[block.longest];
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
+  lines.push_back(
+      {"kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)]), 0});
+  lines.push_back({"duration", duration_text(static_cast<double>(record.duration_ns())), 0});
+  add_place(lines, record);
+  read_out(context, name_of(activity, event.name), lines);
+}
+
+}  // namespace
+
+void show_record(const PanelContext& context, const profiling::Activity& activity,
+                 const MemoryCurve& curve, const profiling::TimelineLod& row, RowKind kind,
+                 const TimelineSegment& block) {
+  const profiling::ActivityRecord& record = row.records()[block.longest];
+  if (kind == RowKind::HostEvents) return show_host_event(context, activity, block, record);
+  if (kind == RowKind::MemoryEvents) {
+    return show_memory_event(context, activity, curve, block, record);
+  }
+  std::vector<ReadOutLine> lines;
+  if (block.count > 1) {
+    lines.push_back({"records folded here", count_text(block.count), 0});
+    lines.push_back({"sum of them", duration_text(static_cast<double>(block.busy_ns)), 0});
+    lines.push_back(
+        {"they span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
+  }
+  lines.push_back({(block.count > 1) ? "longest of them" : "duration",
+                   duration_text(static_cast<double>(record.duration_ns())), 0});
+  if (kind == RowKind::Iterations) {
+    lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+    const bool graph = !activity.nodes.empty();
+    const std::string which =
+        fmt::format("{} {}", graph ? "replay" : "iteration", record.iteration + (graph ? 1 : 0));
+    read_out(context, block.count > 1 ? fmt::format("{}s", graph ? "replay" : "iteration") : which,
+             lines);
+    return;
+  }
+  lines.push_back(
+      {"stage", std::string(engine::stage_name(record.stage)), context.theme.stage(record.stage)});
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  lines.push_back(
+      {"expert", record.expert < 0 ? "all in one launch" : std::to_string(record.expert), 0});
+  lines.push_back({"layer", std::to_string(record.layer), 0});
+  lines.push_back({"iteration",
+                   record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
+  if (record.node_id != 0) lines.push_back({"graph node", std::to_string(record.node_id), 0});
+  const std::string name = name_of(activity, record.name);
+  read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
+}
+
+void show_live_memory(const PanelContext& context, const MemoryCurve& curve, double time) {
+  const std::size_t index = curve.before(time);
+  if (index < curve.time_ns.size()) read_out(context, "", live_lines(curve, index));
+}
+
+void show_gap(const PanelContext& context, const PlotFrame& frame,
+              const profiling::Activity& activity, const profiling::TimelineLod& row, RowKind kind,
+              float middle) {
+  const double time = frame.hover_x();
+  const std::size_t next = row.started_by(static_cast<std::int64_t>(std::floor(time)));
+  if (next == 0 || next == row.size()) return;
+  const std::uint32_t first = row.members()[next - 1];
+  const std::uint32_t second = row.members()[next];
+  const profiling::ActivityRecord& before = row.records()[first];
+  const profiling::ActivityRecord& after = row.records()[second];
+  if (after.start_ns <= before.end_ns || static_cast<double>(before.end_ns) > time) return;
+  const Theme& theme = context.theme;
+  const float left = frame.x().to_pixel(static_cast<double>(before.end_ns));
+  const float right = frame.x().to_pixel(static_cast<double>(after.start_ns));
+  frame.draw()->AddLine(ImVec2(left, middle), ImVec2(right, middle), theme.colors.warn);
+  for (const float end : {left, right}) {
+    frame.draw()->AddLine(ImVec2(end, middle - theme.px(4)), ImVec2(end, middle + theme.px(4)),
+                          theme.colors.warn);
+  }
+  read_out(context, "",
+           {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
+             theme.colors.warn},
+            {"after", name_of(activity, kind, first, before), 0},
+            {"before", name_of(activity, kind, second, after), 0}});
+}
+
+}  // namespace app::plot

@@ -1,0 +1,111 @@
+// What follows a selection on the timeline, against sums over all records.
+#include "app/gui/panels/run_picture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "app/gui/panels/performance_model.h"
+
+namespace app {
+namespace {
+
+/// Two streams that overlap now and then, with gaps, in replays of two to nine records.
+profiling::RecordedRun made_up_run(int replays) {
+  profiling::RecordedRun run;
+  run.activity.names = {"a", "b", "c"};
+  std::mt19937 random(7);
+  const auto below = [&](int most) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(most));
+  };
+  std::int64_t time_ns = 0;
+  for (int replay = 0; replay < replays; ++replay) {
+    const std::int64_t records = 2 + below(8);
+    for (std::int64_t i = 0; i < records; ++i) {
+      profiling::ActivityRecord record;
+      record.kind = profiling::ActivityKind::Kernel;
+      record.name = static_cast<std::uint32_t>(below(3));
+      record.stage = record.name == 0 ? engine::Stage::Fprop : engine::Stage::Quantize;
+      record.iteration = replay;
+      record.start_ns = time_ns;
+      record.end_ns = time_ns + 1 + below(200);
+      run.activity.records.push_back(record);
+      time_ns += below(260);
+    }
+    time_ns += 300;
+  }
+  return run;
+}
+
+/// Nanosecond by nanosecond.
+std::vector<double> plain_gaps(const profiling::RecordedRun& run, profiling::TimeRange range) {
+  std::map<int, std::vector<profiling::ActivityRecord>> replays;
+  for (const profiling::ActivityRecord& record : run.activity.records) {
+    replays[record.iteration].push_back(record);
+  }
+  std::vector<double> gaps;
+  for (const auto& [replay, records] : replays) {
+    std::int64_t end_ns = 0;
+    for (const auto& record : records) end_ns = std::max(end_ns, record.end_ns);
+    const std::int64_t begin_ns = records.front().start_ns;
+    if (begin_ns < range.begin_ns || end_ns > range.end_ns) continue;
+    std::vector<bool> busy(static_cast<std::size_t>(end_ns - begin_ns), false);
+    for (const auto& record : records) {
+      for (std::int64_t at = record.start_ns; at < record.end_ns; ++at) {
+        busy[static_cast<std::size_t>(at - begin_ns)] = true;
+      }
+    }
+    gaps.push_back(static_cast<double>(std::ranges::count(busy, false)));
+  }
+  return gaps;
+}
+
+TEST(RangePicture, ASelectionSaysWhatAPlainSumOverItSays) {
+  const profiling::RecordedRun run = made_up_run(200);
+  const auto whole = make_range_picture(run, std::nullopt);
+  ASSERT_EQ(whole->replays->size(), 200U);
+  const auto end = static_cast<double>(run.activity.records.back().start_ns);
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> anywhere(0.0, end);
+  int with_gaps = 0;
+  for (int i = 0; i < 100; ++i) {
+    const plot::Range range = plot::between(anywhere(random), anywhere(random));
+    const auto picture = make_range_picture(run, range, whole->replays);
+    EXPECT_EQ(picture->replays, whole->replays) << "added up once";
+    const profiling::TimeRange time = time_range(range);
+    double sum_ns = 0;
+    std::size_t records = 0;
+    for (const profiling::ActivityRecord& record : run.activity.records) {
+      if (!time.contains(record.start_ns)) continue;
+      sum_ns += static_cast<double>(record.duration_ns());
+      ++records;
+    }
+    EXPECT_EQ(picture->records, records);
+    EXPECT_DOUBLE_EQ(picture->total_ns, sum_ns);
+    std::vector<double> gaps = plain_gaps(run, time);
+    ASSERT_EQ(picture->gaps.has_value(), !gaps.empty());
+    if (gaps.empty()) continue;
+    ++with_gaps;
+    EXPECT_EQ(picture->gaps->gaps.n, gaps.size());
+    EXPECT_DOUBLE_EQ(picture->gaps->gaps.sum, std::accumulate(gaps.begin(), gaps.end(), 0.0));
+    EXPECT_DOUBLE_EQ(picture->gaps->gaps.median, profiling::summarize(gaps).median);
+  }
+  EXPECT_GT(with_gaps, 50);
+}
+
+/// What is drawn is kept by this number: lanes of another choice may have as many rows.
+TEST(PerformanceModel, EveryChoiceOfLanesIsToldApart) {
+  PerformanceModel model([] {});
+  model.set_run(std::make_shared<const profiling::RecordedRun>(made_up_run(3)), 1);
+  const std::uint64_t streams = model.derived();
+  model.set_lanes(plot::LaneChoice::Replays);
+  EXPECT_NE(model.derived(), streams);
+}
+
+}  // namespace
+}  // namespace app
