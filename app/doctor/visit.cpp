@@ -232,6 +232,9 @@ engine::Status Visit::stress(const Outcome& plain) {
   Experiment changed;
   changed.changed_inputs = true;
   if (const auto made = outcome_of(changed, -1); !made.ok()) return made.error();
+  Experiment moved;
+  moved.moved_inputs = true;
+  if (const auto made = outcome_of(moved, -1); !made.ok()) return made.error();
   return {};
 }
 
@@ -319,8 +322,8 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
 }
 
 engine::Status Visit::prove() {
-  // A first count, so that the bar does not start full: eager, plain, four to stress it.
-  state_.experiments = state_.experiment + 6;
+  // A first count, so that the bar does not start full: eager, plain, five to stress it.
+  state_.experiments = state_.experiment + 7;
   for (const Finding& finding : report().findings) {
     if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;
   }

@@ -249,6 +249,8 @@ wire::Experiment wire_experiment(const profiling::Experiment& experiment) {
   out.set_changed_inputs(experiment.changed_inputs);
   out.set_recaptured(experiment.recaptured);
   out.set_scribbled_host(experiment.scribbled_host);
+  out.set_moved_inputs(experiment.moved_inputs);
+  out.set_patched_host(experiment.patched_host);
   for (const NodeRef& node : experiment.delayed) *out.add_delayed() = wire_ref(node);
   for (const auto& [first, second] : experiment.ordered) {
     wire::OrderedNodes& added = *out.add_ordered();
@@ -272,6 +274,8 @@ profiling::Experiment read_experiment(const wire::Experiment& message, FieldChec
                                    .changed_inputs = message.changed_inputs(),
                                    .recaptured = message.recaptured(),
                                    .scribbled_host = message.scribbled_host(),
+                                   .moved_inputs = message.moved_inputs(),
+                                   .patched_host = message.patched_host(),
                                    .delayed = {},
                                    .ordered = {},
                                    .free_on_launch = message.free_on_launch(),

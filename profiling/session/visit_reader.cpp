@@ -162,8 +162,8 @@ engine::Status read_changes(const TableSource& source, Session& session) {
     Experiment* const made = experiment_at(report, rows, purpose, "experiment");
     const std::size_t kind = rows.choice("change", kChanges);
     if (made == nullptr || !rows.ok()) return;
-    const std::size_t sizes[] = {made->moved.size(), made->filled.size(), made->delayed.size(),
-                                 made->ordered.size()};
+    const std::size_t sizes[] = {
+        made->moved.size(), made->filled.size(), made->delayed.size(), made->ordered.size(), 0, 0};
     if (!at_next(rows, "position", sizes[kind], kMaxExperimentParts)) return;
     const NodeRef node = node_of(rows, "graph", "node");
     const NodeRef target = node_of(rows, "to_graph", "to_node");
@@ -175,6 +175,9 @@ engine::Status read_changes(const TableSource& source, Session& session) {
     }
     if (kind == 2) made->delayed.push_back(node);
     if (kind == 3) made->ordered.emplace_back(node, target);
+    if (kind >= 4 && value != 1) return rows.refuse("value is not 1");
+    if (kind == 4) made->moved_inputs = true;
+    if (kind == 5) made->patched_host = true;
   });
 }
 

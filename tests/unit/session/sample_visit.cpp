@@ -130,7 +130,8 @@ Experiment experiment_of(Dice& dice, const Snapshot& snapshot) {
   }
   made.poisoned_workspaces = dice.number(-1, 255);
   for (bool* flag : {&made.red_zones, &made.changed_inputs, &made.recaptured, &made.scribbled_host,
-                     &made.free_on_launch, &made.eager_loading, &made.markers}) {
+                     &made.moved_inputs, &made.patched_host, &made.free_on_launch,
+                     &made.eager_loading, &made.markers}) {
     *flag = dice.flag();
   }
   made.deadline_seconds = dice.real();
