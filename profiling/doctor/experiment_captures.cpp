@@ -6,6 +6,7 @@
 
 #include "engine/device/allocation_ledger.h"
 #include "engine/device/check.h"
+#include "profiling/capture/driver_memory.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_cost.h"
 #include "profiling/doctor/subject_capture.h"
@@ -37,6 +38,7 @@ void ExperimentCaptures::read_ledger() {
   const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
   state_.reply.snapshot.ledger = ledger.read();
   state_.reply.snapshot.ledger_clock = ledger.clock();
+  add_driver_memory(state_.driver, state_.reply.snapshot);
 }
 
 Status ExperimentCaptures::poison_workspaces() const {

@@ -139,8 +139,8 @@ TEST_F(SessionHostile, ForeignDatabase) {
 }
 
 TEST_F(SessionHostile, NewerSchema) {
-  alter(path(), "PRAGMA user_version=8");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 8"), HasSubstr("reads versions 1 to 7"),
+  alter(path(), "PRAGMA user_version=9");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 9"), HasSubstr("reads versions 1 to 8"),
                                HasSubstr("newer Expertscope")));
 }
 
