@@ -16,12 +16,6 @@ using engine::Status;
 using engine::wait_for;
 using engine::Waited;
 
-namespace {
-
-constexpr double kCoreDumpSeconds = 20;
-
-}  // namespace
-
 Status ReplayLauncher::prepare() {
   Result<Probe> probe = Probe::create();
   if (!probe.ok()) return probe.error();

@@ -87,7 +87,7 @@ enum class StallKind : std::uint8_t {
 };
 
 struct Stall {
-  int replay = 0;  // 1-based
+  int replay = 0;  // 1-based; 0 = a launch without a graph
   int graph = 0;
   double waited_seconds = 0;
   double deadline_seconds = 0;

@@ -230,7 +230,7 @@ engine::Status read_stalls(const TableSource& source, Session& session) {
                     "SELECT * FROM experiment_stalls ORDER BY visit_id, experiment", sizeof(Stall));
   engine::Status status = stalls.each_outcome([](Outcome& outcome, RowReader& rows) {
     Stall stall;
-    stall.replay = rows.integer<int>("replay", 1, kMaxReplays);
+    stall.replay = rows.integer<int>("replay", 0, kMaxReplays);
     stall.graph = rows.integer<int>("graph", 0, kMaxSnapshotGraphs);
     stall.waited_seconds = rows.real("waited_seconds");
     stall.deadline_seconds = rows.real("deadline_seconds");

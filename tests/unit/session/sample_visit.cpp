@@ -183,7 +183,7 @@ Outcome outcome_of(Dice& dice, const Snapshot& snapshot) {
   }
   if (dice.flag()) return outcome;
   Stall stall;
-  stall.replay = dice.number(1, 6);
+  stall.replay = dice.number(0, 6);
   stall.graph = dice.number(0, static_cast<int>(snapshot.graphs.size()) - 1);
   stall.waited_seconds = dice.real();
   stall.deadline_seconds = dice.real();
