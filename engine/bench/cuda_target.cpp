@@ -20,7 +20,8 @@ class CudaTarget final : public BenchTarget {
       : stream_(std::move(stream)), begin_(std::move(begin)), end_(std::move(end)) {}
 
   Result<std::byte*> allocate(std::int64_t bytes) override {
-    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(bytes);
+    Result<DeviceBuffer> buffer =
+        DeviceBuffer::allocate(bytes, {AllocationRole::Check, "benchmark"});
     if (!buffer.ok()) return buffer.error();
     ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream()),
                     "Clearing the benchmark's memory");

@@ -49,7 +49,7 @@ class DeviceBuffer {
 
   /// Never empty: 0 bytes still give an address, so that tensors without rows need no special case.
   /// Contents are not initialised. The label goes into the process's allocation ledger.
-  static Result<DeviceBuffer> allocate(std::int64_t bytes, AllocationLabel label = {});
+  static Result<DeviceBuffer> allocate(std::int64_t bytes, AllocationLabel label);
 
   template <class T>
   T* as() const {

@@ -51,7 +51,8 @@ Status measure_copy(cudaStream_t stream, Ceilings& ceilings) {
   if (bytes < kMinCopyBytes) return {};
   std::array<DeviceBuffer, 2> buffers;
   for (DeviceBuffer& buffer : buffers) {
-    Result<DeviceBuffer> made = DeviceBuffer::allocate(bytes);
+    Result<DeviceBuffer> made =
+        DeviceBuffer::allocate(bytes, {AllocationRole::Check, "copy bandwidth"});
     if (!made.ok()) return made.error();
     buffer = std::move(made).value();
   }

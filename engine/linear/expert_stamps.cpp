@@ -37,8 +37,8 @@ Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step
     return Error{ErrorCode::Unsupported, "Stamped quantize kernels exist for BF16 input only"};
   }
   const std::int64_t capacity = tile_capacity(config);
-  Result<DeviceBuffer> buffer =
-      DeviceBuffer::allocate(capacity * std::int64_t{sizeof(kernels::TileStamp)});
+  Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
+      capacity * std::int64_t{sizeof(kernels::TileStamp)}, {AllocationRole::Check, "tile stamps"});
   if (!buffer.ok()) return buffer.error();
   const auto groups = static_cast<std::size_t>(config.num_groups);
   std::vector<std::vector<double>> durations(groups);

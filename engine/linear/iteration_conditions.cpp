@@ -14,7 +14,8 @@ Result<IterationConditions> IterationConditions::create(const MeasureOptions& op
   ENGINE_CUDA_TRY(cudaGetDevice(&device), "Reading the size of the L2 cache");
   ENGINE_CUDA_TRY(cudaDeviceGetAttribute(&cache_bytes, cudaDevAttrL2CacheSize, device),
                   "Reading the size of the L2 cache");
-  Result<DeviceBuffer> flush = DeviceBuffer::allocate(std::int64_t{2} * cache_bytes);
+  Result<DeviceBuffer> flush =
+      DeviceBuffer::allocate(std::int64_t{2} * cache_bytes, {AllocationRole::Check, "cache flush"});
   if (!flush.ok()) return flush.error();
   conditions.flush_ = std::move(flush).value();
   return conditions;

@@ -74,7 +74,8 @@ Result<std::vector<kernels::GroupProductError>> product_errors(const StepOutput&
                                                                const StepOutput& reference,
                                                                int groups, cudaStream_t stream) {
   Result<DeviceBuffer> errors =
-      DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)} * groups);
+      DeviceBuffer::allocate(std::int64_t{sizeof(kernels::GroupProductError)} * groups,
+                             {AllocationRole::Check, "errors of the product"});
   if (!errors.ok()) return errors.error();
   ENGINE_CUDA_TRY(cudaMemsetAsync(errors.value().data(), 0, errors.value().bytes(), stream),
                   "Clearing errors");

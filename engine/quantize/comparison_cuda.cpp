@@ -55,8 +55,9 @@ class DeviceComparison {
 
     const std::int64_t elements = row_offsets_.back() * columns();
     const auto offset_bytes = static_cast<std::int64_t>(row_offsets_.size() * sizeof(std::int64_t));
-    ENGINE_TRY(allocate(device_offsets_, offset_bytes));
-    ENGINE_TRY(allocate(copy_, 2 * elements));
+    ENGINE_TRY(allocate(device_offsets_, offset_bytes, AllocationRole::Splits,
+                        "offsets of the comparison"));
+    ENGINE_TRY(allocate(copy_, 2 * elements, AllocationRole::Check, "copy of the comparison"));
     ENGINE_TRY(copy_to_device(device_offsets_.data(), std::span<const std::int64_t>(row_offsets_),
                               stream_));
     values_.resize(static_cast<std::size_t>(elements));
@@ -80,8 +81,9 @@ class DeviceComparison {
     return {};
   }
 
-  static Status allocate(DeviceBuffer& buffer, std::int64_t bytes) {
-    Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes);
+  static Status allocate(DeviceBuffer& buffer, std::int64_t bytes, AllocationRole role,
+                         const char* owner) {
+    Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes, {role, owner});
     if (!allocated.ok()) return allocated.error();
     buffer = std::move(allocated).value();
     return {};

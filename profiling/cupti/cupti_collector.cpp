@@ -16,6 +16,7 @@
 #include "profiling/cupti/captured_graph.h"
 #include "profiling/cupti/cupti_process.h"
 #include "profiling/cupti/recorded_memory.h"
+#include "profiling/graph/earlier_allocations.h"
 
 namespace profiling {
 namespace {
@@ -92,6 +93,7 @@ class CuptiCollector final : public ActivityCollector {
       check(cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, callback),
             "Watching graph nodes");
     }
+    run_began_ = engine::AllocationLedger::of_process().clock();
     watching_ = true;
     set_trace(engine::TraceLevel::Nodes);
   }
@@ -159,6 +161,7 @@ class CuptiCollector final : public ActivityCollector {
     snapshot_.graphs.push_back(std::move(captured));
     snapshot_.ledger = ledger.read();
     snapshot_.ledger_clock = ledger.clock();
+    leave_out_earlier_allocations(snapshot_, run_began_);
     add_driver_memory(*driver_, snapshot_);
   }
 
@@ -304,6 +307,7 @@ class CuptiCollector final : public ActivityCollector {
   std::vector<engine::WorkTag> works_;  // open brackets, innermost last
   GraphKnowledge graphs_;
   Snapshot snapshot_;
+  std::uint64_t run_began_ = 0;  // position on the ledger's clock
 };
 
 }  // namespace

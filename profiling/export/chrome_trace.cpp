@@ -20,8 +20,10 @@ namespace profiling {
 
 namespace {
 
-// Thread ids keep tracks apart and in this order.
-constexpr int kIterationTrack = 1;
+// Thread ids keep tracks apart and in this order. They start above the process ids of most
+// sessions: Perfetto calls the thread of its process's number the main thread.
+constexpr int kIterationTrack = 900;
+constexpr int kFirstReplayTrack = 910;
 constexpr int kFirstHostTrack = 1000;
 constexpr int kFirstDeviceTrack = 10'000'000;
 constexpr int kFirstStageTrack = 20'000'000;
@@ -165,14 +167,19 @@ class RunTrace {
     }
   }
 
-  /// From the first record of a replay to its last: asynchronous, since neighbours may overlap.
+  /// From the first record of a replay to its last. Slices and not asynchronous pairs, of which
+  /// Perfetto makes a track for every name.
   void write_replays() {
     if (run_.activity.nodes.empty()) return;
+    Tracks tracks;
     for (const ActivityRecord& replay : iteration_spans(records_)) {
-      writer_.pair(process_, fmt::format("replay {}", replay.iteration + 1), "replay",
-                   replay.iteration + 1, shifted(replay.start_ns, shift_ns_),
-                   shifted(replay.end_ns, shift_ns_));
+      writer_.slice(process_, tracks.of(kFirstReplayTrack, replay),
+                    fmt::format("\"replay {}\"", replay.iteration + 1), "replay",
+                    shifted(replay.start_ns, shift_ns_), replay.duration_ns(),
+                    fmt::format("\"iteration\":{}", replay.iteration));
     }
+    tracks.name_all(process_, writer_,
+                    [](int) { return std::string("graph replays (first record to last)"); });
   }
 
   /// What the device did not say has no counter.
@@ -308,6 +315,11 @@ std::int64_t earliest_ns(const Session& session, const TraceChoice& choice) {
 
 engine::Status export_chrome_trace(const Session& session, const std::string& path,
                                    const TraceChoice& choice) {
+  if (session.runs.empty()) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         "the session has no run, so a trace would be empty; CSV tables hold its "
+                         "other parts (visits to the doctor, sweeps)"};
+  }
   if (choice.run && *choice.run >= session.runs.size()) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
                          fmt::format("run {} was chosen; the session has {} runs", *choice.run + 1,

@@ -26,10 +26,10 @@ engine::Status export_records_csv(const Session& session, const std::string& pat
                                   const TraceChoice& choice = {});
 /// Writes `path` (replaced atomically). Times in microseconds as the format wants, nanoseconds kept
 /// as decimals. Each run is a process with a track for every stream or thread (several where its
-/// records overlap) and one of its iterations; replays of a graph are asynchronous slices; records
-/// that name an expert stand a second time in a process of experts; power, clocks and temperature
-/// are counters where the run has them. Every record has its stage, layer, expert, iteration and
-/// graph node as arguments.
+/// records overlap), one of its iterations and one of its graph's replays; records that name an
+/// expert stand a second time in a process of experts; power, clocks and temperature are counters
+/// where the run has them. Every record has its stage, layer, expert, iteration and graph node as
+/// arguments. InvalidArgument: no such run, or a session without one.
 engine::Status export_chrome_trace(const Session& session, const std::string& path,
                                    const TraceChoice& choice = {});
 /// One CSV a table: runs.csv, records.csv, experts.csv and those of run_csv.h in `folder` (made if

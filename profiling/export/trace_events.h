@@ -46,18 +46,6 @@ class TraceWriter {
     sort_index(process, track, "thread_sort_index", track);
   }
 
-  /// Begin and end of an asynchronous slice; `id` is unique within its process and category.
-  void pair(int process, std::string_view name, std::string_view category, int id,
-            std::int64_t start_ns, std::int64_t end_ns) {
-    for (const bool begin : {true, false}) {
-      event(
-          fmt::format("{{\"ph\":\"{}\",\"pid\":{},\"tid\":0,\"id\":\"{}.{}\",\"name\":\"{}\","
-                      "\"cat\":\"{}\",\"ts\":{}}}",
-                      begin ? 'b' : 'e', process, process, id, name, category,
-                      microseconds(begin ? start_ns : end_ns)));
-    }
-  }
-
   /// A value that holds from this time on.
   void counter(int process, std::string_view name, std::string_view unit, std::int64_t time_ns,
                double value) {

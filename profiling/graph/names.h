@@ -1,6 +1,7 @@
 // The words for the doctor's enumerations, one place for window, command line and reports.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ std::string_view name_of(StallKind kind);
 std::string_view name_of(CaptureEvent::Kind kind);
 std::string_view name_of(engine::AllocationRole role);  // "workspace", "pointer array", ...
 std::string_view name_of(engine::MemorySpace space);
+
+/// Exact: "32 MiB", "4 KiB", "100 bytes".
+std::string size_text(std::uint64_t bytes);
 
 /// "deadline 0.5 s; 99 % of the replays before took 12.3 us or less", without the second part where
 /// the deadline does not follow them.

@@ -97,7 +97,7 @@ std::vector<std::uint8_t> code_pool(bool fp8, Codes codes, unsigned seed) {
 }
 
 DeviceBuffer tensor_of(const std::vector<std::uint8_t>& pool, std::int64_t bytes) {
-  DeviceBuffer buffer = take(DeviceBuffer::allocate(bytes));
+  DeviceBuffer buffer = take(DeviceBuffer::allocate(bytes, {}));
   for (std::int64_t at = 0; at < bytes; at += kPoolBytes) {
     check(cudaMemcpy(buffer.data() + at, pool.data(),
                      static_cast<std::size_t>(std::min(kPoolBytes, bytes - at)),
@@ -109,7 +109,7 @@ DeviceBuffer tensor_of(const std::vector<std::uint8_t>& pool, std::int64_t bytes
 template <class T>
 DeviceBuffer array_of(const std::vector<T>& values) {
   const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(T));
-  DeviceBuffer buffer = take(DeviceBuffer::allocate(bytes));
+  DeviceBuffer buffer = take(DeviceBuffer::allocate(bytes, {}));
   check(cudaMemcpy(buffer.data(), values.data(), static_cast<std::size_t>(bytes),
                    cudaMemcpyHostToDevice));
   return buffer;
@@ -124,7 +124,7 @@ class Operands {
     const std::vector<std::uint8_t> pool = code_pool(recipe.fp8, codes, 1);
     w_ = tensor_of(pool, shape.experts * shape.n * shape.k * element);
     x_ = tensor_of(code_pool(recipe.fp8, codes, 2), shape.tokens * shape.k * element);
-    y_ = take(DeviceBuffer::allocate(shape.tokens * shape.n * 2));
+    y_ = take(DeviceBuffer::allocate(shape.tokens * shape.n * 2, {}));
     const auto groups = static_cast<std::size_t>(shape.experts);
     const auto lines = [&](std::int64_t value) {
       return array_of(std::vector<std::int32_t>(groups, static_cast<std::int32_t>(value)));
@@ -283,7 +283,7 @@ void bench(const std::shared_ptr<const engine::CublasLt>& library, const Shape& 
   const engine::Stream stream = take(engine::make_stream());
   const engine::Event begin = take(engine::make_timing_event());
   const engine::Event end = take(engine::make_timing_event());
-  const DeviceBuffer workspace = take(DeviceBuffer::allocate(engine::kWorkspaceBytes));
+  const DeviceBuffer workspace = take(DeviceBuffer::allocate(engine::kWorkspaceBytes, {}));
   const Operands few(shape, recipe, Codes::FewBits);
   const Operands normal(shape, recipe, Codes::Normal);
   const Bare bare_few(*library, few.config);

@@ -56,6 +56,10 @@ def test_findings_of_a_recorded_visit(open_window, recording):
     assert fields(window.control("doctor.experiments_made"))["n"] == "2"
     prove = window.control("doctor.prove")
     assert not prove["enabled"] and "GPU" in prove["reason"]
+    # What is proved is open; a click closes it, another opens it again.
+    assert window.control("doctor.node.1") is not None
+    window.click("doctor.finding.0")
+    window.wait("it closed", lambda m: all(c["id"] != "doctor.node.1" for c in m["controls"]))
     window.click("doctor.finding.0")
     window.click("doctor.node.1")
     window.click("graphs.view.1")
@@ -169,7 +173,6 @@ def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_pat
     show(window, 3)
     window.click("doctor.subject.0")  # the bar says: the request in the rail, which is another
     window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
-    window.click("doctor.finding.0")
     window.click("doctor.prove_this")
     window.wait("the visit", lambda m: m["state"]["session_path"] == "" and any(
         c["id"] == "doctor.experiments_made" and not c["value"].startswith("n=0") for c in m["controls"]))

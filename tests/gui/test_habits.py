@@ -116,7 +116,7 @@ def test_recent_files(open_window, program):
     window.click("file.accept")
     window.wait("recording", lambda m: m["state"]["from_file"])
     window.close_politely()
-    with Window(program, window.folder) as again:
+    with Window(program, window.folder, ["--worker-backend", "cpu"]) as again:
         again.wait_for_result()
         again.click("top.recent")
         current = again.wait("menu", lambda m: any(c["id"] == "recent.0" for c in m["controls"]))
@@ -338,7 +338,7 @@ def test_the_window_remembers_itself(open_window, program):
     window.key("q")
     window.wait("no rail", lambda m: all(c["id"] != "shape.tokens" for c in m["controls"]))
     window.close_politely()
-    with Window(program, window.folder) as again:
+    with Window(program, window.folder, ["--worker-backend", "cpu"]) as again:
         current = again.wait("a frame", lambda m: m["frame"] > 2)
         assert abs(current["text_scale"] - scale) < 0.01
         assert again.control("top.theme")["label"] == "Dark"

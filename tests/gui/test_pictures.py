@@ -42,18 +42,7 @@ def take(window, workspace):
         window.key("q")
         window.wait("the rail or its room", lambda m: rail == any(
             c["id"] == "shape.tokens" for c in m["controls"]))
-    window.xdotool("mousemove", 640, 3)
-    window.settle()
-    before = window.state()["screenshot_path"]
-    window.key("F12")
-    after = window.wait("a picture", lambda m: m["state"]["screenshot_path"] != before)
-    path = pathlib.Path(after["state"]["screenshot_path"])
-    pixels = pictures.read_png((window.folder / path).read_bytes())
-    window.wait("its notice", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
-    window.settle()
-    window.click("notice.0.close")
-    window.wait("no notice", lambda m: all(c["id"] != "notice.0.close" for c in m["controls"]))
-    return pictures.halved(pixels)
+    return pictures.halved(pictures.read_png(window.picture().read_bytes()))
 
 
 def opened(program, folder):

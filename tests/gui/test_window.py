@@ -93,7 +93,7 @@ def test_corrupt_settings_are_not_used(open_window, program, tmp_path):
     config.mkdir(parents=True, exist_ok=True)
     (config / "settings.json").write_text("{ not json")
     from window_driver import Window
-    with Window(program, window.folder) as again:
+    with Window(program, window.folder, ["--worker-backend", "cpu"]) as again:
         again.wait("notice", lambda m: any("settings" in c["value"] for c in m["controls"]
                                            if c["id"].startswith("notice")))
 

@@ -216,6 +216,19 @@ class Window:
         self.settle()
         self.click(option["id"])
 
+    def picture(self):
+        """The window at rest, with the pointer over nothing; -> the file, its notice put away."""
+        self.xdotool("mousemove", 640, 3)
+        self.settle()
+        before = self.state()["screenshot_path"]
+        self.key("F12")
+        after = self.wait("a picture", lambda m: m["state"]["screenshot_path"] != before)
+        self.wait("its notice", lambda m: any(c["id"] == "notice.0.close" for c in m["controls"]))
+        self.settle()
+        self.click("notice.0.close")
+        self.wait("no notice", lambda m: all(c["id"] != "notice.0.close" for c in m["controls"]))
+        return self.folder / after["state"]["screenshot_path"]
+
     def kill_worker(self, number=signal.SIGKILL):
         pid = self.state()["worker_pid"]
         assert pid > 0

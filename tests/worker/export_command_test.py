@@ -19,11 +19,10 @@ PROGRAM, ASSETS = sys.argv.pop(1), sys.argv.pop(1)
 REQUIRED = {
     "M": {"ph", "pid", "tid", "name", "args"},
     "X": {"ph", "pid", "tid", "name", "cat", "ts", "dur", "args"},
-    "b": {"ph", "pid", "tid", "id", "name", "cat", "ts"},
-    "e": {"ph", "pid", "tid", "id", "name", "cat", "ts"},
     "C": {"ph", "pid", "tid", "name", "ts", "args"},
     "i": {"ph", "s", "pid", "tid", "name", "cat", "ts", "args"},
 }
+SPANS = {"iteration", "replay"}  # slices that sum up records
 EXPERTS = 1_000_000  # process ids from here on are those of experts
 
 
@@ -41,12 +40,10 @@ def nanoseconds(text):
 
 
 def check_schema(test, trace):
-    """Every event complete and of the right types, every track named, in order and without overlap,
-    every asynchronous begin with one end."""
+    """Every event complete and of the right types, every track named, in order and without overlap."""
     test.assertEqual(set(trace), {"displayTimeUnit", "otherData", "traceEvents"})
     processes, threads, used = {}, {}, set()
     last = collections.defaultdict(lambda: (-1, -1))
-    pairs = {}
     for event in trace["traceEvents"]:
         kind = event["ph"]
         test.assertIn(kind, REQUIRED)
@@ -77,14 +74,6 @@ def check_schema(test, trace):
             if event["cat"] != "iteration":
                 test.assertGreaterEqual(at, end, f"{track}: slices overlap")
             last[track] = at, max(end, at + duration)
-        elif kind in "be":
-            key = event["pid"], event["cat"], event["id"]
-            if kind == "b":
-                test.assertNotIn(key, pairs)
-                pairs[key] = at
-            else:
-                test.assertGreaterEqual(at, pairs.pop(key))
-    test.assertEqual(pairs, {}, "begins without an end")
     for process, thread in used:
         test.assertIn(process, processes)
         test.assertIn((process, thread), threads)
@@ -139,7 +128,7 @@ class Exported(unittest.TestCase):
                 for run, count, named, first in self.query(
                         session, "SELECT run_id, count(*), sum(expert >= 0), min(start_ns) FROM records "
                                  "GROUP BY run_id"):
-                    of_run = [e for e in slices if e["pid"] == run and e["cat"] != "iteration"]
+                    of_run = [e for e in slices if e["pid"] == run and e["cat"] not in SPANS]
                     records = [e for e in of_run if not stands_beside(e)]
                     self.assertEqual(len(records), count)
                     self.assertEqual(len(of_run) - len(records), self.query(
@@ -159,7 +148,7 @@ class Exported(unittest.TestCase):
         h200, cpu = map(self.trace, self.sessions)
         _, threads = check_schema(self, h200)
         self.assertTrue(any(name.startswith("stream ") for name in threads.values()))
-        replays = [e for e in h200["traceEvents"] if e["ph"] == "b" and e["pid"] == 1]
+        replays = [e for e in h200["traceEvents"] if e.get("cat") == "replay" and e["pid"] == 1]
         timed = self.query(self.sessions[0],
                            "SELECT count(DISTINCT iteration) FROM records WHERE run_id = 1 AND iteration >= 0")
         self.assertEqual(len(replays), timed[0][0])
@@ -181,7 +170,7 @@ class Exported(unittest.TestCase):
         inside = self.query(session, "SELECT count(*) FROM records WHERE run_id = 1 "
                                      "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]
         self.assertGreater(inside, 0)
-        self.assertEqual(sum(e["cat"] != "iteration" and not stands_beside(e) for e in slices),
+        self.assertEqual(sum(e["cat"] not in SPANS and not stands_beside(e) for e in slices),
                          inside)
         beside = self.query(session, "SELECT count(*) FROM host_events WHERE run_id = 1 "
                                      "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]

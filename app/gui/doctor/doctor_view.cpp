@@ -328,7 +328,10 @@ void DoctorView::draw_cards(const PanelContext& context, const Area& cards, Grap
 void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
   const bool narrow = area.size.x < theme.px(kNarrow);
+  const profiling::HazardCase* explained = bar_.gallery_case();
   const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
+  // Whoever turns to another case wants to read what it is.
+  if (bar_.gallery_case() != explained) scene.choose_finding(-1);
   const Area cards{ImVec2(area.at.x, area.at.y + used), ImVec2(area.size.x, area.size.y - used)};
   const CardGround ground(context, "##doctor.cards", cards,
                           {.width = kNarrow, .height = 460, .stacked_height = 900});

@@ -26,7 +26,10 @@ double p99_of(const engine::RunResult& result) {
 
 std::string ExamineBar::obstacle(const PanelContext& context) {
   if (context.view.doctor.busy) return "A visit is under way";
-  if (!context.view.hello) return "No worker has greeted yet: " + context.view.link.reason;
+  if (!context.view.hello) {
+    const std::string& reason = context.view.link.reason;
+    return reason.empty() ? "No worker has greeted yet" : "No worker: " + reason;
+  }
   std::string why = "The worker offers no CUDA backend";
   for (const BackendOffer& offer : context.view.hello->backends) {
     if (!engine::runs_on_cuda(offer.kind)) continue;

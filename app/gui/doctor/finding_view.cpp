@@ -91,7 +91,7 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
             {.id = "doctor.findings_card",
              .title = "Findings",
              .question = "What may make replays of this graph wrong or hang?",
-             .note = report == nullptr ? "" : fmt::format("{}, most certain first", count),
+             .note = count == 0 ? "" : fmt::format("{}, most certain first", count),
              .measured = "Possible and likely come from rules over the snapshot; proved and "
                          "disproved only from experiments that show the fault and take it away.",
              .text = of_findings(report, '\t'),

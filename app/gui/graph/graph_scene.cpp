@@ -26,6 +26,15 @@ int worry(profiling::Confidence confidence) {
   return 0;
 }
 
+/// -1 = none.
+int first_proved(const profiling::DoctorReport* report) {
+  if (report == nullptr) return -1;
+  const auto found = std::ranges::find(report->findings, profiling::Confidence::Proved,
+                                       &profiling::Finding::confidence);
+  return found == report->findings.end() ? -1
+                                         : static_cast<int>(found - report->findings.begin());
+}
+
 void add_durations(const profiling::GraphSnapshot& graph, const profiling::Activity& activity,
                    GraphFacts& facts) {
   std::unordered_map<std::uint64_t, double> medians;
@@ -56,8 +65,10 @@ void GraphScene::show(const Report& report, const Run& run, const Request& reque
     graph_ = 0;
     node_ = -1;
     finding_ = -1;
+    choice_made_ = false;
   }
   restart();
+  if (!choice_made_) (void)take_finding(first_proved(report.get()));
 }
 
 void GraphScene::show_graph(int graph) {
@@ -114,13 +125,18 @@ void GraphScene::choose_node(int node) {
 }
 
 void GraphScene::choose_finding(int finding) {
+  choice_made_ = true;
+  if (const profiling::NodeRef* first = take_finding(finding)) choose_node(first->node);
+}
+
+const profiling::NodeRef* GraphScene::take_finding(int finding) {
   finding_ = finding;
-  if (report_ == nullptr || finding < 0) return;
-  if (static_cast<std::size_t>(finding) >= report_->findings.size()) return;
+  if (report_ == nullptr || finding < 0) return nullptr;
+  if (static_cast<std::size_t>(finding) >= report_->findings.size()) return nullptr;
   const auto& nodes = report_->findings[static_cast<std::size_t>(finding)].nodes;
-  if (nodes.empty()) return;
+  if (nodes.empty()) return nullptr;
   show_graph(nodes.front().graph);
-  choose_node(nodes.front().node);
+  return &nodes.front();
 }
 
 bool GraphScene::of_chosen_finding(int node) const {

@@ -35,7 +35,8 @@ class GraphScene {
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Request = std::shared_ptr<const engine::RunRequest>;
 
-  /// Of another report the choice of node and finding is dropped; of the same nothing changes.
+  /// Of another report the choice of node and finding is dropped; of the same nothing changes. Until
+  /// a finding is chosen the first that is proved counts as chosen.
   /// `run` gives the durations of the nodes, `request` is what the graph was captured for; null =
   /// not known.
   void show(const Report& report, const Run& run, const Request& request);
@@ -69,6 +70,8 @@ class GraphScene {
 
  private:
   void restart();
+  /// Shows its graph; the first of its nodes, null = none.
+  const profiling::NodeRef* take_finding(int finding);
 
   Report report_;
   Run run_;
@@ -76,6 +79,7 @@ class GraphScene {
   int graph_ = 0;
   int node_ = -1;
   int finding_ = -1;
+  bool choice_made_ = false;  // of the finding, by a person
   std::uint64_t generation_ = 0;
   std::uint64_t report_generation_ = 0;
   std::shared_ptr<const GraphFacts> facts_;

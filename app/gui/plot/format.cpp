@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
@@ -115,9 +116,26 @@ std::string share_text(double part, double whole) {
   return fmt::format("{:.{}f} %", percent, percent < 10.0 ? 2 : 1);
 }
 
+namespace {
+
+/// The class template that a kernel is made for, without scopes: "BlockWorker" of
+/// "tile_kernel<kernels::BlockWorker<...> >"; empty where the first argument is none. One generic
+/// kernel would stand for all that is made of it otherwise.
+std::string_view first_class_template(std::string_view arguments) {
+  const auto in_name = [](char c) { return is_word(c) || c == ':'; };
+  const auto end = std::ranges::find_if_not(arguments, in_name);
+  if (end == arguments.end() || *end != '<') return {};
+  const std::string_view name(arguments.begin(), end);
+  const std::size_t scope = name.rfind("::");
+  return scope == std::string_view::npos ? name : name.substr(scope + 2);
+}
+
+}  // namespace
+
 std::string short_kernel_name(std::string_view name) {
   // Template arguments and parameters go first: they may hold spaces, colons and brackets.
   std::string flat;
+  std::string_view made_for;
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name.substr(i).starts_with("(anonymous namespace)")) {
@@ -125,8 +143,9 @@ std::string short_kernel_name(std::string_view name) {
       continue;
     }
     const char c = name[i];
-    if (c == '<') ++depth;
+    if (c == '<' && ++depth == 1) made_for = first_class_template(name.substr(i + 1));
     if (depth == 0 && c == '(') break;
+    if (depth == 0 && c == ':') made_for = {};  // those were arguments of a class around it
     if (depth == 0) flat += c;
     if (c == '>' && depth > 0) --depth;
   }
@@ -138,7 +157,8 @@ std::string short_kernel_name(std::string_view name) {
   } else if (flat.starts_with("void ")) {
     flat = flat.substr(5);
   }
-  return flat.empty() || !is_word(flat.front()) ? std::string(name) : flat;
+  if (flat.empty() || !is_word(flat.front())) return std::string(name);
+  return made_for.empty() ? flat : fmt::format("{}<{}>", flat, made_for);
 }
 
 }  // namespace app::plot

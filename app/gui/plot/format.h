@@ -44,7 +44,8 @@ std::string log2_text(double exponent);
 /// "0.13 %"; "0 %" only for none at all, "< 0.01 %" for a trace.
 std::string share_text(double part, double whole);
 
-/// The name of a kernel without return type, namespaces, template arguments and parameters.
+/// The name of a kernel without return type, namespaces, parameters and template arguments, but for
+/// the name of a class template in the first place: "tile_kernel<BlockWorker>".
 std::string short_kernel_name(std::string_view name);
 
 }  // namespace app::plot

@@ -90,7 +90,8 @@ void add_access(std::vector<Access>& accesses, Access access) {
 
 std::string text(const engine::Allocation& allocation) {
   const std::string name = allocation.owner.empty() ? "memory without a name" : allocation.owner;
-  return fmt::format("\"{}\" ({}, {} bytes)", name, name_of(allocation.role), allocation.bytes);
+  return fmt::format("\"{}\" ({}, {})", name, name_of(allocation.role),
+                     size_text(allocation.bytes));
 }
 
 }  // namespace profiling

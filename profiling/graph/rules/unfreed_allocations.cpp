@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "profiling/graph/names.h"
 #include "profiling/graph/rules/rules.h"
 
 namespace profiling {
@@ -43,8 +44,8 @@ void find_unfreed_allocations(RuleContext& context, std::vector<Finding>& findin
     }
   }
   if (finding.nodes.empty()) return;
-  finding.title = fmt::format("{} allocates memory that no node frees ({} bytes)",
-                              context.text(finding.nodes), bytes);
+  finding.title = fmt::format("{} allocates memory that no node frees ({})",
+                              context.text(finding.nodes), size_text(bytes));
   finding.explanation =
       "An allocation under capture becomes a node of the graph. Its memory lives on after the "
       "launch until it is freed, and CUDA refuses to launch the graph a second time while it does.";

@@ -132,7 +132,7 @@ TEST_F(DeviceComparisonTest, MicroStatisticsOnTheDeviceEqualTheTwins) {
       ->read_bf16(0, offsets.back(), values);
   const auto on_device = [&](const auto& host) {
     const auto bytes = static_cast<std::int64_t>(host.size() * sizeof(host[0]));
-    DeviceBuffer buffer = DeviceBuffer::allocate(bytes).value();
+    DeviceBuffer buffer = DeviceBuffer::allocate(bytes, {}).value();
     EXPECT_EQ(cudaMemcpy(buffer.data(), host.data(), static_cast<std::size_t>(bytes),
                          cudaMemcpyHostToDevice),
               cudaSuccess);
@@ -175,8 +175,8 @@ TEST_F(DeviceComparisonTest, MeasuringAllocatesNoMoreThanItSays) {
   constexpr std::int64_t kRows = 8192;
   constexpr std::int64_t kColumns = 2048;
   constexpr std::int64_t kRounding = 4096;  // no buffer is smaller than 256 bytes
-  const DeviceBuffer input = DeviceBuffer::allocate(kRows * kColumns * 2).value();
-  const DeviceBuffer row_offsets = DeviceBuffer::allocate(16).value();
+  const DeviceBuffer input = DeviceBuffer::allocate(kRows * kColumns * 2, {}).value();
+  const DeviceBuffer row_offsets = DeviceBuffer::allocate(16, {}).value();
   const std::vector<std::int64_t> offsets = {0, kRows};
   ASSERT_TRUE(
       copy_to_device(row_offsets.data(), std::span<const std::int64_t>(offsets), stream_.get())

@@ -59,7 +59,7 @@ class StepFixture : public ::testing::Test {
     buffers_.clear();
     StepOperands operands;
     const auto send = [&](const std::vector<std::uint16_t>& values) -> Result<const void*> {
-      auto buffer = DeviceBuffer::allocate(static_cast<std::int64_t>(values.size()) * 2);
+      auto buffer = DeviceBuffer::allocate(static_cast<std::int64_t>(values.size()) * 2, {});
       if (!buffer.ok()) return buffer.error();
       ENGINE_TRY(copy_to_device<std::uint16_t>(buffer.value().data(), values, stream_.get()));
       buffers_.push_back(std::move(buffer).value());

@@ -161,7 +161,7 @@ class OwnedOutputs {
   CallerTensor add(std::int64_t rows, std::int64_t columns, ElementType type) {
     const std::int64_t element = type == ElementType::Fp32 ? 4 : 2;
     const std::int64_t bytes = (rows + kSpareRows) * columns * element;
-    auto buffer = DeviceBuffer::allocate(bytes);
+    auto buffer = DeviceBuffer::allocate(bytes, {});
     EXPECT_TRUE(buffer.ok());
     EXPECT_EQ(cudaMemset(buffer.value().data(), kPoison, static_cast<std::size_t>(bytes)),
               cudaSuccess);

@@ -32,7 +32,7 @@ class CuptiCollectorTest : public ::testing::Test {
     ASSERT_TRUE(stream.ok()) << stream.error().message;
     stream_ = std::move(stream).value();
     for (engine::DeviceBuffer* buffer : {&splits_, &offsets_}) {
-      auto allocated = engine::DeviceBuffer::allocate(8 * (kGroups + 1));
+      auto allocated = engine::DeviceBuffer::allocate(8 * (kGroups + 1), {});
       ASSERT_TRUE(allocated.ok()) << allocated.error().message;
       *buffer = std::move(allocated).value();
     }

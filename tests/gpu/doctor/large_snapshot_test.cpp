@@ -29,7 +29,7 @@ TEST(LargeSnapshot, TenThousandNodesTakeNoMoreThanASecond) {
   ASSERT_TRUE(stream.ok()) << stream.error().message;
   const auto driver = engine::load_driver_api();
   ASSERT_TRUE(driver.ok()) << driver.error().message;
-  auto memory = engine::DeviceBuffer::allocate(1024);
+  auto memory = engine::DeviceBuffer::allocate(1024, {});
   ASSERT_TRUE(memory.ok()) << memory.error().message;
   auto* const words = memory.value().as<std::int64_t>();
   kernels::SplitsToOffsetsArgs offsets;

@@ -10,6 +10,7 @@
 
 namespace engine {
 
+template <class Observer = StepObserver>
 struct CpuStepBench {
   explicit CpuStepBench(const RunRequest& wanted, std::vector<LayerOutputs> outputs = {})
       : request(wanted),
@@ -26,7 +27,7 @@ struct CpuStepBench {
   LoadedOperands operands;
   StepBuffers buffers;
   RunProgress progress;
-  StepObserver observer;
+  Observer observer;
   CpuStep step;
 };
 

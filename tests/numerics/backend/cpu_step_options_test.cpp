@@ -7,11 +7,9 @@
 #include <cstring>
 #include <map>
 
-#include "engine/backend/cpu/cpu_step.h"
-#include "engine/backend/cpu/loaded_operands.h"
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
-#include "engine/input/routing.h"
+#include "tests/numerics/backend/cpu_step_bench.h"
 
 namespace engine {
 namespace {
@@ -29,23 +27,7 @@ class StageObserver : public StepObserver {
   Stage cancel_at = Stage::Other;
 };
 
-struct Bench {
-  explicit Bench(const RunRequest& wanted)
-      : request(wanted),
-        shape(resolve_shape(request).value()),
-        operands(load_operands(request, true).value()),
-        step({.request = request,
-              .shape = shape,
-              .operands = operands,
-              .buffers = buffers,
-              .context = {observer.progress, observer}}) {}
-  RunRequest request;
-  GroupedShape shape;
-  LoadedOperands operands;
-  StepBuffers buffers;
-  StageObserver observer;
-  CpuStep step;
-};
+using Bench = CpuStepBench<StageObserver>;
 
 RunRequest backward_request(Scaling scaling) {
   RunRequest request;

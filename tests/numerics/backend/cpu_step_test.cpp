@@ -80,7 +80,7 @@ Sum sum(const float* a, std::int64_t a_stride, const float* b, std::int64_t b_st
   return total;
 }
 
-void check_expert(CpuStepBench& bench, int expert) {
+void check_expert(CpuStepBench<>& bench, int expert) {
   const RunRequest& request = bench.request;
   const std::int64_t n = bench.shape.n;
   const std::int64_t k = bench.shape.k;

@@ -221,10 +221,13 @@ TEST_F(Export, EventsBesideTheWorkHaveTracksOfTheirOwn) {
   EXPECT_DOUBLE_EQ(pool["args"]["bytes"], 1024.0);
 }
 
-TEST_F(Export, AnEmptySessionIsAValidTrace) {
-  const fs::path path = folder_ / "trace.json";
-  ASSERT_TRUE(profiling::export_chrome_trace({}, path.string()).ok());
-  EXPECT_TRUE(nlohmann::json::parse(read_all(path))["traceEvents"].empty());
+TEST_F(Export, ASessionWithoutRunsIsRefusedAsATrace) {
+  const engine::Status status =
+      profiling::export_chrome_trace({}, (folder_ / "trace.json").string());
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, engine::ErrorCode::InvalidArgument);
+  EXPECT_THAT(status.error().message, HasSubstr("CSV"));
+  EXPECT_EQ(files_in_folder(), 0U);
 }
 
 TEST_F(Export, AFailureNamesThePathAndLeavesTheOldFile) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profiling/graph/names.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 #include "tests/unit/graph/rule_checks.h"
 
@@ -89,6 +90,13 @@ TEST(Report, NothingAndOddNamesAreFine) {
   odd.findings = {Finding{.accesses = {{.node = {-1, 5}}}}};
   EXPECT_TRUE(nlohmann::json::accept(to_json(odd)));
   EXPECT_FALSE(to_markdown(odd).empty());
+}
+
+TEST(Report, SizesAreExact) {
+  EXPECT_EQ(size_text(33'554'432), "32 MiB");
+  EXPECT_EQ(size_text(10'240), "10 KiB");
+  EXPECT_EQ(size_text(33'554'433), "33554433 bytes");
+  EXPECT_EQ(size_text(0), "0 bytes");
 }
 
 }  // namespace

@@ -81,6 +81,11 @@ TEST(Format, ShortensKernelNames) {
   EXPECT_EQ(short_kernel_name("nvjet_sm90_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT"),
             "nvjet_sm90_qqtst_128x256_128x4_2x1_v_bz_coopA_TNT");
   EXPECT_EQ(short_kernel_name("memset"), "memset");
+  EXPECT_EQ(short_kernel_name("kernels::tiles::tile_kernel<kernels::tiles::Nvfp4Worker<"
+                              "(kernels::InputType)0, false> >"),
+            "tile_kernel<Nvfp4Worker>");
+  EXPECT_EQ(short_kernel_name("void at::Outer<at::Inner<int> >::run<unsigned int>(int)"), "run");
+  EXPECT_EQ(short_kernel_name("void at::Outer<at::Inner<int> >::run(int)"), "run");
 }
 
 TEST(Ticks, NanosecondsFarFromZeroCountFromARoundTimeNearby) {

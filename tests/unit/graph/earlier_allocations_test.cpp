@@ -1,0 +1,50 @@
+#include "profiling/graph/earlier_allocations.h"
+
+#include <gmock/gmock.h>
+
+#include "profiling/graph/accesses.h"
+#include "tests/unit/graph/hand_made_snapshot.h"
+
+namespace profiling {
+namespace {
+
+using engine::AllocationRole;
+
+TEST(EarlierAllocations, OnlyThoseThatNoNodeMeansAreLeftOut) {
+  HandMade made;
+  const std::uint64_t stale = made.allocate("stale workspace", AllocationRole::Workspace, 4096);
+  made.allocate("of an earlier run", AllocationRole::Input, 4096);
+  made.allocate("of this run's set-up", AllocationRole::Check, 4096);
+  made.allocate("unused and live", AllocationRole::Input, 4096);
+  const std::uint64_t output = made.allocate("y", AllocationRole::Output, 4096);
+  made.allocation("stale workspace").freed_at = 40;
+  made.allocation("of an earlier run").freed_at = 50;
+  made.allocation("of this run's set-up").freed_at = 51;
+  made.kernel("k", {output, stale + 64});
+
+  leave_out_earlier_allocations(made.snapshot, 50);
+
+  std::vector<std::string> left;
+  for (const engine::Allocation& one : made.snapshot.ledger) left.push_back(one.owner);
+  EXPECT_THAT(left, testing::ElementsAre("stale workspace", "of this run's set-up",
+                                         "unused and live", "y"));
+  // The words mean what they meant.
+  const std::vector<Touch> touches = find_touches(made.snapshot, made.graph());
+  ASSERT_EQ(touches.size(), 2U);
+  EXPECT_EQ(to_access(made.snapshot, 0, touches[0]).owner, "y");
+  EXPECT_EQ(to_access(made.snapshot, 0, touches[1]).owner, "stale workspace");
+}
+
+TEST(EarlierAllocations, WithoutAGraphOnlyTheTimeCounts) {
+  HandMade made;
+  made.allocate("gone", AllocationRole::Input, 256);
+  made.allocate("here", AllocationRole::Input, 256);
+  made.allocation("gone").freed_at = 30;
+  made.snapshot.graphs.clear();
+  leave_out_earlier_allocations(made.snapshot, 30);
+  ASSERT_EQ(made.snapshot.ledger.size(), 1U);
+  EXPECT_EQ(made.snapshot.ledger[0].owner, "here");
+}
+
+}  // namespace
+}  // namespace profiling
