@@ -18,6 +18,7 @@
 #include "app/cli/request_options.h"
 #include "app/cli/run_summary.h"
 #include "app/cli/worker_session.h"
+#include "app/doctor/core_dump_request.h"
 #include "app/doctor/shipped_facts.h"
 #include "app/doctor/stalled_run.h"
 #include "app/protocol/request_json.h"
@@ -33,6 +34,7 @@ struct RunOptions {
   std::string request_log;
   WorkerChoice worker;
   std::string record;
+  std::string core_dump_folder;
   bool comparison = false;
   int history_steps = 0;  // 0 = none
   bool json = false;
@@ -86,7 +88,9 @@ engine::Status tell_stall(const RunError& failure, const engine::RunRequest& req
                           profiling::SessionWriter* writer) {
   const engine::Result<std::vector<profiling::LibraryFact>> facts = shipped_facts();
   if (!facts.ok()) return facts.error();
-  const profiling::DoctorReport made = report_of_stall(request, *failure.stalled, facts.value());
+  DoctorDone seen = *failure.stalled;
+  for (profiling::Stall& stall : seen.outcome.stall) read_core_dump(stall);
+  const profiling::DoctorReport made = report_of_stall(request, seen, facts.value());
   if (json) {
     const nlohmann::json document = {{"request", nlohmann::json::parse(request_to_json(request))},
                                      {"stalled", nlohmann::json::parse(profiling::to_json(made))}};
@@ -178,8 +182,17 @@ int run(const RunOptions& options) {
     if (!created.ok()) return report(created.error());
     writer = std::move(created).value();
   }
-  const engine::Result<std::unique_ptr<WorkerSession>> started =
-      WorkerSession::start(options.worker);
+  if (!options.core_dump_folder.empty() && !options.worker.remote.empty()) {
+    return report({engine::ErrorCode::InvalidArgument,
+                   "--core-dump names a folder of this machine: it works without --remote"});
+  }
+  const CoreDumpRequest core_dump(
+      options.core_dump_folder.empty()
+          ? std::string()
+          : fmt::format("{}/run-{}", options.core_dump_folder, ::getpid()));
+  WorkerChoice worker = options.worker;
+  worker.wrapper = core_dump.argv();
+  const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
 
   for (const engine::RunRequest& request : requests.value()) {
@@ -223,6 +236,13 @@ void add_run_command(CLI::App& program, Action& chosen) {
                   "at step 8, kept in the recording")
       ->option_text("STEPS")
       ->check(CLI::Range(1, engine::kMaxHistorySteps));
+  command
+      .add_option(
+          "--core-dump", options->core_dump_folder,
+          "Folder for a core dump of the device if a replay hangs: where the kernel stands, "
+          "read with cuda-gdb if that is installed; a worker on this machine only")
+      ->option_text("FOLDER")
+      ->check(CLI::ExistingDirectory);
   command.add_flag("--json", options->json, "Print request and result as JSON");
   command
       .add_option("--requests", options->request_log,

@@ -30,7 +30,8 @@ void WorkerChoice::add_to(CLI::App& command, bool with_library) {
 engine::Result<std::vector<std::string>> WorkerChoice::argv() const {
   std::vector<std::string> arguments;
   if (remote.empty()) {
-    arguments = {program.empty() ? worker_program() : program};
+    arguments = wrapper;
+    arguments.push_back(program.empty() ? worker_program() : program);
   } else if (remote.starts_with('-')) {
     // ssh would take it for an option, and some of its options run commands.
     return engine::Error{engine::ErrorCode::InvalidArgument,

@@ -20,6 +20,7 @@ struct WorkerChoice {
   std::string remote;    // ssh destination; then the program is looked up on that machine's PATH
   std::string cublaslt;  // on the worker's machine
   std::string backend;
+  std::vector<std::string> wrapper = {};  // in front of a worker on this machine
 
   /// Without the library for commands that choose among several.
   void add_to(CLI::App& command, bool with_library = true);

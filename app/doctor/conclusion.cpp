@@ -1,6 +1,7 @@
 #include "app/doctor/conclusion.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -56,8 +57,9 @@ std::string cure_of(const DoctorReport& report) {
 
 /// Replays of the graph as it is, in circumstances that should not matter.
 bool is_stress(Experiment experiment) {
-  if (experiment.recaptured) return false;
+  if (experiment.recaptured || experiment.patched_host) return false;
   experiment.changed_inputs = false;
+  experiment.moved_inputs = false;
   experiment.red_zones = false;
   experiment.poisoned_workspaces = -1;
   return is_plain(experiment);
@@ -149,13 +151,29 @@ std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
         "scalars {}",
         symptom_of(changed->experiment, changed->outcome)));
   }
+  const ExperimentRecord* moved = find_record(report, [](const Experiment& experiment) {
+    return experiment.moved_inputs && is_stress(experiment);
+  });
+  if (moved != nullptr && failed(moved->outcome)) {
+    std::string text = fmt::format(
+        "replays are right only while the inputs stay where they were at capture: in other memory, "
+        "with every address in the graph patched, {}",
+        symptom_of(moved->experiment, moved->outcome));
+    const bool found = moved->outcome.verdict == Verdict::Wrong && !moved->outcome.message.empty();
+    return sentence(found ? text + "; " + moved->outcome.message : text);
+  }
   const std::ptrdiff_t open =
       count(report, Confidence::Likely) + count(report, Confidence::Possible);
   std::string text = fmt::format("{} equal the eager launches bit for bit",
                                  several(plain.experiment.replays, "replay"));
+  std::vector<std::string> also;
   if (changed != nullptr && changed->outcome.verdict == Verdict::Right) {
-    text += ", with other inputs too";
+    also.emplace_back("with other inputs");
   }
+  if (moved != nullptr && moved->outcome.verdict == Verdict::Right) {
+    also.emplace_back("with the inputs in other memory");
+  }
+  if (!also.empty()) text += fmt::format(", {} too", fmt::join(also, " and "));
   if (open > 0) text += fmt::format("; {} still open", several(open, "finding"));
   return sentence(std::move(text));
 }

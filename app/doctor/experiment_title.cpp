@@ -82,6 +82,11 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
   if (experiment.changed_inputs) parts.emplace_back("other inputs from replay 2 on");
   if (experiment.recaptured) parts.emplace_back("captured again after the change");
   if (experiment.scribbled_host) parts.emplace_back("host memory overwritten after the capture");
+  if (experiment.moved_inputs) {
+    parts.emplace_back(experiment.patched_host
+                           ? "inputs in other memory from replay 2 on, addresses on the host too"
+                           : "inputs in other memory from replay 2 on");
+  }
   if (!experiment.delayed.empty()) {
     parts.push_back(listed(snapshot, experiment.delayed) + " delayed");
   }

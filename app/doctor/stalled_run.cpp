@@ -14,6 +14,8 @@ profiling::DoctorReport report_of_stall(const engine::RunRequest& request, const
   const std::string rules = conclusion_of(report);
   profiling::ExperimentRecord& run = report.experiments.emplace_back();
   run.title = "the run itself";
+  const bool eager = !seen.outcome.stall.empty() && seen.outcome.stall.front().replay == 0;
+  run.experiment.graph = !eager;
   run.experiment.replays = request.launch.iterations;
   run.experiment.markers = request.launch.markers;
   run.outcome = seen.outcome;

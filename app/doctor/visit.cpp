@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "app/doctor/conclusion.h"
+#include "app/doctor/experiment_nodes.h"
 #include "app/doctor/experiment_title.h"
+#include "app/doctor/finding_order.h"
 #include "app/doctor/isolation.h"
 #include "profiling/graph/gallery.h"
 
@@ -33,31 +34,6 @@ constexpr int kMaxIsolationTrials = 40;
 constexpr std::size_t kMaxSmallerSets = 41;
 /// Findings that are looked at with all other memory moved away.
 constexpr int kMaxSettled = 24;
-
-/// Whether a node that an experiment names is the same one in another process's capture.
-bool same_node(const Snapshot& ours, const Snapshot& theirs, NodeRef ref) {
-  const auto node_of = [ref](const Snapshot& snapshot) -> const profiling::SnapshotNode* {
-    const auto graph = static_cast<std::size_t>(ref.graph);
-    const auto node = static_cast<std::size_t>(ref.node);
-    if (ref.graph < 0 || ref.node < 0 || graph >= snapshot.graphs.size()) return nullptr;
-    if (node >= snapshot.graphs[graph].nodes.size()) return nullptr;
-    return &snapshot.graphs[graph].nodes[node];
-  };
-  const profiling::SnapshotNode* here = node_of(ours);
-  const profiling::SnapshotNode* there = node_of(theirs);
-  return here != nullptr && there != nullptr && here->type == there->type &&
-         here->name == there->name;
-}
-
-std::vector<NodeRef> named_nodes(const Experiment& experiment) {
-  std::vector<NodeRef> nodes = experiment.delayed;
-  for (const MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);
-  for (const auto& [first, second] : experiment.ordered) {
-    nodes.push_back(first);
-    nodes.push_back(second);
-  }
-  return nodes;
-}
 
 /// Plain replays that fail in both of them prove nothing.
 bool can_be_settled(const profiling::Proof& proof) {
@@ -151,13 +127,10 @@ engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
   } else {
     record.outcome = std::move(reply.value().outcome);
     const Snapshot& captured = reply.value().snapshot;
-    for (const NodeRef node :
-         captured.graphs.empty() ? std::vector<NodeRef>{} : named_nodes(experiment)) {
-      if (same_node(report().snapshot, captured, node)) continue;
+    if (const auto node = stranger(report().snapshot, captured, experiment)) {
       record.outcome = {};
       record.outcome.message = fmt::format("this process captured another graph: {} is not in it",
-                                           node_title(report().snapshot, node));
-      break;
+                                           node_title(report().snapshot, *node));
     }
   }
   report().experiments.push_back(record);
@@ -232,6 +205,9 @@ engine::Status Visit::stress(const Outcome& plain) {
   Experiment changed;
   changed.changed_inputs = true;
   if (const auto made = outcome_of(changed, -1); !made.ok()) return made.error();
+  Experiment moved;
+  moved.moved_inputs = true;
+  if (const auto made = outcome_of(moved, -1); !made.ok()) return made.error();
   return {};
 }
 
@@ -319,8 +295,8 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
 }
 
 engine::Status Visit::prove() {
-  // A first count, so that the bar does not start full: eager, plain, four to stress it.
-  state_.experiments = state_.experiment + 6;
+  // A first count, so that the bar does not start full: eager, plain, five to stress it.
+  state_.experiments = state_.experiment + 7;
   for (const Finding& finding : report().findings) {
     if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;
   }
@@ -341,35 +317,8 @@ engine::Status Visit::prove() {
   return options_.rules.empty() ? stress(plain.value()) : engine::Status{};
 }
 
-/// Most certain first; within that as the rules had them. Records follow their findings.
 void Visit::end() {
-  const auto rank = [](Confidence confidence) {
-    switch (confidence) {
-      case Confidence::Proved:
-        return 0;
-      case Confidence::Likely:
-        return 1;
-      case Confidence::Possible:
-        return 2;
-      case Confidence::Disproved:
-        break;
-    }
-    return 3;
-  };
-  std::vector<Finding>& findings = report().findings;
-  std::vector<std::size_t> order(findings.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rank(findings[i].confidence); });
-  std::vector<Finding> sorted;
-  std::vector<int> place(findings.size());
-  for (const std::size_t i : order) {
-    place[i] = static_cast<int>(sorted.size());
-    sorted.push_back(std::move(findings[i]));
-  }
-  findings = std::move(sorted);
-  for (ExperimentRecord& record : report().experiments) {
-    if (record.finding >= 0) record.finding = place[static_cast<std::size_t>(record.finding)];
-  }
+  order_by_certainty(report());
   report().conclusion = conclusion_of(report());
   state_.doing = "done";
   state_.experiments = state_.experiment;

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "app/doctor/core_dump_text.h"
+#include "app/doctor/core_dump_request.h"
 #include "app/protocol/worker_link.h"
 
 namespace app {
@@ -115,28 +115,6 @@ engine::Result<ExperimentRunner::Reply> failure(const engine::Error& error) {
 
 constexpr double kCoreDumpSeconds = 25;  // the worker waits 20 s for a complete one
 
-/// Kernels and where they stand, without memory: small and quick. The process goes on after it.
-std::vector<std::string> core_dump_settings(const std::string& file, const std::string& pipe) {
-  return {"/usr/bin/env", "CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1", "CUDA_COREDUMP_FILE=" + file,
-          "CUDA_COREDUMP_PIPE=" + pipe,
-          "CUDA_COREDUMP_GENERATION_FLAGS=skip_nonrelocated_elf_images,skip_global_memory,"
-          "skip_shared_memory,skip_local_memory,skip_constbank_memory,skip_abort"};
-}
-
-/// The driver leaves its trigger behind.
-class PipeFile {
- public:
-  explicit PipeFile(std::string path) : path_(std::move(path)) {}
-  ~PipeFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  PipeFile(const PipeFile&) = delete;
-  PipeFile& operator=(const PipeFile&) = delete;
-
- private:
-  std::string path_;
-};
-
 }  // namespace
 
 engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& subject,
@@ -151,16 +129,14 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
     argv.insert(argv.begin(), {"/usr/bin/env", "CUDA_MODULE_LOADING=EAGER"});
   }
   double grace_seconds = options_.grace_seconds;
-  std::string pipe;
-  if (!options_.core_dump_folder.empty()) {
-    const std::string name =
-        fmt::format("{}/experiment-{}-{}", options_.core_dump_folder, ::getpid(), ++core_dumps_);
-    pipe = name + ".pipe";
-    const std::vector<std::string> settings = core_dump_settings(name + ".core", pipe);
-    argv.insert(argv.begin(), settings.begin(), settings.end());
-    grace_seconds += kCoreDumpSeconds;
-  }
-  const PipeFile remove_pipe(pipe);
+  const CoreDumpRequest core_dump(options_.core_dump_folder.empty()
+                                      ? std::string()
+                                      : fmt::format("{}/experiment-{}-{}",
+                                                    options_.core_dump_folder, ::getpid(),
+                                                    ++core_dumps_));
+  const std::vector<std::string> settings = core_dump.argv();
+  argv.insert(argv.begin(), settings.begin(), settings.end());
+  if (!settings.empty()) grace_seconds += kCoreDumpSeconds;
   // A tracer in the process changes what is examined: with CUPTI subscribed, though idle, the
   // shared workspace of cuBLASLt 13.5.1 replays right.
   argv.emplace_back("--no-tracing");
@@ -186,11 +162,7 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
                                         .experiment = experiment});
         movement.restart();
       } else if (auto* done = std::get_if<DoctorDone>(&event); done && done->id == order) {
-        for (profiling::Stall& stall : done->outcome.stall) {
-          if (stall.core_dump.empty()) continue;
-          stall.evidence +=
-              fmt::format("; core dump {}: {}", stall.core_dump, core_dump_place(stall.core_dump));
-        }
+        for (profiling::Stall& stall : done->outcome.stall) read_core_dump(stall);
         return with_time(
             {.snapshot = std::move(done->snapshot), .outcome = std::move(done->outcome)});
       } else if (const auto* error = std::get_if<RunError>(&event); error && error->id == order) {

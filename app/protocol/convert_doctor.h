@@ -1,15 +1,13 @@
-// Snapshots and experiments to wire messages and back; see convert.h for what the way in checks.
+// Experiments and their outcomes to wire messages and back; see convert.h for what the way in
+// checks.
 #pragma once
 
+#include "app/protocol/convert_snapshot.h"
 #include "app/protocol/doctor_order.h"
 #include "app/protocol/wire.h"
 #include "engine/model/error.h"
-#include "profiling/graph/snapshot.h"
 
 namespace app {
-
-wire::Snapshot to_wire(const profiling::Snapshot& snapshot);
-engine::Result<profiling::Snapshot> from_wire(const wire::Snapshot& message);
 
 wire::DoctorCommand to_wire(const DoctorOrder& order);
 engine::Result<DoctorOrder> from_wire(const wire::DoctorCommand& message);

@@ -1,7 +1,11 @@
 // Parts of messages that more than one conversion is made of.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/protocol/field_check.h"
@@ -15,6 +19,21 @@ namespace app {
 template <class T, class Repeated>
 std::vector<T> to_vector(const Repeated& field) {
   return std::vector<T>(field.begin(), field.end());
+}
+
+/// Enumerations without a counterpart on the wire; `last` is the highest known number.
+template <class Enum>
+void number(FieldCheck& check, Enum& out, std::uint32_t value, Enum last, std::string_view field) {
+  if (value > static_cast<std::uint32_t>(last)) {
+    check.refuse(fmt::format("{} is {}, which this version does not know", field, value));
+  } else {
+    out = static_cast<Enum>(value);
+  }
+}
+
+template <class Enum>
+std::uint32_t as_number(Enum value) {
+  return static_cast<std::uint32_t>(value);
 }
 
 wire::Recipe to_wire(const engine::Recipe& recipe);

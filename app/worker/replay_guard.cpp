@@ -1,14 +1,10 @@
 #include "app/worker/replay_guard.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <utility>
 
-#include "app/protocol/convert.h"
+#include "app/worker/stall_answer.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
-#include <fmt/format.h>
-
 #include "engine/device/device_facts.h"
 #include "profiling/doctor/run_watch.h"
 #include "profiling/doctor/stall_probe.h"
@@ -40,9 +36,10 @@ namespace {
 // With the probe's share this keeps the answer within a second of the deadline.
 constexpr std::chrono::milliseconds kDeviceAnswer{300};
 
-std::string ask_device() {
+/// `bus_id`: of the device, asked while it still answered.
+std::string ask_device(const std::string& bus_id) {
   auto watch = std::make_unique<profiling::DeviceWatch>(
-      profiling::DeviceWatch::Options{.pci_bus_id = engine::device_bus_id()});
+      profiling::DeviceWatch::Options{.pci_bus_id = bus_id});
   std::string says = watch->wait_for_answer(kDeviceAnswer);
   // Left to the end of the process, which is near: its own would wait for a stuck driver.
   (void)watch.release();
@@ -54,44 +51,35 @@ std::string ask_device() {
 engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
     Backends& backends, const engine::BackendSlot& slot, std::uint64_t id,
     const engine::RunRequest& request) {
-  if (!engine::runs_on_cuda(slot.kind) || request.launch.kind != engine::LaunchKind::GraphReplay) {
-    return std::unique_ptr<engine::ReplayWatch>();
-  }
+  if (!engine::runs_on_cuda(slot.kind)) return std::unique_ptr<engine::ReplayWatch>();
   if (probe_ == nullptr) {
     engine::Result<profiling::Probe> made = profiling::Probe::create();
     if (!made.ok()) return made.error();
     probe_ = std::make_unique<profiling::Probe>(std::move(made).value());
   }
   profiling::ActivityCollector& collector = backends.collector_for(slot.kind);
-  engine::Backend& backend = *slot.backend;
-  const auto began = std::chrono::steady_clock::now();
-  const auto answer = [this, id, began, &collector, &backend](profiling::StalledRun run) {
+  const StalledOrder order{.id = id, .began = std::chrono::steady_clock::now()};
+  // Asked now: the device may not answer later.
+  const engine::DeviceFacts device = slot.backend->device();
+  const auto answer = [this, order, device, &collector](profiling::StalledRun run) {
     // The collector's has stages and layers.
     profiling::Snapshot traced = collector.take_snapshot();
     if (!traced.graphs.empty()) run.snapshot = std::move(traced);
-    describe_run(run.snapshot, backend.device());
-    RunError late;
-    late.id = id;
-    late.error.code = engine::ErrorCode::Device;
-    late.error.message =
-        fmt::format("replay {} was not over after {:.2f} s, and the worker has ended",
-                    run.stall.replay, run.stall.waited_seconds);
-    DoctorDone seen{.id = id, .snapshot = std::move(run.snapshot)};
-    seen.outcome.verdict = profiling::Verdict::Hung;
-    seen.outcome.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    seen.outcome.stall.push_back(std::move(run.stall));
-    late.stalled = std::make_shared<const DoctorDone>(std::move(seen));
-    wire::Frame frame;
-    *frame.mutable_failed() = to_wire(late);
-    static_cast<void>(sender_.send(frame).ok());
-    // Not exit(): destructors would wait for a kernel that may never end.
-    ::_exit(0);
+    describe_run(run.snapshot, device);
+    answer_and_end(sender_, order, std::move(run));
   };
-  return std::unique_ptr<engine::ReplayWatch>(std::make_unique<profiling::RunWatch>(
+  auto watch = std::make_unique<profiling::RunWatch>(
       *probe_, board_,
       profiling::RunWatch::Options{
-          .markers = request.launch.markers, .device = ask_device, .stalled = answer}));
+          .markers = request.launch.markers,
+          .launches = &launches_.clock(),
+          .device = [bus = engine::device_bus_id()] { return ask_device(bus); },
+          .stalled = answer});
+  // Told only while a launch of this run lasts, so the watch is still there.
+  launches_.watch([answer, seen = watch.get()](const profiling::BlockedLaunch& blocked) {
+    answer(seen->blocked(blocked));
+  });
+  return std::unique_ptr<engine::ReplayWatch>(std::move(watch));
 }
 #else
 engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(

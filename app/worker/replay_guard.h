@@ -1,5 +1,6 @@
-// Who watches the graph replays of this worker's runs. A late one is answered with what was seen of
-// it, and the worker ends: the kernel that it waits for may never finish.
+// Who watches the launches of this worker's runs. A replay that is late, or a launch that does not
+// return, is answered with what was seen of it, and the worker ends: what it waits for may never
+// come.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
+#include "app/worker/launch_guard.h"
 #include "engine/backend/replay_watch.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
@@ -26,7 +28,8 @@ class ReplayGuard {
   ReplayGuard(FrameSender& sender, profiling::LiveBoard& board);
   ~ReplayGuard();
 
-  /// For one run; null where nothing is replayed. Makes the probe before anything can hang.
+  /// For one run; null where nothing is launched on a device. Makes the probe before anything can
+  /// hang.
   engine::Result<std::unique_ptr<engine::ReplayWatch>> watch(Backends& backends,
                                                              const engine::BackendSlot& slot,
                                                              std::uint64_t id,
@@ -35,7 +38,8 @@ class ReplayGuard {
  private:
   FrameSender& sender_;
   profiling::LiveBoard& board_;
-  std::unique_ptr<profiling::Probe> probe_;  // made with the first run that replays
+  std::unique_ptr<profiling::Probe> probe_;  // made with the first run on a device
+  LaunchGuard launches_;
 };
 
 }  // namespace app

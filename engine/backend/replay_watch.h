@@ -1,5 +1,6 @@
-// Beside the replays of a run's graph: who puts markers into it and says what is wrong when a
-// replay does not end. Implemented in profiling/, where markers and triage are.
+// Beside the launches of a run: who puts markers into its graph and says what is wrong when a
+// replay or the launch itself does not end. Implemented in profiling/, where markers and triage
+// are.
 #pragma once
 
 #include "engine/model/error.h"
@@ -13,6 +14,14 @@ struct LateReplay {
   double p99_seconds = 0.0;  // of the replays before it; 0 = there were none
 };
 
+/// A call that hands work to the device, before it is made.
+struct Launching {
+  bool graph = true;  // cudaGraphLaunch; false: the kernels of an eager step, one after the other
+  int number = 0;     // 1-based, of all replays of the run, or of its eager steps
+  double deadline_seconds = 0.0;  // for the call itself; infinite = none
+  double p99_seconds = 0.0;       // of the replays before it; 0 = there were none
+};
+
 /// All calls come from the engine thread.
 class ReplayWatch {
  public:
@@ -22,9 +31,26 @@ class ReplayWatch {
   virtual Result<int> captured(void* graph) = 0;
   /// Before each launch of a graph with markers; none of its launches is under way.
   virtual void replay_begins(int replay) = 0;
+  /// Around every launch. A call that never returns is seen by another thread.
+  virtual void launch_begins(const Launching& launch) = 0;
+  virtual void launch_ends() = 0;
   /// The device may never finish, so this need not return. If it does, the run waits for the replay
   /// and ends with an error.
   virtual void stalled(const LateReplay& late) = 0;
+};
+
+/// The launch of this scope.
+class LaunchScope {
+ public:
+  LaunchScope(ReplayWatch& watch, const Launching& launch) : watch_(watch) {
+    watch_.launch_begins(launch);
+  }
+  ~LaunchScope() { watch_.launch_ends(); }
+  LaunchScope(const LaunchScope&) = delete;
+  LaunchScope& operator=(const LaunchScope&) = delete;
+
+ private:
+  ReplayWatch& watch_;
 };
 
 }  // namespace engine

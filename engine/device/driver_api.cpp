@@ -59,6 +59,7 @@ Result<DriverApi> load_driver_api() {
   ENGINE_TRY(look_up("cuCtxGetCurrent", kVersion, api.ctx_get_current));
   ENGINE_TRY(look_up("cuFuncGetName", kVersion, api.func_get_name));
   ENGINE_TRY(look_up("cuKernelGetName", kVersion, api.kernel_get_name));
+  ENGINE_TRY(look_up("cuTensorMapEncodeTiled", kVersion, api.tensor_map_encode_tiled));
   return api;
 }
 

@@ -33,6 +33,7 @@ struct DriverApi {
   decltype(&::cuCtxGetCurrent) ctx_get_current = nullptr;
   decltype(&::cuFuncGetName) func_get_name = nullptr;
   decltype(&::cuKernelGetName) kernel_get_name = nullptr;
+  decltype(&::cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;
 };
 
 /// An error names the first function that the driver does not have.

@@ -19,6 +19,15 @@ class ReplayWatchdog {
   bool one_at_a_time() const { return markers_ > 0; }
   /// Before a launch, where they come one at a time.
   void begins() { watch_.replay_begins(deadline_.replays() + 1); }
+  /// Around the launch call of one replay, which has the deadline of a replay.
+  template <class Call>
+  Status launch(Call&& call) {
+    const LaunchScope scope(watch_, {.graph = true,
+                                     .number = ++launched_,
+                                     .deadline_seconds = deadline_.seconds(),
+                                     .p99_seconds = deadline_.p99_seconds()});
+    return call();
+  }
   /// For the oldest replay that has not been waited for, which ends with `event`. An error when it
   /// is late.
   Status wait(cudaEvent_t event);
@@ -29,6 +38,7 @@ class ReplayWatchdog {
  private:
   ReplayDeadline deadline_;
   int markers_;
+  int launched_ = 0;
   ReplayWatch& watch_;
 };
 

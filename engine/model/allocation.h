@@ -19,9 +19,16 @@ enum class AllocationRole : std::uint8_t {
   Counter,       // flags, semaphores, counters: must have a known value when a step starts
   Check,         // of the program itself: checksums, statistics, marker board
   Tickets,       // counters that every kernel which uses them leaves as it found them
+  DriverKnown,   // not of this project: the driver says that the range is memory, nothing more
+  RecordKnown,   // not of this project: a CUPTI record of its allocation says so
 };
 
-inline constexpr AllocationRole kLastAllocationRole = AllocationRole::Tickets;
+inline constexpr AllocationRole kLastAllocationRole = AllocationRole::RecordKnown;
+
+/// Somebody else's memory: nobody here says what it is for, so it can be blamed for little.
+constexpr bool foreign(AllocationRole role) {
+  return role == AllocationRole::DriverKnown || role == AllocationRole::RecordKnown;
+}
 
 enum class MemorySpace : std::uint8_t { Unknown, Device, PinnedHost, PageableHost, Managed };
 

@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "engine/device/allocation_ledger.h"
+#include "profiling/capture/driver_memory.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/captured_graph.h"
 #include "profiling/cupti/cupti_process.h"
+#include "profiling/cupti/recorded_memory.h"
 #include "profiling/graph/earlier_allocations.h"
 
 namespace profiling {
@@ -160,6 +162,7 @@ class CuptiCollector final : public ActivityCollector {
     snapshot_.ledger = ledger.read();
     snapshot_.ledger_clock = ledger.clock();
     leave_out_earlier_allocations(snapshot_, run_began_);
+    add_driver_memory(*driver_, snapshot_);
   }
 
   void end_run() override {
@@ -170,6 +173,10 @@ class CuptiCollector final : public ActivityCollector {
     check(cupti_.get_num_dropped_records(nullptr, 0, &dropped), "Counting dropped records");
     stop_recording();
     raw_ = buffers_.drain();
+    {
+      const std::lock_guard lock(graph_mutex_);
+      add_recorded_memory(raw_.events.memory, snapshot_);
+    }
     dropped_ = dropped + buffers_.incomplete() - incomplete_before_ + raw_.events.left_out;
     if (raw_.records.empty() && timed_level_ != engine::TraceLevel::Off) {
       fail(

@@ -11,6 +11,9 @@ struct CoreDump {
   std::string missing;  // why there is none; empty if nobody wanted one
 };
 
+/// How long a stall waits for the dump.
+inline constexpr double kCoreDumpSeconds = 20;
+
 /// Wants CUDA_ENABLE_USER_TRIGGERED_COREDUMP, CUDA_COREDUMP_PIPE and CUDA_COREDUMP_FILE in the
 /// environment since before the first CUDA call, paths without patterns. Waits for the file to be
 /// complete, `seconds` at most.

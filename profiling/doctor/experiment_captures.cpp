@@ -6,6 +6,7 @@
 
 #include "engine/device/allocation_ledger.h"
 #include "engine/device/check.h"
+#include "profiling/capture/driver_memory.h"
 #include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_cost.h"
 #include "profiling/doctor/subject_capture.h"
@@ -37,6 +38,7 @@ void ExperimentCaptures::read_ledger() {
   const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
   state_.reply.snapshot.ledger = ledger.read();
   state_.reply.snapshot.ledger_clock = ledger.clock();
+  add_driver_memory(state_.driver, state_.reply.snapshot);
 }
 
 Status ExperimentCaptures::poison_workspaces() const {
@@ -171,14 +173,47 @@ Status ExperimentCaptures::make_executable(std::size_t index) {
                       engine::cuda_error(made, "Instantiating the graph").message);
   }
   captured.executable = engine::GraphExec(raw);
+  return move_memory(captured, graph);
+}
+
+Status ExperimentCaptures::move_memory(CapturedGraph& captured, int graph) const {
+  const auto patch = [&](int node, std::span<const Relocation> ranges) {
+    return relocate_node(state_.driver, captured.executable.get(), captured.read, node, ranges);
+  };
   for (const MovedMemory& moved : state_.experiment.moved) {
     if (moved.node.graph != graph) continue;
-    Result<engine::DeviceBuffer> fresh =
-        move_memory(state_.driver, captured.executable.get(), captured.read, moved.node.node,
-                    *state_.allocation_of(moved.owner));
+    const engine::Allocation& allocation = *state_.allocation_of(moved.owner);
+    Result<engine::DeviceBuffer> fresh = copy_elsewhere(allocation);
     if (!fresh.ok()) return fresh.error();
+    const Relocation range{.address = allocation.address,
+                           .bytes = allocation.bytes,
+                           .target = reinterpret_cast<std::uint64_t>(fresh.value().data())};
     captured.moved.push_back(std::move(fresh).value());
+    const Result<bool> holds = patch(moved.node.node, {&range, 1});
+    if (!holds.ok()) return holds.error();
+    if (!holds.value()) {
+      return Error{ErrorCode::NotFound,
+                   fmt::format("Node {} holds no address in \"{}\"", moved.node.node, moved.owner)};
+    }
+    captured.relocations[moved.node.node].push_back(range);
+    for (const int memset : memsets_before(captured.read.snapshot, moved.node.node)) {
+      captured.relocations[memset].push_back(range);
+    }
   }
+  for (const auto& [node, ranges] : captured.relocations) {
+    if (const Result<bool> patched = patch(node, ranges); !patched.ok()) return patched.error();
+  }
+  return {};
+}
+
+Status ExperimentCaptures::move_inputs() {
+  Result<MovedInputs> moved =
+      MovedInputs::create(state_.driver, graphs_, state_.experiment.patched_host);
+  if (!moved.ok()) {
+    if (moved.error().code != ErrorCode::Unsupported) return state_.end_with(moved.error());
+    return state_.end(Verdict::NotRun, moved.error().message);
+  }
+  moved_inputs_.emplace(std::move(moved).value());
   return {};
 }
 

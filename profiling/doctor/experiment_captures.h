@@ -2,6 +2,7 @@
 // capture that is not replayed is watched.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,9 @@
 #include "profiling/capture/graph_reader.h"
 #include "profiling/cupti/load_watch.h"
 #include "profiling/doctor/experiment_state.h"
+#include "profiling/doctor/graph_changes.h"
 #include "profiling/doctor/marker_board.h"
+#include "profiling/doctor/moved_inputs.h"
 
 namespace profiling {
 
@@ -23,7 +26,8 @@ struct CapturedGraph {
   std::optional<MarkerBoard> board;
   engine::GraphExec executable;
   engine::GraphExec unmarked_executable;
-  std::vector<engine::DeviceBuffer> moved;  // outlive `executable`'s launches
+  std::vector<engine::DeviceBuffer> moved;             // outlive `executable`'s launches
+  std::map<int, std::vector<Relocation>> relocations;  // into `moved`, by node
 };
 
 class ExperimentCaptures {
@@ -45,7 +49,11 @@ class ExperimentCaptures {
   /// What a capture that is not replayed has shown.
   engine::Status end_capture_only();
 
+  /// The inputs lie elsewhere in launches from now on.
+  engine::Status move_inputs();
+
   std::vector<CapturedGraph>& graphs() { return graphs_; }
+  MovedInputs* moved_inputs() { return moved_inputs_ ? &*moved_inputs_ : nullptr; }
 
  private:
   /// `variant_of` = -1: the graphs that are replayed.
@@ -53,12 +61,14 @@ class ExperimentCaptures {
                              std::vector<GraphSnapshot>& snapshots, int variant_of);
   engine::Status make_executable(std::size_t index);
   engine::Status check_ref(const NodeRef& ref) const;
+  engine::Status move_memory(CapturedGraph& captured, int graph) const;
   void read_ledger();
   void start_load_watch(int variant_of);
   void note_loads(GraphSnapshot& snapshot);
 
   ExperimentState& state_;
   std::vector<CapturedGraph> graphs_;
+  std::optional<MovedInputs> moved_inputs_;
   std::unique_ptr<LoadWatch> load_watch_;
   std::string loads_;      // during the captures of this experiment
   std::string unwatched_;  // why they are not known

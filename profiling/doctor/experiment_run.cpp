@@ -79,8 +79,11 @@ class Run {
   }
 
   Status end_of_checks() {
-    return state_.end(first_wrong_replay(state_.reply.outcome) > 0 ? Verdict::Wrong
-                                                                   : Verdict::Right);
+    if (first_wrong_replay(state_.reply.outcome) == 0) return state_.end(Verdict::Right);
+    const MovedInputs* const moved = captures_->moved_inputs();
+    if (moved == nullptr) return state_.end(Verdict::Wrong);
+    const Result<std::string> held = moved->still_held(state_.stream);
+    return held.ok() ? state_.end(Verdict::Wrong, held.value()) : state_.end_with(held.error());
   }
 
   Status prepare() {
@@ -159,6 +162,7 @@ class Run {
     if (state_.cancelled()) return ExperimentState::cancel_error();
     const bool changed = state_.experiment.changed_inputs && replay >= 2;
     if (changed && replay == 2) ENGINE_TRY(change_inputs());
+    if (state_.experiment.moved_inputs && replay == 2) ENGINE_TRY(captures_->move_inputs());
     if (replay <= 2) ENGINE_TRY(captures_->poison_workspaces());
     if (state_.experiment.scribbled_host) ENGINE_TRY(state_.subject.scribble_host());
     double microseconds = 0;

@@ -43,16 +43,8 @@ bool reaches(const GraphSnapshot& graph, int from, int to) {
   return reached[static_cast<std::size_t>(to)];
 }
 
-/// The moved address of a word that lies in the allocation.
-bool move_word(std::uint64_t& word, const engine::Allocation& allocation, std::uint64_t target) {
-  if (!allocation.holds(word)) return false;
-  word = word - allocation.address + target;
-  return true;
-}
-
-engine::Result<bool> move_kernel(const engine::DriverApi& driver, CUgraphExec executable,
-                                 CUgraphNode handle, const engine::Allocation& allocation,
-                                 std::uint64_t target) {
+engine::Result<bool> relocate_kernel(const engine::DriverApi& driver, CUgraphExec executable,
+                                     CUgraphNode handle, std::span<const Relocation> ranges) {
   CUDA_KERNEL_NODE_PARAMS parameters{};
   if (const CUresult result = driver.graph_kernel_node_get_params(handle, &parameters);
       result != CUDA_SUCCESS) {
@@ -67,7 +59,7 @@ engine::Result<bool> move_kernel(const engine::DriverApi& driver, CUgraphExec ex
     for (std::uint32_t at = 0; at + sizeof(std::uint64_t) <= slot.bytes; at += 8) {
       std::uint64_t word = 0;
       std::memcpy(&word, base + at, sizeof word);
-      if (!move_word(word, allocation, target)) continue;
+      if (!relocate(word, ranges)) continue;
       std::memcpy(base + at, &word, sizeof word);
       moved = true;
     }
@@ -83,16 +75,15 @@ engine::Result<bool> move_kernel(const engine::DriverApi& driver, CUgraphExec ex
   return true;
 }
 
-engine::Result<bool> move_memset(const engine::DriverApi& driver, CUgraphExec executable,
-                                 CUgraphNode handle, const engine::Allocation& allocation,
-                                 std::uint64_t target) {
+engine::Result<bool> relocate_memset(const engine::DriverApi& driver, CUgraphExec executable,
+                                     CUgraphNode handle, std::span<const Relocation> ranges) {
   CUDA_MEMSET_NODE_PARAMS parameters{};
   if (const CUresult result = driver.graph_memset_node_get_params(handle, &parameters);
       result != CUDA_SUCCESS) {
     return driver_error(result, "Reading a memset node");
   }
   std::uint64_t word = parameters.dst;
-  if (!move_word(word, allocation, target)) return false;
+  if (!relocate(word, ranges)) return false;
   parameters.dst = word;
   CUcontext context = nullptr;
   (void)driver.ctx_get_current(&context);
@@ -104,9 +95,8 @@ engine::Result<bool> move_memset(const engine::DriverApi& driver, CUgraphExec ex
   return true;
 }
 
-engine::Result<bool> move_memcpy(const engine::DriverApi& driver, CUgraphExec executable,
-                                 CUgraphNode handle, const engine::Allocation& allocation,
-                                 std::uint64_t target) {
+engine::Result<bool> relocate_memcpy(const engine::DriverApi& driver, CUgraphExec executable,
+                                     CUgraphNode handle, std::span<const Relocation> ranges) {
   CUDA_MEMCPY3D parameters{};
   if (const CUresult result = driver.graph_memcpy_node_get_params(handle, &parameters);
       result != CUDA_SUCCESS) {
@@ -115,12 +105,11 @@ engine::Result<bool> move_memcpy(const engine::DriverApi& driver, CUgraphExec ex
   std::uint64_t source = parameters.srcDevice;
   std::uint64_t destination = parameters.dstDevice;
   bool moved = false;
-  if (parameters.srcMemoryType != CU_MEMORYTYPE_HOST && move_word(source, allocation, target)) {
+  if (parameters.srcMemoryType != CU_MEMORYTYPE_HOST && relocate(source, ranges)) {
     parameters.srcDevice = source;
     moved = true;
   }
-  if (parameters.dstMemoryType != CU_MEMORYTYPE_HOST &&
-      move_word(destination, allocation, target)) {
+  if (parameters.dstMemoryType != CU_MEMORYTYPE_HOST && relocate(destination, ranges)) {
     parameters.dstDevice = destination;
     moved = true;
   }
@@ -192,9 +181,39 @@ engine::Status order_nodes(const engine::DriverApi& driver, CUgraph graph, const
   return {};
 }
 
-engine::Result<engine::DeviceBuffer> move_memory(const engine::DriverApi& driver,
-                                                 CUgraphExec executable, const ReadGraph& read,
-                                                 int node, const engine::Allocation& allocation) {
+bool relocate(std::uint64_t& word, std::span<const Relocation> ranges) {
+  const auto found =
+      std::ranges::find_if(ranges, [word](const Relocation& range) { return range.holds(word); });
+  if (found == ranges.end()) return false;
+  word = word - found->address + found->target;
+  return true;
+}
+
+engine::Result<bool> relocate_node(const engine::DriverApi& driver, CUgraphExec executable,
+                                   const ReadGraph& read, int node,
+                                   std::span<const Relocation> ranges) {
+  const CUgraphNode handle = read.handles[static_cast<std::size_t>(node)];
+  switch (read.snapshot.nodes[static_cast<std::size_t>(node)].type) {
+    case NodeType::Kernel:
+      return relocate_kernel(driver, executable, handle, ranges);
+    case NodeType::Memset:
+      return relocate_memset(driver, executable, handle, ranges);
+    case NodeType::Memcpy:
+      return relocate_memcpy(driver, executable, handle, ranges);
+    default:
+      return false;
+  }
+}
+
+std::vector<int> memsets_before(const GraphSnapshot& graph, int node) {
+  std::vector<int> memsets = predecessors(graph, node);
+  std::erase_if(memsets, [&](int before) {
+    return graph.nodes[static_cast<std::size_t>(before)].type != NodeType::Memset;
+  });
+  return memsets;
+}
+
+engine::Result<engine::DeviceBuffer> copy_elsewhere(const engine::Allocation& allocation) {
   engine::Result<engine::DeviceBuffer> fresh = engine::DeviceBuffer::allocate(
       static_cast<std::int64_t>(allocation.bytes),
       {engine::AllocationRole::Check, "instead of " + allocation.owner});
@@ -207,31 +226,6 @@ engine::Result<engine::DeviceBuffer> move_memory(const engine::DriverApi& driver
                       : cudaMemset(target, 0, fresh.value().bytes()),
                   "Filling the memory that a node moves to");
   ENGINE_CUDA_TRY(cudaDeviceSynchronize(), "Filling the memory that a node moves to");
-  const auto address = reinterpret_cast<std::uint64_t>(target);
-  const auto move = [&](int index) -> engine::Result<bool> {
-    const CUgraphNode handle = read.handles[static_cast<std::size_t>(index)];
-    switch (read.snapshot.nodes[static_cast<std::size_t>(index)].type) {
-      case NodeType::Kernel:
-        return move_kernel(driver, executable, handle, allocation, address);
-      case NodeType::Memset:
-        return move_memset(driver, executable, handle, allocation, address);
-      case NodeType::Memcpy:
-        return move_memcpy(driver, executable, handle, allocation, address);
-      default:
-        return false;
-    }
-  };
-  const engine::Result<bool> moved = move(node);
-  if (!moved.ok()) return moved.error();
-  if (!moved.value()) {
-    return engine::Error{engine::ErrorCode::NotFound,
-                         fmt::format("Node {} holds no address in \"{}\"", node, allocation.owner)};
-  }
-  for (const int before : predecessors(read.snapshot, node)) {
-    if (read.snapshot.nodes[static_cast<std::size_t>(before)].type != NodeType::Memset) continue;
-    const engine::Result<bool> prepared = move(before);
-    if (!prepared.ok()) return prepared.error();
-  }
   return fresh;
 }
 

@@ -16,12 +16,6 @@ using engine::Status;
 using engine::wait_for;
 using engine::Waited;
 
-namespace {
-
-constexpr double kCoreDumpSeconds = 20;
-
-}  // namespace
-
 Status ReplayLauncher::prepare() {
   Result<Probe> probe = Probe::create();
   if (!probe.ok()) return probe.error();
@@ -72,6 +66,8 @@ Status ReplayLauncher::launch_graphs(ExperimentCaptures& captures, int replay,
                     "Filling memory before a replay");
   }
   ENGINE_TRY(state_.subject.reset(state_.stream));
+  MovedInputs* const moved = captures.moved_inputs();
+  if (moved != nullptr) ENGINE_TRY(moved->before_replay(state_.stream));
   state_.watch.progress.iteration.store(replay - 1);
   int index = 0;
   for (CapturedGraph& captured : captures.graphs()) {
@@ -87,7 +83,7 @@ Status ReplayLauncher::launch_graphs(ExperimentCaptures& captures, int replay,
     ENGINE_TRY(launch_and_wait(launch, microseconds));
     state_.watch.board.detach();
   }
-  return {};
+  return moved == nullptr ? Status{} : moved->after_replay(state_.stream);
 }
 
 Status ReplayLauncher::launch_unmarked(ExperimentCaptures& captures, double& microseconds) {

@@ -1,9 +1,13 @@
 #include "profiling/doctor/run_watch.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "engine/device/allocation_ledger.h"
 #include "profiling/capture/graph_reader.h"
+#include "profiling/doctor/core_dump.h"
+#include "profiling/trace/host_thread.h"
 
 namespace profiling {
 
@@ -33,19 +37,52 @@ void RunWatch::replay_begins(int replay) {
   board_.attach(replay, markers_->words(), &markers_->slots(), &markers_->dependencies());
 }
 
+void RunWatch::launch_begins(const engine::Launching& launch) {
+  if (options_.launches != nullptr) options_.launches->begins(launch);
+}
+
+void RunWatch::launch_ends() {
+  if (options_.launches != nullptr) options_.launches->ends();
+}
+
 void RunWatch::stalled(const engine::LateReplay& late) {
-  StalledRun run;
-  run.stall.replay = late.replay;
-  run.stall.waited_seconds = late.deadline_seconds;
-  run.stall.deadline_seconds = late.deadline_seconds;
-  run.stall.p99_seconds = late.p99_seconds;
-  if (markers_) run.stall.nodes = markers_->read();
-  probe_.explain(run.stall, options_.device);
+  Stall stall{.replay = late.replay,
+              .waited_seconds = late.deadline_seconds,
+              .deadline_seconds = late.deadline_seconds,
+              .p99_seconds = late.p99_seconds};
+  if (markers_) stall.nodes = markers_->read();
+  probe_.explain(stall, options_.device);
+  options_.stalled(stalled_run(std::move(stall)));
+}
+
+StalledRun RunWatch::blocked(const BlockedLaunch& blocked) const {
+  const engine::Launching& launch = blocked.launch;
+  // The probe stays unused: what one call of the driver waits for may hold up every other.
+  Stall stall{
+      .replay = launch.graph ? launch.number : 0,
+      .waited_seconds = blocked.waited_seconds,
+      .deadline_seconds = launch.deadline_seconds,
+      .p99_seconds = launch.p99_seconds,
+      .kind = StallKind::HostBlocked,
+      .evidence = fmt::format("the engine thread has been inside {} for {:.2f} s; {}",
+                              launch.graph ? "cudaGraphLaunch" : "the launches of an eager step",
+                              blocked.waited_seconds, host_thread_text(blocked.thread))};
+  if (launch.graph && markers_) stall.nodes = markers_->read();
+  stall.last_finished = last_done(stall.nodes);
+  if (const std::string says = options_.device(); !says.empty()) stall.evidence += "; " + says;
+  return stalled_run(std::move(stall));
+}
+
+StalledRun RunWatch::stalled_run(Stall stall) const {
+  CoreDump dump = take_core_dump(kCoreDumpSeconds);
+  stall.core_dump = std::move(dump.path);
+  if (!dump.missing.empty()) stall.evidence += "; no core dump: " + dump.missing;
+  StalledRun run{.snapshot = {}, .stall = std::move(stall)};
   const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
-  run.snapshot.graphs.push_back(graph_);
+  if (!graph_.nodes.empty()) run.snapshot.graphs.push_back(graph_);
   run.snapshot.ledger = ledger.read();
   run.snapshot.ledger_clock = ledger.clock();
-  options_.stalled(std::move(run));
+  return run;
 }
 
 }  // namespace profiling

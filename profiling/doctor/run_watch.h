@@ -1,4 +1,4 @@
-// Watches the replays of an ordinary run: puts the marker board into its graph if that is wanted,
+// Watches the launches of an ordinary run: puts the marker board into its graph if that is wanted,
 // and says what can be told of a replay that does not end, as for an experiment.
 #pragma once
 
@@ -11,21 +11,19 @@
 #include "engine/device/driver_api.h"
 #include "profiling/doctor/marker_board.h"
 #include "profiling/doctor/stall_probe.h"
+#include "profiling/graph/launch_clock.h"
 #include "profiling/graph/live_board.h"
 #include "profiling/graph/snapshot.h"
+#include "profiling/graph/stalled_run.h"
 
 namespace profiling {
-
-/// A run that stands still.
-struct StalledRun {
-  Snapshot snapshot;  // one graph and the ledger; who took it is left empty
-  Stall stall;
-};
 
 class RunWatch final : public engine::ReplayWatch {
  public:
   struct Options {
     bool markers = false;
+    /// Where launches are noted while they last; must outlive the watch. Null = nowhere.
+    LaunchClock* launches = nullptr;
     /// How the device is, in words; asked when a replay is late.
     std::function<std::string()> device;
     /// Told of the late replay; need not return.
@@ -38,9 +36,16 @@ class RunWatch final : public engine::ReplayWatch {
 
   engine::Result<int> captured(void* graph) override;
   void replay_begins(int replay) override;
+  void launch_begins(const engine::Launching& launch) override;
+  void launch_ends() override;
   void stalled(const engine::LateReplay& late) override;
 
+  /// On another thread, while the engine thread is inside the launch: makes no CUDA call.
+  StalledRun blocked(const BlockedLaunch& launch) const;
+
  private:
+  StalledRun stalled_run(Stall stall) const;
+
   const Probe& probe_;
   LiveBoard& board_;
   Options options_;

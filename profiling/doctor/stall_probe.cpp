@@ -24,6 +24,11 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
+int last_done(const std::vector<NodeState>& nodes) {
+  const auto last = std::find(nodes.rbegin(), nodes.rend(), NodeState::Done);
+  return static_cast<int>(nodes.rend() - last) - 1;
+}
+
 engine::Result<Probe> Probe::create() {
   Probe probe;
   for (engine::Stream* stream : {&probe.kernel_stream_, &probe.copy_stream_}) {
@@ -68,9 +73,7 @@ engine::Result<Waited> Probe::try_copy() const {
 }
 
 void Probe::explain(Stall& stall, const std::function<std::string()>& device) const {
-  for (std::size_t n = 0; n < stall.nodes.size(); ++n) {
-    if (stall.nodes[n] == NodeState::Done) stall.last_finished = static_cast<int>(n);
-  }
+  stall.last_finished = last_done(stall.nodes);
   stall.kind = triage(stall.nodes, stall.evidence);
   if (const std::string says = device(); !says.empty()) stall.evidence += "; " + says;
 }

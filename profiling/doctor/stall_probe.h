@@ -16,6 +16,9 @@
 namespace profiling {
 
 /// A kernel and a copy on streams of their own, ready before anything hangs.
+/// The node that finished last in the order of the graph; -1 = none is known to.
+int last_done(const std::vector<NodeState>& nodes);
+
 class Probe {
  public:
   static engine::Result<Probe> create();

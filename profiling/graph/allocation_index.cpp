@@ -8,7 +8,8 @@
 namespace profiling {
 namespace {
 
-/// Smaller is the better match: there during the capture, small, live at its end, young.
+/// Smaller is the better match: of this project and there during the capture, small, live at its
+/// end, young.
 using Rank = std::tuple<int, std::uint64_t, int, std::uint64_t, int>;
 
 struct Boundary {
@@ -32,7 +33,11 @@ AllocationIndex::AllocationIndex(const Snapshot& snapshot, const GraphSnapshot& 
     if (timed && allocation.allocated_at > graph.capture_ended) continue;
     const bool gone = timed && !allocation.live() && allocation.freed_at <= graph.capture_began;
     const bool live = allocation.live() || (timed && allocation.freed_at > graph.capture_ended);
-    const Rank rank{gone ? 1 : 0, allocation.bytes, live ? 0 : 1,
+    // Who owns a block knows better than who knows the range it lies in.
+    const Rank rank{engine::foreign(allocation.role) ? 2
+                    : gone                           ? 1
+                                                     : 0,
+                    allocation.bytes, live ? 0 : 1,
                     std::numeric_limits<std::uint64_t>::max() - allocation.id, static_cast<int>(i)};
     boundaries.push_back({allocation.address, true, rank});
     boundaries.push_back({allocation.address + allocation.bytes, false, rank});

@@ -1,6 +1,8 @@
 #include "profiling/graph/diagnosis.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "profiling/graph/rules/rules.h"
 #include "profiling/graph/snapshot_check.h"
@@ -20,6 +22,23 @@ bool comes_first(const Finding& a, const Finding& b) {
   return a.nodes < b.nodes;
 }
 
+/// What nobody here allocated may be used in ways that no rule knows.
+void doubt_foreign_memory(const Snapshot& snapshot, std::vector<Finding>& findings) {
+  std::set<std::string_view> owners;
+  for (const engine::Allocation& allocation : snapshot.ledger) {
+    if (engine::foreign(allocation.role)) owners.insert(allocation.owner);
+  }
+  if (owners.empty()) return;
+  for (Finding& finding : findings) {
+    const auto access = std::ranges::find_if(
+        finding.accesses, [&](const Access& touched) { return owners.contains(touched.owner); });
+    if (access == finding.accesses.end()) continue;
+    finding.confidence = Confidence::Possible;
+    finding.evidence.push_back("\"" + access->owner +
+                               "\" is not of this program: what it is for is not known.");
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts) {
@@ -27,6 +46,7 @@ std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<Librar
   RuleContext context(snapshot, facts);
   std::vector<Finding> findings;
   for (const Rule rule : kRules) rule(context, findings);
+  doubt_foreign_memory(snapshot, findings);
   std::stable_sort(findings.begin(), findings.end(), comes_first);
   return findings;
 }

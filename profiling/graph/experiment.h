@@ -44,6 +44,11 @@ struct Experiment {
   bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars
   bool recaptured = false;      // with changed_inputs: captured again after the change
   bool scribbled_host = false;  // host memory that a copy node reads is overwritten before replays
+  /// From replay 2 on every input lies in other memory: the addresses in the graph and in arrays of
+  /// addresses follow, the old memory holds a poison while a replay runs.
+  bool moved_inputs = false;
+  bool patched_host = false;  // with moved_inputs: addresses in host memory that copy nodes read
+                              // follow too
   std::vector<NodeRef> delayed = {};  // a delay of a few milliseconds right before the node
   std::vector<std::pair<NodeRef, NodeRef>> ordered = {};  // a full edge from first to second, in
                                                           // place of what is between them
@@ -82,7 +87,7 @@ enum class StallKind : std::uint8_t {
 };
 
 struct Stall {
-  int replay = 0;  // 1-based
+  int replay = 0;  // 1-based; 0 = a launch without a graph
   int graph = 0;
   double waited_seconds = 0;
   double deadline_seconds = 0;
@@ -107,7 +112,8 @@ struct MarkerCost {
 
 struct Outcome {
   Verdict verdict = Verdict::NotRun;
-  std::string message = {};  // of Refused, Crashed and NotRun, and of Wrong without wrong outputs
+  std::string message = {};  // of Refused, Crashed and NotRun, of Wrong without wrong outputs, and
+                             // of Wrong with moved inputs: where old addresses were found
   std::vector<OutputCheck> checks = {};
   std::vector<Stall> stall = {};       // one if hung, none otherwise
   double seconds = 0;                  // wall time of the process, start included

@@ -87,7 +87,8 @@ std::vector<HazardCase> baked_cases() {
        .title = "Expert addresses are copied from a host array in every replay",
        .mistake = "The host fills an array of expert addresses and copies it to the device in the "
                   "step. The captured copy reads the host's array again in every replay, while the "
-                  "program has long used it for another layer.",
+                  "program has long used it for another layer. Experts that move are not followed "
+                  "either: every replay brings the old addresses back.",
        .symptom = "Right as long as nobody touches the array; then experts read each other's rows.",
        .cure = "A kernel makes the addresses from the row offsets, on the device.",
        .rule = "host-array",

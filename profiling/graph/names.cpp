@@ -61,9 +61,18 @@ std::string_view name_of(CaptureEvent::Kind kind) {
 }
 
 std::string_view name_of(engine::AllocationRole role) {
-  static constexpr std::array<std::string_view, 10> kNames = {
-      "unknown",       "input",  "output",  "quantized", "workspace",
-      "pointer array", "splits", "counter", "check",     "tickets"};
+  static constexpr std::array<std::string_view, 12> kNames = {"unknown",
+                                                              "input",
+                                                              "output",
+                                                              "quantized",
+                                                              "workspace",
+                                                              "pointer array",
+                                                              "splits",
+                                                              "counter",
+                                                              "check",
+                                                              "tickets",
+                                                              "known to the driver",
+                                                              "known from a CUPTI record"};
   return pick(kNames, role);
 }
 

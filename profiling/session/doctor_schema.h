@@ -288,8 +288,9 @@ inline constexpr std::array<std::string_view, 2> kSnapshotOwners = {"run", "visi
 inline constexpr std::array<std::string_view, 2> kMemoryOperations = {"allocate", "free"};
 /// Of an experiment: it was made, or a finding's proof asks for it.
 inline constexpr std::array<std::string_view, 3> kPurposes = {"made", "shows", "cures"};
-inline constexpr std::array<std::string_view, 4> kChanges = {"moved", "filled", "delayed",
-                                                             "ordered"};
+/// The last two, since version 8, have one row with value 1 where they are made.
+inline constexpr std::array<std::string_view, 6> kChanges = {
+    "moved", "filled", "delayed", "ordered", "moved inputs", "patched host"};
 
 inline constexpr std::int64_t kMaxSnapshotGraphs = 1000;     // of one snapshot
 inline constexpr std::int64_t kMaxCaptureEvents = 100'000;   // of one graph

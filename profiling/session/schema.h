@@ -10,7 +10,7 @@
 namespace profiling {
 
 inline constexpr std::int32_t kApplicationId = 0x58505343;  // "XPSC", shown by `file`
-inline constexpr std::int32_t kSchemaVersion = 7;           // PRAGMA user_version
+inline constexpr std::int32_t kSchemaVersion = 8;           // PRAGMA user_version
 inline constexpr std::int32_t kOldestSchemaVersion = 1;     // still read
 
 struct TableDefinition {

@@ -162,8 +162,8 @@ engine::Status read_changes(const TableSource& source, Session& session) {
     Experiment* const made = experiment_at(report, rows, purpose, "experiment");
     const std::size_t kind = rows.choice("change", kChanges);
     if (made == nullptr || !rows.ok()) return;
-    const std::size_t sizes[] = {made->moved.size(), made->filled.size(), made->delayed.size(),
-                                 made->ordered.size()};
+    const std::size_t sizes[] = {
+        made->moved.size(), made->filled.size(), made->delayed.size(), made->ordered.size(), 0, 0};
     if (!at_next(rows, "position", sizes[kind], kMaxExperimentParts)) return;
     const NodeRef node = node_of(rows, "graph", "node");
     const NodeRef target = node_of(rows, "to_graph", "to_node");
@@ -175,6 +175,9 @@ engine::Status read_changes(const TableSource& source, Session& session) {
     }
     if (kind == 2) made->delayed.push_back(node);
     if (kind == 3) made->ordered.emplace_back(node, target);
+    if (kind >= 4 && value != 1) return rows.refuse("value is not 1");
+    if (kind == 4) made->moved_inputs = true;
+    if (kind == 5) made->patched_host = true;
   });
 }
 
@@ -227,7 +230,7 @@ engine::Status read_stalls(const TableSource& source, Session& session) {
                     "SELECT * FROM experiment_stalls ORDER BY visit_id, experiment", sizeof(Stall));
   engine::Status status = stalls.each_outcome([](Outcome& outcome, RowReader& rows) {
     Stall stall;
-    stall.replay = rows.integer<int>("replay", 1, kMaxReplays);
+    stall.replay = rows.integer<int>("replay", 0, kMaxReplays);
     stall.graph = rows.integer<int>("graph", 0, kMaxSnapshotGraphs);
     stall.waited_seconds = rows.real("waited_seconds");
     stall.deadline_seconds = rows.real("deadline_seconds");

@@ -72,6 +72,8 @@ class ExperimentWriter {
     for (const NodeRef& delayed : made.delayed) change(2, at++, delayed, kNone, "", -1);
     at = 0;
     for (const auto& [first, second] : made.ordered) change(3, at++, first, second, "", -1);
+    if (made.moved_inputs) change(4, 0, kNone, kNone, "", 1);
+    if (made.patched_host) change(5, 0, kNone, kNone, "", 1);
   }
   engine::Status take() {
     engine::Status status = experiments_.take();

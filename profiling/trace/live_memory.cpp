@@ -1,5 +1,6 @@
 #include "profiling/trace/live_memory.h"
 
+#include <map>
 #include <unordered_map>
 
 namespace profiling {
@@ -62,6 +63,18 @@ LiveMemory live_memory(std::span<const MemoryEvent> events) {
     live.pool_bytes.push_back(pooled);
   }
   return live;
+}
+
+std::vector<LiveBlock> live_blocks(std::span<const MemoryEvent> events) {
+  std::map<std::uint64_t, LiveBlock> live;
+  for (const MemoryEvent& event : events) {
+    if (event.operation == MemoryOperation::Release) live.erase(event.address);
+    if (event.operation != MemoryOperation::Allocate) continue;
+    live[event.address] = {.address = event.address, .bytes = event.bytes, .space = event.space};
+  }
+  std::vector<LiveBlock> blocks;
+  for (const auto& [address, block] : live) blocks.push_back(block);
+  return blocks;
 }
 
 }  // namespace profiling

@@ -20,4 +20,15 @@ struct LiveMemory {
 
 LiveMemory live_memory(std::span<const MemoryEvent> events);
 
+struct LiveBlock {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  engine::MemorySpace space = engine::MemorySpace::Unknown;
+  bool operator==(const LiveBlock&) const = default;
+};
+
+/// What was allocated by these events, in order of time, and not released by them; ascending by
+/// address.
+std::vector<LiveBlock> live_blocks(std::span<const MemoryEvent> events);
+
 }  // namespace profiling

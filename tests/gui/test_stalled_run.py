@@ -19,6 +19,18 @@ def stalling_worker(tmp_path):
     return ["--worker", str(path)]
 
 
+@pytest.fixture
+def slowly_stalling_worker(tmp_path):
+    """Its replay stands still for five seconds before it counts as stalled."""
+    fake = os.environ.get("FAKE_WORKER")
+    if not fake:
+        pytest.skip("FAKE_WORKER does not name the built program")
+    path = tmp_path / "worker"
+    path.write_text(f'#!/bin/sh\nexec "{fake}" stall-in-run-for-long\n')
+    path.chmod(stat.S_IRWXU)
+    return ["--worker", str(path)]
+
+
 def wait_control(window, name, condition=lambda c: True, seconds=15):
     window.wait(name, lambda m: any(c["id"] == name and condition(c) for c in m["controls"]), seconds)
     return window.control(name)
@@ -55,3 +67,17 @@ def test_a_stall_is_kept_by_the_recording(open_window, stalling_worker, program,
     assert len(saved) == 1
     again = open_window(str(saved[0]), "--no-worker")
     assert "12.5 us" in wait_control(again, "doctor.stall")["value"]
+
+
+def test_the_board_is_drawn_while_the_run_stands_still(open_window, slowly_stalling_worker):
+    window = open_window(*slowly_stalling_worker)
+    window.key("ctrl+3")
+    window.click("graphs.view.0")
+    live = wait_control(window, "replays.live")["value"]
+    assert "replay 2" in live and "2 of 4 nodes done" in live
+    assert "busy 0 %" in live, "what the device says is shown as well"
+    assert any(c["id"] == "doctor.board" for c in window.map()["controls"])
+    # Its clock goes on although no pulse brings anything new.
+    wait_control(window, "replays.live", lambda c: "nothing has finished for 2 s" in c["value"], 5)
+    window.wait_for_link("lost", 10)
+    window.wait("no replay under way", lambda m: not any(c["id"] == "replays.live" for c in m["controls"]))

@@ -226,9 +226,9 @@ int main(int argc, char** argv) {
     const auto frame = app::read_frame(STDIN_FILENO, decoder);
     if (!frame.ok() || !frame.value()) return 0;
     if (frame.value()->has_hello()) {
-      greet(
-          mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
-          mode == "libraries" || mode == "device" || mode == "stall-in-run" || mode == "captures");
+      greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
+            mode == "libraries" || mode == "device" || mode.starts_with("stall-in-run") ||
+                mode == "captures");
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
@@ -241,9 +241,10 @@ int main(int argc, char** argv) {
       const std::uint64_t id = frame.value()->run().id();
       running_id = id;
       if (mode == "stuck" || mode == "moving") continue;
-      if (mode == "stall-in-run") {
+      if (mode.starts_with("stall-in-run")) {
         replaying = true;
-        std::this_thread::sleep_for(200ms);  // the board is seen
+        // The board is seen, at leisure where its deadline is long.
+        std::this_thread::sleep_for(mode == "stall-in-run-for-long" ? 5s : 200ms);
         app::wire::Frame late;
         *late.mutable_failed() = app::to_wire(stalled_run(id));
         send(late);

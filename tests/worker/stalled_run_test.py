@@ -62,6 +62,24 @@ class StalledRun(unittest.TestCase):
                                timeout=60)
         self.assertIn("the captured step of this run", rules.stdout)
 
+    def test_a_core_dump_is_asked_for_where_it_is_wanted_and_the_trigger_is_taken_away(self):
+        with open(self.worker, "w", encoding="utf-8") as script:
+            script.write('#!/bin/sh\n: > "$CUDA_COREDUMP_PIPE"\n'  # as the driver does
+                         f'env > "{self.path("environment")}"\nexec "{FAKE_WORKER}" stall-in-run\n')
+        dumps = self.path("dumps")
+        os.mkdir(dumps)
+        self.run_it("--core-dump", dumps)
+        with open(self.path("environment"), encoding="utf-8") as file:
+            settings = dict(line.rstrip("\n").split("=", 1) for line in file if line.startswith("CUDA_"))
+        self.assertEqual(settings["CUDA_ENABLE_USER_TRIGGERED_COREDUMP"], "1")
+        self.assertTrue(settings["CUDA_COREDUMP_FILE"].startswith(dumps + "/run-"))
+        self.assertIn("skip_global_memory", settings["CUDA_COREDUMP_GENERATION_FLAGS"])
+        self.assertEqual(os.listdir(dumps), [])
+        refused = subprocess.run([PROGRAM, "run", "--remote", "nowhere", "--core-dump", dumps],
+                                 capture_output=True, text=True, timeout=60)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("without --remote", refused.stderr)
+
     def test_a_factor_that_means_nothing_is_refused_before_a_worker_starts(self):
         done = subprocess.run([PROGRAM, "run", "--worker", self.worker, "--deadline_factor", "1"],
                               capture_output=True, text=True, timeout=60)

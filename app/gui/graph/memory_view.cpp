@@ -15,7 +15,7 @@
 namespace app {
 namespace {
 
-constexpr int kRoles = static_cast<int>(engine::AllocationRole::Check) + 1;
+constexpr int kRoles = static_cast<int>(engine::kLastAllocationRole) + 1;
 constexpr float kReach = 4.0F;  // pixels a mark may be off the mouse
 constexpr std::size_t kPlacesInReadOut = 6;
 
@@ -92,7 +92,10 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
   const float text_y = y + 0.5F * (height - font->FontSize);
   const float size_room = theme.px(58);
   plot::draw_text(
-      draw, font, ImVec2(columns.label, text_y), row.red ? theme.colors.bad : theme.colors.text,
+      draw, font, ImVec2(columns.label, text_y),
+      row.red                        ? theme.colors.bad
+      : engine::foreign(memory.role) ? theme.colors.dim_text
+                                     : theme.colors.text,
       plot::fitted(font, fmt::format("{} ({})", owner_of(memory), profiling::name_of(memory.role)),
                    columns.bytes - size_room - columns.label));
   plot::draw_text_right(draw, font, ImVec2(columns.bytes, text_y), theme.colors.dim_text,
@@ -113,12 +116,17 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
         theme.colors.line);
   }
   const float inset = 0.35F * height;
-  draw->AddRectFilled(
-      ImVec2(at(memory.allocated_at), y + inset),
-      ImVec2(
-          memory.live() ? life_end : std::max(at(memory.freed_at), at(memory.allocated_at) + 1.5F),
-          y + height - inset),
-      memory.live() ? theme.colors.dim_text : theme.colors.warn);
+  const ImVec2 lives(at(memory.allocated_at), y + inset);
+  if (engine::foreign(memory.role)) {
+    // Nobody says since when: an outline, not a life.
+    draw->AddRect(lives, ImVec2(life_end, y + height - inset), theme.colors.dim_text);
+  } else {
+    draw->AddRectFilled(
+        lives,
+        ImVec2(memory.live() ? life_end : std::max(at(memory.freed_at), lives.x + 1.5F),
+               y + height - inset),
+        memory.live() ? theme.colors.dim_text : theme.colors.warn);
+  }
 
   draw->AddRectFilled(ImVec2(columns.cells, y), ImVec2(columns.end, y + height - 1.0F),
                       theme.colors.raised);
@@ -149,8 +157,10 @@ void MemoryView::draw_read_out(const PanelContext& context, const GraphScene& sc
        fmt::format("{}, {}", profiling::name_of(memory.role), profiling::name_of(memory.space)), 0},
       {"address", fmt::format("{:#x}, {}", memory.address, bytes_text(memory.bytes)), 0},
       {"lifetime",
-       memory.live() ? fmt::format("since step {} of the ledger", memory.allocated_at)
-                     : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
+       engine::foreign(memory.role)
+           ? std::string("not known: this memory is not in the program's own ledger")
+       : memory.live() ? fmt::format("since step {} of the ledger", memory.allocated_at)
+                       : fmt::format("steps {} to {}, freed", memory.allocated_at, memory.freed_at),
        memory.live() ? 0 : context.theme.colors.warn},
       {"nodes", std::to_string(row.cells.size()), 0}};
   const auto cell = std::find_if(row.cells.begin(), row.cells.end(),

@@ -9,6 +9,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/doctor_view.h"
+#include "app/gui/doctor/live_replay.h"
 #include "app/gui/graph/memory_view.h"
 #include "app/gui/graph/node_details.h"
 #include "app/gui/graph/report_sources.h"
@@ -25,12 +26,14 @@ class GraphsPanel : public WorkspacePanel {
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override {
     const bool replays = replays_.tick();
-    return scene_.tick() || replays;
+    const bool live = live_.tick();
+    return scene_.tick() || replays || live;
   }
 
  private:
   void draw_tabs(const PanelContext& context, float width);
   void draw_scene(const PanelContext& context, const Area& area);
+  void draw_replays(const PanelContext& context, const Area& area);
   void draw_no_scene(const PanelContext& context, ImVec2 size);
 
   int view_ = 0;  // replays, topology, memory, doctor
@@ -39,6 +42,7 @@ class GraphsPanel : public WorkspacePanel {
   ReportSources sources_;
   GraphScene scene_;
   ReplaysView replays_;
+  LiveReplay live_;
   TopologyView topology_;
   NodeDetails details_;
   MemoryView memory_;
@@ -121,6 +125,18 @@ void GraphsPanel::draw_scene(const PanelContext& context, const Area& area) {
   details_.draw(context, parts[1], scene_);
 }
 
+void GraphsPanel::draw_replays(const PanelContext& context, const Area& area) {
+  Area rest = area;
+  if (live_.follow(context.view.link)) {
+    const float height = std::min(context.theme.px(150), 0.5F * area.size.y);
+    live_.draw(context, {area.at, ImVec2(area.size.x, height)}, scene_.graph());
+    const float taken = height + context.theme.px(kGap);
+    rest = {ImVec2(area.at.x, area.at.y + taken), ImVec2(area.size.x, area.size.y - taken)};
+  }
+  ImGui::SetCursorScreenPos(rest.at);
+  replays_.draw(context, rest.size);
+}
+
 void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   sources_.follow(context.view);
   if (std::exchange(files_opened_, context.view.doctor.files_opened) !=
@@ -146,8 +162,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
   const float top = origin.y + theme.px(kRowHeight + kGap);
   const Area area{ImVec2(origin.x, top), ImVec2(size.x, origin.y + size.y - top)};
   if (view_ == 0) {
-    ImGui::SetCursorScreenPos(area.at);
-    replays_.draw(context, area.size);
+    draw_replays(context, area);
   } else {
     draw_scene(context, area);
   }

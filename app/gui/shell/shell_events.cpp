@@ -35,7 +35,8 @@ bool differs(const LinkStatus& a, const LinkStatus& b) {
   return a.state != b.state || a.reason != b.reason || a.pid != b.pid ||
          a.pulse.request_id != b.pulse.request_id || a.pulse.stage != b.pulse.stage ||
          a.pulse.iteration != b.pulse.iteration || a.pulse.iterations != b.pulse.iterations ||
-         a.pulse.fraction != b.pulse.fraction;
+         a.pulse.fraction != b.pulse.fraction || a.pulse.replay != b.pulse.replay ||
+         a.pulse.board != b.pulse.board;
 }
 
 }  // namespace

@@ -107,7 +107,18 @@ class CudaRun {
     return step_->write_splits(result_.splits, resources_.stream);
   }
 
-  Status launch_step() { return step_->launch(resources_.stream, context_.observer); }
+  Status launch_step() {
+    const auto call = [&] { return step_->launch(resources_.stream, context_.observer); };
+    if (context_.replays == nullptr) return call();
+    const auto start = std::chrono::steady_clock::now();
+    const LaunchScope scope(*context_.replays, {.graph = false,
+                                                .number = eager_.replays() + 1,
+                                                .deadline_seconds = eager_.seconds(),
+                                                .p99_seconds = eager_.p99_seconds()});
+    const Status launched = call();
+    eager_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return launched;
+  }
 
   Status time_iterations() {
     enter(Stage::Other, kUploadShare);
@@ -173,10 +184,13 @@ class CudaRun {
     const Result<GraphExec> exec = instantiate(graph.value());
     if (!exec.ok()) return exec.error();
     std::vector<std::int64_t> host_ns;
+    const auto call = [&] {
+      return check_cuda(cudaGraphLaunch(exec.value().get(), resources_.stream),
+                        "Launching the graph");
+    };
     const auto launch = [&] {
       const auto start = std::chrono::steady_clock::now();
-      const Status launched =
-          check_cuda(cudaGraphLaunch(exec.value().get(), resources_.stream), "Launching the graph");
+      const Status launched = watchdog == nullptr ? call() : watchdog->launch(call);
       host_ns.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(
                             std::chrono::steady_clock::now() - start)
                             .count());
@@ -352,8 +366,9 @@ class CudaRun {
   StepConfig config_;
   std::unique_ptr<GroupedStep> step_;
   OutputCheck check_;
-  std::optional<ReplayWatchdog> watchdog_;  // none = replays have no deadline
-  std::vector<DeviceBuffer> biases_;        // a layer
+  ReplayDeadline eager_{request_.launch.deadline_factor};  // of launches without a graph
+  std::optional<ReplayWatchdog> watchdog_;                 // none = replays have no deadline
+  std::vector<DeviceBuffer> biases_;                       // a layer
 };
 
 }  // namespace

@@ -28,7 +28,10 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
   }
   const auto launch = [&]() -> Status {
     if (graph == nullptr) return launch_eager();
-    return check_cuda(cudaGraphLaunch(exec.get(), stream), "Launching the graph");
+    const auto call = [&] {
+      return check_cuda(cudaGraphLaunch(exec.get(), stream), "Launching the graph");
+    };
+    return watchdog == nullptr ? call() : watchdog->launch(call);
   };
   Result<IterationClock> made = IterationClock::create(watchdog);
   if (!made.ok()) return made.error();

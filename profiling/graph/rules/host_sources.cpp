@@ -67,6 +67,17 @@ Finding finding_of(const RuleContext& context, NodeRef node, const MemcpyNode& c
       "Replays are compared with eager launches while the host memory that the program believes to "
       "be free gets other contents; plain replays, without that, should be right.";
   finding.proof.shows.scribbled_host = true;
+  if (pointers) {
+    // Addresses are wrong as well once what they point at lies elsewhere.
+    finding.proof.words =
+        "Replays are compared with eager launches while the host memory that the program believes "
+        "to be free gets other contents and every input lies in other memory, with all addresses "
+        "in the graph patched; with those in the host's array patched too, replays should be "
+        "right.";
+    finding.proof.shows.moved_inputs = true;
+    finding.proof.cures.moved_inputs = true;
+    finding.proof.cures.patched_host = true;
+  }
   return finding;
 }
 

@@ -97,6 +97,24 @@ TEST_F(ExperimentTest, AHealthyStepIsRightWhateverIsDoneToIt) {
   expect_right(small_step(), {.poisoned_workspaces = 0});
   expect_right(small_step(), {.changed_inputs = true});
   expect_right(small_step(), {.changed_inputs = true, .recaptured = true});
+  expect_right(small_step(), {.moved_inputs = true});
+  expect_right(small_step(), {.changed_inputs = true, .moved_inputs = true});
+}
+
+TEST_F(ExperimentTest, StepsOfEveryRecipeFollowInputsThatMove) {
+  for (const engine::Scaling scaling :
+       {engine::Scaling::None, engine::Scaling::PerTensorCurrent, engine::Scaling::PerTensorDelayed,
+        engine::Scaling::Block}) {
+    for (const engine::GemmBackend backend :
+         {engine::GemmBackend::CublasLtGrouped, engine::GemmBackend::CublasLtPerExpert}) {
+      engine::RunRequest request = small_step();
+      request.recipe.scaling = scaling;
+      request.backend = backend;
+      SCOPED_TRACE(testing::Message() << "scaling " << static_cast<int>(scaling) << " backend "
+                                      << static_cast<int>(backend));
+      expect_right(request, {.moved_inputs = true});
+    }
+  }
 }
 
 TEST_F(ExperimentTest, NothingIsWrittenOutsideOfItsBufferAndWhatIsIsSeen) {

@@ -72,6 +72,13 @@ TEST_F(Cures, ScribbledHostMemory) {
   }
 }
 
+TEST_F(Cures, MovedInputs) {
+  EXPECT_EQ(verdict("host-pointer-array", false, {.moved_inputs = true}), Verdict::Wrong);
+  EXPECT_EQ(verdict("host-pointer-array", false, {.moved_inputs = true, .patched_host = true}),
+            Verdict::Right);
+  EXPECT_EQ(verdict("host-pointer-array", true, {.moved_inputs = true}), Verdict::Right);
+}
+
 TEST_F(Cures, ChangedInputs) {
   for (const char* id : {"scalar-baked", "splits-baked"}) {
     EXPECT_EQ(verdict(id, false, {.changed_inputs = true}), Verdict::Wrong) << id;

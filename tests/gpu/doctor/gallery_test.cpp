@@ -29,6 +29,7 @@ TEST_P(GalleryTest, EagerLaunchesAreRight) {
 TEST_P(GalleryTest, TheHealthyTwinReplays) {
   EXPECT_EQ(verdict(GetParam().id, true, {}), Verdict::Right);
   EXPECT_EQ(verdict(GetParam().id, true, {.scribbled_host = true}), Verdict::Right);
+  EXPECT_EQ(verdict(GetParam().id, true, {.moved_inputs = true}), Verdict::Right);
 }
 
 TEST_P(GalleryTest, PlainReplaysOfTheSickOneAreAsTheCatalogueSays) {

@@ -52,6 +52,8 @@ class WaitingWatch final : public engine::ReplayWatch {
     set_gate(0);
     began_ = Clock::now();
   }
+  void launch_begins(const engine::Launching& launch) override { watch_.launch_begins(launch); }
+  void launch_ends() override { watch_.launch_ends(); }
   void stalled(const engine::LateReplay& late) override {
     late_ = late;
     watch_.stalled(late);

@@ -90,6 +90,11 @@ TEST(ExperimentTitle, SaysWhatIsChanged) {
   experiment.delayed = {{0, 0}, {0, 1}, {0, 2}, {0, 3}};
   EXPECT_EQ(experiment_title(step, experiment),
             "fprop, layer 0 and fprop, layer 1 and fprop, layer 2 and 1 more delayed");
+  experiment = {.moved_inputs = true};
+  EXPECT_EQ(experiment_title(step, experiment), "inputs in other memory from replay 2 on");
+  experiment.patched_host = true;
+  EXPECT_EQ(experiment_title(step, experiment),
+            "inputs in other memory from replay 2 on, addresses on the host too");
   experiment = {};
   experiment.ordered = {{{0, 0}, {0, 9}}};
   EXPECT_EQ(experiment_title(step, experiment), "node 9 waits for fprop, layer 0");

@@ -133,8 +133,10 @@ TEST(Visit, AHealthyStepIsRight) {
   const auto report = made(runner, options_with({}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().conclusion,
-            "6 replays equal the eager launches bit for bit, with other inputs too.");
-  EXPECT_EQ(report.value().experiments.size(), 6U);  // eager, plain, two poisons, zones, inputs
+            "6 replays equal the eager launches bit for bit, with other inputs and with the "
+            "inputs in other memory too.");
+  EXPECT_EQ(report.value().experiments.size(), 7U);  // eager, plain, two poisons, zones,
+                                                     // other inputs, inputs elsewhere
 }
 
 TEST(Visit, EagerThatFailsEndsIt) {
@@ -309,6 +311,28 @@ TEST(Visit, WorkspacesThatMatterAndInputsThatAreBakedAreSaid) {
                        }));
   EXPECT_THAT(made(baked, options_with({})).value().conclusion,
               HasSubstr("only for the inputs of the capture"));
+  ScriptedRunner kept(shared_workspace_step(2),
+                      [](const Experiment& experiment) -> engine::Result<Outcome> {
+                        Outcome made = outcome(Verdict::Right);
+                        if (!experiment.moved_inputs) return made;
+                        made = outcome(Verdict::Wrong);
+                        made.message = "old addresses of inputs are still in memory: \"X\"";
+                        return made;
+                      });
+  const auto stays = made(kept, options_with({}));
+  EXPECT_THAT(stays.value().conclusion, HasSubstr("only while the inputs stay where they were"));
+  EXPECT_THAT(stays.value().conclusion, HasSubstr("still in memory: \"X\""));
+  EXPECT_EQ(health_of(stays.value()), Health::Findings);
+}
+
+TEST(Visit, InputsThatCouldNotBeMovedProveNothing) {
+  ScriptedRunner runner(shared_workspace_step(2), replays([](const Experiment& experiment) {
+                          return experiment.moved_inputs ? Verdict::NotRun : Verdict::Right;
+                        }));
+  const auto report = made(runner, options_with({}));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(health_of(report.value()), Health::Healthy);
+  EXPECT_THAT(report.value().conclusion, Not(HasSubstr("in other memory")));
 }
 
 TEST(Visit, OnlyTheRulesAskedForAreProved) {

@@ -91,6 +91,8 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
                       .changed_inputs = true,
                       .recaptured = true,
                       .scribbled_host = true,
+                      .moved_inputs = true,
+                      .patched_host = true,
                       .delayed = {{0, 3}},
                       .ordered = {{{0, 1}, {0, 2}}},
                       .free_on_launch = true,

@@ -130,7 +130,8 @@ Experiment experiment_of(Dice& dice, const Snapshot& snapshot) {
   }
   made.poisoned_workspaces = dice.number(-1, 255);
   for (bool* flag : {&made.red_zones, &made.changed_inputs, &made.recaptured, &made.scribbled_host,
-                     &made.free_on_launch, &made.eager_loading, &made.markers}) {
+                     &made.moved_inputs, &made.patched_host, &made.free_on_launch,
+                     &made.eager_loading, &made.markers}) {
     *flag = dice.flag();
   }
   made.deadline_seconds = dice.real();
@@ -182,7 +183,7 @@ Outcome outcome_of(Dice& dice, const Snapshot& snapshot) {
   }
   if (dice.flag()) return outcome;
   Stall stall;
-  stall.replay = dice.number(1, 6);
+  stall.replay = dice.number(0, 6);
   stall.graph = dice.number(0, static_cast<int>(snapshot.graphs.size()) - 1);
   stall.waited_seconds = dice.real();
   stall.deadline_seconds = dice.real();

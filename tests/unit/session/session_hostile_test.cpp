@@ -139,8 +139,8 @@ TEST_F(SessionHostile, ForeignDatabase) {
 }
 
 TEST_F(SessionHostile, NewerSchema) {
-  alter(path(), "PRAGMA user_version=8");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 8"), HasSubstr("reads versions 1 to 7"),
+  alter(path(), "PRAGMA user_version=9");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("schema version 9"), HasSubstr("reads versions 1 to 8"),
                                HasSubstr("newer Expertscope")));
 }
 
@@ -191,7 +191,7 @@ constexpr Attack kAttacks[] = {
     {"Index", nullptr, "CREATE INDEX i ON runs(abs(flop))", "index 'i' does not belong"},
     {"MissingTable", nullptr, "DROP TABLE iterations", "has no table 'iterations'"},
     {"OtherColumns", nullptr, "DROP TABLE splits; CREATE TABLE splits(run_id, expert)",
-     "table 'splits' is not defined as schema version 7 defines it"},
+     "table 'splits' is not defined as schema version 8 defines it"},
     {"ReplaysBelowZero", nullptr, "UPDATE replay_watches SET replays = -1", "replays"},
     {"DeadlineBelowZero", nullptr, "UPDATE replay_watches SET deadline_seconds = -1", "at least 0"},
     {"PercentileOfNoExperiment", nullptr, "INSERT INTO stall_percentiles VALUES(1, 1000, 1.0)",

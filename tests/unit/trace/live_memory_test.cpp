@@ -62,6 +62,18 @@ TEST(LiveMemory, AddsUpPools) {
   EXPECT_THAT(live_memory(events).pool_bytes, ElementsAre(64, 96, 32, 32, 0));
 }
 
+TEST(LiveMemory, BlocksAreWhatNobodyReleased) {
+  const std::vector<MemoryEvent> events = {allocate(7, 8), allocate(1, 4), release(7),
+                                           allocate(3, 2), allocate(3, 16)};
+  const std::vector<LiveBlock> blocks = live_blocks(events);
+  ASSERT_EQ(blocks.size(), 2U);
+  EXPECT_EQ(blocks[0].address, 1U);
+  EXPECT_EQ(blocks[0].bytes, 4U);
+  EXPECT_EQ(blocks[1].address, 3U);
+  EXPECT_EQ(blocks[1].bytes, 16U);
+  EXPECT_THAT(live_blocks({}), IsEmpty());
+}
+
 TEST(LiveMemory, OfNothingIsNothing) { EXPECT_THAT(live_memory({}).device_bytes, IsEmpty()); }
 
 }  // namespace

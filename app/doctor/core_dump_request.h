@@ -1,0 +1,32 @@
+// How a worker is started so that it can leave a light core dump of its device when it hangs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/graph/experiment.h"
+
+namespace app {
+
+class CoreDumpRequest {
+ public:
+  /// `name`: path of the files without an ending; no two workers at once may share it. Empty =
+  /// nothing is asked for.
+  explicit CoreDumpRequest(std::string name) : name_(std::move(name)) {}
+  /// The driver leaves its trigger behind.
+  ~CoreDumpRequest();
+  CoreDumpRequest(const CoreDumpRequest&) = delete;
+  CoreDumpRequest& operator=(const CoreDumpRequest&) = delete;
+
+  /// In front of the worker's arguments. Kernels and where they stand, without memory: small and
+  /// quick. The process goes on after it.
+  std::vector<std::string> argv() const;
+
+ private:
+  std::string name_;
+};
+
+/// Adds to the evidence where the dump is and what cuda-gdb reads in it; nothing without one.
+void read_core_dump(profiling::Stall& stall);
+
+}  // namespace app

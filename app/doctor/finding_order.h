@@ -1,0 +1,11 @@
+// The order in which a report shows its findings.
+#pragma once
+
+#include "profiling/graph/doctor_report.h"
+
+namespace app {
+
+/// Most certain first; within that as the rules had them. Records follow their findings.
+void order_by_certainty(profiling::DoctorReport& report);
+
+}  // namespace app

@@ -1,0 +1,33 @@
+// The marker board of an ordinary run's replay that stands still, while it does: the run's answer
+// comes only once its deadline has passed.
+#pragma once
+
+#include <chrono>
+
+#include "app/gui/panels/card_layout.h"
+#include "app/gui/view.h"
+#include "profiling/graph/snapshot.h"
+
+namespace app {
+
+class LiveReplay {
+ public:
+  /// Once a frame. True = a replay is under way for so long that it is worth showing.
+  bool follow(const LinkStatus& link);
+  /// Whether a frame is due although no pulse has changed: when the board appears, and every second
+  /// for the clock in its text.
+  bool tick();
+  /// `graph`: that of an earlier run, for names; used where its nodes are as many. Null = none.
+  void draw(const PanelContext& context, const Area& area, const profiling::GraphSnapshot* graph);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool under_way() const { return !pulse_.board.empty(); }
+
+  PulseReport pulse_;  // replay, board and device of the newest one; without a board: none
+  Clock::time_point moved_at_{};
+  Clock::time_point drawn_at_{};
+};
+
+}  // namespace app

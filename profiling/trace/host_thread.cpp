@@ -1,0 +1,37 @@
+#include "profiling/trace/host_thread.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string>
+
+namespace profiling {
+namespace {
+
+std::string first_line(std::int64_t thread, const char* file) {
+  std::ifstream stream(fmt::format("/proc/self/task/{}/{}", thread, file));
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+}  // namespace
+
+std::string host_thread_text(std::int64_t thread) {
+  // "12 (a name) S ...": the name may hold anything, a closing bracket too.
+  const std::string stat = first_line(thread, "stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= stat.size()) {
+    return "what it does is not known";
+  }
+  const char state = stat[name_end + 2];
+  if (state == 'R') return "it runs on a core, so the call polls";
+  // Readable for one's own threads; "0" while a thread runs, or where the kernel keeps it to
+  // itself.
+  const std::string channel = first_line(thread, "wchan");
+  const bool told = !channel.empty() && channel != "0";
+  return fmt::format("it {} in the kernel{}", state == 'D' ? "waits uninterruptibly" : "sleeps",
+                     told ? ", in " + channel : std::string());
+}
+
+}  // namespace profiling
