@@ -30,7 +30,7 @@ constexpr std::size_t kVersion5 =
 constexpr std::size_t kVersion6 = kVersion5 + std::size(kEventTables);
 constexpr std::size_t kVersion7 =
     kVersion6 + std::size(kReplayWatchTables) + std::size(kHistoryTables);
-static_assert(kSchemaVersion == 7);
+static_assert(kSchemaVersion == 8);  // 8 has the tables of 7
 
 constexpr auto kAllTables = [] {
   std::array<TableDefinition, kVersion7> all{};
