@@ -1,7 +1,8 @@
 """The window over a CUDA device: the engine, the graph, the doctor and the measurements, live. Without a
 device every test is skipped by name.
 
-EXPERTSCOPE_PICTURES=FOLDER keeps the pictures that the tests take, to be looked at.
+EXPERTSCOPE_PICTURES=FOLDER keeps the pictures that the tests take, to be looked at, and how long a model's step
+took from a click to its new plots (live-times.json, seconds).
 """
 import json
 import os
@@ -101,6 +102,31 @@ def test_workspaces_launch_modes_and_trace_levels(open_window):
     window.click("graphs.view.2")
     wait_for(window, "graphs.memory", lambda c: int(fields(c)["rows"]) > 1)
     keep_picture(window, "live-memory")
+
+
+def test_a_models_step_is_explored_and_examined(open_window):
+    window = live(open_window, width=1600, height=1000)
+    times = {"shape": answered(window, lambda: window.choose("shape.preset", "Mixtral 8x7B up"))}
+    times["graph"] = answered(window, lambda: window.click("engine.launch.1"))
+    answered(window, lambda: window.type_number("engine.iterations", "100"))
+    times["exact scales"] = answered(window, lambda: window.click("recipe.pow2"))
+    for recipe in (0, 1, 3, 4, 5, 2):
+        took = answered(window, lambda: window.click(f"recipe.scaling.{recipe}"))
+        times[window.control(f"recipe.scaling.{recipe}")["label"]] = took
+    times["both passes"] = answered(window, lambda: window.click("step.passes.2"))
+    keep_picture(window, "live-model")
+    window.key("ctrl+3")
+    window.click("graphs.view.3")
+    began = time.monotonic()
+    window.click("doctor.prove")
+    window.wait("the visit", lambda m: any(c["id"] == "doctor.cancel" for c in m["controls"]))
+    window.wait("its end", lambda m: all(c["id"] != "doctor.cancel" for c in m["controls"]), 120)
+    times["visit"] = time.monotonic() - began
+    assert "equal the eager launches bit for bit" in value(window, "doctor.conclusion")
+    keep_picture(window, "live-examined")
+    if folder := os.environ.get("EXPERTSCOPE_PICTURES"):
+        rounded = {what: round(seconds, 2) for what, seconds in times.items()}
+        (pathlib.Path(folder) / "live-times.json").write_text(json.dumps(rounded, indent=1))
 
 
 def test_measurements_of_the_device(open_window):
