@@ -31,8 +31,7 @@ int first_proved(const profiling::DoctorReport* report) {
   if (report == nullptr) return -1;
   const auto found = std::ranges::find(report->findings, profiling::Confidence::Proved,
                                        &profiling::Finding::confidence);
-  return found == report->findings.end() ? -1
-                                         : static_cast<int>(found - report->findings.begin());
+  return found == report->findings.end() ? -1 : static_cast<int>(found - report->findings.begin());
 }
 
 void add_durations(const profiling::GraphSnapshot& graph, const profiling::Activity& activity,

@@ -35,10 +35,9 @@ class GraphScene {
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Request = std::shared_ptr<const engine::RunRequest>;
 
-  /// Of another report the choice of node and finding is dropped; of the same nothing changes. Until
-  /// a finding is chosen the first that is proved counts as chosen.
-  /// `run` gives the durations of the nodes, `request` is what the graph was captured for; null =
-  /// not known.
+  /// Of another report the choice of node and finding is dropped; of the same nothing changes.
+  /// Until a finding is chosen the first that is proved counts as chosen. `run` gives the durations
+  /// of the nodes, `request` is what the graph was captured for; null = not known.
   void show(const Report& report, const Run& run, const Request& request);
   void show_graph(int graph);
   /// Takes in what was worked out for the graph shown; true when there was something.
