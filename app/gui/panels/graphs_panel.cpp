@@ -63,12 +63,12 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   for (const ReportSource& source : sources_.all()) labels.push_back(source.label);
   int index = sources_.index();
   const std::vector<profiling::GraphSnapshot>& graphs = sources_.chosen()->report->snapshot.graphs;
-  const float graph_room = graphs.size() > 1 ? theme.px(150) : 0.0F;
   ImGui::SameLine(0, theme.px(kGapSection));
-  const float room = width - (ImGui::GetCursorPosX() - start) - graph_room - theme.px(kGap);
+  const float left = width - (ImGui::GetCursorPosX() - start) - theme.px(kGap);
+  const float graph_width = graphs.size() > 1 ? std::min(theme.px(140), 0.45F * left) : 0.0F;
   if (controls::combo(context, "graphs.source", "##source", index, labels,
                       {.tooltip = "Which captured graph is shown",
-                       .width = std::clamp(room, theme.px(80), theme.px(420))})) {
+                       .width = std::min(left - graph_width, theme.px(420))})) {
     sources_.choose(index);
   }
   if (graphs.size() < 2) return;
@@ -80,9 +80,8 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   }
   int graph = scene_.graph_index();
   ImGui::SameLine(0, theme.px(kGap));
-  if (controls::combo(
-          context, "graphs.graph", "##graph", graph, names,
-          {.tooltip = "One of the graphs that were captured", .width = theme.px(140)})) {
+  if (controls::combo(context, "graphs.graph", "##graph", graph, names,
+                      {.tooltip = "One of the graphs that were captured", .width = graph_width})) {
     scene_.show_graph(graph);
   }
 }
