@@ -356,7 +356,7 @@ constexpr Attack kAttacks[] = {
      "allocations are not in ascending order"},
     {"AllocationPastTheEnd", nullptr, "UPDATE allocations SET address = -1, bytes = 2",
      "is out of range"},
-    {"AllocationRole", nullptr, "UPDATE allocations SET role = 10", "role is 10"},
+    {"AllocationRole", nullptr, "UPDATE allocations SET role = 12", "role is 12"},
     {"FindingNodeOutside", nullptr, "UPDATE finding_nodes SET node = 900", "finding node is 900"},
     {"AccessOutside", nullptr, "UPDATE finding_accesses SET graph = -1", "access node is -1"},
     {"Confidence", nullptr, "UPDATE findings SET confidence = 4", "confidence is 4"},
