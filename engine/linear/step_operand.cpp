@@ -44,6 +44,7 @@ CudaQuantizer::Setup quantizer_setup(const StepConfig& config, const StepOperand
                             .columnwise = setup.columnwise,
                             .input = setup.input,
                             .seed = config.seed,
+                            .layer = setup.layer,
                             .noop = setup.noop,
                             .bias_partials = setup.bias_partials};
   // cuBLASLt reads the scales of micro blocks in its own order.
@@ -91,6 +92,7 @@ Status StepOperand::make_quantizers(cudaStream_t stream) {
                                           std::vector<std::int64_t>{0, config_.n}, stream));
   for (std::size_t group = 0; group < setup_.listed.size(); ++group) {
     setup.input = part(group);
+    setup.part = static_cast<int>(group);
     Result<CudaQuantizer> quantizer = CudaQuantizer::create(setup, stream);
     if (!quantizer.ok()) return quantizer.error();
     quantizers_.push_back(std::move(quantizer).value());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/quantize/rounding_key.h"
 #include "kernels/amax/delayed_scaling.h"
 #include "kernels/amax/group_amax.h"
 #include "kernels/quantize/quantize_block.h"
@@ -149,7 +150,9 @@ void CpuQuantizer::quantize_nvfp4() {
                            .hadamard = layout_.hadamard,
                            .rowwise_amax = rowwise() ? amax_.data() : nullptr,
                            .columnwise_amax = rowwise() ? nullptr : amax_.data()});
-  const std::uint64_t random_state[2] = {setup_.seed, steps_};
+  const std::uint64_t random_state[2] = {
+      rounding_key(setup_.seed, {.role = setup_.role, .layer = setup_.layer, .part = setup_.part}),
+      steps_};
   const kernels::Nvfp4Output output{
       .codes = codes_.data(), .scales = scales_.data(), .amax = amax_.data()};
   kernels::quantize_nvfp4_cpu({.input = setup_.input,

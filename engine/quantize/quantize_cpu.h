@@ -36,6 +36,8 @@ class CpuQuantizer {
     kernels::Direction direction = kernels::Direction::Rowwise;
     kernels::GroupedInput input = {};  // must outlive the quantizer, as all it points at
     std::uint64_t seed = 1;            // of stochastic rounding
+    int layer = 0;                     // with `role` and `part` the tensor that draws
+    int part = 0;
   };
   /// Allocates; the recipe must not be refused.
   explicit CpuQuantizer(const Setup& setup);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/backend/scopes.h"
+#include "engine/quantize/rounding_key.h"
 #include "kernels/amax/delayed_scaling.h"
 #include "kernels/amax/group_amax.h"
 #include "kernels/quantize/quantize_block.h"
@@ -134,8 +135,10 @@ Status CudaQuantizer::allocate(cudaStream_t stream) {
   }
   if (setup_.recipe.scaling != Scaling::Nvfp4) return {};
   ENGINE_TRY(take(random_state_, 2 * sizeof(std::uint64_t), "random state"));
-  return copy_to_device<std::uint64_t>(random_state_.data(),
-                                       std::vector<std::uint64_t>{setup_.seed, 0}, stream);
+  const std::uint64_t key =
+      rounding_key(setup_.seed, {.role = setup_.role, .layer = setup_.layer, .part = setup_.part});
+  return copy_to_device<std::uint64_t>(random_state_.data(), std::vector<std::uint64_t>{key, 0},
+                                       stream);
 }
 
 std::int64_t CudaQuantizer::bytes(const Setup& setup) {

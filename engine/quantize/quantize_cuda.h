@@ -33,7 +33,9 @@ class CudaQuantizer {
     kernels::GroupedInput input = {};      // device pointers
     kernels::OutputRows output_rows = {};  // padding
     kernels::MicroScaleLayout micro_scales = kernels::MicroScaleLayout::Compact;
-    std::uint64_t seed = 1;          // of stochastic rounding: every step draws the same
+    std::uint64_t seed = 1;  // of stochastic rounding: every step draws the same
+    int layer = 0;           // with `role` and `part` the tensor that draws: rounding_key.h
+    int part = 0;
     const float* noop = nullptr;     // device scalar: 1 keeps what is there
     float* bias_partials = nullptr;  // device; only where fuses_bias()
     bool keep_block_amax = false;    // block scaling: also write every block's amax

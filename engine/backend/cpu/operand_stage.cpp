@@ -6,6 +6,7 @@
 
 #include "engine/input/element_rounding.h"
 #include "engine/quantize/quantize_cpu.h"
+#include "engine/quantize/rounding_key.h"
 #include "kernels/amax/group_amax.h"
 #include "kernels/dequantize/dequantize.h"
 #include "kernels/quantize/quantize_block.h"
@@ -175,8 +176,10 @@ void OperandStage::quantize_micro(const ExpertElements& expert, std::size_t slot
                                  .columnwise = rowwise ? kernels::Mxfp8Output{} : output});
     return;
   }
-  // Numbers go by the element's place in its group: experts must not share them.
-  const std::uint64_t random_state[2] = {plan_.seed + slot * 0x9E3779B97F4A7C15U, calls_};
+  // Numbers go by the element's place in its group, and every slot is quantized by itself.
+  const std::uint64_t key =
+      rounding_key(plan_.seed, {.role = plan_.role, .part = static_cast<int>(slot)});
+  const std::uint64_t random_state[2] = {key, calls_};
   const kernels::Nvfp4Output output{
       .codes = codes_at(slot), .scales = scales, .amax = amax_at(slot)};
   kernels::quantize_nvfp4_cpu({.input = input(expert, offsets),
