@@ -1,5 +1,5 @@
-// Candidates of a product are timed once a shape and process; later products of the shape take over
-// what was found.
+// The candidates of a product are timed once per key (shape, splits, types) and process; later
+// products with that key take over what was found.
 #pragma once
 
 #include <functional>

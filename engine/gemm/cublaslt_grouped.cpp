@@ -1,6 +1,7 @@
 #include "engine/gemm/cublaslt_grouped.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -35,9 +36,10 @@ class CublasLtGrouped final : public GroupedProduct {
     return Error{ErrorCode::Unsupported, "One grouped launch serves all experts"};
   }
 
-  Result<AlgorithmTrial> try_candidates(void* workspace, cudaStream_t stream) override {
-    const Result<AlgorithmTrial> trial =
-        remembered_trial(memory_key(), static_cast<int>(candidates_.size()), stream, [&](int i) {
+  Result<AlgorithmTrial> try_candidates(std::span<const std::int64_t> splits, void* workspace,
+                                        cudaStream_t stream) override {
+    const Result<AlgorithmTrial> trial = remembered_trial(
+        memory_key(splits), static_cast<int>(candidates_.size()), stream, [&](int i) {
           return launch_with(candidates_[static_cast<std::size_t>(i)], workspace, stream);
         });
     if (trial.ok()) chosen_ = static_cast<std::size_t>(trial.value().chosen);
@@ -124,16 +126,17 @@ class CublasLtGrouped final : public GroupedProduct {
                                                     : library_->get_status_string(status))};
   }
 
-  /// Everything the choice depends on, the addresses not.
-  std::string memory_key() const {
+  /// Everything the choice depends on, the addresses not. The averages that the heuristic gets do
+  /// not tell a skewed routing from an even one; which algorithm is the quickest differs.
+  std::string memory_key(std::span<const std::int64_t> splits) const {
     const auto matrix = [](const ProductMatrix& m) {
       return fmt::format("{}{}{}", static_cast<int>(m.type), m.transposed ? 't' : 'n',
                          static_cast<int>(m.scaling));
     };
-    return fmt::format("{}|{}|{}|{}x{}x{}|{}|{}|{}|{}", library_->path(), library_->version(),
+    return fmt::format("{}|{}|{}|{}x{}x{}|{}|{}|{}|{}|{}", library_->path(), library_->version(),
                        config_.num_groups, config_.average_rows, config_.average_columns,
                        config_.average_reduction, matrix(config_.a), matrix(config_.b),
-                       matrix(config_.d), config_.fast_accumulation);
+                       matrix(config_.d), config_.fast_accumulation, fmt::join(splits, ","));
   }
 
   Status launch_with(const cublasLtMatmulAlgo_t& algorithm, void* workspace,

@@ -109,7 +109,10 @@ class CublasLtPerExpert final : public GroupedProduct {
     return found == experts_.end() ? Status{} : launch_matmul(*found, workspace, stream);
   }
 
-  Result<AlgorithmTrial> try_candidates(void*, cudaStream_t) override { return AlgorithmTrial{}; }
+  Result<AlgorithmTrial> try_candidates(std::span<const std::int64_t>, void*,
+                                        cudaStream_t) override {
+    return AlgorithmTrial{};
+  }
 
  private:
   struct Lane {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,10 +93,12 @@ class GroupedProduct {
   /// One expert alone, on `stream` itself; nothing for an expert without rows. Unsupported where
   /// one launch serves all.
   virtual Status launch_expert(int expert, void* workspace, cudaStream_t stream) const = 0;
-  /// Times the candidates where they stand (operands and splits as the next launch finds them, D is
-  /// overwritten) and keeps the quickest. Remembered by shape: the second product of a shape takes
-  /// over what the first has found. Synchronises. A backend without candidates does nothing.
-  virtual Result<AlgorithmTrial> try_candidates(void* workspace, cudaStream_t stream) = 0;
+  /// Times the candidates where they stand (operands as the next launch finds them, D is
+  /// overwritten) and keeps the quickest. `splits` [num_groups] are those on the device. Remembered
+  /// by shape and splits: a later product of the same ones takes over what the first has found.
+  /// Synchronises. A backend without candidates does nothing.
+  virtual Result<AlgorithmTrial> try_candidates(std::span<const std::int64_t> splits,
+                                                void* workspace, cudaStream_t stream) = 0;
 };
 
 /// "fprop", "dgrad", "wgrad".

@@ -17,6 +17,7 @@ Status GroupedStep::write_splits(std::span<const std::int64_t> splits, cudaStrea
     return Error{ErrorCode::InvalidArgument, fmt::format("{} splits were given for {} groups",
                                                          splits.size(), config_.num_groups)};
   }
+  written_splits_.assign(splits.begin(), splits.end());
   if (!config_.int32_splits) return copy_to_device(arrays_.splits.data(), splits, stream);
   std::vector<std::int32_t> narrow;
   narrow.reserve(splits.size());
@@ -202,7 +203,7 @@ Result<std::vector<AlgorithmTrial>> GroupedStep::try_candidates(cudaStream_t str
     const Status tried =
         workspaces_.with(number, products_[index].product, stream, [&](void* workspace) -> Status {
           const Result<AlgorithmTrial> found =
-              products_[index].matmul->try_candidates(workspace, stream);
+              products_[index].matmul->try_candidates(written_splits_, workspace, stream);
           if (!found.ok()) return found.error();
           trial = found.value();
           return {};

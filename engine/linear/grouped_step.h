@@ -111,6 +111,7 @@ class GroupedStep {
 
   std::shared_ptr<const CublasLt> library_;
   StepConfig config_;
+  std::vector<std::int64_t> written_splits_;  // by write_splits(), last
   StepOperands operands_;
   StepArrays arrays_;
   PointerArrays pointers_;

@@ -290,7 +290,7 @@ void bench(const std::shared_ptr<const engine::CublasLt>& library, const Shape& 
   const Bare bare_normal(*library, normal.config);
   const auto product = take(engine::make_cublaslt_grouped(library, normal.config));
   engine::StepObserver unobserved;
-  (void)take(product->try_candidates(workspace.data(), stream.get()));
+  (void)take(product->try_candidates({}, workspace.data(), stream.get()));
   std::vector<Contender> contenders = {
       {"cuBLASLt", "few bits", [&] { bare_few.launch(workspace.data(), stream.get()); }},
       {"cuBLASLt", "normal", [&] { bare_normal.launch(workspace.data(), stream.get()); }},

@@ -69,6 +69,29 @@ TEST_P(EveryRecipe, TriedAlgorithmsStillMatchTheHost) {
   expect_host_products(splits);
 }
 
+TEST_P(EveryRecipe, AlgorithmsAreTriedForEachRoutingAndRemembered) {
+  const Status made = make({.num_groups = 3,
+                            .capacity_rows = 512,
+                            .n = 256,
+                            .k = 256,
+                            .recipe = GetParam().recipe,
+                            .linear = both_passes()});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto first_us = [&](const std::vector<std::int64_t>& splits) {
+    EXPECT_TRUE(eager_checksums(splits).ok());
+    const auto trials = step_->try_candidates(stream_.get());
+    EXPECT_TRUE(trials.ok()) << trials.error().message;
+    std::vector<float> times;
+    for (const AlgorithmTrial& trial : trials.value()) times.push_back(trial.first_us);
+    return times;
+  };
+  // A remembered trial has the very times of the first one; three medians of another do not agree
+  // with them to the bit.
+  const std::vector<float> even = first_us({170, 171, 171});
+  EXPECT_NE(first_us({510, 1, 1}), even);
+  EXPECT_EQ(first_us({170, 171, 171}), even);
+}
+
 struct Strategy {
   WorkspaceStrategy workspace;
   SetupArrays arrays;
