@@ -76,7 +76,8 @@ class CuptiCollector final : public ActivityCollector {
     // Reading the count resets it.
     std::size_t old_drops = 0;
     (void)cupti_.get_num_dropped_records(nullptr, 0, &old_drops);
-    incomplete_before_ = buffers_.incomplete();
+    lost_before_ = buffers_.lost();
+    (void)buffers_.take_read_error();
     dropped_ = 0;
     origin_ns_.reset();
     failure_.clear();
@@ -177,7 +178,8 @@ class CuptiCollector final : public ActivityCollector {
       const std::lock_guard lock(graph_mutex_);
       add_recorded_memory(raw_.events.memory, snapshot_);
     }
-    dropped_ = dropped + buffers_.incomplete() - incomplete_before_ + raw_.events.left_out;
+    check(buffers_.take_read_error(), "Reading CUPTI's records");
+    dropped_ = dropped + buffers_.lost() - lost_before_ + raw_.events.left_out;
     if (raw_.records.empty() && timed_level_ != engine::TraceLevel::Off) {
       fail(
           "CUPTI delivered no records although the run launched work; another tool may have "
@@ -300,7 +302,7 @@ class CuptiCollector final : public ActivityCollector {
   std::string failure_;
   std::string refused_events_;  // for method(): "; no NVTX ranges: ..."
   std::uint64_t dropped_ = 0;
-  std::uint64_t incomplete_before_ = 0;
+  std::uint64_t lost_before_ = 0;
   RawActivity raw_;
 
   std::mutex graph_mutex_;              // callbacks come on whichever thread touches a graph

@@ -84,11 +84,16 @@ void RecordBuffers::parse_until_stopped() {
 }
 
 void RecordBuffers::parse(const Full& full) {
+  if (full.valid_bytes == 0) return;
   CUpti_Activity* record = nullptr;
-  while (full.valid_bytes > 0 &&
-         cupti_.get_next_record(full.buffer, full.valid_bytes, &record) == CUPTI_SUCCESS) {
+  CUptiResult result = CUPTI_SUCCESS;
+  while ((result = cupti_.get_next_record(full.buffer, full.valid_bytes, &record)) ==
+         CUPTI_SUCCESS) {
     add(*record);
   }
+  if (result == CUPTI_ERROR_MAX_LIMIT_REACHED) return;  // the end of the buffer
+  ++lost_;
+  if (read_error_ == CUPTI_SUCCESS) read_error_ = result;
 }
 
 void RecordBuffers::add(const CUpti_Activity& record) {
@@ -152,7 +157,7 @@ void RecordBuffers::add(const CUpti_Activity& record) {
 
 void RecordBuffers::add_record(RawRecord record, const std::string& name) {
   if (record.end_ns == 0 || record.end_ns < record.start_ns) {
-    ++incomplete_;
+    ++lost_;
     return;
   }
   const auto [index, inserted] =

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "profiling/cupti/attribution.h"
@@ -30,8 +31,12 @@ class RecordBuffers {
 
   /// What was parsed since the last call, once every buffer given back has been.
   RawActivity drain();
-  /// Records whose end CUPTI never learnt; they are left out of what drain() returns.
-  std::uint64_t incomplete() const { return incomplete_; }
+  /// Records that drain() does not return: those whose end CUPTI never learnt, and one for every
+  /// buffer whose rest could not be read, as it is not known how many that held. Of the whole
+  /// process so far; current after drain().
+  std::uint64_t lost() const { return lost_; }
+  /// Why a buffer could not be read to its end, the first reason since the last call; else success.
+  CUptiResult take_read_error() { return std::exchange(read_error_, CUPTI_SUCCESS); }
 
  private:
   struct Full {
@@ -58,7 +63,8 @@ class RecordBuffers {
   EventRecords events_;
   std::unordered_map<std::string, std::uint32_t> name_index_;
   std::unordered_map<std::string, std::string> readable_;  // symbol -> demangled
-  std::uint64_t incomplete_ = 0;
+  std::uint64_t lost_ = 0;
+  CUptiResult read_error_ = CUPTI_SUCCESS;
 
   std::thread thread_;  // last member: starts when everything else stands
 };
