@@ -73,7 +73,6 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   engine::RunRequest request;
   request.recipe = options.recipe;
   request.seed = options.seed;
-  request.shape.k = shape.back();
   request.shape.num_experts = options.num_experts;
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
   if (options.operand == engine::OperandRole::Weights) {
@@ -88,12 +87,20 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
                                 request.shape.num_experts));
     }
     request.shape.n = rows / request.shape.num_experts;
+    request.shape.k = shape.back();
     request.shape.tokens = 0;
     request.weights = file;
     return request;
   }
   request.shape.tokens = shape[0];
-  request.activations = file;
+  if (options.operand == engine::OperandRole::Gradients) {
+    request.shape.n = shape.back();
+    request.linear.gradients = file;
+    request.recipe.gradient_format = options.recipe.activation_format;
+  } else {
+    request.shape.k = shape.back();
+    request.activations = file;
+  }
   if (!options.splits.empty()) {
     const engine::Result<int> experts = count_splits(options.splits);
     if (!experts.ok()) return experts.error();
@@ -145,10 +152,12 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
       ->capture_default_str()
       ->check(CLI::Range(1, engine::kMaxExperts));
   const std::map<std::string, engine::OperandRole> operands = {
-      {"activations", engine::OperandRole::Activations}, {"weights", engine::OperandRole::Weights}};
+      {"activations", engine::OperandRole::Activations},
+      {"weights", engine::OperandRole::Weights},
+      {"gradients", engine::OperandRole::Gradients}};
   command
       .add_option("--operand", options->operand,
-                  "activations (1D blocks) or weights (square blocks, always E4M3)")
+                  "activations or gradients (1D blocks), or weights (square blocks, always E4M3)")
       ->transform(CLI::CheckedTransformer(operands))
       ->default_str("activations");
   command

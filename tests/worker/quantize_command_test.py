@@ -26,7 +26,7 @@ class Quantize(CommandLine):
         for name, array in files.items():
             self.assertEqual(manifest["files"][f"{name}.npy"]["shape"], list(array.shape))
             self.assertEqual(manifest["files"][f"{name}.npy"]["dtype"], str(array.dtype))
-        return files
+        return {**files, "manifest": manifest}
 
     def x(self, columns=320):
         generator = np.random.default_rng(7)
@@ -99,6 +99,16 @@ class Quantize(CommandLine):
                                                              bx * 128:(bx + 1) * 128]
                     np.testing.assert_array_equal(
                         codes, self.cast(block * scale, ml_dtypes.float8_e4m3fn, 448.0))
+
+    def test_every_operand_is_named_as_what_it_is(self):
+        x = self.x()
+        for operand in ("activations", "gradients"):
+            got = self.dump(x, *self.write_splits(), "--operand", operand, "--format", "e5m2")
+            self.assertEqual(got["manifest"]["operand"], operand)
+            self.assertEqual(got["manifest"]["rowwise"]["format"], "E5M2")
+            self.assertEqual(got["manifest"]["shape"], list(x.shape))
+        got = self.dump(x[None], "--operand", "weights")
+        self.assertEqual(got["manifest"]["operand"], "weights")
 
     def test_mxfp8_and_nvfp4_decode_as_the_manifest_says(self):
         x = self.x()
