@@ -1,6 +1,8 @@
 #include "app/worker/engine_loop.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <exception>
 #include <new>
@@ -38,6 +40,15 @@ engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBacke
 }
 
 }  // namespace
+
+void run_engine_thread(const std::function<void()>& body) noexcept {
+  try {
+    body();
+  } catch (const std::exception& exception) {
+    spdlog::critical("the engine failed and this worker ends: {}", exception.what());
+    ::_exit(kExitEngineFailed);
+  }
+}
 
 void EngineLoop::run(const BackendOptions& options, IdleReadings& readings,
                      const std::function<void(const WorkerHello&)>& ready) {

@@ -67,8 +67,10 @@ int work(const app::BackendOptions& options) {
     const app::Pulse pulse(sender, progress, engine_loop.dropped_records(), engine_loop.board(),
                            readings);
     std::packaged_task<void()> engine_work([&] {
-      engine_loop.run(options, readings,
-                      [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
+      app::run_engine_thread([&] {
+        engine_loop.run(options, readings,
+                        [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
+      });
     });
     std::future<void> engine_end = engine_work.get_future();
     std::thread engine_thread(std::move(engine_work));
