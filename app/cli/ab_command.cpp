@@ -114,7 +114,8 @@ int measure_both(const AbOptions& options) {
   WorkerSession& session = *started.value();
   auto plan = plan_interleaved(order, session.hello());
   if (!plan.ok()) return report(plan.error());
-  Batch batch(profiling::GroupKind::Interleaved, unix_time_ms(), std::move(plan).value());
+  Batch batch(profiling::GroupKind::Interleaved, profiling::unix_time_ms(),
+              std::move(plan).value());
   const auto runs = measure(session, batch, writer.value().get());
   if (!runs.ok()) return report(runs.error());
   if (batch.state() == BatchState::Failed) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/cli/progress_bar.h"
+#include "app/protocol/recorded_run.h"
 #include "app/protocol/request_json.h"
 
 namespace app::cli {
@@ -53,12 +54,6 @@ engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch
 
 }  // namespace
 
-std::int64_t unix_time_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
     const std::string& path) {
   if (path.empty()) return std::unique_ptr<profiling::SessionWriter>();
@@ -75,8 +70,7 @@ engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
       break;
     }
     batch.started(steady_seconds());
-    profiling::RecordedRun run;
-    run.request = *batch.next();
+    const engine::RunRequest request = *batch.next();
     engine::Result<LinkEvent> done = measure_one(session, batch);
     if (!done.ok()) {
       if (done.error().code == engine::ErrorCode::Cancelled) {
@@ -88,12 +82,7 @@ engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
       }
       continue;
     }
-    auto& finished = std::get<RunDone>(done.value());
-    run.result = std::move(finished.result);
-    run.activity = std::move(finished.activity);
-    run.snapshot = std::move(finished.snapshot);
-    run.power = std::move(finished.power);
-    run.wall_clock_ms = unix_time_ms();
+    profiling::RecordedRun run = recorded_run(std::get<RunDone>(std::move(done).value()), request);
     run.group = batch.measured(steady_seconds());
     if (writer != nullptr) {
       if (engine::Status kept = writer->append(run); !kept.ok()) return kept.error();

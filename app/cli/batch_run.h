@@ -16,8 +16,6 @@ namespace app::cli {
 engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
                                            profiling::SessionWriter* writer);
 
-std::int64_t unix_time_ms();
-
 /// The recording to write, if one was asked for; null when `path` is empty.
 engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(const std::string& path);
 

@@ -21,6 +21,7 @@
 #include "app/doctor/core_dump_request.h"
 #include "app/doctor/shipped_facts.h"
 #include "app/doctor/stalled_run.h"
+#include "app/protocol/recorded_run.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
 #include "profiling/graph/report.h"
@@ -40,11 +41,7 @@ struct RunOptions {
   bool json = false;
 };
 
-std::int64_t unix_time_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+using profiling::unix_time_ms;
 
 nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
   nlohmann::ordered_json samples = nlohmann::ordered_json::array();
@@ -118,15 +115,6 @@ engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunReque
     return std::holds_alternative<RunDone>(event) ||
            (failure != nullptr && failure->stalled != nullptr);
   });
-}
-
-profiling::RecordedRun recorded(RunDone&& done, const engine::RunRequest& request) {
-  return {.request = request,
-          .result = std::move(done.result),
-          .activity = std::move(done.activity),
-          .wall_clock_ms = unix_time_ms(),
-          .snapshot = std::move(done.snapshot),
-          .power = std::move(done.power)};
 }
 
 /// What the window's Numerics shows beside a run, of the same X: kept, not printed.
@@ -205,7 +193,8 @@ int run(const RunOptions& options) {
       }
       return report(failure->error);
     }
-    const profiling::RecordedRun run = recorded(std::get<RunDone>(std::move(end).value()), request);
+    const profiling::RecordedRun run =
+        recorded_run(std::get<RunDone>(std::move(end).value()), request);
     if (writer != nullptr) {
       if (const engine::Status kept = writer->append(run); !kept.ok()) return report(kept.error());
     }

@@ -117,7 +117,7 @@ int sweep(const SweepOptions& options) {
   const auto started = WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  Batch batch(profiling::GroupKind::Sweep, unix_time_ms(),
+  Batch batch(profiling::GroupKind::Sweep, profiling::unix_time_ms(),
               plan_sweep(base.value(), axes_of(options.axes, session.hello()), session.hello()));
   const auto runs = measure(session, batch, writer.value().get());
   if (!runs.ok()) return report(runs.error());

@@ -1,10 +1,18 @@
 // What a person wrote about a range of a run's time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
 namespace profiling {
+
+/// Now, in milliseconds of Unix time.
+inline std::int64_t unix_time_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 /// On the axis of the run's records: 0 = start of its first timed iteration.
 struct TimeNote {

@@ -11,6 +11,7 @@
 #include "app/gui/panels/measure_words.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/series_plot.h"
+#include "app/gui/shell/request_choices.h"
 
 namespace app {
 
@@ -70,13 +71,13 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
          .tooltip = model_.checks().sentence,
          .color = model_.checks().wrong == 0 ? theme.colors.good : theme.colors.bad});
   }
-  const bool shared = result.effective.workspace == engine::WorkspaceStrategy::Shared;
   if (graph) {
-    figures.push_back({.id = "graphs.workspace",
-                       .label = "workspace",
-                       .value = {shared ? "shared" : "one a matmul", ""},
-                       .note = "",
-                       .tooltip = "Workspace strategy of the run on screen"});
+    figures.push_back(
+        {.id = "graphs.workspace",
+         .label = "workspace",
+         .value = {choices::workspaces()[static_cast<std::size_t>(result.effective.workspace)], ""},
+         .note = "",
+         .tooltip = "Workspace strategy of the run on screen"});
   }
   draw_headline(context, figures, width);
 }

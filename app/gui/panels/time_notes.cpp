@@ -18,12 +18,6 @@ constexpr const char* kWords = "##performance.note";
 constexpr const char* kList = "##performance.notes";
 constexpr float kStripHeight = 16;
 
-std::int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 plot::Range range_of(const profiling::TimeNote& note) {
   return {static_cast<double>(note.begin_ns), static_cast<double>(note.end_ns)};
 }
@@ -75,7 +69,7 @@ void TimeNotes::take_keys(const PanelContext& context, const plot::PlotView& vie
   words_ = {.begin_ns = static_cast<std::int64_t>(view.selection->min),
             .end_ns = static_cast<std::int64_t>(view.selection->max),
             .text = {},
-            .created_ms = unix_ms()};
+            .created_ms = profiling::unix_time_ms()};
   edit(context, context.view.notes->size());
 }
 

@@ -14,12 +14,6 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 void BatchDesk::start(const SweepOrder& order, const std::optional<WorkerHello>& hello) {
@@ -42,7 +36,7 @@ void BatchDesk::start(const InterleavedOrder& order, const std::optional<WorkerH
 }
 
 void BatchDesk::begin(profiling::GroupKind kind, std::vector<PlannedRun> plan) {
-  batch_.emplace(kind, unix_ms(), std::move(plan));
+  batch_.emplace(kind, profiling::unix_time_ms(), std::move(plan));
   kind_ = kind;
   refusal_.clear();
   order_id_ = 0;

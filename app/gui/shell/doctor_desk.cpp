@@ -1,6 +1,5 @@
 #include "app/gui/shell/doctor_desk.h"
 
-#include <chrono>
 #include <utility>
 
 #include "app/doctor/shipped_facts.h"
@@ -34,11 +33,8 @@ engine::Result<DoctorNews::Report> by_the_rules(profiling::Snapshot snapshot) {
 
 profiling::RecordedVisit kept_visit(const engine::RunRequest& request,
                                     profiling::DoctorReport report) {
-  return {.request = request,
-          .report = std::move(report),
-          .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
-                               std::chrono::system_clock::now().time_since_epoch())
-                               .count()};
+  return {
+      .request = request, .report = std::move(report), .wall_clock_ms = profiling::unix_time_ms()};
 }
 
 /// What a copy is worth making for: pulses only move the marker board.
@@ -119,6 +115,8 @@ void DoctorDesk::examine(const std::shared_ptr<const profiling::RecordedRun>& ru
   if (run == examined_run_) return;
   examined_run_ = run;
   news_.run_report.reset();
+  // What the rules still say of the run before must not be taken for this one's.
+  run_task_.drop();
   if (run == nullptr || run->snapshot.graphs.empty()) return;
   run_task_.start([run] { return by_the_rules(run->snapshot); });
 }
@@ -175,7 +173,7 @@ bool DoctorDesk::tick() {
   }
   if (auto report = run_task_.take()) {
     changed = true;
-    if (report->ok() && examined_run_ != nullptr) news_.run_report = std::move(*report).value();
+    if (report->ok()) news_.run_report = std::move(*report).value();
     if (!report->ok()) news_.error = report->error().message;
   }
   if (auto report = file_task_.take()) {

@@ -64,11 +64,11 @@ class Shell {
 
  private:
   // shell_events.cpp
-  void take_event(const LinkEvent& event);
+  void take_event(LinkEvent&& event);
   void take_hello(const WorkerHello& hello);
-  void take_run(const RunDone& done);
-  void take_comparison(const ComparisonDone& done);
-  void take_history(const HistoryDone& done);
+  void take_run(RunDone&& done);
+  void take_comparison(ComparisonDone&& done);
+  void take_history(HistoryDone&& done);
   bool take_recording();
   bool take_doctor();
   bool take_recorders();

@@ -4,20 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <utility>
 
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/shell.h"
+#include "app/protocol/recorded_run.h"
 
 namespace app {
 namespace {
-
-std::int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// "3 run(s), 1 comparison(s)": what there was of each.
 std::string written_words(const Recorder::Progress& progress) {
@@ -44,8 +38,8 @@ bool differs(const LinkStatus& a, const LinkStatus& b) {
 bool Shell::tick() {
   bool changed = std::exchange(redraw_, false) || picture_.has_value();
   const bool automatic = link_.automatic;
-  for (const LinkEvent& event : link_.poll()) {
-    take_event(event);
+  for (LinkEvent& event : link_.poll()) {
+    take_event(std::move(event));
     changed = true;
   }
   compare_next();
@@ -104,15 +98,15 @@ bool Shell::status_changed() {
   return changed;
 }
 
-void Shell::take_event(const LinkEvent& event) {
+void Shell::take_event(LinkEvent&& event) {
   if (const auto* hello = std::get_if<WorkerHello>(&event)) {
     take_hello(*hello);
-  } else if (const auto* done = std::get_if<RunDone>(&event)) {
-    take_run(*done);
-  } else if (const auto* compared = std::get_if<ComparisonDone>(&event)) {
-    take_comparison(*compared);
-  } else if (const auto* stepped = std::get_if<HistoryDone>(&event)) {
-    take_history(*stepped);
+  } else if (auto* done = std::get_if<RunDone>(&event)) {
+    take_run(std::move(*done));
+  } else if (auto* compared = std::get_if<ComparisonDone>(&event)) {
+    take_comparison(std::move(*compared));
+  } else if (auto* stepped = std::get_if<HistoryDone>(&event)) {
+    take_history(std::move(*stepped));
   } else if (const auto* error = std::get_if<RunError>(&event)) {
     const bool of_history = link_.is_history(error->id);
     const bool of_comparison = link_.request_of(error->id) == nullptr;
@@ -152,17 +146,13 @@ void Shell::take_hello(const WorkerHello& hello) {
   }
 }
 
-void Shell::take_run(const RunDone& done) {
-  const engine::RunRequest* request = link_.request_of(done.result.id);
-  link_.answered(done.result.id);
-  profiling::RecordedRun run;
-  run.request = request != nullptr ? *request : done.result.effective;
-  run.result = done.result;
-  run.activity = done.activity;
-  run.snapshot = done.snapshot;
-  run.power = done.power;
-  run.wall_clock_ms = unix_ms();
-  const std::optional<profiling::RunGroup> group = batches_.take_result(done.result.id);
+void Shell::take_run(RunDone&& done) {
+  const std::uint64_t id = done.result.id;
+  const engine::RunRequest* known = link_.request_of(id);
+  const engine::RunRequest request = known != nullptr ? *known : done.result.effective;
+  link_.answered(id);
+  profiling::RecordedRun run = recorded_run(std::move(done), request);
+  const std::optional<profiling::RunGroup> group = batches_.take_result(id);
   if (group) run.group = *group;
   state_.add_live_run(std::move(run));
   const int frames = std::exchange(frames_while_timing_, 0);
@@ -171,16 +161,18 @@ void Shell::take_run(const RunDone& done) {
   if (recorder_ != nullptr) recorder_->append(state_.live_runs().back());
 }
 
-void Shell::take_comparison(const ComparisonDone& done) {
+void Shell::take_comparison(ComparisonDone&& done) {
   link_.answered(done.comparison.id);
-  state_.add_live_comparison({.comparison = done.comparison, .wall_clock_ms = unix_ms()});
+  state_.add_live_comparison(
+      {.comparison = std::move(done.comparison), .wall_clock_ms = profiling::unix_time_ms()});
   state_.comparison_error.clear();
   if (recorder_ != nullptr) recorder_->append(state_.live_comparisons().back());
 }
 
-void Shell::take_history(const HistoryDone& done) {
+void Shell::take_history(HistoryDone&& done) {
   link_.answered(done.history.id);
-  state_.add_live_history({.history = done.history, .wall_clock_ms = unix_ms()});
+  state_.add_live_history(
+      {.history = std::move(done.history), .wall_clock_ms = profiling::unix_time_ms()});
   state_.history_error.clear();
   if (recorder_ != nullptr) recorder_->append(state_.live_histories().back());
 }
