@@ -5,17 +5,48 @@
 
 #include <utility>
 
+#include "profiling/session/recording_file.h"
+
 namespace profiling {
+
+namespace {
+
+/// What SQLite's codes mean for a recording, where its own sentence would mislead.
+std::string cause_words(sqlite3* database, const std::string& path) {
+  const int code = sqlite3_extended_errcode(database);
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another program is using the file; try again when it is done";
+    case SQLITE_FULL:
+      return "the disk is full; " + storage_words(path);
+    case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ) break;
+      return fmt::format("{}; {}", sqlite3_errmsg(database), storage_words(path));
+    default:
+      break;
+  }
+  return sqlite3_errmsg(database);
+}
+
+}  // namespace
 
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing) {
   const int code = sqlite3_errcode(database);
   const auto kind = code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io;
-  return {kind, fmt::format("{}: {}: {}", path, doing, sqlite3_errmsg(database))};
+  return {kind, fmt::format("{}: {}: {}", path, doing, cause_words(database, path))};
 }
 
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return database_error(database, path, fmt::format("running '{}'", sql.substr(0, 60)));
+}
+
+bool read_file_start(sqlite3* database, std::span<unsigned char> bytes) {
+  sqlite3_file* file = nullptr;
+  const int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  return code == SQLITE_OK && file != nullptr && file->pMethods != nullptr &&
+         file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0) == SQLITE_OK;
 }
 
 engine::Result<Statement> Statement::prepare(sqlite3* database, std::string path,
