@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor_text.h"
 #include "app/cli/progress_bar.h"
@@ -39,12 +40,6 @@ struct RunOptions {
   int history_steps = 0;  // 0 = none
   bool json = false;
 };
-
-std::int64_t unix_time_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
   nlohmann::ordered_json samples = nlohmann::ordered_json::array();
@@ -99,9 +94,8 @@ engine::Status tell_stall(const RunError& failure, const engine::RunRequest& req
     fmt::print("{}\n", report_text(made));
   }
   std::fflush(stdout);
-  if (writer == nullptr) return {};
-  return writer->append(profiling::RecordedVisit{
-      .request = request, .report = made, .wall_clock_ms = unix_time_ms()});
+  return keep(writer, profiling::RecordedVisit{
+                          .request = request, .report = made, .wall_clock_ms = unix_time_ms()});
 }
 
 engine::Result<LinkEvent> wait_for(WorkerSession& session,
@@ -138,9 +132,10 @@ engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& 
       return std::holds_alternative<ComparisonDone>(event);
     });
     if (!done.ok()) return done.error();
-    engine::Status kept = writer.append(profiling::RecordedComparison{
-        .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
-        .wall_clock_ms = unix_time_ms()});
+    engine::Status kept = keep(
+        &writer, profiling::RecordedComparison{
+                     .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
+                     .wall_clock_ms = unix_time_ms()});
     if (!kept.ok()) return kept;
   }
   if (options.history_steps > 0) {
@@ -160,9 +155,9 @@ engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& 
     engine::Result<LinkEvent> done = wait_for(
         session, [](const LinkEvent& event) { return std::holds_alternative<HistoryDone>(event); });
     if (!done.ok()) return done.error();
-    return writer.append(profiling::RecordedHistory{
-        .history = std::get<HistoryDone>(std::move(done).value()).history,
-        .wall_clock_ms = unix_time_ms()});
+    return keep(&writer, profiling::RecordedHistory{
+                             .history = std::get<HistoryDone>(std::move(done).value()).history,
+                             .wall_clock_ms = unix_time_ms()});
   }
   return {};
 }
@@ -176,12 +171,9 @@ int run(const RunOptions& options) {
                    "--record"});
   }
   // Before the run: a file that cannot be written must not cost a run first.
-  std::unique_ptr<profiling::SessionWriter> writer;
-  if (!options.record.empty()) {
-    auto created = profiling::SessionWriter::create(options.record, request_codec());
-    if (!created.ok()) return report(created.error());
-    writer = std::move(created).value();
-  }
+  const auto created = create_recording(options.record);
+  if (!created.ok()) return report(created.error());
+  profiling::SessionWriter* const writer = created.value().get();
   if (!options.core_dump_folder.empty() && !options.worker.remote.empty()) {
     return report({engine::ErrorCode::InvalidArgument,
                    "--core-dump names a folder of this machine: it works without --remote"});
@@ -199,22 +191,25 @@ int run(const RunOptions& options) {
     engine::Result<LinkEvent> end = run_one(*started.value(), request);
     if (!end.ok()) return report(end.error());
     if (const auto* failure = std::get_if<RunError>(&end.value())) {
-      if (const engine::Status told = tell_stall(*failure, request, options.json, writer.get());
+      if (const engine::Status told = tell_stall(*failure, request, options.json, writer);
           !told.ok()) {
         return report(told.error());
       }
       return report(failure->error);
     }
     const profiling::RecordedRun run = recorded(std::get<RunDone>(std::move(end).value()), request);
-    if (writer != nullptr) {
-      if (const engine::Status kept = writer->append(run); !kept.ok()) return report(kept.error());
-    }
+    const engine::Status kept = keep(writer, run);
+    // Printed in any case: what could not be kept is at least told.
     options.json ? print_json(run, requests.value().size() > 1) : print_summary(run);
+    if (!kept.ok()) return report(kept.error());
   }
   if (writer != nullptr) {
     const engine::Status kept =
         keep_beside(options, requests.value().front(), *started.value(), *writer);
     if (!kept.ok()) return report(kept.error());
+  }
+  if (const engine::Status closed = close_recording(writer); !closed.ok()) {
+    return report(closed.error());
   }
   return kExitOk;
 }
