@@ -58,13 +58,8 @@ engine::Status store_time_notes(const std::string& path, std::size_t run,
   }
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
   engine::Status status = check_still_ours(raw, path, run);
-  // A log, not a rollback journal: readers need not wait, and a death in between leaves a file that
-  // opens. OFF first, or the change to it would itself pass through a journal.
-  if (status.ok()) {
-    status = execute_sql(raw, path,
-                         "PRAGMA journal_mode=OFF; PRAGMA journal_mode=WAL; "
-                         "PRAGMA synchronous=FULL");
-  }
+  // Readers need not wait for a log, and a death in between leaves a file that opens.
+  if (status.ok()) status = use_log(raw, path);
   if (status.ok()) status = execute_sql(raw, path, "BEGIN IMMEDIATE");
   if (!status.ok()) return status;
   status = replace_time_notes({.database = raw, .path = path}, static_cast<std::int64_t>(run) + 1,

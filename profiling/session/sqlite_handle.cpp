@@ -116,4 +116,21 @@ engine::Result<bool> Statement::next() {
   return database_error(sqlite3_db_handle(get()), path_, "reading");
 }
 
+engine::Status use_log(sqlite3* database, const std::string& path) {
+  std::string mode;
+  {
+    engine::Result<Statement> statement = Statement::prepare(database, path, "PRAGMA journal_mode");
+    if (!statement.ok()) return statement.error();
+    const engine::Result<bool> row = statement.value().next();
+    if (!row.ok()) return row.error();
+    mode = reinterpret_cast<const char*>(sqlite3_column_text(statement.value().get(), 0));
+  }
+  engine::Status status;
+  if (mode != "wal") {
+    // OFF first: the change is then one write of one page.
+    status = execute_sql(database, path, "PRAGMA journal_mode=OFF; PRAGMA journal_mode=WAL");
+  }
+  return status.ok() ? execute_sql(database, path, "PRAGMA synchronous=FULL") : status;
+}
+
 }  // namespace profiling

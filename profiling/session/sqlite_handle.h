@@ -29,6 +29,10 @@ engine::Status execute_sql(sqlite3* database, const std::string& path, const std
 /// one would drop the locks that a writer in this process holds. False: it has fewer.
 bool read_file_start(sqlite3* database, std::span<unsigned char> bytes);
 
+/// Write-ahead log, flushed with every commit. A kill on the way there leaves no rollback journal,
+/// which would make the file unreadable for whoever may not write it.
+engine::Status use_log(sqlite3* database, const std::string& path);
+
 class Statement {
  public:
   static engine::Result<Statement> prepare(sqlite3* database, std::string path,

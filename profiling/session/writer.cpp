@@ -257,10 +257,9 @@ class OpenRecording {
     }
     // Notes may be written by another window, and a reader may be about to recover the log.
     sqlite3_busy_timeout(raw, kBusyMilliseconds);
-    // OFF first: a copied recording turns to WAL by one write of one page, without a journal.
-    engine::Status status = execute_sql(raw, path,
-                                        "PRAGMA journal_mode=OFF; PRAGMA journal_mode=WAL; "
-                                        "PRAGMA synchronous=FULL; SELECT count(*) FROM runs");
+    engine::Status status = use_log(raw, path);
+    // The first row makes SQLite open the log.
+    if (status.ok()) status = execute_sql(raw, path, "SELECT count(*) FROM runs");
     if (!status.ok()) return status.error();
     for (std::size_t i = 0; i < kParts.size(); ++i) {
       opened.parts_[i] = identity_of(path + kParts[i]);
