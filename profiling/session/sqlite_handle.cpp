@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "profiling/session/recording_file.h"
@@ -114,6 +116,16 @@ engine::Result<bool> Statement::next() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   return database_error(sqlite3_db_handle(get()), path_, "reading");
+}
+
+bool is_database(const std::string& path) {
+  constexpr std::string_view kMagic = "SQLite format 3";
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
+  const Database database(raw);
+  std::array<unsigned char, kMagic.size()> start{};
+  return code == SQLITE_OK && read_file_start(raw, start) &&
+         std::equal(kMagic.begin(), kMagic.end(), start.begin());
 }
 
 engine::Status use_log(sqlite3* database, const std::string& path) {

@@ -29,6 +29,9 @@ engine::Status execute_sql(sqlite3* database, const std::string& path, const std
 /// one would drop the locks that a writer in this process holds. False: it has fewer.
 bool read_file_start(sqlite3* database, std::span<unsigned char> bytes);
 
+/// Whether the file is an SQLite database; read as by read_file_start().
+bool is_database(const std::string& path);
+
 /// Write-ahead log, flushed with every commit. A kill on the way there leaves no rollback journal,
 /// which would make the file unreadable for whoever may not write it.
 engine::Status use_log(sqlite3* database, const std::string& path);

@@ -22,6 +22,7 @@
 #include "app/gui/shell/recorder.h"
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/request_json.h"
+#include "profiling/session/snapshot_file.h"
 #include "tests/unit/session/sample_recording.h"
 
 namespace profiling {
@@ -79,13 +80,14 @@ void report_one(int to) {
   if (::write(to, "+", 1) != 1) ::_exit(1);
 }
 
-void record_forever(const std::string& path, int report) {
+/// With pauses, or a reader would be given a file that grows as quickly as it reads.
+void record_forever(const std::string& path, int report, useconds_t pause_us = 0) {
   const SampleCodec codec;
   auto writer = SessionWriter::create(path, codec);
   const RecordedRun run = sample_run(1);
   while (writer.ok() && writer.value()->append(run).ok()) {
     report_one(report);
-    ::usleep(500);  // or a reader would be given a file that grows as quickly as it reads
+    ::usleep(pause_us);
   }
 }
 
@@ -207,7 +209,7 @@ TEST_F(RecorderFaults, WhatADeadProgramLeftIsRemovedLater) {
 // --- reading ------------------------------------------------------------------------------------
 
 TEST_F(RecorderFaults, OpensSixtyOfSixtyTimesWhileItIsWritten) {
-  Child child([&](int report) { record_forever(path_, report); });
+  Child child([&](int report) { record_forever(path_, report, 20'000); });
   ASSERT_TRUE(child.one_more());
   std::size_t before = 0;
   for (int i = 0; i < 60; ++i) {
@@ -223,6 +225,7 @@ TEST_F(RecorderFaults, OpeningItsOwnRecordingKeepsTheWritersLocks) {
   const auto writer = writer_of(path_);
   ASSERT_TRUE(writer->append(sample_run(0)).ok());
   ASSERT_EQ(runs_in(path_), 1U);
+  ASSERT_TRUE(open_snapshot(path_, codec_).ok());
   // Closing any descriptor of a file drops all of the process's locks on it; another process sees.
   Child other([&](int report) {
     constexpr off_t kSharedLock = 0x40000000 + 2;  // where SQLite's readers and writers hold theirs
