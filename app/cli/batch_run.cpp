@@ -60,6 +60,19 @@ engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
   return profiling::SessionWriter::create(path, request_codec());
 }
 
+void tell_whereabouts(profiling::SessionWriter& writer) {
+  if (const std::string notice = writer.take_notice(); !notice.empty()) {
+    fmt::print(stderr, "expertscope: {}\n", notice);
+  }
+}
+
+engine::Status close_recording(profiling::SessionWriter* writer) {
+  if (writer == nullptr) return {};
+  engine::Status status = writer->close();
+  tell_whereabouts(*writer);
+  return status;
+}
+
 engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
                                            profiling::SessionWriter* writer) {
   const InterruptScope interrupts;
@@ -84,11 +97,10 @@ engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
     }
     profiling::RecordedRun run = recorded_run(std::get<RunDone>(std::move(done).value()), request);
     run.group = batch.measured(steady_seconds());
-    if (writer != nullptr) {
-      if (engine::Status kept = writer->append(run); !kept.ok()) return kept.error();
-    }
+    if (engine::Status kept = keep(writer, run); !kept.ok()) return kept.error();
     runs.push_back(std::make_shared<const profiling::RecordedRun>(std::move(run)));
   }
+  if (engine::Status closed = close_recording(writer); !closed.ok()) return closed.error();
   return runs;
 }
 

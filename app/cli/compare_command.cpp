@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
@@ -103,12 +104,9 @@ engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& optio
 int compare(const CompareOptions& options) {
   const engine::Result<engine::ComparisonRequest> request = request_of(options);
   if (!request.ok()) return report(request.error());
-  std::unique_ptr<profiling::SessionWriter> writer;
-  if (!options.output.empty()) {
-    auto created = profiling::SessionWriter::create(options.output, request_codec());
-    if (!created.ok()) return report(created.error());
-    writer = std::move(created).value();
-  }
+  const auto created = create_recording(options.output);
+  if (!created.ok()) return report(created.error());
+  profiling::SessionWriter* const writer = created.value().get();
   const engine::Result<std::unique_ptr<WorkerSession>> started =
       WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
@@ -125,16 +123,14 @@ int compare(const CompareOptions& options) {
   const profiling::RecordedComparison recorded{
       .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
       .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
-  if (writer != nullptr) {
-    if (const engine::Status kept = writer->append(recorded); !kept.ok()) {
-      return report(kept.error());
-    }
-  }
+  engine::Status kept = keep(writer, recorded);
+  if (kept.ok()) kept = close_recording(writer);
   if (options.json) {
     fmt::print("{}\n", comparison_to_json(recorded.comparison, /*pretty=*/true));
   } else {
     print_table(recorded.comparison);
   }
+  if (!kept.ok()) return report(kept.error());
   return kExitOk;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
 #include "app/cli/doctor_text.h"
@@ -30,13 +31,16 @@ engine::Status write_markdown(const std::string& path, const profiling::DoctorRe
 
 engine::Status record(const std::string& path, const engine::RunRequest& request,
                       const profiling::DoctorReport& report) {
-  auto writer = profiling::SessionWriter::create(path, request_codec());
+  const auto writer = create_recording(path);
   if (!writer.ok()) return writer.error();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return writer.value()->append(profiling::RecordedVisit{
-      .request = request,
-      .report = report,
-      .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()});
+  engine::Status kept = keep(
+      writer.value().get(),
+      profiling::RecordedVisit{
+          .request = request,
+          .report = report,
+          .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()});
+  return kept.ok() ? close_recording(writer.value().get()) : kept;
 }
 
 int exit_code_of(const profiling::DoctorReport& report) {

@@ -1,13 +1,17 @@
 // `expertscope`: the window and the command line in one program that links no CUDA library.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/protocol/pipe_writer.h"
 #include "app/protocol/wire.h"
 
 namespace {
@@ -37,6 +41,7 @@ bool means_open(const CLI::App& program, const std::vector<std::string>& argumen
 }  // namespace
 
 int main(int argc, char** argv) {
+  app::set_write_signals(app::ClosedPipe::EndsProgram);
   CLI::App program("Runs a grouped quantize + GEMM step, shows it and explains it.", "expertscope");
   program.set_version_flag("--version", std::string("expertscope ") + app::kProgramVersion);
   program.require_subcommand(1);
@@ -70,5 +75,17 @@ int main(int argc, char** argv) {
     if (program.got_subcommand("doctor")) return app::cli::kCouldNotRun;
     return app::cli::kExitUserError;
   }
-  return chosen();
+  int code = app::cli::kExitUserError;
+  try {
+    code = chosen();
+  } catch (const std::exception& error) {  // of standard output, mostly: its disk may be full
+    fmt::print(stderr, "expertscope: {}\n", error.what());
+    return app::cli::kExitUserError;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    fmt::print(stderr, "expertscope: standard output cannot be written: {}\n",
+               std::strerror(errno));
+    return code == app::cli::kExitOk ? app::cli::kExitUserError : code;
+  }
+  return code;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/doctor_text.h"
 #include "app/cli/progress_bar.h"
@@ -40,8 +41,6 @@ struct RunOptions {
   int history_steps = 0;  // 0 = none
   bool json = false;
 };
-
-using profiling::unix_time_ms;
 
 nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
   nlohmann::ordered_json samples = nlohmann::ordered_json::array();
@@ -96,9 +95,8 @@ engine::Status tell_stall(const RunError& failure, const engine::RunRequest& req
     fmt::print("{}\n", report_text(made));
   }
   std::fflush(stdout);
-  if (writer == nullptr) return {};
-  return writer->append(profiling::RecordedVisit{
-      .request = request, .report = made, .wall_clock_ms = unix_time_ms()});
+  return keep(writer, profiling::RecordedVisit{
+                          .request = request, .report = made, .wall_clock_ms = profiling::unix_time_ms()});
 }
 
 engine::Result<LinkEvent> wait_for(WorkerSession& session,
@@ -126,9 +124,10 @@ engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& 
       return std::holds_alternative<ComparisonDone>(event);
     });
     if (!done.ok()) return done.error();
-    engine::Status kept = writer.append(profiling::RecordedComparison{
-        .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
-        .wall_clock_ms = unix_time_ms()});
+    engine::Status kept = keep(
+        &writer, profiling::RecordedComparison{
+                     .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
+                     .wall_clock_ms = profiling::unix_time_ms()});
     if (!kept.ok()) return kept;
   }
   if (options.history_steps > 0) {
@@ -148,9 +147,9 @@ engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& 
     engine::Result<LinkEvent> done = wait_for(
         session, [](const LinkEvent& event) { return std::holds_alternative<HistoryDone>(event); });
     if (!done.ok()) return done.error();
-    return writer.append(profiling::RecordedHistory{
-        .history = std::get<HistoryDone>(std::move(done).value()).history,
-        .wall_clock_ms = unix_time_ms()});
+    return keep(&writer, profiling::RecordedHistory{
+                             .history = std::get<HistoryDone>(std::move(done).value()).history,
+                             .wall_clock_ms = profiling::unix_time_ms()});
   }
   return {};
 }
@@ -164,12 +163,9 @@ int run(const RunOptions& options) {
                    "--record"});
   }
   // Before the run: a file that cannot be written must not cost a run first.
-  std::unique_ptr<profiling::SessionWriter> writer;
-  if (!options.record.empty()) {
-    auto created = profiling::SessionWriter::create(options.record, request_codec());
-    if (!created.ok()) return report(created.error());
-    writer = std::move(created).value();
-  }
+  const auto created = create_recording(options.record);
+  if (!created.ok()) return report(created.error());
+  profiling::SessionWriter* const writer = created.value().get();
   if (!options.core_dump_folder.empty() && !options.worker.remote.empty()) {
     return report({engine::ErrorCode::InvalidArgument,
                    "--core-dump names a folder of this machine: it works without --remote"});
@@ -187,7 +183,7 @@ int run(const RunOptions& options) {
     engine::Result<LinkEvent> end = run_one(*started.value(), request);
     if (!end.ok()) return report(end.error());
     if (const auto* failure = std::get_if<RunError>(&end.value())) {
-      if (const engine::Status told = tell_stall(*failure, request, options.json, writer.get());
+      if (const engine::Status told = tell_stall(*failure, request, options.json, writer);
           !told.ok()) {
         return report(told.error());
       }
@@ -195,15 +191,18 @@ int run(const RunOptions& options) {
     }
     const profiling::RecordedRun run =
         recorded_run(std::get<RunDone>(std::move(end).value()), request);
-    if (writer != nullptr) {
-      if (const engine::Status kept = writer->append(run); !kept.ok()) return report(kept.error());
-    }
+    const engine::Status kept = keep(writer, run);
+    // Printed in any case: what could not be kept is at least reported.
     options.json ? print_json(run, requests.value().size() > 1) : print_summary(run);
+    if (!kept.ok()) return report(kept.error());
   }
   if (writer != nullptr) {
     const engine::Status kept =
         keep_beside(options, requests.value().front(), *started.value(), *writer);
     if (!kept.ok()) return report(kept.error());
+  }
+  if (const engine::Status closed = close_recording(writer); !closed.ok()) {
+    return report(closed.error());
   }
   return kExitOk;
 }

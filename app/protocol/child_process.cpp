@@ -61,6 +61,7 @@ int spawn(const std::vector<std::string>& argv, const Pipe& in, const Pipe& out,
   sigemptyset(&signals);
   posix_spawnattr_setsigmask(&settings.attributes, &signals);
   sigaddset(&signals, SIGPIPE);
+  sigaddset(&signals, SIGXFSZ);
   posix_spawnattr_setsigdefault(&settings.attributes, &signals);
   posix_spawnattr_setpgroup(&settings.attributes, 0);
   posix_spawnattr_setflags(&settings.attributes,

@@ -1,12 +1,18 @@
 #include "app/protocol/pipe_writer.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
 namespace app {
+
+void set_write_signals(ClosedPipe closed_pipe) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  if (closed_pipe == ClosedPipe::FailsWrite) ::signal(SIGPIPE, SIG_IGN);
+}
 
 bool write_until_stopped(int pipe, std::string_view bytes, int stop) {
   while (!bytes.empty()) {

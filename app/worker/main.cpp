@@ -2,7 +2,6 @@
 // Threads: this one reads commands, one runs the engine, one pulses, one reads the
 // device while nothing runs; CUPTI brings its own.
 #include <fcntl.h>
-#include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "app/protocol/pipe_writer.h"
 #include "app/worker/command_reader.h"
 #include "app/worker/engine_loop.h"
 #include "app/worker/frame_sender.h"
@@ -53,7 +53,6 @@ int work(const app::BackendOptions& options) {
     spdlog::error("stdout is closed; a worker needs it for its frames");
     return kExitWrongCall;
   }
-  ::signal(SIGPIPE, SIG_IGN);  // a window that went away is an error code, not the end
   app::FrameSender sender(std::move(frames));
   engine::RunProgress progress;
   app::JobSlot jobs(progress);
@@ -88,6 +87,8 @@ int work(const app::BackendOptions& options) {
 
 int main(int argc, char** argv) {
   wait_without_spinning(argv);
+  // A window that went away is an error code, not the end.
+  app::set_write_signals(app::ClosedPipe::FailsWrite);
   CLI::App program("Runs grouped quantize + GEMM requests for expertscope, over stdin and stdout.",
                    "expertscope-worker");
   app::BackendOptions options;

@@ -130,10 +130,11 @@ void check_outcome(const Outcome& outcome, const Snapshot& snapshot, Rules& rule
     rules.between("output check replay", check.replay, 1, 1'000'000);
     rules.text("output check output", check.output);
     rules.between("output check parts", check.parts, 1, kMaxExperimentParts);
-    int least = 0;
+    std::int64_t least = 0;
     for (const int part : check.wrong_parts) {
-      rules.between("output check wrong part (ascending)", part, least, check.parts - 1);
-      least = part + 1;
+      rules.between("output check wrong part (ascending)", part, least,
+                    saturated_sum(check.parts, -1));
+      least = saturated_sum(part, 1);
     }
     if (!rules.ok()) return;
   }

@@ -19,6 +19,15 @@ namespace profiling {
 inline constexpr std::int64_t kMaxTime_ns = std::int64_t{1}
                                             << 60;  // sums and differences stay in 64 bits
 
+/// A bound made from another value, which may itself be hostile: later checks of a rule that is
+/// broken already do nothing, but their bounds are still computed.
+constexpr std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b < 0 ? std::numeric_limits<std::int64_t>::min()
+               : std::numeric_limits<std::int64_t>::max();
+}
+
 /// Keeps the first broken rule; later checks then do nothing.
 class Rules {
  public:

@@ -42,7 +42,8 @@ void check_notes(const std::vector<TimeNote>& notes, Rules& rules) {
 
 void check_histogram(const engine::MagnitudeHistogram& histogram, Rules& rules) {
   rules.between("histogram first_bin", histogram.first_bin, 0, kHistogramBins);
-  rules.size("histogram", histogram.counts.size(), kHistogramBins - histogram.first_bin);
+  rules.size("histogram", histogram.counts.size(),
+             saturated_sum(kHistogramBins, -std::int64_t{histogram.first_bin}));
   for (const std::uint64_t count : histogram.counts) rules.count("histogram count", count);
   rules.count("histogram zeros", histogram.zeros);
   rules.count("histogram infinities", histogram.infinities);
@@ -144,11 +145,11 @@ void check_result(const engine::RunResult& result, Rules& rules) {
   }
   for (const engine::ReplayCheck& check : result.replay_checks) {
     rules.between("replay check replay", check.replay, 1, engine::kMaxIterations);
-    rules.between("replay check layer", check.layer, 0, result.effective.layers - 1);
-    int lowest = 0;
+    rules.between("replay check layer", check.layer, 0, saturated_sum(result.effective.layers, -1));
+    std::int64_t lowest = 0;
     for (const int expert : check.wrong_experts) {
       rules.between("replay check expert", expert, lowest, static_cast<std::int64_t>(experts) - 1);
-      lowest = expert + 1;  // ascending and without repeats
+      lowest = saturated_sum(expert, 1);  // ascending and without repeats
     }
   }
   check_device(result.device, rules);
@@ -179,7 +180,7 @@ void check_nodes(const Activity& activity, const engine::RunResult& result, Rule
     rules.text("graph node name", node.name);
     rules.between("graph node stage", static_cast<int>(node.stage), 0,
                   std::ssize(engine::kStageNames) - 1);
-    rules.between("graph node layer", node.layer, 0, result.effective.layers - 1);
+    rules.between("graph node layer", node.layer, 0, saturated_sum(result.effective.layers, -1));
     for (const std::uint64_t dependency : node.dependencies) {
       rules.require(earlier.contains(dependency), [&] {
         return fmt::format("graph node {} depends on {}, which does not come before it", node.id,
@@ -204,7 +205,7 @@ void check_records(const Activity& activity, const engine::RunResult& result, Ru
     rules.between("record name", record.name, 0, std::ssize(activity.names) - 1);
     rules.between("record iteration", record.iteration, -1, std::ssize(result.iterations) - 1);
     rules.between("record expert", record.expert, -1, std::ssize(result.splits) - 1);
-    rules.between("record layer", record.layer, 0, result.effective.layers - 1);
+    rules.between("record layer", record.layer, 0, saturated_sum(result.effective.layers, -1));
     rules.between("record kind", static_cast<int>(record.kind), 0,
                   std::ssize(kActivityKindNames) - 1);
     rules.between("record stage", static_cast<int>(record.stage), 0,
@@ -217,7 +218,7 @@ void check_records(const Activity& activity, const engine::RunResult& result, Ru
 template <class Event>
 void check_event_place(const Event& event, const engine::RunResult& result, Rules& rules) {
   rules.between("event iteration", event.iteration, -1, std::ssize(result.iterations) - 1);
-  rules.between("event layer", event.layer, 0, result.effective.layers - 1);
+  rules.between("event layer", event.layer, 0, saturated_sum(result.effective.layers, -1));
   rules.between("event stage", static_cast<int>(event.stage), 0,
                 std::ssize(engine::kStageNames) - 1);
 }

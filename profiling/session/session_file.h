@@ -61,13 +61,18 @@ struct RequestCodec {
   virtual engine::Result<engine::RunRequest> from_json(const std::string& json) const = 0;
 };
 
+/// One thread at a time.
 class SessionWriter {
  public:
-  /// Creates a new file (refuses to overwrite: the error names the path). WAL, synchronous NORMAL.
+  /// Creates a new file (refuses to overwrite: the error names the path). It gets its name when it
+  /// is whole, so that a death at any moment leaves no half of one.
   static engine::Result<std::unique_ptr<SessionWriter>> create(const std::string& path,
                                                                const RequestCodec& codec);
+  /// Closes the file.
   virtual ~SessionWriter() = default;
-  /// One transaction: the run is in the file when this returns, or not at all.
+  /// One transaction: the run is on the disk when this returns, or not at all. The error says how
+  /// many runs are. InvalidArgument: this run breaks a rule and never can be; anything else may go
+  /// better when it is tried again.
   virtual engine::Status append(const RecordedRun& run) = 0;
   /// As for runs; the four are counted apart.
   virtual engine::Status append(const RecordedComparison& comparison) = 0;
@@ -77,6 +82,20 @@ class SessionWriter {
   virtual engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) = 0;
   virtual engine::Status set_note(const std::string& key,
                                   const std::string& value) = 0;  // title, comment, ...
+
+  /// Looks whether the file still has its name. If it was deleted, moved or replaced, all that was
+  /// recorded goes into a file of another name, where the recording goes on. Every append does this
+  /// too; the error is of a copy that could not be made.
+  virtual engine::Status keep_in_place() = 0;
+  /// Copies the recording to this name, which must be free, and goes on there. The file so far
+  /// stays where it is.
+  virtual engine::Status move_to(const std::string& path) = 0;
+  /// keep_in_place(), then one plain file without a log. Nothing may follow.
+  virtual engine::Status close() = 0;
+  /// Where the recording is now.
+  virtual const std::string& path() const = 0;
+  /// What a person must be told of the file's whereabouts; each sentence once, mostly empty.
+  virtual std::string take_notice() = 0;
 };
 
 struct SessionLimits {

@@ -13,6 +13,7 @@
 #include "profiling/graph/dot_import.h"
 #include "profiling/graph/dot_label.h"
 #include "profiling/session/run_rules.h"
+#include "profiling/session/sqlite_handle.h"
 
 namespace profiling {
 namespace {
@@ -67,12 +68,13 @@ engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& pat
     return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
   }
   if (!std::filesystem::is_regular_file(kind)) return refuse(path, "is not a regular file");
+  // Before it is opened here: it may be this program's own recording, whose locks would go.
+  if (is_database(path)) return from_session(path, codec);
   std::ifstream file(path, std::ios::binary);
   if (!file) return refuse(path, "cannot be read");
   std::string text(4096, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.starts_with("SQLite format 3")) return from_session(path, codec);
   if (!begins_like_dot(text)) {
     return refuse(path,
                   "is neither a recording nor a dot file of a CUDA graph (which begins with "

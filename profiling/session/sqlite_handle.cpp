@@ -3,19 +3,52 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "profiling/session/recording_file.h"
+
 namespace profiling {
+
+namespace {
+
+/// What SQLite's codes mean for a recording, where its own sentence would mislead.
+std::string cause_words(sqlite3* database, const std::string& path) {
+  const int code = sqlite3_extended_errcode(database);
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another program is using the file; try again when it is done";
+    case SQLITE_FULL:
+      return "the disk is full; " + storage_words(path);
+    case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ) break;
+      return fmt::format("{}; {}", sqlite3_errmsg(database), storage_words(path));
+    default:
+      break;
+  }
+  return sqlite3_errmsg(database);
+}
+
+}  // namespace
 
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing) {
   const int code = sqlite3_errcode(database);
   const auto kind = code == SQLITE_NOMEM ? engine::ErrorCode::OutOfMemory : engine::ErrorCode::Io;
-  return {kind, fmt::format("{}: {}: {}", path, doing, sqlite3_errmsg(database))};
+  return {kind, fmt::format("{}: {}: {}", path, doing, cause_words(database, path))};
 }
 
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return database_error(database, path, fmt::format("running '{}'", sql.substr(0, 60)));
+}
+
+bool read_file_start(sqlite3* database, std::span<unsigned char> bytes) {
+  sqlite3_file* file = nullptr;
+  const int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  return code == SQLITE_OK && file != nullptr && file->pMethods != nullptr &&
+         file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0) == SQLITE_OK;
 }
 
 engine::Result<Statement> Statement::prepare(sqlite3* database, std::string path,
@@ -83,6 +116,33 @@ engine::Result<bool> Statement::next() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   return database_error(sqlite3_db_handle(get()), path_, "reading");
+}
+
+bool is_database(const std::string& path) {
+  constexpr std::string_view kMagic = "SQLite format 3";
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
+  const Database database(raw);
+  std::array<unsigned char, kMagic.size()> start{};
+  return code == SQLITE_OK && read_file_start(raw, start) &&
+         std::equal(kMagic.begin(), kMagic.end(), start.begin());
+}
+
+engine::Status use_log(sqlite3* database, const std::string& path) {
+  std::string mode;
+  {
+    engine::Result<Statement> statement = Statement::prepare(database, path, "PRAGMA journal_mode");
+    if (!statement.ok()) return statement.error();
+    const engine::Result<bool> row = statement.value().next();
+    if (!row.ok()) return row.error();
+    mode = reinterpret_cast<const char*>(sqlite3_column_text(statement.value().get(), 0));
+  }
+  engine::Status status;
+  if (mode != "wal") {
+    // OFF first: the change is then one write of one page.
+    status = execute_sql(database, path, "PRAGMA journal_mode=OFF; PRAGMA journal_mode=WAL");
+  }
+  return status.ok() ? execute_sql(database, path, "PRAGMA synchronous=FULL") : status;
 }
 
 }  // namespace profiling

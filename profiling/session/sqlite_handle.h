@@ -25,6 +25,17 @@ engine::Error database_error(sqlite3* database, const std::string& path, const s
 /// Runs statements that return nothing of interest.
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql);
 
+/// The file's first bytes as they are on the disk, through SQLite's own descriptor: closing another
+/// one would drop the locks that a writer in this process holds. False: it has fewer.
+bool read_file_start(sqlite3* database, std::span<unsigned char> bytes);
+
+/// Whether the file is an SQLite database; read as by read_file_start().
+bool is_database(const std::string& path);
+
+/// Write-ahead log, flushed with every commit. A kill on the way there leaves no rollback journal,
+/// which would make the file unreadable for whoever may not write it.
+engine::Status use_log(sqlite3* database, const std::string& path);
+
 class Statement {
  public:
   static engine::Result<Statement> prepare(sqlite3* database, std::string path,

@@ -1,13 +1,14 @@
 // Writes a session: one transaction a run, so that a crash leaves whole runs only. WAL with
-// synchronous NORMAL survives the death of the process; closing folds the log back into one file.
-#include <fcntl.h>
+// synchronous FULL: what was committed survives a power loss too; closing folds the log back into
+// one file. The open file is what counts, not its name: when the name is taken away, the recording
+// is copied to another one and goes on there.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "profiling/session/history_tables.h"
 #include "profiling/session/measurement_tables.h"
 #include "profiling/session/numerics_tables.h"
+#include "profiling/session/recording_file.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
@@ -180,150 +182,9 @@ engine::Status write_graph(const Target& to, std::int64_t run_id, const Recorded
   return status.ok() ? edges.take() : std::move(status);
 }
 
-class SqliteSessionWriter final : public SessionWriter {
- public:
-  SqliteSessionWriter(Database database, std::string path, const RequestCodec& codec)
-      : database_(std::move(database)), path_(std::move(path)), codec_(codec) {}
-  SqliteSessionWriter(const SqliteSessionWriter&) = delete;
-  SqliteSessionWriter& operator=(const SqliteSessionWriter&) = delete;
-
-  ~SqliteSessionWriter() override {
-    // One plain file is what people copy. Should a step fail, the log stays beside the file, and
-    // both together are still a whole recording.
-    sqlite3_exec(database_.get(), "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
-    sqlite3_exec(database_.get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr);
-  }
-
-  engine::Status append(const RecordedRun& run) override {
-    if (engine::Status status = check_run(run); !status.ok()) {
-      return engine::Error{status.error().code, fmt::format("{}: the run is not recorded: {}",
-                                                            path_, status.error().message)};
-    }
-    return counted(runs_, run.snapshot, [&] { return write_run(run); });
-  }
-
-  engine::Status append(const RecordedVisit& visit) override {
-    if (engine::Status status = check_visit(visit); !status.ok()) {
-      return engine::Error{status.error().code, fmt::format("{}: the visit is not recorded: {}",
-                                                            path_, status.error().message)};
-    }
-    const Target to{.database = database_.get(), .path = path_};
-    return counted(visits_, visit.report.snapshot, [&] {
-      const std::int64_t id = visits_ + 1;
-      engine::Status status = write_visit(to, id, visit, codec_);
-      return status.ok() ? keep(visit.report.snapshot, {.visit = true, .id = id}) : status;
-    });
-  }
-
-  engine::Status append(const RecordedComparison& comparison) override {
-    if (engine::Status status = check_comparison(comparison); !status.ok()) {
-      return engine::Error{
-          status.error().code,
-          fmt::format("{}: the comparison is not recorded: {}", path_, status.error().message)};
-    }
-    const Target to{.database = database_.get(), .path = path_};
-    engine::Status status =
-        in_transaction([&] { return write_comparison(to, comparisons_ + 1, comparison, codec_); });
-    if (status.ok()) ++comparisons_;
-    return status;
-  }
-
-  engine::Status append(const RecordedHistory& history) override {
-    if (engine::Status status = check_history(history); !status.ok()) {
-      return engine::Error{status.error().code, fmt::format("{}: the history is not recorded: {}",
-                                                            path_, status.error().message)};
-    }
-    const Target to{.database = database_.get(), .path = path_};
-    engine::Status status =
-        in_transaction([&] { return write_history(to, histories_ + 1, history, codec_); });
-    if (status.ok()) ++histories_;
-    return status;
-  }
-
-  engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
-    if (static_cast<std::int64_t>(run) >= runs_) {
-      return engine::Error{engine::ErrorCode::InvalidArgument,
-                           fmt::format("{}: there is no run {} to pin notes to", path_, run + 1)};
-    }
-    if (engine::Status status = check_time_notes(notes); !status.ok()) return status;
-    const Target to{.database = database_.get(), .path = path_};
-    return in_transaction(
-        [&] { return replace_time_notes(to, static_cast<std::int64_t>(run) + 1, notes); });
-  }
-
-  engine::Status set_note(const std::string& key, const std::string& value) override {
-    if (!is_clean_text(key) || !is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
-      return engine::Error{
-          engine::ErrorCode::InvalidArgument,
-          fmt::format("{}: note '{}' has {} bytes; it must be UTF-8 text of at most {} bytes",
-                      path_, key.substr(0, 40), key.size() + value.size(), kMaxNoteBytes)};
-    }
-    auto statement = Statement::prepare(database_.get(), path_,
-                                        "INSERT INTO notes VALUES(?, ?) ON CONFLICT(key) DO "
-                                        "UPDATE SET value = excluded.value");
-    if (!statement.ok()) return statement.error();
-    return statement.value().text(key).text(value).execute();
-  }
-
- private:
-  static constexpr std::size_t kMaxNoteBytes = 1 << 20;
-
-  template <class Work>
-  engine::Status in_transaction(Work work) {
-    engine::Status status = execute_sql(database_.get(), path_, "BEGIN IMMEDIATE");
-    if (!status.ok()) return status;
-    status = work();
-    if (status.ok()) status = execute_sql(database_.get(), path_, "COMMIT");
-    // A failed COMMIT may leave the transaction open, which would swallow every later run.
-    if (!status.ok()) sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
-    return status;
-  }
-
-  /// The counters move on only if all of it is in the file.
-  template <class Work>
-  engine::Status counted(std::int64_t& counter, const Snapshot& snapshot, Work work) {
-    engine::Status status = in_transaction(work);
-    if (!status.ok()) return status;
-    ++counter;
-    if (is_kept(snapshot)) ++snapshots_;
-    return status;
-  }
-  static bool is_kept(const Snapshot& snapshot) { return !(snapshot == Snapshot{}); }
-  engine::Status keep(const Snapshot& snapshot, SnapshotOwner owner) {
-    if (!is_kept(snapshot)) return {};
-    const Target to{.database = database_.get(), .path = path_};
-    return write_snapshot(to, snapshots_ + 1, owner, snapshot);
-  }
-
-  engine::Status write_run(const RecordedRun& run) {
-    const Target to{.database = database_.get(), .path = path_};
-    const std::int64_t run_id = runs_ + 1;
-    engine::Status status = write_header(to, run_id, run, codec_);
-    for (const auto write :
-         {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
-          write_operands, write_histograms, write_records, write_graph, write_step_tables,
-          write_measurement_tables, write_numerics_tables, write_event_tables, write_expert_ulps,
-          write_replay_watch}) {
-      if (!status.ok()) break;
-      status = write(to, run_id, run);
-    }
-    if (status.ok()) status = keep(run.snapshot, {.visit = false, .id = run_id});
-    return status;
-  }
-
-  Database database_;
-  std::string path_;
-  const RequestCodec& codec_;
-  std::int64_t runs_ = 0;
-  std::int64_t comparisons_ = 0;
-  std::int64_t histories_ = 0;
-  std::int64_t visits_ = 0;
-  std::int64_t snapshots_ = 0;
-};
-
 engine::Status create_tables(const Target& to) {
   const auto run = [&](const std::string& sql) { return execute_sql(to.database, to.path, sql); };
-  engine::Status status = run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN");
+  engine::Status status = run("BEGIN");
   if (status.ok()) status = run(fmt::format("PRAGMA application_id={}", kApplicationId));
   if (status.ok()) status = run(fmt::format("PRAGMA user_version={}", kSchemaVersion));
   for (const TableDefinition& table : session_tables()) {
@@ -339,45 +200,352 @@ engine::Status create_tables(const Target& to) {
   status = stages.take();
   if (status.ok()) status = kinds.take();
   if (status.ok()) status = write_doctor_words(to);
-  // The checkpoint puts the file's identity and tables into the main file, so that a reader can
-  // tell what it is before it trusts a log beside it.
-  return status.ok() ? run("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)") : status;
+  return status.ok() ? run("COMMIT") : status;
 }
+
+/// The file of a recording that has no runs yet. Made in memory, so that no half of it is ever on a
+/// disk.
+engine::Result<std::vector<std::byte>> empty_recording(const std::string& path) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(":memory:", &raw, SQLITE_OPEN_READWRITE, nullptr);
+  const Database database(raw);
+  if (code != SQLITE_OK) {
+    return engine::Error{engine::ErrorCode::OutOfMemory,
+                         fmt::format("{}: {}", path, sqlite3_errstr(code))};
+  }
+  engine::Status status = create_tables({.database = raw, .path = path});
+  if (!status.ok()) return status.error();
+  sqlite3_int64 bytes = 0;
+  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> image(
+      sqlite3_serialize(raw, "main", &bytes, 0), &sqlite3_free);
+  if (image == nullptr) {
+    return engine::Error{engine::ErrorCode::OutOfMemory, path + ": no memory for its tables"};
+  }
+  const auto* first = reinterpret_cast<const std::byte*>(image.get());
+  std::vector<std::byte> file(first, first + bytes);
+  // Write and read version 2 mean WAL (sqlite.org/fileformat.html, section 1.3). Asked of SQLite
+  // later, the change would pass through a rollback journal, and a kill then would leave that.
+  file.at(18) = file.at(19) = std::byte{2};
+  return file;
+}
+
+/// The log of an earlier recording of this name would be taken for the log of a later one.
+engine::Status check_nothing_beside(const std::string& path) {
+  for (const char* side : {"-wal", "-journal"}) {
+    if (identity_of(path + side)) {
+      return engine::Error{
+          engine::ErrorCode::Io,
+          fmt::format("{}: {}{} is left from another recording; choose another name", path, path,
+                      side)};
+    }
+  }
+  return {};
+}
+
+/// A recording's files as SQLite holds them open. It never replaces one of them by itself.
+class OpenRecording {
+ public:
+  static engine::Result<OpenRecording> open(const std::string& path) {
+    OpenRecording opened;
+    opened.path_ = path;
+    sqlite3* raw = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
+    opened.database_.reset(raw);
+    if (code != SQLITE_OK) {
+      return engine::Error{engine::ErrorCode::Io,
+                           fmt::format("{}: {}", path, sqlite3_errstr(code))};
+    }
+    // Notes may be written by another window, and a reader may be about to recover the log.
+    sqlite3_busy_timeout(raw, kBusyMilliseconds);
+    engine::Status status = use_log(raw, path);
+    // The first row makes SQLite open the log.
+    if (status.ok()) status = execute_sql(raw, path, "SELECT count(*) FROM runs");
+    if (!status.ok()) return status.error();
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      opened.parts_[i] = identity_of(path + kParts[i]);
+    }
+    return opened;
+  }
+
+  sqlite3* database() const { return database_.get(); }
+  const std::string& path() const { return path_; }
+
+  /// What became of the name; empty = the files are where they were.
+  std::string displacement() const {
+    const std::optional<FileIdentity> now = identity_of(path_);
+    if (now != parts_[0]) {
+      return now ? "was replaced by another file" : "was deleted or moved away";
+    }
+    for (std::size_t i = 1; i < kParts.size(); ++i) {
+      if (identity_of(path_ + kParts[i]) != parts_[i]) {
+        return fmt::format("lost the {} file that belongs to it", kParts[i]);
+      }
+    }
+    return "";
+  }
+
+  /// Everything committed so far into a file of this name, which must be free.
+  engine::Status copy_to(const std::string& path) const {
+    engine::Status status = check_nothing_beside(path);
+    if (!status.ok()) return status;
+    engine::Result<UnpublishedFile> file = UnpublishedFile::create(path);
+    if (!file.ok()) return file.error();
+    {
+      sqlite3* raw = nullptr;
+      const int code =
+          sqlite3_open_v2(file.value().name().c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
+      const Database copy(raw);
+      if (code != SQLITE_OK) {
+        return engine::Error{engine::ErrorCode::Io,
+                             fmt::format("{}: {}", path, sqlite3_errstr(code))};
+      }
+      // Nobody knows the file yet: it needs no journal, and publish() brings it to the disk.
+      status = execute_sql(raw, path, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF");
+      if (!status.ok()) return status;
+      sqlite3_backup* backup = sqlite3_backup_init(raw, "main", database(), "main");
+      sqlite3_backup_step(backup, -1);
+      if (sqlite3_backup_finish(backup) != SQLITE_OK) {
+        return database_error(raw, path, "copying the recording");
+      }
+    }
+    return file.value().publish();
+  }
+
+  /// Closes it. `keep`: as one plain file, which is what people copy; should a step fail, the log
+  /// stays beside the file, and both together are still a whole recording. Otherwise what is left
+  /// under its name is removed, as far as it is its own.
+  void close(bool keep) {
+    if (database_ == nullptr) return;
+    if (keep) {
+      sqlite3_exec(database(), "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+      // MEMORY: leaving WAL writes one page; a journal of it would outlive a kill.
+      sqlite3_exec(database(), "PRAGMA journal_mode=MEMORY", nullptr, nullptr, nullptr);
+    } else {
+      sqlite3_db_config(database(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    }
+    database_.reset();
+    for (std::size_t i = 1; !keep && i < kParts.size(); ++i) {
+      const std::string part = path_ + kParts[i];
+      if (parts_[i] && identity_of(part) == parts_[i]) ::unlink(part.c_str());
+    }
+  }
+
+ private:
+  static constexpr int kBusyMilliseconds = 5000;
+  static constexpr std::array<const char*, 3> kParts = {"", "-wal", "-shm"};
+
+  OpenRecording() = default;
+
+  Database database_;
+  std::string path_;
+  std::array<std::optional<FileIdentity>, 3> parts_;
+};
+
+class SqliteSessionWriter final : public SessionWriter {
+ public:
+  SqliteSessionWriter(OpenRecording file, const RequestCodec& codec)
+      : file_(std::move(file)), codec_(codec) {}
+  SqliteSessionWriter(const SqliteSessionWriter&) = delete;
+  SqliteSessionWriter& operator=(const SqliteSessionWriter&) = delete;
+
+  // Whoever wants to hear of a failure calls close().
+  ~SqliteSessionWriter() override { static_cast<void>(close()); }
+
+  engine::Status append(const RecordedRun& run) override {
+    return append_one(
+        "run", runs_, check_run(run),
+        [&] {
+          engine::Status status = write_run(run);
+          if (status.ok()) status = keep(run.snapshot, {.visit = false, .id = runs_ + 1});
+          return status;
+        },
+        &run.snapshot);
+  }
+
+  engine::Status append(const RecordedVisit& visit) override {
+    return append_one(
+        "visit", visits_, check_visit(visit),
+        [&] {
+          engine::Status status = write_visit(target(), visits_ + 1, visit, codec_);
+          if (status.ok()) status = keep(visit.report.snapshot, {.visit = true, .id = visits_ + 1});
+          return status;
+        },
+        &visit.report.snapshot);
+  }
+
+  engine::Status append(const RecordedComparison& comparison) override {
+    return append_one("comparison", comparisons_, check_comparison(comparison), [&] {
+      return write_comparison(target(), comparisons_ + 1, comparison, codec_);
+    });
+  }
+
+  engine::Status append(const RecordedHistory& history) override {
+    return append_one("history", histories_, check_history(history),
+                      [&] { return write_history(target(), histories_ + 1, history, codec_); });
+  }
+
+  engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
+    if (static_cast<std::int64_t>(run) >= runs_) {
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           fmt::format("{}: there is no run {} to pin notes to", path(), run + 1)};
+    }
+    if (engine::Status status = check_time_notes(notes); !status.ok()) return status;
+    return in_transaction(
+        [&] { return replace_time_notes(target(), static_cast<std::int64_t>(run) + 1, notes); });
+  }
+
+  engine::Status set_note(const std::string& key, const std::string& value) override {
+    if (!is_clean_text(key) || !is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
+      return engine::Error{
+          engine::ErrorCode::InvalidArgument,
+          fmt::format("{}: note '{}' has {} bytes; it must be UTF-8 text of at most {} bytes",
+                      path(), key.substr(0, 40), key.size() + value.size(), kMaxNoteBytes)};
+    }
+    return in_transaction([&]() -> engine::Status {
+      auto statement = Statement::prepare(file_.database(), path(),
+                                          "INSERT INTO notes VALUES(?, ?) ON CONFLICT(key) DO "
+                                          "UPDATE SET value = excluded.value");
+      if (!statement.ok()) return statement.error();
+      return statement.value().text(key).text(value).execute();
+    });
+  }
+
+  engine::Status keep_in_place() override {
+    const std::string displacement = file_.displacement();
+    if (displacement.empty()) return {};
+    // The folder may be gone too; what was measured must not go with it.
+    std::error_code error;
+    const std::filesystem::path name = std::filesystem::path(path()).filename();
+    engine::Status status;
+    for (const std::filesystem::path& folder :
+         {std::filesystem::path(path()).parent_path(), std::filesystem::current_path(error),
+          std::filesystem::temp_directory_path(error)}) {
+      const std::string old_path = path();
+      status = move_to(free_name_beside((folder / name).string()));
+      if (!status.ok()) continue;
+      notice_ = fmt::format(
+          "{} {} while it was written. The whole recording is in {} now and goes "
+          "on there.",
+          old_path, displacement, path());
+      return {};
+    }
+    return engine::Error{
+        status.error().code,
+        fmt::format("{} {} while it was written, and the recording cannot be copied: {}", path(),
+                    displacement, status.error().message)};
+  }
+
+  engine::Status move_to(const std::string& path) override {
+    engine::Status status = file_.copy_to(path);
+    if (!status.ok()) return status;
+    engine::Result<OpenRecording> copy = OpenRecording::open(path);
+    if (!copy.ok()) return copy.error();
+    file_.close(file_.displacement().empty());
+    file_ = std::move(copy).value();
+    return {};
+  }
+
+  engine::Status close() override {
+    if (file_.database() == nullptr) return {};
+    engine::Status status = keep_in_place();
+    // A file that nobody can name any more needs no log.
+    file_.close(status.ok());
+    return status;
+  }
+
+  const std::string& path() const override { return file_.path(); }
+  std::string take_notice() override { return std::exchange(notice_, {}); }
+
+ private:
+  static constexpr std::size_t kMaxNoteBytes = 1 << 20;
+
+  Target target() const { return {.database = file_.database(), .path = file_.path()}; }
+
+  /// The counters move on only if all of it is in the file.
+  template <class Work>
+  engine::Status append_one(const char* kind, std::int64_t& counter, const engine::Status& rules,
+                            Work work, const Snapshot* snapshot = nullptr) {
+    if (!rules.ok()) {
+      return engine::Error{rules.error().code, fmt::format("{}: the {} is not recorded: {}", path(),
+                                                           kind, rules.error().message)};
+    }
+    // A failed copy is tried again before more goes where nobody can find it.
+    engine::Status status = keep_in_place();
+    if (status.ok()) status = in_transaction(work);
+    if (!status.ok()) {
+      return engine::Error{status.error().code,
+                           fmt::format("{}; {} {} is not in the recording, which has {} run(s)",
+                                       status.error().message, kind, counter + 1, runs_)};
+    }
+    ++counter;
+    if (snapshot != nullptr && is_kept(*snapshot)) ++snapshots_;
+    // It is committed: should the copy fail now, the next call or close() says so.
+    static_cast<void>(keep_in_place());
+    return {};
+  }
+
+  template <class Work>
+  engine::Status in_transaction(Work work) {
+    engine::Status status = execute_sql(file_.database(), path(), "BEGIN IMMEDIATE");
+    if (!status.ok()) return status;
+    status = work();
+    if (status.ok()) status = execute_sql(file_.database(), path(), "COMMIT");
+    // A failed COMMIT may leave the transaction open, which would swallow every later run.
+    if (!status.ok()) sqlite3_exec(file_.database(), "ROLLBACK", nullptr, nullptr, nullptr);
+    return status;
+  }
+
+  static bool is_kept(const Snapshot& snapshot) { return !(snapshot == Snapshot{}); }
+  engine::Status keep(const Snapshot& snapshot, SnapshotOwner owner) {
+    if (!is_kept(snapshot)) return {};
+    return write_snapshot(target(), snapshots_ + 1, owner, snapshot);
+  }
+
+  engine::Status write_run(const RecordedRun& run) {
+    const Target to = target();
+    const std::int64_t run_id = runs_ + 1;
+    engine::Status status = write_header(to, run_id, run, codec_);
+    for (const auto write :
+         {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
+          write_operands, write_histograms, write_records, write_graph, write_step_tables,
+          write_measurement_tables, write_numerics_tables, write_event_tables, write_expert_ulps,
+          write_replay_watch}) {
+      if (!status.ok()) break;
+      status = write(to, run_id, run);
+    }
+    return status;
+  }
+
+  OpenRecording file_;
+  const RequestCodec& codec_;
+  std::string notice_;
+  std::int64_t runs_ = 0;
+  std::int64_t comparisons_ = 0;
+  std::int64_t histories_ = 0;
+  std::int64_t visits_ = 0;
+  std::int64_t snapshots_ = 0;
+};
 
 }  // namespace
 
 engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::string& path,
                                                                      const RequestCodec& codec) {
-  const auto fail = [&](std::string why) {
-    return engine::Error{engine::ErrorCode::Io, fmt::format("{}: {}", path, why)};
-  };
-  for (const char* side : {"-wal", "-journal"}) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path + side, ignored)) {
-      return fail(
-          fmt::format("{}{} is left from another recording; choose another name", path, side));
-    }
-  }
-  // Exclusive creation is the only test of existence without a race.
-  const int descriptor = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    if (errno == EEXIST) return fail("exists already and is not overwritten; choose another name");
-    return fail(fmt::format("cannot be created: {}", std::strerror(errno)));
-  }
-  ::close(descriptor);
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
-  Database database(raw);
-  engine::Status status;
-  if (code != SQLITE_OK) status = fail(sqlite3_errstr(code));
-  if (status.ok()) status = create_tables({.database = raw, .path = path});
-  if (!status.ok()) {
-    database.reset();
+  engine::Status status = check_nothing_beside(path);
+  if (!status.ok()) return status.error();
+  const engine::Result<std::vector<std::byte>> empty = empty_recording(path);
+  if (!empty.ok()) return empty.error();
+  engine::Result<UnpublishedFile> file = UnpublishedFile::create(path);
+  if (!file.ok()) return file.error();
+  status = file.value().write(empty.value());
+  if (status.ok()) status = file.value().publish();
+  if (!status.ok()) return status.error();
+  engine::Result<OpenRecording> opened = OpenRecording::open(path);
+  if (!opened.ok()) {
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path + part).c_str());
-    return status.error();
+    return opened.error();
   }
   return std::unique_ptr<SessionWriter>(
-      std::make_unique<SqliteSessionWriter>(std::move(database), path, codec));
+      std::make_unique<SqliteSessionWriter>(std::move(opened).value(), codec));
 }
 
 }  // namespace profiling

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <limits>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "app/gui/plot/format.h"
@@ -49,11 +49,10 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
   lane_task_.drop();
   const auto derive = [run = wanted_run_, choice = choice_] {
     // The sums on a second thread: a large recording appears after the longer of the two.
-    std::shared_ptr<const RangePicture> range;
-    std::thread sums([&] { range = make_range_picture(*run, std::nullopt); });
+    std::future<std::shared_ptr<const RangePicture>> sums =
+        std::async(std::launch::async, [&] { return make_range_picture(*run, std::nullopt); });
     std::shared_ptr<const LanePicture> lanes = make_lanes(make_run_picture(run), choice);
-    sums.join();
-    return RunDerivations{std::move(lanes), std::move(range)};
+    return RunDerivations{std::move(lanes), sums.get()};
   };
   if (wanted_run_->activity.records.size() > kRecordsAtOnce) return run_task_.start(derive);
   run_task_.drop();

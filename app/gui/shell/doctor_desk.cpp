@@ -58,7 +58,7 @@ DoctorDesk::DoctorDesk(std::function<void()> wake)
       stall_task_(wake_),
       run_task_(wake_),
       file_task_(wake_),
-      write_task_(wake_) {}
+      writes_(wake_) {}
 
 DoctorDesk::~DoctorDesk() { *cancel_ = true; }
 
@@ -131,7 +131,7 @@ void DoctorDesk::open(const std::string& path) {
 }
 
 void DoctorDesk::write(const DoctorNews::Report& report, const std::string& path) {
-  write_task_.start([report, path]() -> engine::Result<std::string> {
+  writes_.put([report, path]() -> WriteQueue::Outcome {
     auto file = profiling::ReplacedFile::create(path);
     if (!file.ok()) return file.error();
     file.value().write(path.ends_with(".json") ? profiling::to_json(*report)

@@ -42,7 +42,7 @@ class DoctorDesk {
   /// Visits that have just ended, once.
   std::vector<profiling::RecordedVisit> take_visits() { return std::exchange(finished_, {}); }
   /// The path of a report just written, or why it was not; once.
-  std::optional<engine::Result<std::string>> take_written() { return write_task_.take(); }
+  std::optional<engine::Result<std::string>> take_written() { return writes_.take(); }
   const DoctorNews& news() const { return news_; }
 
  private:
@@ -65,7 +65,7 @@ class DoctorDesk {
   BackgroundTask<VisitResult> stall_task_;
   BackgroundTask<Examined> run_task_;
   BackgroundTask<Examined> file_task_;
-  BackgroundTask<engine::Result<std::string>> write_task_;
+  WriteQueue writes_;
 };
 
 }  // namespace app

@@ -32,6 +32,8 @@ PurposeText purpose_text(FilePurpose purpose) {
       return {"Open a recording to compare with", "Open", {".session"}};
     case FilePurpose::SaveSession:
       return {"Save the session as", "Save", {".session"}};
+    case FilePurpose::RecordElsewhere:
+      return {"Go on recording in another file", "Record", {".session"}};
     case FilePurpose::OpenGraph:
       return {"Open a captured graph", "Open", {".dot", ".gv", ".session"}};
     case FilePurpose::ExportReport:

@@ -30,6 +30,7 @@ enum class FilePurpose {
   OpenRecording,
   OpenSecond,  // to compare with
   SaveSession,
+  RecordElsewhere,
   OpenGraph,
   ExportReport,
   ExportTrace,

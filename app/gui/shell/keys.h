@@ -26,6 +26,7 @@ enum class Action {
   ExportTrace,
   ExportRecords,
   ToggleRecording,
+  RecordElsewhere,
   ShowPerformance,
   ShowNumerics,
   ShowGraphs,

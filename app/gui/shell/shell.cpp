@@ -34,14 +34,13 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       link_(worker_argv(options), wake_),
       rail_(presets_or_none(notices_)),
       files_(wake_),
+      writes_(wake_),
       loader_(wake_),
       second_loader_(wake_),
       doctor_(wake_),
       libraries_(wake_),
       recent_(wake_),
-      tour_loader_(wake_),
-      notes_task_(wake_),
-      csv_(wake_) {
+      tour_loader_(wake_) {
   if (!settings.problem.empty()) notices_.add(Severity::Warn, settings.problem);
   panels_[0] = make_performance_panel(wake_);
   panels_[1] = make_numerics_panel();

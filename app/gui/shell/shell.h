@@ -33,6 +33,10 @@
 
 namespace app {
 
+/// A file of its own, whole or not at all; `done` when it is there.
+WriteQueue::Outcome write_text(const std::string& path, const std::string& text,
+                               const std::string& done);
+
 class Shell {
  public:
   Shell(const WindowOptions& options, LoadedSettings settings, std::function<void()> wake);
@@ -95,6 +99,8 @@ class Shell {
   void open_tensor(const std::string& path);
   void open_sample();
   void toggle_recording();
+  /// Asks where the recording shall go on.
+  void ask_record_elsewhere();
   void save_session(const std::string& path);
   void take_choice(const FileDialog::Choice& choice);
   std::vector<RecentFile> recent_files() const;
@@ -125,6 +131,7 @@ class Shell {
   void draw_splitter(const PanelContext& context, float height);
   void draw_main(const PanelContext& context, float height);
   void draw_link_banner(const PanelContext& context);
+  void draw_recorder_banner(const PanelContext& context);
   void draw_overlays(const PanelContext& context);
   void save_picture(int width, int height);
   void take_change(const engine::RunRequest& before);
@@ -158,6 +165,7 @@ class Shell {
   Notices notices_;  // before rail_, which may have to say that it found no presets
   ControlRail rail_;
   FileDialog files_;
+  WriteQueue writes_;  // notes, tables, exports
   BackgroundTask<engine::Result<profiling::Session>> loader_;
   BackgroundTask<engine::Result<profiling::Session>> second_loader_;
   BatchDesk batches_;
@@ -193,11 +201,9 @@ class Shell {
   bool screenshot_wanted_ = false;
   std::optional<PictureOrder> picture_;
   int picture_frames_ = 0;  // still to be drawn before it: the menu and the tooltip go first
-  BackgroundTask<std::string> notes_task_;  // as for csv_
-  SessionState::Run run_to_export_;         // while the dialog asks where to
+  SessionState::Run run_to_export_;  // while the dialog asks where to
   RecordsOrder export_order_;
-  PlotKeys asked_keys_;              // from the palette, for the next frame
-  BackgroundTask<std::string> csv_;  // the sentence on what became of it
+  PlotKeys asked_keys_;  // from the palette, for the next frame
   std::string screenshot_path_;
   std::string asked_inspection_;  // the file the present worker has been asked about
   std::string recording_path_;
@@ -210,7 +216,7 @@ class Shell {
   bool run_at_hello_ = false;
   LinkStatus drawn_status_;
   DeviceWords drawn_device_;
-  std::size_t drawn_recorded_runs_ = 0;
+  Recorder::Progress drawn_recording_;
   std::uint64_t frame_ = 0;
   int frames_while_timing_ = 0;  // of the run on its way
   std::optional<int> exit_code_;

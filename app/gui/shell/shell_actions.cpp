@@ -53,6 +53,8 @@ void Shell::act(Action action) {
       return;
     case Action::ToggleRecording:
       return toggle_recording();
+    case Action::RecordElsewhere:
+      return ask_record_elsewhere();
     case Action::KeepTour:
       return tour_keeper_.open();
     case Action::TourPause:
@@ -162,6 +164,8 @@ std::string Shell::refusal(Action action) const {
       return state_.shown() == nullptr || state_.shown()->activity.records.empty()
                  ? "No run with records is on screen"
                  : "";
+    case Action::RecordElsewhere:
+      return recorder_ != nullptr ? "" : "Nothing is being recorded";
     case Action::TourPause:
     case Action::TourStop:
       return player_ ? "" : "No tour is on screen";

@@ -105,7 +105,7 @@ void Shell::draw_root(const PanelContext& context) {
         context, {.workspace = state_.workspace,
                   .recording = recorder_ != nullptr,
                   .recording_path = recording_path_,
-                  .recorded_runs = drawn_recorded_runs_,
+                  .recorded_runs = drawn_recording_.written,
                   .live_runs = state_.live_runs().size() + state_.live_comparisons().size() +
                                state_.live_visits().size(),
                   .run_names = run_names_.of(context.view.runs),
@@ -169,6 +169,7 @@ void Shell::draw_main(const PanelContext& context, float height) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {theme.px(kGap), theme.px(kGap)});
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
   draw_link_banner(context);
+  draw_recorder_banner(context);
   notices_.draw(context);
   if (player_) draw_player(context);
   draw_tour_keeper(context);
@@ -215,6 +216,22 @@ void Shell::draw_link_banner(const PanelContext& context) {
     settings_.restart_automatically = link_.automatic;
   }
   if (start) start_worker(link_.cublaslt());
+}
+
+/// While nothing can be written: the results wait in memory, and a person may know a better place.
+void Shell::draw_recorder_banner(const PanelContext& context) {
+  if (recorder_ == nullptr || drawn_recording_.error.empty()) return;
+  const float width = context.theme.px(150);
+  const Banner banner(
+      context, "banner.recorder", context.theme.colors.bad,
+      fmt::format("Not recording: {}. {} wait(s) in memory and is tried again every 2 s.",
+                  drawn_recording_.error, drawn_recording_.waiting),
+      width);
+  if (controls::button(
+          context, "recorder.elsewhere", "Record elsewhere",
+          {.tooltip = "Copies the recording to another file and goes on there", .width = width})) {
+    act(Action::RecordElsewhere);
+  }
 }
 
 void Shell::draw_overlays(const PanelContext& context) {

@@ -191,33 +191,47 @@ bool Shell::take_recording() {
 
 bool Shell::take_recorders() {
   bool changed = false;
-  if (const auto kept = notes_task_.take()) {
-    if (kept->starts_with("Not kept")) notices_.add(Severity::Bad, *kept);
-    says_ = *kept;
+  for (const std::string& failure : BackgroundFailures::take()) {
+    notices_.add(Severity::Bad, "A part of the window could not be worked out: " + failure);
     changed = true;
   }
-  if (const auto saved = csv_.take()) {
-    notices_.add(saved->starts_with("Not") ? Severity::Bad : Severity::Good, *saved);
+  while (const auto outcome = writes_.take()) {
+    if (outcome->ok()) {
+      // Notes are edited word by word; a file is worth a line of its own.
+      outcome->value().starts_with("Notes") ? void(says_ = outcome->value())
+                                            : notices_.add(Severity::Good, outcome->value());
+    } else {
+      notices_.add(Severity::Bad, outcome->error().message);
+    }
     changed = true;
   }
   const auto settle = [&](std::unique_ptr<Recorder>& one, const char* done, const char* failed) {
     if (one == nullptr) return;
     const Recorder::Progress progress = one->progress();
+    for (const std::string& notice : one->take_notices()) {
+      notices_.add(Severity::Warn, notice);
+      changed = true;
+    }
     if (!progress.finished) return;
     if (progress.error.empty()) {
       notices_.add(Severity::Good,
-                   fmt::format("{} {} {}", written_words(progress), done, one->path()));
+                   fmt::format("{} {} {}", written_words(progress), done, progress.path));
     } else {
-      notices_.add(Severity::Bad, failed + progress.error);
+      notices_.add(Severity::Bad, failed + progress.error +
+                                      (progress.waiting > 0 ? ". Save writes what the window holds "
+                                                              "to another place"
+                                                            : ""));
     }
     one.reset();
     changed = true;
   };
   settle(recorder_, "recorded in", "The recording ended: ");
   settle(saver_, "saved in", "Not saved: ");
-  const std::size_t written = recorder_ == nullptr ? 0 : recorder_->progress().written;
-  changed = changed || written != drawn_recorded_runs_;
-  drawn_recorded_runs_ = written;
+  Recorder::Progress now = recorder_ == nullptr ? Recorder::Progress{} : recorder_->progress();
+  changed = changed || now.written != drawn_recording_.written ||
+            now.waiting != drawn_recording_.waiting || now.error != drawn_recording_.error;
+  if (recorder_ != nullptr) recording_path_ = now.path;
+  drawn_recording_ = std::move(now);
   return changed;
 }
 

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "app/gui/shell/shell.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "profiling/export/chrome_trace.h"
+#include "profiling/export/replaced_file.h"
 
 namespace app {
 namespace {
@@ -30,7 +30,23 @@ FileKind kind_of(const std::string& path) {
   return FileKind::Unknown;
 }
 
+engine::Error refused(const char* what, engine::Error error) {
+  error.message = what + error.message;
+  return error;
+}
+
 }  // namespace
+
+WriteQueue::Outcome write_text(const std::string& path, const std::string& text,
+                               const std::string& done) {
+  auto file = profiling::ReplacedFile::create(path);
+  if (!file.ok()) return refused("Not saved: ", file.error());
+  file.value().write(text);
+  if (engine::Status status = file.value().commit(); !status.ok()) {
+    return refused("Not saved: ", status.error());
+  }
+  return done;
+}
 
 void Shell::open_file(const std::string& path) {
   std::error_code error;
@@ -103,9 +119,14 @@ void Shell::toggle_recording() {
   recorder_ = std::make_unique<Recorder>(recording_path_, wake_);
 }
 
+void Shell::ask_record_elsewhere() {
+  const fs::path path(dated_path("expertscope", ".session"));
+  files_.open(FilePurpose::RecordElsewhere, settings_.folder, path.filename().string());
+}
+
 void Shell::save_session(const std::string& path) {
   if (saver_ != nullptr) {
-    notices_.add(Severity::Warn, "A session is still being saved to " + saver_->path());
+    notices_.add(Severity::Warn, "A session is still being saved to " + saver_->progress().path);
     return;
   }
   saver_ = std::make_unique<Recorder>(path, wake_);
@@ -130,6 +151,12 @@ void Shell::take_choice(const FileDialog::Choice& choice) {
       return;
     case FilePurpose::SaveSession:
       save_session(choice.path.ends_with(".session") ? choice.path : choice.path + ".session");
+      return;
+    case FilePurpose::RecordElsewhere:
+      if (recorder_ != nullptr) {
+        recorder_->move_to(choice.path.ends_with(".session") ? choice.path
+                                                             : choice.path + ".session");
+      }
       return;
     case FilePurpose::OpenGraph:
       open_graph(choice.path);
@@ -160,19 +187,17 @@ void Shell::keep_notes(const std::vector<profiling::TimeNote>& notes) {
     says_ = "Notes are kept with the run: Save or Record writes them";
     return;
   }
-  notes_task_.start([path = state_.session_path(), index = state_.run_index(), notes] {
-    const engine::Status status = profiling::store_time_notes(path, index, notes);
-    return status.ok() ? "Notes kept in " + path : "Not kept: " + status.error().message;
-  });
+  writes_.put(
+      [path = state_.session_path(), index = state_.run_index(), notes]() -> WriteQueue::Outcome {
+        const engine::Status status = profiling::store_time_notes(path, index, notes);
+        if (!status.ok()) return refused("Notes not kept: ", status.error());
+        return "Notes kept in " + path;
+      });
 }
 
 void Shell::save_csv(const CsvOrder& order) {
   const std::string path = dated_path(order.stem.c_str(), ".csv");
-  csv_.start([path, text = order.text] {
-    std::ofstream file(path, std::ios::trunc);
-    file << text;
-    return file.flush() ? "Table saved: " + path : "Not saved: " + path + " cannot be written";
-  });
+  writes_.put([path, text = order.text] { return write_text(path, text, "Table saved: " + path); });
 }
 
 void Shell::ask_export(const RecordsOrder& order) {
@@ -188,14 +213,16 @@ void Shell::export_records(const std::string& chosen) {
   if (run_to_export_ == nullptr) return;
   const char* suffix = export_order_.csv ? ".csv" : ".json";
   const std::string path = chosen.ends_with(suffix) ? chosen : chosen + suffix;
-  csv_.start([path, run = std::exchange(run_to_export_, nullptr), order = export_order_] {
+  writes_.put([path, run = std::exchange(run_to_export_, nullptr),
+               order = export_order_]() -> WriteQueue::Outcome {
     profiling::Session session;
     session.runs.push_back(*run);
     profiling::TraceChoice choice{.run = 0};
     if (order.range) choice.range = *order.range;
     const engine::Status status = order.csv ? profiling::export_records_csv(session, path, choice)
                                             : profiling::export_chrome_trace(session, path, choice);
-    return status.ok() ? "Exported: " + path : "Not exported: " + status.error().message;
+    if (!status.ok()) return refused("Not exported: ", status.error());
+    return "Exported: " + path;
   });
 }
 

@@ -1,6 +1,5 @@
 // The shell's part of a tour in the making: what is on screen as a step, and the file.
 #include <filesystem>
-#include <fstream>
 
 #include "app/gui/shell/shell.h"
 #include "app/protocol/paths.h"
@@ -31,11 +30,8 @@ TourStep Shell::step_on_screen() const {
 
 void Shell::save_kept_tour() {
   const std::string path = dated_path("tour", ".json");
-  csv_.start([path, text = tour_keeper_.text()] {
-    std::ofstream file(path, std::ios::trunc);
-    file << text;
-    return file.flush() ? "Tour saved: " + path : "Not saved: " + path + " cannot be written";
-  });
+  writes_.put(
+      [path, text = tour_keeper_.text()] { return write_text(path, text, "Tour saved: " + path); });
   tour_keeper_.close();
 }
 
