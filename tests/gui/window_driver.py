@@ -9,6 +9,9 @@ import time
 
 START_SECONDS = 30
 WAIT_SECONDS = 30
+# Of a sanitized build, whose window ends by itself: what is left then is a leak.
+SANITIZED = "EXPERTSCOPE_PATIENCE" in os.environ
+PATIENCE = int(os.environ.get("EXPERTSCOPE_PATIENCE", 1))
 
 
 class WaitedTooLong(AssertionError):
@@ -45,7 +48,8 @@ class Window:
         self.display = Display(max(width, 800), max(height, 600))
         self.environment = dict(
             os.environ, DISPLAY=self.display.name, LIBGL_ALWAYS_SOFTWARE="1",
-            XDG_CONFIG_HOME=str(self.folder / "config"), OPENBLAS_NUM_THREADS="2")
+            XDG_CONFIG_HOME=str(self.folder / "config"))
+        self.environment.setdefault("OPENBLAS_NUM_THREADS", "2")
         self.log = open(self.folder / "window.log", "w")
         self.process = subprocess.Popen(
             [program, "open", "--control-map", str(self.map_path), "--size", str(width),
@@ -64,6 +68,12 @@ class Window:
         self.close()
 
     def close(self):
+        if SANITIZED and self.process.poll() is None:
+            try:
+                self.key("ctrl+q")
+                self.process.wait(timeout=10 * PATIENCE)
+            except subprocess.SubprocessError:
+                print("the window did not end on Ctrl+Q: its leaks are not known")
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -77,7 +87,7 @@ class Window:
     def close_politely(self):
         """As a person does: what the window remembers is written."""
         self.key("ctrl+q")
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=20 * PATIENCE)
         self.close()
 
     # Reading.
@@ -96,6 +106,7 @@ class Window:
         return next((c for c in self.map()["controls"] if c["id"] == name), None)
 
     def wait(self, what, condition, seconds=WAIT_SECONDS):
+        seconds *= PATIENCE
         end = time.monotonic() + seconds
         while True:
             current = self.map()
@@ -134,7 +145,7 @@ class Window:
             if action in arguments and arguments[arguments.index(action) + 1] == 1:
                 self.pointer_down = down
         subprocess.run(["xdotool", *map(str, arguments)], env=self.environment, check=True,
-                       timeout=20, stdout=subprocess.DEVNULL)
+                       timeout=20 * PATIENCE, stdout=subprocess.DEVNULL)
 
     def centre(self, name):
         """Waits for the control, scrolls it into view if it is in the rail, returns its centre."""

@@ -16,6 +16,7 @@
 #include "app/worker/launch_guard.h"
 #include "app/worker/stall_answer.h"
 #include "profiling/trace/host_thread.h"
+#include "tests/support/patience.h"
 
 namespace app {
 namespace {
@@ -79,7 +80,7 @@ TEST(LaunchGuard, SeesAStuckThreadWithinASecondOfTheDeadlineAndWhatItDoes) {
     guard.clock().ends();
   });
   auto answer = seen.get_future();
-  const bool in_time = answer.wait_for(1200ms) == std::future_status::ready;
+  const bool in_time = answer.wait_for(1200ms * tests::patience()) == std::future_status::ready;
   release.set_value();
   stuck.join();
   ASSERT_TRUE(in_time);

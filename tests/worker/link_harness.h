@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/protocol/worker_link.h"
+#include "tests/support/patience.h"
 
 namespace app::testing {
 
@@ -43,7 +44,7 @@ class LinkHarness {
   /// Collects events until `done` holds; false when time is up.
   bool wait(const std::function<bool()>& done,
             std::chrono::milliseconds limit = std::chrono::seconds(20)) {
-    const Clock::time_point deadline = Clock::now() + limit;
+    const Clock::time_point deadline = Clock::now() + limit * tests::patience();
     while (true) {
       for (LinkEvent& event : link_->poll()) events_.push_back(std::move(event));
       if (done()) return true;
