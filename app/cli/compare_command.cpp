@@ -109,8 +109,9 @@ int compare(const CompareOptions& options) {
     if (!created.ok()) return report(created.error());
     writer = std::move(created).value();
   }
-  const engine::Result<std::unique_ptr<WorkerSession>> started =
-      WorkerSession::start(options.worker);
+  WorkerChoice worker = options.worker;
+  worker.note_library(request.value().request, options.request.library_file());
+  const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
   session.link().compare(request.value());

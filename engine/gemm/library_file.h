@@ -25,6 +25,7 @@ namespace engine {
 struct PinnedLibrary {
   std::string_view version;  // "13.10.0.20"
   std::string_view sha256;   // of libcublasLt.so.13 for x86-64 Linux
+  std::string_view purpose;  // what people fetch it for
 };
 /// Those that can be fetched, oldest first; assets/fetch_cublaslt.py pins the wheels they come in.
 const std::vector<PinnedLibrary>& pinned_libraries();

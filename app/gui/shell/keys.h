@@ -38,6 +38,8 @@ enum class Action {
   Screenshot,
   Palette,
   Help,
+  AllowLibrary,
+  RefuseLibrary,
   Close,
   TourPause,
   TourBack,

@@ -53,6 +53,10 @@ void Shell::act(Action action) {
       return;
     case Action::ToggleRecording:
       return toggle_recording();
+    case Action::AllowLibrary:
+      return answer_library(true);
+    case Action::RefuseLibrary:
+      return answer_library(false);
     case Action::KeepTour:
       return tour_keeper_.open();
     case Action::TourPause:
@@ -125,6 +129,8 @@ void Shell::close_front() {
     files_.close();
   } else if (help_) {
     help_ = false;
+  } else if (library_question() != nullptr) {
+    answer_library(false);
   } else if (player_) {
     end_player();
   } else {
@@ -162,6 +168,9 @@ std::string Shell::refusal(Action action) const {
       return state_.shown() == nullptr || state_.shown()->activity.records.empty()
                  ? "No run with records is on screen"
                  : "";
+    case Action::AllowLibrary:
+    case Action::RefuseLibrary:
+      return library_question() != nullptr ? "" : "No file asks for a library";
     case Action::TourPause:
     case Action::TourStop:
       return player_ ? "" : "No tour is on screen";

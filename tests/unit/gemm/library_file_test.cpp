@@ -31,7 +31,7 @@ class LibraryFileTest : public ::testing::Test {
     fs::permissions(library_, fs::perms(0644));
     places_.cache_folder = (root_ / "cache").string();
     hash_ = hash(MARKER_LIBRARY);
-    pins_ = {{"13.0.0.1", hash_}};
+    pins_ = {{"13.0.0.1", hash_, "a test"}};
     ::setenv("MARKER_FILE", (root_ / "marker").c_str(), 1);
   }
   void TearDown() override { fs::remove_all(root_); }
@@ -136,11 +136,20 @@ TEST_F(LibraryFileTest, AVersionOfTheCacheThatNobodyKnowsIsRefused) {
 }
 
 TEST_F(LibraryFileTest, AWayAroundThroughLinksLeadsToTheSameCheck) {
-  pins_ = {{"13.0.0.1", "not its hash"}};
+  pins_ = {{"13.0.0.1", "not its hash", "a test"}};
   fs::create_symlink(library_, root_ / "link.so");
   EXPECT_FALSE(LibraryFile::open((root_ / "link.so").string(), places_, pins_).ok());
   const fs::path dots = root_ / "cache/cublas/../cublas/13.0.0.1/lib/libcublasLt.so.13";
   EXPECT_FALSE(LibraryFile::open(dots.string(), places_, pins_).ok());
+  // And out of the cache: of the file, and of its folder.
+  fs::remove(library_);
+  fs::create_symlink(OTHER_MARKER_LIBRARY, library_);
+  EXPECT_FALSE(open().ok());
+  fs::remove_all(root_ / "cache/cublas/13.0.0.1");
+  fs::create_directories(root_ / "elsewhere/lib");
+  fs::copy_file(OTHER_MARKER_LIBRARY, root_ / "elsewhere/lib/libcublasLt.so.13");
+  fs::create_directory_symlink(root_ / "elsewhere", root_ / "cache/cublas/13.0.0.1");
+  EXPECT_FALSE(open().ok());
 }
 
 TEST_F(LibraryFileTest, WhatIsNoRegularFileIsRefusedAtOnce) {
