@@ -75,7 +75,7 @@ class StrangersModules(CommandLine):
         self.traps = pathlib.Path(self.path("traps"))
         self.traps.mkdir()
         for name in ("pip", "numpy", "venv", "ensurepip", "hashlib", "tempfile", "zipfile", "runpy", "sitecustomize",
-                     "usercustomize", "pytest"):
+                     "usercustomize", "pytest", "json", "torch"):
             (self.traps / f"{name}.py").write_text(
                 f'with open({str(self.marker)!r}, "a") as file: file.write({name!r} + "\\n")\n'
                 f'raise ImportError("a stranger\'s {name}")\n', encoding="utf-8")
@@ -123,6 +123,13 @@ class StrangersModules(CommandLine):
         self.nothing_was_imported(done)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("could not install the packages", done.stderr)
+
+    def test_the_peer_of_the_benchmark(self):
+        """Its torch is the named Python's, with that one's PYTHONPATH, and never of the current folder."""
+        self.env.pop("PYTHONPATH")
+        done = self.call(PROGRAM, "bench", "--suite", "linear", "--cpu", "--presets", "laptop-tiny", "--seconds", "0.01",
+                         "--torch", sys.executable)
+        self.nothing_was_imported(done)
 
     def test_only_hashed_wheels_are_installed(self):
         lines = (SOURCE_ROOT / "tests/support/requirements.txt").read_text(encoding="utf-8")
