@@ -31,11 +31,13 @@ void LibraryConsent::ask(const std::string& library, const std::string& order,
                      .waiting = {}});
     open = open_.end() - 1;
   }
-  open->waiting[order] = std::move(then);
+  open->waiting.emplace_back(order, std::move(then));
 }
 
 void LibraryConsent::withdraw(const std::string& order) {
-  for (Open& one : open_) one.waiting.erase(order);
+  for (Open& one : open_) {
+    std::erase_if(one.waiting, [&](const auto& waits) { return waits.first == order; });
+  }
   std::erase_if(open_, [](const Open& one) { return one.waiting.empty(); });
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace app {
@@ -37,7 +38,7 @@ class LibraryConsent {
  private:
   struct Open {
     Question question;
-    std::map<std::string, std::function<void()>> waiting;
+    std::vector<std::pair<std::string, std::function<void()>>> waiting;  // as they were asked for
   };
   std::vector<std::string> allowed_;
   std::map<std::string, std::string> files_;  // by the library they name
