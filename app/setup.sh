@@ -82,13 +82,42 @@ provide_cublas() {
   local cached=$cache/cublas/$cublas_version
   if [[ ! -r $cached/include/cublasLt.h || ! -r $cached/lib/libcublasLt.so.13 ]]; then
     # In a subshell, so that its trap cleans up and is gone with it.
-    if ! python3 "$root/assets/fetch_cublaslt.py" "$cublas_version" "$cached"; then
+    if ! python3 -I "$root/assets/fetch_cublaslt.py" "$cublas_version" "$cached"; then
       no_cuda="nvidia-cublas $cublas_version could not be fetched, and the toolkit's own cuBLASLt is older than 13.6"
       nvcc=
       return 0
     fi
   fi
   cublas_root=$cached
+}
+
+# isolated PYTHON ARGUMENT...: in a fresh private folder, importing nothing from the current one and from nowhere
+# that PYTHON* or pip's variables name; the rules are those of assets/fetch_cublaslt.py.
+isolated() {
+  local folder status=0
+  folder=$(mktemp -d) || return 1
+  python3 -I -c '
+import runpy, sys
+run = runpy.run_path(sys.argv[1])["python"]
+sys.exit(run(sys.argv[2], sys.argv[3], *sys.argv[4:]).returncode)' \
+    "$root/assets/fetch_cublaslt.py" "$1" "$folder" "${@:2}" || status=$?
+  rm -rf "$folder"
+  return "$status"
+}
+
+# Sets venv to a Python environment with exactly the packages of the tests, every one by its SHA-256.
+provide_python() {
+  local requirements=$root/tests/support/requirements.txt
+  venv=$cache/venv
+  # The list lies in the environment too: a changed one makes a fresh environment.
+  cmp -s "$requirements" "$venv/requirements.txt" && return 0
+  say "Making the Python environment $venv"
+  rm -rf "$venv"
+  mkdir -p "$cache"
+  isolated python3 -m venv "$venv" || die "python3 -m venv $venv failed"
+  isolated "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --require-hashes \
+    --requirement "$requirements" >&2 || die "pip could not install the packages of $requirements into $venv"
+  cp "$requirements" "$venv/requirements.txt"
 }
 
 # find_toolkit found|cpu: sets nvcc, cublas_root and no_cuda for what follows.

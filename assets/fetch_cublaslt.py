@@ -1,14 +1,19 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -I
 """Fetches one version of cuBLASLt from the nvidia-cublas package on PyPI.
 
-usage: fetch_cublaslt.py VERSION FOLDER
+usage: python3 -I fetch_cublaslt.py VERSION FOLDER
 
 Keeps FOLDER/include (headers) and FOLDER/lib/libcublasLt.so.13. The wheel's SHA-256 must be the one noted
 here. Everything is made in a temporary folder beside FOLDER and renamed at the end, so that an interrupted
 download leaves nothing half done. Needs nothing but python3; without pip it makes an environment that has it.
+
+Whoever starts it says -I: a module that lies in the current folder, or where PYTHONPATH points, is never
+imported. pip is started the same way, in the temporary folder, and of its own variables only those that say
+which index to ask and how are handed on.
 """
 
 import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -29,6 +34,10 @@ SHA256 = {
     "13.8.2.12": "21721774d8e7044debec3034ecc1a8cd22e173eb6dae5d7f5f8a014852382894",
     "13.10.0.20": "dcc6d63884c53d07e267ce7e6feac17b2538cebaafec5db865736c3e28e4dc84",
 }
+# pip's settings that concern the way to an index, as people behind a proxy or a mirror need them. Others could
+# start another interpreter or write elsewhere. What comes from any index must have the SHA-256 above.
+KEPT_PIP_SETTINGS = {"CERT", "CLIENT_CERT", "CACHE_DIR", "CONFIG_FILE", "DEFAULT_TIMEOUT", "EXTRA_INDEX_URL", "FIND_LINKS",
+                     "INDEX_URL", "NO_CACHE_DIR", "NO_INDEX", "PROXY", "RETRIES", "TIMEOUT", "TRUSTED_HOST"}
 PREFIX = "nvidia/cu13/"
 LIBRARY = "lib/libcublasLt.so.13"
 
@@ -37,20 +46,30 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def environment():
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "PIP_")) or name.removeprefix("PIP_") in KEPT_PIP_SETTINGS}
+
+
+def python(program, folder, *arguments, **options):
+    """Runs a Python of its own, isolated, in the private folder."""
+    return subprocess.run([program, "-I", *arguments], cwd=folder, env=environment(), check=False, **options)
+
+
 def python_with_pip(folder):
-    has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False)
-    if has_pip.returncode == 0:
+    if python(sys.executable, folder, "-m", "pip", "--version", capture_output=True).returncode == 0:
         return sys.executable
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    python(sys.executable, folder, "-m", "venv", folder / "venv", stdout=sys.stderr).check_returncode()
     return folder / "venv" / "bin" / "python"
 
 
 def download(version, folder):
     """The wheel's path, or None after saying why not."""
     say(f"Fetching nvidia-cublas {version} (once, about 400 MB; kept: headers and libcublasLt)")
-    command = [python_with_pip(folder), "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-    command += ["--disable-pip-version-check", "--progress-bar", "on", "--dest", folder]
-    if subprocess.run(command + [f"nvidia-cublas=={version}"], stdout=sys.stderr, check=False).returncode != 0:
+    done = python(python_with_pip(folder), folder, "-m", "pip", "download", "--no-deps", "--only-binary=:all:",
+                  "--disable-pip-version-check", "--progress-bar", "on", "--dest", folder,
+                  f"nvidia-cublas=={version}", stdout=sys.stderr)
+    if done.returncode != 0:
         return None
     wheel = next(folder.glob("*.whl"))
     with open(wheel, "rb") as file:
@@ -81,7 +100,10 @@ def main():
         say(__doc__)
         say(f"Known versions: {', '.join(SHA256)}")
         return 2
-    version, target = sys.argv[1], pathlib.Path(sys.argv[2])
+    if not sys.flags.isolated:
+        say("Start this script with python3 -I: without it, modules of the current folder could be imported")
+        return 2
+    version, target = sys.argv[1], pathlib.Path(sys.argv[2]).absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as temporary:
         folder = pathlib.Path(temporary)

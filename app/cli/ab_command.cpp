@@ -101,15 +101,17 @@ void print_text(const RunComparison& comparison, const profiling::SettingsDiffer
 
 int measure_both(const AbOptions& options) {
   InterleavedOrder order = options.order;
+  WorkerChoice worker = options.worker;
   for (const auto& [path, target] :
        {std::pair{&options.a, &order.a}, std::pair{&options.b, &order.b}}) {
     engine::Result<engine::RunRequest> request = read_request(*path);
     if (!request.ok()) return report(request.error());
     *target = std::move(request).value();
+    worker.note_library(*target, *path);
   }
   const auto writer = create_recording(options.record);
   if (!writer.ok()) return report(writer.error());
-  const auto started = WorkerSession::start(options.worker);
+  const auto started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
   auto plan = plan_interleaved(order, session.hello());

@@ -107,8 +107,9 @@ int compare(const CompareOptions& options) {
   const auto created = create_recording(options.output);
   if (!created.ok()) return report(created.error());
   profiling::SessionWriter* const writer = created.value().get();
-  const engine::Result<std::unique_ptr<WorkerSession>> started =
-      WorkerSession::start(options.worker);
+  WorkerChoice worker = options.worker;
+  worker.note_library(request.value().request, options.request.library_file());
+  const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
   session.link().compare(request.value());

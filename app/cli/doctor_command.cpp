@@ -69,7 +69,12 @@ int examine(const DoctorOptions& options) {
   if (!subject.ok()) return could_not_run(subject.error());
   const auto facts = shipped_facts();
   if (!facts.ok()) return could_not_run(facts.error());
-  engine::Result<WorkerRunner::Options> worker = runner_options(options.worker);
+  WorkerChoice choice = options.worker;
+  choice.note_library(subject.value().request, options.request.library_file());
+  if (engine::Status known = choice.check_libraries_of_files(); !known.ok()) {
+    return could_not_run(known.error());
+  }
+  engine::Result<WorkerRunner::Options> worker = runner_options(choice);
   if (!worker.ok()) return could_not_run(worker.error());
 
   worker.value().core_dump_folder = options.core_dump_folder;

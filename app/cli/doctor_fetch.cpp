@@ -7,12 +7,13 @@
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
 #include "app/doctor/library_fetch.h"
+#include "engine/gemm/library_file.h"
 
 namespace app::cli {
 namespace {
 
 int list_libraries() {
-  for (const FetchableLibrary& one : fetchable_libraries()) {
+  for (const engine::PinnedLibrary& one : engine::pinned_libraries()) {
     fmt::print("{:<12} {}\n", one.version, one.purpose);
   }
   return 0;

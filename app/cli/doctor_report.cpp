@@ -70,7 +70,9 @@ const std::atomic<bool>& cancel_on_interrupt() {
 engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker) {
   engine::Result<std::vector<std::string>> argv = worker.argv();
   if (!argv.ok()) return argv.error();
-  WorkerRunner::Options options{.argv = std::move(argv).value(), .eager_loading_argv = {}};
+  WorkerRunner::Options options{.argv = std::move(argv).value(),
+                                .eager_loading_argv = {},
+                                .allowed_libraries = worker.allowed_libraries};
   if (!worker.remote.empty()) {
     // The far side's login shell reads the words behind the name of the machine.
     options.eager_loading_argv = options.argv;

@@ -28,6 +28,8 @@ int open_window(OpenOptions& options) {
   engine::Result<std::vector<std::string>> argv = options.worker.argv();
   if (!argv.ok()) return report(argv.error());
   options.window.worker_argv = std::move(argv).value();
+  options.window.initial_request_file = options.request_file;
+  options.window.allowed_libraries = options.worker.allowed_libraries;
   options.window.width = options.size.first;
   options.window.height = options.size.second;
   return run_window(options.window);

@@ -203,6 +203,12 @@ void RequestOptions::add_to(CLI::App& command) {
   }
 }
 
+std::string RequestOptions::library_file() const {
+  const auto field = std::ranges::find(fields_, "cublaslt_library", &Field::name);
+  const bool by_option = field != fields_.end() && field->option->count() > 0;
+  return by_option ? std::string() : request_file_;
+}
+
 engine::Result<engine::RunRequest> RequestOptions::resolve() const {
   engine::RunRequest request;
   if (!request_file_.empty()) {

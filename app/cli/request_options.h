@@ -22,6 +22,9 @@ class RequestOptions {
   void add_to(CLI::App& command);
   /// Defaults, then the request file, then preset and recipe, then single fields. Validated.
   engine::Result<engine::RunRequest> resolve() const;
+  /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
+  /// an option. What an option says a person has said.
+  std::string library_file() const;
 
  private:
   struct Field {

@@ -80,12 +80,13 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
 }
 
 /// A run that stalled, told and kept as a visit to the doctor.
-engine::Status tell_stall(const RunError& failure, const engine::RunRequest& request, bool json,
+engine::Status tell_stall(const RunError& failure, const engine::RunRequest& request,
+                          const CoreDumpRequest& core_dump, bool json,
                           profiling::SessionWriter* writer) {
   const engine::Result<std::vector<profiling::LibraryFact>> facts = shipped_facts();
   if (!facts.ok()) return facts.error();
   DoctorDone seen = *failure.stalled;
-  for (profiling::Stall& stall : seen.outcome.stall) read_core_dump(stall);
+  for (profiling::Stall& stall : seen.outcome.stall) core_dump.read(stall);
   const profiling::DoctorReport made = report_of_stall(request, seen, facts.value());
   if (json) {
     const nlohmann::json document = {{"request", nlohmann::json::parse(request_to_json(request))},
@@ -176,6 +177,10 @@ int run(const RunOptions& options) {
           : fmt::format("{}/run-{}", options.core_dump_folder, ::getpid()));
   WorkerChoice worker = options.worker;
   worker.wrapper = core_dump.argv();
+  for (const engine::RunRequest& request : requests.value()) {
+    worker.note_library(request, options.request_log.empty() ? options.request.library_file()
+                                                             : options.request_log);
+  }
   const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
 
@@ -183,7 +188,8 @@ int run(const RunOptions& options) {
     engine::Result<LinkEvent> end = run_one(*started.value(), request);
     if (!end.ok()) return report(end.error());
     if (const auto* failure = std::get_if<RunError>(&end.value())) {
-      if (const engine::Status told = tell_stall(*failure, request, options.json, writer);
+      if (const engine::Status told =
+              tell_stall(*failure, request, core_dump, options.json, writer);
           !told.ok()) {
         return report(told.error());
       }

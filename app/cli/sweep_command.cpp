@@ -114,7 +114,9 @@ int sweep(const SweepOptions& options) {
   if (!base.ok()) return report(base.error());
   const auto writer = create_recording(options.record);
   if (!writer.ok()) return report(writer.error());
-  const auto started = WorkerSession::start(options.worker);
+  WorkerChoice worker = options.worker;
+  worker.note_library(base.value(), options.request.library_file());
+  const auto started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
   Batch batch(profiling::GroupKind::Sweep, profiling::unix_time_ms(),

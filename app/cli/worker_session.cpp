@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -21,6 +22,12 @@ void WorkerChoice::add_to(CLI::App& command, bool with_library) {
   if (with_library) {
     command.add_option("--cublaslt", cublaslt, "cuBLASLt library the worker loads")
         ->option_text("PATH");
+    command
+        .add_option("--allow-library", allowed_libraries,
+                    "A cuBLASLt library that a file (request, log, tour, recording) may name; any "
+                    "other than the worker's own is refused. Can be given several times")
+        ->option_text("PATH")
+        ->allow_extra_args(false);
   }
   command.add_option("--worker-backend", backend, "Backends the worker offers: auto, cpu or cuda")
       ->option_text("NAME")
@@ -52,20 +59,52 @@ engine::Result<std::vector<std::string>> WorkerChoice::argv() const {
   return arguments;
 }
 
+void WorkerChoice::note_library(const engine::RunRequest& request, const std::string& file) {
+  if (request.cublaslt_library.empty()) return;
+  if (file.empty()) {
+    allowed_libraries.push_back(request.cublaslt_library);
+  } else {
+    libraries_of_files.push_back({request.cublaslt_library, file});
+  }
+}
+
+engine::Status WorkerChoice::check_libraries_of_files() const {
+  const bool settled = std::ranges::all_of(libraries_of_files, [this](const NamedLibrary& one) {
+    return std::ranges::find(allowed_libraries, one.library) != allowed_libraries.end();
+  });
+  if (settled) return {};
+  const auto session = WorkerSession::start(*this);
+  return session.ok() ? engine::Status() : session.error();
+}
+
 engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const WorkerChoice& choice) {
   engine::Result<std::vector<std::string>> argv = choice.argv();
   if (!argv.ok()) return argv.error();
   std::unique_ptr<WorkerSession> session(new WorkerSession());
-  session->link_ =
-      WorkerLink::start({.argv = std::move(argv).value(), .wake = [raw = session.get()] {
-                           const std::lock_guard lock(raw->mutex_);
-                           raw->woken_ = true;
-                           raw->changed_.notify_all();
-                         }});
+  session->link_ = WorkerLink::start({.argv = std::move(argv).value(),
+                                      .wake =
+                                          [raw = session.get()] {
+                                            const std::lock_guard lock(raw->mutex_);
+                                            raw->woken_ = true;
+                                            raw->changed_.notify_all();
+                                          },
+                                      .allowed_libraries = choice.allowed_libraries});
   engine::Result<LinkEvent> greeting = session->wait(
       [](const LinkEvent& event) { return std::holds_alternative<WorkerHello>(event); }, {});
   if (!greeting.ok()) return greeting.error();
   session->hello_ = std::get<WorkerHello>(std::move(greeting).value());
+  for (const WorkerChoice::NamedLibrary& one : choice.libraries_of_files) {
+    const std::vector<std::string>& allowed = choice.allowed_libraries;
+    if (std::ranges::find(allowed, one.library) != allowed.end() ||
+        has_library(session->hello_, one.library)) {
+      continue;
+    }
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        fmt::format("{} names the cuBLASLt library {}; loading it would run its code, so it is "
+                    "refused. If you know this library: --allow-library {}",
+                    one.file, one.library, one.library)};
+  }
   return session;
 }
 

@@ -21,10 +21,24 @@ struct WorkerChoice {
   std::string cublaslt;  // on the worker's machine
   std::string backend;
   std::vector<std::string> wrapper = {};  // in front of a worker on this machine
+  /// cuBLASLt libraries that orders may name: by this person's options, --allow-library among them.
+  std::vector<std::string> allowed_libraries = {};
+  struct NamedLibrary {
+    std::string library;
+    std::string file;  // the file that names it
+  };
+  /// What was read from files. A library that is not allowed and not the worker's own ends
+  /// WorkerSession::start() with an error: what a file says must not decide whose code runs.
+  std::vector<NamedLibrary> libraries_of_files = {};
 
   /// Without the library for commands that choose among several.
   void add_to(CLI::App& command, bool with_library = true);
   engine::Result<std::vector<std::string>> argv() const;
+  /// `request` comes from `file`; empty = from this person's options.
+  void note_library(const engine::RunRequest& request, const std::string& file);
+  /// Starts a worker only to ask what it has, and only if a file names a library that is not
+  /// allowed. For commands that use workers without a session.
+  engine::Status check_libraries_of_files() const;
 };
 
 class WorkerSession {

@@ -13,14 +13,14 @@ CoreDumpRequest::~CoreDumpRequest() {
 
 std::vector<std::string> CoreDumpRequest::argv() const {
   if (name_.empty()) return {};
-  return {"/usr/bin/env", "CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1",
-          "CUDA_COREDUMP_FILE=" + name_ + ".core", "CUDA_COREDUMP_PIPE=" + name_ + ".pipe",
+  return {"/usr/bin/env", "CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1", "CUDA_COREDUMP_FILE=" + file(),
+          "CUDA_COREDUMP_PIPE=" + name_ + ".pipe",
           "CUDA_COREDUMP_GENERATION_FLAGS=skip_nonrelocated_elf_images,skip_global_memory,"
           "skip_shared_memory,skip_local_memory,skip_constbank_memory,skip_abort"};
 }
 
-void read_core_dump(profiling::Stall& stall) {
-  if (stall.core_dump.empty()) return;
+void CoreDumpRequest::read(profiling::Stall& stall) const {
+  if (name_.empty() || stall.core_dump != file()) return;
   stall.evidence +=
       fmt::format("; core dump {}: {}", stall.core_dump, core_dump_place(stall.core_dump));
 }

@@ -21,12 +21,15 @@ class CoreDumpRequest {
   /// In front of the worker's arguments. Kernels and where they stand, without memory: small and
   /// quick. The process goes on after it.
   std::vector<std::string> argv() const;
+  /// Adds to the evidence where the dump is and what cuda-gdb reads in it. Nothing where the worker
+  /// speaks of any other file than the one it was asked for: it must not choose what is opened
+  /// here.
+  void read(profiling::Stall& stall) const;
 
  private:
+  std::string file() const { return name_ + ".core"; }
+
   std::string name_;
 };
-
-/// Adds to the evidence where the dump is and what cuda-gdb reads in it; nothing without one.
-void read_core_dump(profiling::Stall& stall);
 
 }  // namespace app

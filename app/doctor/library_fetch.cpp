@@ -7,10 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "app/doctor/child_lines.h"
 #include "app/protocol/paths.h"
+#include "engine/gemm/library_file.h"
 
 namespace app {
 namespace {
@@ -25,27 +28,7 @@ std::string cache_folder() {
   return home == nullptr ? std::string() : std::string(home) + "/.cache";
 }
 
-bool known(const std::string& version) {
-  const auto& all = fetchable_libraries();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const FetchableLibrary& one) { return one.version == version; });
-}
-
 }  // namespace
-
-const std::vector<FetchableLibrary>& fetchable_libraries() {
-  static const std::vector<FetchableLibrary> kLibraries = {
-      {"13.4.1.1", "grouped products that share a workspace go wrong in a replayed graph"},
-      {"13.5.1.27", "grouped products that share a workspace go wrong in a replayed graph"},
-      {"13.6.0.2", "the same, for some shapes, and some replays hang"},
-      {"13.6.1.10", "the first that was measured right"},
-      {"13.6.2.16", "measured right"},
-      {"13.7.0.27", "measured right"},
-      {"13.8.0.4", "measured right"},
-      {"13.8.2.12", "measured right"},
-      {"13.10.0.20", "the default"}};
-  return kLibraries;
-}
 
 std::string fetched_library(const std::string& version) {
   const std::string cache = cache_folder();
@@ -56,9 +39,11 @@ std::string fetched_library(const std::string& version) {
 engine::Result<std::string> fetch_library(const std::string& version,
                                           const std::function<void(const std::string&)>& line,
                                           const std::atomic<bool>& cancel) {
-  if (!known(version)) {
-    std::vector<std::string> versions;
-    for (const FetchableLibrary& one : fetchable_libraries()) versions.push_back(one.version);
+  std::vector<std::string_view> versions;
+  for (const engine::PinnedLibrary& one : engine::pinned_libraries()) {
+    versions.push_back(one.version);
+  }
+  if (std::ranges::find(versions, version) == versions.end()) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
                          fmt::format("cuBLASLt {} is not one of the versions that can be fetched: "
                                      "{}",
@@ -70,10 +55,14 @@ engine::Result<std::string> fetch_library(const std::string& version,
                          "there is no home folder to keep it in; set XDG_CACHE_HOME"};
   }
   std::error_code error;
-  if (fs::is_regular_file(library, error)) return library;
+  if (fs::is_regular_file(library, error)) {
+    const engine::Result<engine::LibraryFile> there = engine::LibraryFile::open(library);
+    if (there.ok()) return library;
+    line(there.error().message);  // and it is fetched again
+  }
   const std::string folder = fs::path(library).parent_path().parent_path().string();
   const engine::Result<std::optional<std::string>> end = run_for_lines(
-      {"/usr/bin/env", "python3", assets_folder() + "/fetch_cublaslt.py", version, folder},
+      {"/usr/bin/env", "python3", "-I", assets_folder() + "/fetch_cublaslt.py", version, folder},
       ChildStream::Errors, line, [&] { return cancel.load(); });
   if (!end.ok()) return end.error();
   if (!end.value()) {
@@ -85,6 +74,9 @@ engine::Result<std::string> fetch_library(const std::string& version,
                                      "above",
                                      version, *end.value())};
   }
+  line("Checking");
+  const engine::Result<engine::LibraryFile> fetched = engine::LibraryFile::open(library);
+  if (!fetched.ok()) return fetched.error();
   return library;
 }
 

@@ -31,12 +31,15 @@ double seconds_since(Clock::time_point start) {
 /// A link, and a wait that it ends when there is something to look at.
 class Attempt {
  public:
-  explicit Attempt(std::vector<std::string> argv)
-      : link_(WorkerLink::start({.argv = std::move(argv), .wake = [this] {
-                                   const std::lock_guard lock(mutex_);
-                                   woken_ = true;
-                                   changed_.notify_all();
-                                 }})) {}
+  Attempt(std::vector<std::string> argv, const std::vector<std::string>& allowed_libraries)
+      : link_(WorkerLink::start({.argv = std::move(argv),
+                                 .wake =
+                                     [this] {
+                                       const std::lock_guard lock(mutex_);
+                                       woken_ = true;
+                                       changed_.notify_all();
+                                     },
+                                 .allowed_libraries = allowed_libraries})) {}
 
   WorkerLink& link() { return *link_; }
   void wait() {
@@ -140,7 +143,7 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   // A tracer in the process changes what is examined: with CUPTI subscribed, though idle, the
   // shared workspace of cuBLASLt 13.5.1 replays right.
   argv.emplace_back("--no-tracing");
-  Attempt attempt(std::move(argv));
+  Attempt attempt(std::move(argv), options_.allowed_libraries);
   const auto with_time = [&](Reply reply) {
     reply.outcome.seconds = seconds_since(started);
     return reply;
@@ -162,7 +165,7 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
                                         .experiment = experiment});
         movement.restart();
       } else if (auto* done = std::get_if<DoctorDone>(&event); done && done->id == order) {
-        for (profiling::Stall& stall : done->outcome.stall) read_core_dump(stall);
+        for (profiling::Stall& stall : done->outcome.stall) core_dump.read(stall);
         return with_time(
             {.snapshot = std::move(done->snapshot), .outcome = std::move(done->outcome)});
       } else if (const auto* error = std::get_if<RunError>(&event); error && error->id == order) {

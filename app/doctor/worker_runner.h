@@ -16,6 +16,8 @@ class WorkerRunner final : public ExperimentRunner {
     /// The same with all kernels loaded at its start; empty = `env` with the CUDA variable before
     /// argv, which is wrong only for a worker on another machine.
     std::vector<std::string> eager_loading_argv;
+    /// cuBLASLt libraries that the request may name (WorkerLink::allow_libraries).
+    std::vector<std::string> allowed_libraries = {};
     /// Not empty: a hanging device leaves its core dump there. Workers on this machine only.
     std::string core_dump_folder = {};
     double start_seconds = 30;   // until the worker greets

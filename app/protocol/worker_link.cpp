@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <condition_variable>
@@ -40,7 +41,9 @@ constexpr std::size_t kMaxUnreadLogs = 1000;
 class ProcessLink final : public WorkerLink {
  public:
   explicit ProcessLink(Options options)
-      : options_(std::move(options)), liveness_(Clock::now(), options_.progress_stall_seconds) {
+      : options_(std::move(options)),
+        allowed_libraries_(options_.allowed_libraries),
+        liveness_(Clock::now(), options_.progress_stall_seconds) {
     engine::Result<std::unique_ptr<ChildProcess>> child = ChildProcess::start(options_.argv);
     if (!child.ok()) {
       liveness_.lost(child.error().message);
@@ -118,6 +121,11 @@ class ProcessLink final : public WorkerLink {
     commands_ready_.notify_all();
   }
 
+  void allow_libraries(std::vector<std::string> paths) override {
+    const std::lock_guard lock(mutex_);
+    allowed_libraries_ = std::move(paths);
+  }
+
   void inspect_file(const std::string& path) override {
     {
       const std::lock_guard lock(mutex_);
@@ -165,6 +173,9 @@ class ProcessLink final : public WorkerLink {
       if (frame.has_history()) frame.mutable_history()->set_id(id);
       if (frame.has_bench()) frame.mutable_bench()->set_id(id);
       if (frame.has_doctor()) frame.mutable_doctor()->set_id(id);
+      for (const std::string& path : allowed_libraries_) {
+        frame.add_allowed_libraries(wire_text(path));
+      }
       answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");
       unanswered_.insert(id);
       news_ = true;
@@ -387,6 +398,7 @@ class ProcessLink final : public WorkerLink {
 
   mutable std::mutex mutex_;
   std::condition_variable commands_ready_;
+  std::vector<std::string> allowed_libraries_;
   Liveness liveness_;
   std::vector<LinkEvent> events_;
   std::size_t unread_logs_ = 0;
@@ -413,6 +425,13 @@ class ProcessLink final : public WorkerLink {
 };
 
 }  // namespace
+
+bool has_library(const WorkerHello& hello, const std::string& path) {
+  return std::ranges::find(hello.cublaslt_libraries, path) != hello.cublaslt_libraries.end() ||
+         std::ranges::any_of(hello.backends, [&](const BackendOffer& offer) {
+           return offer.device.cublaslt_path == path;
+         });
+}
 
 std::unique_ptr<WorkerLink> WorkerLink::start(Options options) {
   return std::make_unique<ProcessLink>(std::move(options));

@@ -45,8 +45,10 @@ struct WorkerHello {
   std::string host;
   std::string tracing;
   std::vector<BackendOffer> backends;
-  std::vector<std::string> cublaslt_libraries;
+  std::vector<std::string> cublaslt_libraries;  // what it was started with, and what it finds
 };
+/// The worker may load this cuBLASLt library whoever names it: one of its own, or loaded already.
+bool has_library(const WorkerHello& hello, const std::string& path);
 
 struct PulseReport {
   std::uint64_t request_id = 0;
@@ -130,6 +132,7 @@ class WorkerLink {
         wake;  // called from a link thread when poll() or status() may say something new
     double progress_stall_seconds =
         0;  // 0 = a busy worker may be silent about progress for any time
+    std::vector<std::string> allowed_libraries = {};  // as for allow_libraries()
   };
   /// Never fails: a program that cannot be started gives a link that is Lost with the reason.
   static std::unique_ptr<WorkerLink> start(Options options);
@@ -140,6 +143,10 @@ class WorkerLink {
   /// name.
   virtual std::uint64_t submit(const engine::RunRequest& request) = 0;
   virtual void cancel() = 0;
+  /// Orders from now on may name these cuBLASLt libraries besides those of has_library(); the
+  /// worker refuses all others. Only what this person chose belongs here: loading a library runs
+  /// its code.
+  virtual void allow_libraries(std::vector<std::string> paths) = 0;
   /// Answered by QuantizeDone or RunError of the returned id; a later submit() supersedes it.
   virtual std::uint64_t quantize(const QuantizeOrder& order) = 0;
   /// Answered by ComparisonDone or RunError of the returned id; a later order supersedes it.

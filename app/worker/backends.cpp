@@ -1,7 +1,9 @@
 #include "app/worker/backends.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "app/protocol/wire.h"
@@ -54,7 +56,12 @@ std::string host_name() {
 Backends::Backends(const BackendOptions& options)
     : choice_(options.choice),
       cublaslt_path_(options.cublaslt_path),
+      libraries_(engine::find_cublaslt_libraries()),
       host_spans_(profiling::make_host_span_collector()) {
+  if (!cublaslt_path_.empty() &&
+      std::ranges::find(libraries_, cublaslt_path_) == libraries_.end()) {
+    libraries_.push_back(cublaslt_path_);
+  }
 #ifdef EXPERTSCOPE_WITH_CUDA
   // Before the first CUDA call, so that no context is made behind CUPTI's back.
   if (!options.tracing) {
@@ -121,12 +128,24 @@ std::string Backends::no_activity_reason(engine::GemmBackend kind) const {
                                                                       : no_device_records_;
 }
 
+engine::Status Backends::check_library(const std::string& path,
+                                       const std::vector<std::string>& allowed) const {
+  const bool is_allowed = std::ranges::find(allowed, path) != allowed.end();
+  if (path.empty() || is_allowed || has_library(hello(), path)) return {};
+  return engine::Error{
+      engine::ErrorCode::InvalidArgument,
+      fmt::format("the request names the cuBLASLt library {}, which this person has not chosen: "
+                  "loading it would run its code. Allow it by --allow-library {}, or take "
+                  "cublaslt_library out of the request",
+                  path, path)};
+}
+
 WorkerHello Backends::hello() const {
   WorkerHello hello{.program_version = kProgramVersion,
                     .host = host_name(),
                     .tracing = "host spans of CPU runs",
                     .backends = {},
-                    .cublaslt_libraries = engine::find_cublaslt_libraries()};
+                    .cublaslt_libraries = libraries_};
   for (const engine::BackendSlot& slot : slots_) {
     const bool available = slot.backend != nullptr;
     hello.backends.push_back(

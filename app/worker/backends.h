@@ -41,6 +41,10 @@ class Backends {
   BackendChoice choice() const { return choice_; }
   /// As asked for at the start; empty = the search order.
   const std::string& cublaslt_path() const { return cublaslt_path_; }
+  /// Whether an order may name this cuBLASLt library: none, one that the handshake tells, or one
+  /// that the order's person `allowed`. The error names the library.
+  engine::Status check_library(const std::string& path,
+                               const std::vector<std::string>& allowed) const;
 
   /// All that the handshake tells of this worker.
   WorkerHello hello() const;
@@ -48,6 +52,7 @@ class Backends {
  private:
   BackendChoice choice_;
   std::string cublaslt_path_;
+  std::vector<std::string> libraries_;  // as the handshake tells them
   std::vector<engine::BackendSlot> slots_;
   std::unique_ptr<profiling::ActivityCollector> host_spans_;
   std::unique_ptr<profiling::ActivityCollector> device_records_;  // null = reason below

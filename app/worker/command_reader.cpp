@@ -18,6 +18,10 @@ namespace {
 
 constexpr int kBrokenCheckMs = 200;  // how soon a window that went without a word is noticed
 
+std::vector<std::string> allowed_libraries(const wire::Frame& frame) {
+  return {frame.allowed_libraries().begin(), frame.allowed_libraries().end()};
+}
+
 engine::Error superseded() {
   return {engine::ErrorCode::Cancelled, "superseded before it started"};
 }
@@ -58,7 +62,9 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
     case wire::Frame::kRun: {
       engine::Result<engine::RunRequest> request = from_wire(frame.run().request());
       if (request.ok()) {
-        order({.id = frame.run().id(), .order = std::move(request).value()});
+        order({.id = frame.run().id(),
+               .order = std::move(request).value(),
+               .allowed_libraries = allowed_libraries(frame)});
       } else {
         refuse_order(frame.run().id(), request.error());
       }
@@ -67,7 +73,9 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
     case wire::Frame::kQuantize: {
       engine::Result<QuantizeOrder> quantize = from_wire(frame.quantize());
       if (quantize.ok()) {
-        order({.id = frame.quantize().id(), .order = std::move(quantize).value()});
+        order({.id = frame.quantize().id(),
+               .order = std::move(quantize).value(),
+               .allowed_libraries = allowed_libraries(frame)});
       } else {
         refuse_order(frame.quantize().id(), quantize.error());
       }
@@ -76,7 +84,9 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
     case wire::Frame::kCompare: {
       engine::Result<engine::ComparisonRequest> request = from_wire(frame.compare().comparison());
       if (request.ok()) {
-        order({.id = frame.compare().id(), .order = std::move(request).value()});
+        order({.id = frame.compare().id(),
+               .order = std::move(request).value(),
+               .allowed_libraries = allowed_libraries(frame)});
       } else {
         refuse_order(frame.compare().id(), request.error());
       }
@@ -85,7 +95,9 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
     case wire::Frame::kHistory: {
       engine::Result<engine::AmaxHistoryRequest> request = from_wire(frame.history().history());
       if (request.ok()) {
-        order({.id = frame.history().id(), .order = std::move(request).value()});
+        order({.id = frame.history().id(),
+               .order = std::move(request).value(),
+               .allowed_libraries = allowed_libraries(frame)});
       } else {
         refuse_order(frame.history().id(), request.error());
       }
@@ -94,7 +106,9 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
     case wire::Frame::kBench: {
       engine::Result<engine::BenchOrder> bench = from_wire(frame.bench());
       if (bench.ok()) {
-        order({.id = frame.bench().id(), .order = std::move(bench).value()});
+        order({.id = frame.bench().id(),
+               .order = std::move(bench).value(),
+               .allowed_libraries = allowed_libraries(frame)});
       } else {
         refuse_order(frame.bench().id(), bench.error());
       }
@@ -103,7 +117,9 @@ std::optional<int> CommandReader::obey(const wire::Frame& frame) {
     case wire::Frame::kDoctor: {
       engine::Result<DoctorOrder> doctor = from_wire(frame.doctor());
       if (doctor.ok()) {
-        order({.id = frame.doctor().id(), .order = std::move(doctor).value()});
+        order({.id = frame.doctor().id(),
+               .order = std::move(doctor).value(),
+               .allowed_libraries = allowed_libraries(frame)});
       } else {
         refuse_order(frame.doctor().id(), doctor.error());
       }

@@ -39,6 +39,32 @@ engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBacke
   return engine::runs_on_cuda(slot.kind) == engine::runs_on_cuda(requested) ? requested : slot.kind;
 }
 
+/// Every request that the order carries names one. An order of another kind has to say here which.
+const std::string& library_named_by(const Job& job) {
+  struct Named {
+    const std::string& operator()(const engine::RunRequest& order) const {
+      return order.cublaslt_library;
+    }
+    const std::string& operator()(const QuantizeOrder& order) const {
+      return order.request.cublaslt_library;
+    }
+    const std::string& operator()(const engine::ComparisonRequest& order) const {
+      return order.request.cublaslt_library;
+    }
+    const std::string& operator()(const engine::AmaxHistoryRequest& order) const {
+      return order.request.cublaslt_library;
+    }
+    const std::string& operator()(const DoctorOrder& order) const {
+      return order.request.cublaslt_library;
+    }
+    const std::string& operator()(const engine::BenchOrder&) const {
+      static const std::string kNone;  // on what the worker was started with
+      return kNone;
+    }
+  };
+  return std::visit(Named{}, job.order);
+}
+
 }  // namespace
 
 void run_engine_thread(const std::function<void()>& body) noexcept {
@@ -61,24 +87,31 @@ void EngineLoop::run(const BackendOptions& options, IdleReadings& readings,
   }
 }
 
+engine::Status EngineLoop::carry_out(Backends& backends, const Job& job) {
+  if (const auto* request = std::get_if<engine::RunRequest>(&job.order)) {
+    return run_request(backends, job.id, *request);
+  }
+  if (const auto* comparison = std::get_if<engine::ComparisonRequest>(&job.order)) {
+    return compare(backends, job.id, *comparison);
+  }
+  if (const auto* history = std::get_if<engine::AmaxHistoryRequest>(&job.order)) {
+    return step_history(job.id, *history);
+  }
+  if (const auto* bench = std::get_if<engine::BenchOrder>(&job.order)) {
+    return run_bench(backends, job.id, *bench, progress_, sender_);
+  }
+  if (const auto* doctor = std::get_if<DoctorOrder>(&job.order)) {
+    return run_doctor(backends, job.id, *doctor, {.progress = progress_, .board = board_}, sender_);
+  }
+  return dump(job.id, std::get<QuantizeOrder>(job.order));
+}
+
 void EngineLoop::perform(Backends& backends, const Job& job) {
   engine::Status status;
   // Third-party code below may throw; an order that fails must not take the worker with it.
   try {
-    if (const auto* request = std::get_if<engine::RunRequest>(&job.order)) {
-      status = run_request(backends, job.id, *request);
-    } else if (const auto* comparison = std::get_if<engine::ComparisonRequest>(&job.order)) {
-      status = compare(backends, job.id, *comparison);
-    } else if (const auto* history = std::get_if<engine::AmaxHistoryRequest>(&job.order)) {
-      status = step_history(job.id, *history);
-    } else if (const auto* bench = std::get_if<engine::BenchOrder>(&job.order)) {
-      status = run_bench(backends, job.id, *bench, progress_, sender_);
-    } else if (const auto* doctor = std::get_if<DoctorOrder>(&job.order)) {
-      status =
-          run_doctor(backends, job.id, *doctor, {.progress = progress_, .board = board_}, sender_);
-    } else {
-      status = dump(job.id, std::get<QuantizeOrder>(job.order));
-    }
+    status = backends.check_library(library_named_by(job), job.allowed_libraries);
+    if (status.ok()) status = carry_out(backends, job);
   } catch (const std::bad_alloc&) {
     status = engine::Error{engine::ErrorCode::OutOfMemory,
                            "the host has not enough memory for this request; use fewer tokens, "

@@ -1,5 +1,7 @@
 // The engine thread's work: take the newest order, run it, answer it. The only thread that calls a
-// backend. Every order that reaches it gets exactly one answer.
+// backend. Every order that reaches it gets exactly one answer. An order that names a cuBLASLt
+// library which its person has not allowed is refused here, before any backend sees it: what a file
+// says must not decide whose code runs.
 #pragma once
 
 #include <atomic>
@@ -38,6 +40,7 @@ class EngineLoop {
 
  private:
   void perform(Backends& backends, const Job& job);
+  engine::Status carry_out(Backends& backends, const Job& job);
   engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
   engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
   engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "app/protocol/doctor_order.h"
 #include "app/protocol/worker_link.h"
@@ -23,6 +25,7 @@ struct Job {
   std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest, engine::BenchOrder,
                DoctorOrder, engine::AmaxHistoryRequest>
       order;
+  std::vector<std::string> allowed_libraries = {};  // by whoever gave the order
 };
 
 class JobSlot {

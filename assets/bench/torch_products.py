@@ -11,8 +11,13 @@ One JSON object a line on stdin, one on stdout:
 Anything that goes wrong is answered {"error": "a sentence"}. A time is of CUDA events around one
 call, after one that is not timed. The program ends when its stdin does.
 """
-import json
 import sys
+
+# It is handed over with -c, which looks for modules in the current folder first. Not with -I: the torch of the
+# Python that a person names may lie where PYTHONPATH or the user's own site says.
+sys.path[:] = [folder for folder in sys.path if folder]
+
+import json  # noqa: E402
 
 
 def sentence(error):

@@ -7,14 +7,25 @@
 #include <vector>
 
 #include "engine/gemm/cublaslt_search.h"
+#include "engine/gemm/library_file.h"
 #include "engine/gemm/support.h"
 
 namespace engine {
 namespace {
 
-std::string loader_error() {
+/// The loader's own search.
+Result<void*> open_by_name(const std::string& name) {
+  // Local symbols: two versions in one process must not see each other's.
+  void* library = dlopen(name.c_str(), RTLD_LOCAL | RTLD_NOW);
+  if (library != nullptr) return library;
   const char* text = dlerror();
-  return text == nullptr ? "unknown loader error" : text;
+  return Error{ErrorCode::NotFound, text == nullptr ? "unknown loader error" : text};
+}
+
+Result<void*> open_file(const std::string& path) {
+  Result<LibraryFile> file = LibraryFile::open(path);
+  if (!file.ok()) return file.error();
+  return file.value().load();
 }
 
 }  // namespace
@@ -31,9 +42,10 @@ Error CublasLt::error(cublasStatus_t status, const std::string& doing) const {
 }
 
 Result<std::shared_ptr<const CublasLt>> CublasLt::open(const std::string& path) {
-  // Local symbols: two versions in one process must not see each other's.
-  void* library = dlopen(path.c_str(), RTLD_LOCAL | RTLD_NOW);
-  if (library == nullptr) return Error{ErrorCode::NotFound, loader_error()};
+  const bool by_name = path.find('/') == std::string::npos;
+  const Result<void*> opened = by_name ? open_by_name(path) : open_file(path);
+  if (!opened.ok()) return opened.error();
+  void* library = opened.value();
   std::shared_ptr<CublasLt> loaded(new CublasLt());
   loaded->path_ = path;
   const char* missing = nullptr;
@@ -64,9 +76,10 @@ Result<std::shared_ptr<const CublasLt>> CublasLt::open(const std::string& path) 
   }
   (void)look_up("cublasLtGroupedMatrixLayoutCreate", loaded->grouped_matrix_layout_create);
   loaded->version_ = static_cast<long>(loaded->get_version());
-  // A bare name went through the loader's own search; people want to know which file that was.
+  // People want to know which file the loader found.
   Dl_info where{};
-  if (dladdr(reinterpret_cast<void*>(loaded->matmul), &where) != 0 && where.dli_fname != nullptr) {
+  if (by_name && dladdr(reinterpret_cast<void*>(loaded->matmul), &where) != 0 &&
+      where.dli_fname != nullptr) {
     loaded->path_ = where.dli_fname;
   }
   if (const cublasStatus_t status = loaded->create(&loaded->handle_);

@@ -14,7 +14,9 @@ namespace engine {
 class CublasLt {
  public:
   /// Loads `path`, or the first library of find_cublaslt_libraries() that loads when empty, and
-  /// makes a handle on the current device. The error lists what was tried.
+  /// makes a handle on the current device. A path without a slash goes through the loader's own
+  /// search, any other is checked (library_file.h). The error lists what was tried. Whether this
+  /// path may be loaded at all is decided before: app/worker/engine_loop.h.
   static Result<std::shared_ptr<const CublasLt>> load(const std::string& path);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;

@@ -111,10 +111,11 @@ def test_a_fetch_shows_that_it_runs_and_can_be_cancelled(open_window, index):
     assert window.control("doctor.fetch")["enabled"]
 
 
-def test_a_library_that_is_there_already_is_offered(open_window, index):
+def test_a_damaged_library_is_not_offered_but_fetched_again(open_window, index):
     library = index.cache / "13.5.1.27" / "lib" / "libcublasLt.so.13"
     library.parent.mkdir(parents=True)
     library.write_bytes(b"any")
     window = start(open_window)
-    assert str(library) in state(window, "done")
-    assert window.control("doctor.use_library")["enabled"]
+    assert f"{library} is not cuBLASLt 13.5.1.27 as it was fetched" in state(window, "failed")
+    assert index.asked.is_set()
+    assert not any(c["id"] == "doctor.use_library" for c in window.map()["controls"])

@@ -160,6 +160,9 @@ app::RunError stalled_run(std::uint64_t id) {
        .last_finished = 1,
        .kind = profiling::StallKind::KernelSpins,
        .evidence = "a probe kernel on another stream finished in 0.1 ms"}};
+  if (const char* dump = std::getenv("FAKE_CORE_DUMP")) {
+    seen.outcome.stall.front().core_dump = dump;
+  }
   return {.id = id,
           .error = {engine::ErrorCode::Device, "replay 41 was not over after 0.50 s"},
           .stalled = std::make_shared<const app::DoctorDone>(std::move(seen))};

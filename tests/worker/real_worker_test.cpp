@@ -77,6 +77,44 @@ TEST(RealWorker, RunsARequestEndToEnd) {
   EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
 }
 
+TEST(RealWorker, NoKindOfOrderMayNameALibraryThatNobodyAllowed) {
+  LinkHarness link(kCpuWorker);
+  engine::RunRequest request = small_request();
+  request.cublaslt_library = "/of/a/stranger.so";
+  const std::vector<std::function<std::uint64_t()>> orders = {
+      [&] { return link->submit(request); },
+      [&] { return link->compare({.request = request, .recipes = {}}); },
+      [&] { return link->step_history({.request = request, .tokens = 64, .steps = 2}); },
+      [&] { return link->examine({.request = request, .gallery_case = ""}); },
+      [&] { return link->quantize({.request = request, .folder = "/nowhere"}); }};
+  for (const auto& give : orders) {
+    const std::uint64_t id = give();
+    ASSERT_TRUE(link.wait([&] { return link.failure(id) != nullptr; })) << id;
+    EXPECT_EQ(link.failure(id)->error.code, engine::ErrorCode::InvalidArgument);
+    EXPECT_THAT(link.failure(id)->error.message, HasSubstr("/of/a/stranger.so"));
+    EXPECT_THAT(link.failure(id)->error.message, HasSubstr("--allow-library"));
+  }
+  // The same link, allowed since: as it was before, nothing here loads one.
+  link->allow_libraries({"/another.so", "/of/a/stranger.so"});
+  const std::uint64_t id = link->submit(request);
+  ASSERT_TRUE(link.wait_for_answer(id));
+  ASSERT_NE(link.find<RunDone>(id), nullptr) << link.failure(id)->error.message;
+  link->allow_libraries({});
+  const std::uint64_t later = link->submit(request);
+  ASSERT_TRUE(link.wait([&] { return link.failure(later) != nullptr; }));
+}
+
+TEST(RealWorker, ALibraryItWasStartedWithIsItsOwn) {
+  LinkHarness link({WORKER_PROGRAM, "--backend", "cpu", "--cublaslt", "/mine/libcublasLt.so.13"});
+  ASSERT_TRUE(link.wait([&] { return link.find_any<WorkerHello>() != nullptr; }));
+  EXPECT_TRUE(has_library(*link.find_any<WorkerHello>(), "/mine/libcublasLt.so.13"));
+  engine::RunRequest request = small_request();
+  request.cublaslt_library = "/mine/libcublasLt.so.13";
+  const std::uint64_t id = link->submit(request);
+  ASSERT_TRUE(link.wait_for_answer(id));
+  EXPECT_NE(link.find<RunDone>(id), nullptr);
+}
+
 TEST(RealWorker, ABackendThatIsNotThereIsReplacedWithItsReason) {
   LinkHarness link(kCpuWorker);
   engine::RunRequest request = small_request();

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 FAKE_WORKER = sys.argv.pop(2)
 PROGRAM = sys.argv.pop(1)
@@ -79,6 +80,23 @@ class StalledRun(unittest.TestCase):
                                  capture_output=True, text=True, timeout=60)
         self.assertEqual(refused.returncode, 1)
         self.assertIn("without --remote", refused.stderr)
+
+    def test_only_the_core_dump_that_was_asked_for_is_read(self):
+        """What a worker answers, perhaps one of another machine, must not choose a file to open here."""
+        debugger = self.path("cuda-gdb")
+        with open(debugger, "w", encoding="utf-8") as script:
+            script.write(f'#!/bin/sh\necho "$@" >> "{self.path("opened")}"\n')
+        os.chmod(debugger, stat.S_IRWXU)
+        dumps = self.path("dumps")
+        os.mkdir(dumps)
+        path = self.path("") + os.pathsep + os.environ["PATH"]
+        for named, options, opened in (("/etc/passwd", [], False), ("/etc/passwd", ["--core-dump", dumps], False),
+                                       ("$CUDA_COREDUMP_FILE", ["--core-dump", dumps], True)):
+            with open(self.worker, "w", encoding="utf-8") as script:
+                script.write(f'#!/bin/sh\nFAKE_CORE_DUMP={named} exec "{FAKE_WORKER}" stall-in-run\n')
+            with unittest.mock.patch.dict(os.environ, {"PATH": path}):
+                self.run_it(*options)
+            self.assertEqual(os.path.exists(self.path("opened")), opened, named)
 
     def test_a_factor_that_means_nothing_is_refused_before_a_worker_starts(self):
         done = subprocess.run([PROGRAM, "run", "--worker", self.worker, "--deadline_factor", "1"],

@@ -25,7 +25,8 @@ class DoctorDesk {
   DoctorDesk& operator=(const DoctorDesk&) = delete;
 
   /// Refused while another visit is under way.
-  void visit(const VisitOrder& order, const std::vector<std::string>& worker_argv);
+  void visit(const VisitOrder& order, const std::vector<std::string>& worker_argv,
+             const std::vector<std::string>& allowed_libraries);
   void cancel();
   /// A run that stalled becomes a visit.
   void stalled(const engine::RunRequest& request, const std::shared_ptr<const DoctorDone>& seen);

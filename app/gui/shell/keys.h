@@ -39,6 +39,8 @@ enum class Action {
   Screenshot,
   Palette,
   Help,
+  AllowLibrary,
+  RefuseLibrary,
   Close,
   TourPause,
   TourBack,

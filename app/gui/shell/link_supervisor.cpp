@@ -28,7 +28,10 @@ void LinkSupervisor::start(const std::string& cublaslt) {
     argv.push_back("--cublaslt");
     argv.push_back(cublaslt);
   }
-  link_ = WorkerLink::start({.argv = std::move(argv), .wake = wake_, .progress_stall_seconds = 0});
+  link_ = WorkerLink::start({.argv = std::move(argv),
+                             .wake = wake_,
+                             .progress_stall_seconds = 0,
+                             .allowed_libraries = allowed_libraries_});
   if (watching_) link_->watch_device(true);
 }
 
@@ -104,6 +107,11 @@ void LinkSupervisor::cancel() {
 
 void LinkSupervisor::inspect_file(const std::string& path) {
   if (link_ != nullptr) link_->inspect_file(path);
+}
+
+void LinkSupervisor::allow_libraries(const std::vector<std::string>& paths) {
+  allowed_libraries_ = paths;
+  if (link_ != nullptr) link_->allow_libraries(paths);
 }
 
 void LinkSupervisor::watch_device(bool on) {

@@ -38,6 +38,8 @@ class LinkSupervisor {
   std::uint64_t step_history(const engine::AmaxHistoryRequest& request);
   void cancel();
   void inspect_file(const std::string& path);
+  /// Of this worker and those after it (WorkerLink::allow_libraries).
+  void allow_libraries(const std::vector<std::string>& paths);
   /// Of this worker and those after it; costs nothing when nothing changes.
   void watch_device(bool on);
   /// The request that a result of this id answers; null when unknown.
@@ -68,6 +70,7 @@ class LinkSupervisor {
   std::vector<std::string> argv_;
   std::function<void()> wake_;
   std::string cublaslt_;
+  std::vector<std::string> allowed_libraries_;
   bool watching_ = false;
   std::unique_ptr<WorkerLink> link_;
   std::optional<WorkerHello> hello_;

@@ -51,10 +51,13 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
 
 void Shell::begin() {
   recording_path_ = dated_path("expertscope", ".session");
+  for (const std::string& library : options_.allowed_libraries) consent_.allow(library);
+  link_.allow_libraries(consent_.allowed());
   if (!options_.initial_request_json.empty()) {
     auto request = request_from_json(options_.initial_request_json);
     if (request.ok()) {
       state_.requested = std::move(request).value();
+      consent_.named(state_.requested.cublaslt_library, options_.initial_request_file);
       run_at_hello_ = true;
     } else {
       notices_.add(Severity::Bad, "The request given at the start: " + request.error().message);
@@ -77,6 +80,7 @@ void Shell::begin() {
 
 void Shell::submit() {
   if (!engine::validate(state_.requested).ok()) return;
+  if (!may_load(state_.requested.cublaslt_library, "run", [this] { submit(); })) return;
   state_.back_to_live();
   state_.last_error.clear();
   // The run supersedes a comparison on its way, which then follows it.
@@ -93,6 +97,8 @@ void Shell::compare(const engine::ComparisonRequest& request) {
     state_.comparison_error = status.error().message;
     return;
   }
+  const auto again = [this, request] { compare(request); };
+  if (!may_load(request.request.cublaslt_library, "comparison", again)) return;
   state_.back_to_live();
   next_comparison_ = request;
   compare_next();
@@ -112,6 +118,8 @@ void Shell::step_history(const engine::AmaxHistoryRequest& request) {
     state_.history_error = status.error().message;
     return;
   }
+  const auto again = [this, request] { step_history(request); };
+  if (!may_load(request.request.cublaslt_library, "history", again)) return;
   state_.back_to_live();
   next_history_ = request;
   step_next();
@@ -141,6 +149,7 @@ SessionView Shell::view() const {
 }
 
 void Shell::start_worker(const std::string& cublaslt) {
+  if (!may_load(cublaslt, "worker", [this, cublaslt] { start_worker(cublaslt); })) return;
   asked_inspection_.clear();
   state_.last_error.clear();
   next_comparison_.reset();

@@ -17,6 +17,7 @@
 #include "app/gui/shell/device_words.h"
 #include "app/gui/shell/doctor_desk.h"
 #include "app/gui/shell/file_dialog.h"
+#include "app/gui/shell/library_consent.h"
 #include "app/gui/shell/library_desk.h"
 #include "app/gui/shell/link_supervisor.h"
 #include "app/gui/shell/notices.h"
@@ -125,6 +126,14 @@ class Shell {
   void open_second(const std::string& path);
   bool take_second();
   bool tick_batches();
+  // shell_consent.cpp
+  /// False = this person is asked first, and `then` follows a yes. Every order that names a library
+  /// comes by here, wherever its request came from; `order` tells the orders apart.
+  bool may_load(const std::string& library, const char* order, std::function<void()> then);
+  const LibraryConsent::Question* library_question() const;
+  void answer_library(bool yes);
+  void note_libraries(const profiling::Session& session);
+  void draw_library_question(const PanelContext& context);
   // shell_draw.cpp
   void draw_root(const PanelContext& context);
   void draw_rail(const PanelContext& context, float height);
@@ -171,6 +180,8 @@ class Shell {
   BatchDesk batches_;
   DoctorDesk doctor_;
   LibraryDesk libraries_;
+  LibraryConsent consent_;
+  std::optional<bool> library_answer_;  // given in the banner, carried out after the frame
   RecentFiles recent_;
   DoctorNews::Report report_to_export_;
   std::unique_ptr<Recorder> recorder_;

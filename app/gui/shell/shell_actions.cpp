@@ -55,6 +55,10 @@ void Shell::act(Action action) {
       return toggle_recording();
     case Action::RecordElsewhere:
       return ask_record_elsewhere();
+    case Action::AllowLibrary:
+      return answer_library(true);
+    case Action::RefuseLibrary:
+      return answer_library(false);
     case Action::KeepTour:
       return tour_keeper_.open();
     case Action::TourPause:
@@ -127,6 +131,8 @@ void Shell::close_front() {
     files_.close();
   } else if (help_) {
     help_ = false;
+  } else if (library_question() != nullptr) {
+    answer_library(false);
   } else if (player_) {
     end_player();
   } else {
@@ -166,6 +172,9 @@ std::string Shell::refusal(Action action) const {
                  : "";
     case Action::RecordElsewhere:
       return recorder_ != nullptr ? "" : "Nothing is being recorded";
+    case Action::AllowLibrary:
+    case Action::RefuseLibrary:
+      return library_question() != nullptr ? "" : "No file asks for a library";
     case Action::TourPause:
     case Action::TourStop:
       return player_ ? "" : "No tour is on screen";

@@ -11,6 +11,16 @@ namespace app {
 void Shell::carry_out_compare(const CommandSlots& commands) {
   if (commands.open_second) files_.open(FilePurpose::OpenSecond, settings_.folder, "");
   if (commands.sweep || commands.interleave) {
+    CommandSlots again;
+    again.sweep = commands.sweep;
+    again.interleave = commands.interleave;
+    const auto then = [this, again] { carry_out_compare(again); };
+    if (commands.sweep && !may_load(commands.sweep->base.cublaslt_library, "batch", then)) return;
+    if (commands.interleave &&
+        (!may_load(commands.interleave->a.cublaslt_library, "batch", then) ||
+         !may_load(commands.interleave->b.cublaslt_library, "batch", then))) {
+      return;
+    }
     // As for a run: what comes next is live.
     state_.back_to_live();
     if (commands.sweep) batches_.start(*commands.sweep, link_.hello());
@@ -37,6 +47,7 @@ bool Shell::take_second() {
     notices_.add(Severity::Warn, session.path + " holds no run to compare with");
     return true;
   }
+  note_libraries(session);
   state_.second_path = session.path;
   state_.second_runs.clear();
   for (profiling::RecordedRun& run : session.runs) {

@@ -53,15 +53,22 @@ void Shell::carry_out_doctor(const CommandSlots& commands) {
   if (commands.use_library) {
     engine::RunRequest request = state_.requested;
     request.cublaslt_library = *commands.use_library;
+    // This person has had it fetched.
+    consent_.allow(request.cublaslt_library);
+    link_.allow_libraries(consent_.allowed());
     show_request(request);
   }
   if (commands.open_graph) files_.open(FilePurpose::OpenGraph, settings_.folder, "");
-  if (commands.examine) {
+  CommandSlots again;
+  again.examine = commands.examine;
+  if (commands.examine && may_load(commands.examine->subject.request.cublaslt_library, "visit",
+                                   [this, again] { carry_out_doctor(again); })) {
     // A visit is kept beside the live runs: a recording on screen would hide it.
     state_.back_to_live();
     const bool given = !options_.worker_argv.empty();
     doctor_.visit(*commands.examine,
-                  given ? options_.worker_argv : std::vector<std::string>{worker_program()});
+                  given ? options_.worker_argv : std::vector<std::string>{worker_program()},
+                  consent_.allowed());
   }
   if (commands.export_report != nullptr) {
     report_to_export_ = commands.export_report;

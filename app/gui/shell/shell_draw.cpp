@@ -77,6 +77,7 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   }
   draw_overlays(context);
   carry_out(commands);
+  if (const auto answer = std::exchange(library_answer_, std::nullopt)) answer_library(*answer);
   take_change(before);
   // Its own change of the request is its own step of the history.
   if (const auto wish = std::exchange(tour_wish_, std::nullopt)) act(*wish);
@@ -170,6 +171,7 @@ void Shell::draw_main(const PanelContext& context, float height) {
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
   draw_link_banner(context);
   draw_recorder_banner(context);
+  draw_library_question(context);
   notices_.draw(context);
   if (player_) draw_player(context);
   draw_tour_keeper(context);

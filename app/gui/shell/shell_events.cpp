@@ -126,6 +126,9 @@ void Shell::take_event(LinkEvent&& event) {
 }
 
 void Shell::take_hello(const WorkerHello& hello) {
+  while (consent_.question() != nullptr && has_library(hello, consent_.question()->library)) {
+    answer_library(true);  // it is the worker's own
+  }
   const auto available = [&](engine::GemmBackend kind) {
     return std::any_of(hello.backends.begin(), hello.backends.end(),
                        [&](const BackendOffer& one) { return one.kind == kind && one.available; });
@@ -181,6 +184,7 @@ bool Shell::take_recording() {
   auto loaded = loader_.take();
   if (!loaded) return false;
   if (loaded->ok()) {
+    note_libraries(loaded->value());
     state_.open_recording(std::move(*loaded).value());
     return true;
   }

@@ -72,6 +72,7 @@ void Shell::end_player() {
   if (!player_) return;
   const TourPlayer::Own own = player_->own();
   player_.reset();
+  consent_.withdraw("tour");
   state_.workspace = own.workspace;
   state_.recipes = own.recipes;
   state_.live = own.live;
@@ -175,6 +176,14 @@ void Shell::begin_player_step() {
   }
   if (!link_.started() || link_.status().state == LinkState::Lost) {
     return player_->shown(now_seconds(), "This step is run live and needs a worker");
+  }
+  consent_.named(state_.requested.cublaslt_library, player_->script().path);
+  if (!may_load(state_.requested.cublaslt_library, "tour", [this] {
+        if (player_) begin_player_step();
+      })) {
+    // It must not go on by itself before the answer.
+    if (player_->playing()) player_->toggle();
+    return player_->shown(now_seconds(), "it names a library, and waits for your answer above");
   }
   submit();
   player_->waits_for(link_.newest_id());

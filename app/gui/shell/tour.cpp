@@ -43,6 +43,7 @@ engine::Result<TourScript> tour_of_log(const std::string& path) {
   auto logged = read_request_log(path);
   if (!logged.ok()) return logged.error();
   TourScript script;
+  script.path = path;
   script.title = std::filesystem::path(path).stem().string();
   for (std::size_t i = 0; i < logged.value().size(); ++i) {
     LoggedRequest& one = logged.value()[i];
@@ -83,6 +84,7 @@ engine::Result<TourScript> load_tour(const std::string& path) {
     return refuse("it must be a JSON object with a list \"steps\"");
   }
   TourScript script;
+  script.path = path;
   std::vector<TourStep>& steps = script.steps;
   try {
     script.title = document.value("title", std::filesystem::path(path).stem().string());

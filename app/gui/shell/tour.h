@@ -35,6 +35,7 @@ struct TourStep {
 };
 
 struct TourScript {
+  std::string path = {};  // where it was read from
   std::string title;
   std::vector<TourStep> steps;
 };

@@ -20,6 +20,10 @@ struct WindowOptions {
   bool no_worker = false;
   FrameProbe* probe = nullptr;       // drives and times the frames: a benchmark
   std::string initial_request_json;  // run at the start instead of the laptop preset
+  std::string initial_request_file;  // where that comes from
+  /// cuBLASLt libraries that files may name without a question; in a guided run there is nobody to
+  /// ask, and any other that is not the worker's own ends it.
+  std::vector<std::string> allowed_libraries = {};
 };
 
 /// Returns the process's exit code: 0 when closed by the person or the tour is complete.

@@ -5,8 +5,11 @@ Usage: device_test.py EXPERTSCOPE [unittest arguments]. Without a CUDA device ev
 """
 
 import json
+import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = ""
@@ -54,6 +57,23 @@ class OnDevice(unittest.TestCase):
 
     def run_json(self, *arguments):
         return json.loads(call("run", *SMALL, *arguments, "--json").stdout)
+
+
+class Trust(OnDevice):
+    def test_a_library_of_a_file_is_loaded_only_with_consent_and_then_refused_as_no_cublaslt(self):
+        library = os.environ["MARKER_LIBRARY"]
+        with tempfile.TemporaryDirectory() as folder:
+            marker = pathlib.Path(folder, "marker")
+            request = pathlib.Path(folder, "request.json")
+            request.write_text(json.dumps({"backend": "CUBLASLT_GROUPED", "cublaslt_library": library}))
+            for command in (["run"], ["doctor"]):
+                for options, loaded in (([], False), (["--allow-library", library], True)):
+                    marker.unlink(missing_ok=True)
+                    done = subprocess.run([PROGRAM, *command, "--request", request, *options], capture_output=True,
+                                          text=True, timeout=120, env={**os.environ, "MARKER_FILE": str(marker)})
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertEqual(marker.exists(), loaded, done.stderr)
+                    self.assertIn("has no cublasLt" if loaded else "--allow-library", done.stderr)
 
 
 class Gallery(OnDevice):

@@ -1,0 +1,279 @@
+#include "engine/gemm/library_file.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNoteName = "checked";
+
+/// FIPS 180-4.
+class Sha256 {
+ public:
+  static constexpr std::size_t kBlockBytes = 64;
+
+  void block(const std::uint8_t* bytes) {
+    std::array<std::uint32_t, 64> w;
+    for (std::size_t i = 0; i < 16; ++i) {
+      w[i] = std::uint32_t{bytes[4 * i]} << 24 | std::uint32_t{bytes[4 * i + 1]} << 16 |
+             std::uint32_t{bytes[4 * i + 2]} << 8 | std::uint32_t{bytes[4 * i + 3]};
+    }
+    for (std::size_t i = 16; i < 64; ++i) {
+      const std::uint32_t s0 =
+          std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
+      const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
+      w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+    auto [a, b, c, d, e, f, g, h] = state_;
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::uint32_t t1 = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
+                               ((e & f) ^ (~e & g)) + kRounds[i] + w[i];
+      const std::uint32_t t2 =
+          (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+      h = std::exchange(g, std::exchange(f, std::exchange(e, d + t1)));
+      d = std::exchange(c, std::exchange(b, std::exchange(a, t1 + t2)));
+    }
+    const std::array<std::uint32_t, 8> added = {a, b, c, d, e, f, g, h};
+    for (std::size_t i = 0; i < 8; ++i) state_[i] += added[i];
+  }
+
+  /// `tail`: what is left behind the whole blocks, fewer bytes than one.
+  std::string finish(const std::uint8_t* tail, std::size_t tail_bytes, std::uint64_t all_bytes) {
+    std::array<std::uint8_t, 2 * kBlockBytes> last{};
+    std::memcpy(last.data(), tail, tail_bytes);
+    last[tail_bytes] = 0x80;
+    const std::size_t end = tail_bytes + 9 <= kBlockBytes ? kBlockBytes : 2 * kBlockBytes;
+    for (std::size_t i = 0; i < 8; ++i) {
+      last[end - 1 - i] = static_cast<std::uint8_t>(8 * all_bytes >> (8 * i));
+    }
+    for (std::size_t at = 0; at < end; at += kBlockBytes) block(last.data() + at);
+    std::string text;
+    for (const std::uint32_t word : state_) text += fmt::format("{:08x}", word);
+    return text;
+  }
+
+ private:
+  static constexpr std::array<std::uint32_t, 64> kRounds = {
+      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+      0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+      0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+      0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+      0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+      0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+      0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+      0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+      0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+      0xc67178f2};
+  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+};
+
+std::string error_text(int number) {
+  return std::error_code(number, std::generic_category()).message();
+}
+
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+/// All of what must be as it was when the file was hashed.
+std::string note_of(const struct stat& file, std::string_view sha256) {
+  return fmt::format("{} owner {} device {} inode {} size {} modified {} changed {}\n", sha256,
+                     file.st_uid, file.st_dev, file.st_ino, file.st_size, nanoseconds(file.st_mtim),
+                     nanoseconds(file.st_ctim));
+}
+
+/// By this user's or the administrator's hand alone.
+bool only_ours(const struct stat& file) {
+  return S_ISREG(file.st_mode) && (file.st_uid == ::geteuid() || file.st_uid == 0) &&
+         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::string read_note(const std::string& path) {
+  const int descriptor =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return {};
+  struct stat file{};
+  std::array<char, 512> text;
+  ssize_t count = -1;
+  if (::fstat(descriptor, &file) == 0 && only_ours(file)) {
+    count = ::read(descriptor, text.data(), text.size());
+  }
+  ::close(descriptor);
+  return count > 0 ? std::string(text.data(), static_cast<std::size_t>(count)) : std::string();
+}
+
+/// Beside and renamed. Without a note the next process hashes again; nothing else is lost.
+void write_note(const std::string& path, const std::string& text) {
+  std::string beside = path + ".XXXXXX";
+  const int descriptor = ::mkostemp(beside.data(), O_CLOEXEC);
+  if (descriptor < 0) return;
+  const bool whole =
+      ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(descriptor);
+  if (!whole || ::rename(beside.c_str(), path.c_str()) != 0) ::unlink(beside.c_str());
+}
+
+/// "13.10.0.20" for <cache>/cublas/13.10.0.20/lib/...; empty for a file that is not in the cache.
+std::string cached_version(const fs::path& path, const CublasLtPlaces& places) {
+  if (places.cache_folder.empty()) return {};
+  std::error_code error;
+  const fs::path cache = fs::weakly_canonical(fs::path(places.cache_folder) / "cublas", error);
+  if (error) return {};
+  for (const fs::path& folder :
+       {cache, (fs::path(places.cache_folder) / "cublas").lexically_normal()}) {
+    const fs::path inside = path.lexically_relative(folder);
+    if (!inside.empty() && *inside.begin() != ".." && *inside.begin() != ".") {
+      return inside.begin()->string();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<PinnedLibrary>& pinned_libraries() {
+  static const std::vector<PinnedLibrary> kPins = {
+      {"13.4.1.1", "8d702c94d90bd4bd0c032fd4207ae655b4a2d036bd31920c1fbf4ecaf3547c59",
+       "grouped products that share a workspace go wrong in a replayed graph"},
+      {"13.5.1.27", "db5c748bc095423401029c00294fb8eb3c721c75c363f3d8b744b7c274504ae0",
+       "grouped products that share a workspace go wrong in a replayed graph"},
+      {"13.6.0.2", "362e239322fd0989f2657db065615262add7e7a3b6f222070be2a05ecc8d586b",
+       "the same, for some shapes, and some replays hang"},
+      {"13.6.1.10", "bf8a49bd6dd9d8e07c6e361ea44967079e68ea3485e0e412ed801745da605fb6",
+       "the first that was measured right"},
+      {"13.6.2.16", "d1e57acddc412faa23ba50c179653d86e9fa03b3e5db1144a07203fdaf86c029",
+       "measured right"},
+      {"13.7.0.27", "39749400e4f4afe82f514a1c2d2870255b7de1b2b4cc143fef928a6b5fa3768a",
+       "measured right"},
+      {"13.8.0.4", "a1821093b6b29ff871a07532071f3eaf6996d549d54f53235763abc12b8ad19f",
+       "measured right"},
+      {"13.8.2.12", "d8d152ba3ce95fe54912894c2e8ced216f11a590bc4e61db65c20bcdb9af33be",
+       "measured right"},
+      {"13.10.0.20", "b58e18ab4a6adc9bf4833d5cfe28db688e675fd6021db7eaf5da78d23f95d2de",
+       "the default"}};
+  return kPins;
+}
+
+Result<std::string> sha256_of(int descriptor) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;  // whole blocks
+  static_assert(kChunk % Sha256::kBlockBytes == 0);
+  std::vector<std::uint8_t> chunk(kChunk);
+  Sha256 hash;
+  std::uint64_t all = 0;
+  std::size_t held = 0;  // bytes at the chunk's start that wait for the rest of their block
+  while (true) {
+    const ssize_t count =
+        ::pread(descriptor, chunk.data() + held, kChunk - held, static_cast<off_t>(all));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Error{ErrorCode::Io, error_text(errno)};
+    if (count == 0) return hash.finish(chunk.data(), held, all);
+    all += static_cast<std::uint64_t>(count);
+    held += static_cast<std::size_t>(count);
+    const std::size_t whole = held - held % Sha256::kBlockBytes;
+    for (std::size_t at = 0; at < whole; at += Sha256::kBlockBytes) hash.block(chunk.data() + at);
+    held -= whole;
+    std::memmove(chunk.data(), chunk.data() + whole, held);
+  }
+}
+
+LibraryFile::LibraryFile(LibraryFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      hashed_(other.hashed_) {}
+
+LibraryFile::~LibraryFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<LibraryFile> LibraryFile::open(const std::string& path, const CublasLtPlaces& places,
+                                      const std::vector<PinnedLibrary>& pins) {
+  // Non-blocking: a pipe of that name would hold up whoever opens it.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) {
+    return Error{ErrorCode::NotFound, fmt::format("{}: {}", path, error_text(errno))};
+  }
+  LibraryFile file(path, descriptor);
+  struct stat facts{};
+  if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("{} is no regular file", path)};
+  }
+  // Where the descriptor's file lies, not where the name pointed a moment ago.
+  std::error_code error;
+  const fs::path real = fs::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), error);
+  if (error) return Error{ErrorCode::Io, fmt::format("{}: /proc is not there", path)};
+  // And where the name says it lies: a link out of the cache is no way around the check.
+  std::string version = cached_version(fs::absolute(path, error).lexically_normal(), places);
+  if (version.empty()) version = cached_version(real, places);
+  if (version.empty()) return file;
+  const auto pin =
+      std::ranges::find_if(pins, [&](const PinnedLibrary& one) { return one.version == version; });
+  if (pin == pins.end()) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("{} lies among the fetched libraries, and what cuBLASLt {} should be is "
+                    "not known here: move it elsewhere and name it with --cublaslt",
+                    path, version)};
+  }
+  const std::string folder = (fs::path(places.cache_folder) / "cublas" / version).string();
+  if (Status checked = file.check_cached(folder, *pin); !checked.ok()) return checked.error();
+  return file;
+}
+
+Status LibraryFile::check_cached(const std::string& folder, const PinnedLibrary& pin) {
+  struct stat facts{};
+  if (::fstat(descriptor_, &facts) != 0) return Error{ErrorCode::Io, error_text(errno)};
+  if (!only_ours(facts)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} can be changed by others (owner {}, mode {:o}): it must belong to "
+                             "this user or root, and nobody else may write it",
+                             path_, facts.st_uid, facts.st_mode & 07777U)};
+  }
+  const std::string note_path = folder + "/" + kNoteName;
+  if (read_note(note_path) == note_of(facts, pin.sha256)) return {};
+  const Result<std::string> hash = sha256_of(descriptor_);
+  if (!hash.ok()) return Error{hash.error().code, path_ + ": " + hash.error().message};
+  hashed_ = true;
+  if (hash.value() != pin.sha256) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("{} is not cuBLASLt {} as it was fetched (SHA-256 {}, it should be {}); "
+                    "it is not loaded. `expertscope doctor fetch {}` fetches it again",
+                    path_, pin.version, hash.value(), pin.sha256, pin.version)};
+  }
+  // What was noted before the bytes were read: a change meanwhile is hashed again next time.
+  write_note(note_path, note_of(facts, pin.sha256));
+  return {};
+}
+
+Result<void*> LibraryFile::load() {
+  const std::string name = fmt::format("/proc/self/fd/{}", descriptor_);
+  // Local symbols: two versions in one process must not see each other's. By this name the loader
+  // looks for nothing beside the file either, whatever its $ORIGIN says.
+  void* library = ::dlopen(name.c_str(), RTLD_LOCAL | RTLD_NOW);
+  if (library == nullptr) {
+    const char* text = ::dlerror();
+    return Error{ErrorCode::NotFound,
+                 fmt::format("{}: {}", path_, text == nullptr ? "unknown loader error" : text)};
+  }
+  descriptor_ = -1;  // kept open for good
+  return library;
+}
+
+}  // namespace engine

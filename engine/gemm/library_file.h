@@ -1,0 +1,66 @@
+// A cuBLASLt library as a file: opened once, checked, and loaded through the descriptor that was
+// checked, so that nothing can be put in its place in between. No CUDA: its tests load what they
+// made themselves, and whoever fetches a library checks it here too.
+//
+// What is checked: a file under <cache>/cublas/<version> must be the pinned one of that version, be
+// owned by this user or root, and be writable by nobody else. It is hashed when it is first seen
+// and again whenever owner, device, inode, size, modification or change time differ from those
+// noted beside it then. So a damaged, replaced or half-copied file is found, also when its
+// modification time was put back (the change time cannot be). The note lies in the same cache:
+// whoever can write as this user could forge it too, and could as well change this user's programs.
+// A file elsewhere is loaded as it is: a person named it, or the system's administrator put it
+// there.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/gemm/cublaslt_search.h"
+#include "engine/model/error.h"
+
+namespace engine {
+
+/// A version whose content is known.
+struct PinnedLibrary {
+  std::string_view version;  // "13.10.0.20"
+  std::string_view sha256;   // of libcublasLt.so.13 for x86-64 Linux
+  std::string_view purpose;  // what people fetch it for
+};
+/// Those that can be fetched, oldest first; assets/fetch_cublaslt.py pins the wheels they come in.
+const std::vector<PinnedLibrary>& pinned_libraries();
+
+class LibraryFile {
+ public:
+  /// Opens and checks `path`. NotFound, or InvalidArgument where it is not what it should be; the
+  /// error names the file, what is wrong and the way out. Hashing takes seconds.
+  static Result<LibraryFile> open(const std::string& path,
+                                  const CublasLtPlaces& places = cublaslt_places(),
+                                  const std::vector<PinnedLibrary>& pins = pinned_libraries());
+  LibraryFile(LibraryFile&& other) noexcept;
+  LibraryFile(const LibraryFile&) = delete;
+  LibraryFile& operator=(const LibraryFile&) = delete;
+  LibraryFile& operator=(LibraryFile&&) = delete;
+  ~LibraryFile();
+
+  const std::string& path() const { return path_; }
+  /// Hashed by open(), not only compared with the note.
+  bool hashed() const { return hashed_; }
+  /// A dlopen() handle with local symbols. What was loaded stays until the process ends, and so
+  /// does its descriptor: the loader knows a library by its name, and a number that another file
+  /// got would give back this one.
+  Result<void*> load();
+
+ private:
+  LibraryFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  Status check_cached(const std::string& folder, const PinnedLibrary& pin);
+
+  std::string path_;
+  int descriptor_ = -1;
+  bool hashed_ = false;
+};
+
+/// In hexadecimal. Reads from the descriptor's start, wherever its offset is. Io.
+Result<std::string> sha256_of(int descriptor);
+
+}  // namespace engine
