@@ -1,5 +1,7 @@
 // Every fault the campaign injects: the one table that the faulty worker acts by, that the storms
 // choose from and expect by, and that counts are keyed by. `faulty_worker --list` prints it.
+//
+// What a worker says without having been asked is a breach of the protocol, and ends it.
 #pragma once
 
 #include <array>
@@ -50,7 +52,7 @@ inline constexpr FaultKind kFaultKinds[] = {
     // Greetings.
     {"wrong-version", Moment::Start, Expect::Lost, 6, "speaks another version of the protocol"},
     {"refuses", Moment::Start, Expect::Lost, 4, "refuses the window, with a long reason"},
-    {"greets-twice", Moment::Start, Expect::Lives, 4, "greets again, and again"},
+    {"greets-twice", Moment::Start, Expect::Lost, 4, "greets again, and again"},
     {"hostile-greeting", Moment::Start, Expect::LostOrLives, 8,
      "greets with extreme values in every field"},
     {"dripped-greeting", Moment::Start, Expect::Lives, 4, "greets one byte at a time"},
@@ -80,29 +82,30 @@ inline constexpr FaultKind kFaultKinds[] = {
     {"hostile-text", Moment::Order, Expect::LostOrLives, 10,
      "texts of a megabyte, control characters, right-to-left marks"},
     // Floods, while nobody or somebody reads.
-    {"flood-answers", Moment::Order, Expect::Lives, 6, "thousands of answers nobody asked for"},
-    {"flood-failures", Moment::Order, Expect::Lives, 6, "thousands of failures nobody asked for"},
-    {"flood-files", Moment::Order, Expect::Lives, 6, "thousands of reports on files"},
-    {"flood-rows", Moment::Order, Expect::Lives, 6, "thousands of rows of a benchmark"},
+    {"flood-answers", Moment::Order, Expect::Lost, 6, "hundreds of answers nobody asked for"},
+    {"flood-failures", Moment::Order, Expect::Lost, 6, "thousands of failures nobody asked for"},
+    {"flood-files", Moment::Order, Expect::Lost, 6, "thousands of reports on files nobody named"},
+    {"flood-rows", Moment::Order, Expect::Lost, 6, "thousands of rows of no benchmark"},
     {"flood-pulses", Moment::Order, Expect::Lives, 6, "thousands of pulses"},
-    {"flood-greetings", Moment::Order, Expect::Lives, 4, "thousands of greetings"},
-    {"flood-records", Moment::Order, Expect::Lives, 6, "records of runs that never end"},
+    {"flood-greetings", Moment::Order, Expect::Lost, 4, "thousands of greetings"},
+    {"flood-records", Moment::Order, Expect::Lost, 6, "records of runs nobody ordered"},
     {"flood-lines", Moment::Order, Expect::Lives, 6, "thousands of log lines"},
     {"endless-line", Moment::Order, Expect::Lives, 4, "a log line of megabytes"},
-    {"great-flood", Moment::Order, Expect::Lives, 1,
+    {"great-flood", Moment::Order, Expect::LostOrLives, 1,
      "200 MB of any of these at once, while nobody reads"},
+    {"owed-flood", Moment::Order, Expect::Lives, 1,
+     "half a million rows that were ordered, while nobody reads"},
     // Pace.
     {"dripped-answer", Moment::Order, Expect::Lives, 6, "answers one byte at a time"},
     {"dripped-line", Moment::Order, Expect::Lives, 4, "logs one byte at a time"},
     {"late-answer", Moment::Order, Expect::Lives, 4, "answers after up to a second, pulsing"},
     // Order.
-    {"answers-twice", Moment::Order, Expect::Lives, 20, "gives the same answer again"},
-    {"answers-another", Moment::Order, Expect::Lives, 20, "answers orders that never were"},
-    {"answers-old", Moment::Order, Expect::Lives, 10, "answers an order that was answered before"},
-    {"answers-early", Moment::Order, Expect::Lives, 10,
-     "answers the next order before it is given"},
+    {"answers-twice", Moment::Order, Expect::Lost, 20, "gives the same answer again"},
+    {"answers-another", Moment::Order, Expect::Lost, 20, "answers orders that never were"},
+    {"answers-old", Moment::Order, Expect::Lost, 10, "answers an order that was answered before"},
+    {"answers-early", Moment::Order, Expect::Lost, 10, "answers the next order before it is given"},
     {"answers-reversed", Moment::Order, Expect::Lives, 10, "answers two orders in reverse"},
-    {"fails-and-finishes", Moment::Order, Expect::Lives, 10, "answers with a failure and a result"},
+    {"fails-and-finishes", Moment::Order, Expect::Lost, 10, "answers with a failure and a result"},
     {"answers-after-end", Moment::Order, Expect::Lost, 6,
      "ends, and a child of it writes an answer"},
     // Silence.
@@ -136,6 +139,9 @@ inline constexpr FaultKind kFaultKinds[] = {
     {"caller-leaves", Moment::Caller, Expect::Lost, 12, "the caller drops the link"},
     {"caller-cancels", Moment::Caller, Expect::Lives, 12, "cancels and orders in any sequence"},
 };
+
+/// Of an owed flood.
+inline constexpr int kOwedRows = 500'000;
 
 constexpr const FaultKind* find_kind(std::string_view name) {
   for (const FaultKind& kind : kFaultKinds) {
