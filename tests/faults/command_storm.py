@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import stat
@@ -345,13 +346,11 @@ class Calls:
         if kind.name in ("command-killed", "command-ended"):
             return self.ended(kind)
         if kind.name == "few-descriptors":
-            import resource
             limit = chance.randrange(3, 16)
             return self.call("run", "--record", self.path("kept.session"), *self.worker(),
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
                                                                    (limit, limit)))
         if kind.name == "file-limit":
-            import resource
             limit = chance.choice([0, 1000, 4096, 60_000, 150_000])
             return self.call("run", "--record", self.path("kept.session"), *self.worker(),
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
@@ -390,8 +389,7 @@ class Calls:
 def main():
     parser = storm.options(__doc__)
     parser.add_argument("--at-once", type=int, default=4, help="calls at a time")
-    options = parser.parse_args()
-    options.program, options.worker = map(os.path.abspath, (options.program, options.worker))
+    options = storm.parsed(parser)
     worker_kinds = [kind for kind in storm.worker_kinds(options.worker)
                     if kind.moment != "caller" and kind.name not in ("great-flood", "owed-flood")]
     all_of_it = storm.Storm("command_storm.py PROGRAM WORKER", options,

@@ -29,6 +29,13 @@ def options(description):
     return parser
 
 
+def parsed(parser):
+    chosen = parser.parse_args()
+    chosen.program, chosen.worker = map(os.path.abspath, (chosen.program, chosen.worker))
+    chosen.patience *= float(os.environ.get("EXPERTSCOPE_PATIENCE", 1))
+    return chosen
+
+
 def worker_kinds(worker):
     table = subprocess.run([worker, "--list"], capture_output=True, text=True, check=True).stdout
     kinds = []
@@ -44,6 +51,8 @@ class Storm:
         self.kinds = [kind for kind in kinds if chosen.kind in (None, kind.name)]
         if not self.kinds:
             raise SystemExit(f"there is no fault {chosen.kind} here: {', '.join(k.name for k in kinds)}")
+        # A short storm has other kinds with another seed.
+        self.once = random.Random(chosen.seed).sample(self.kinds, len(self.kinds))
         self.counts = collections.Counter()
         self.measured = {}
         self.failures = 0
@@ -57,8 +66,8 @@ class Storm:
     def fault(self, index):
         """The kind and the random numbers of a fault: they depend on the seed and the index alone."""
         chance = random.Random(f"{self.chosen.seed}.{index}")
-        if index < len(self.kinds):  # each once, then by weight
-            return self.kinds[index], chance
+        if index < len(self.once):  # each once, then by weight
+            return self.once[index], chance
         return chance.choices(self.kinds, [kind.weight for kind in self.kinds])[0], chance
 
     def injected(self, kind):
