@@ -1,0 +1,749 @@
+// A worker that is well behaved until it commits one fault of the table, and, if it still lives,
+// well behaved again.
+//
+//   faulty_worker KIND SEED ORDERS   answers ORDERS orders before; everything follows from the seed
+//   faulty_worker --list             the table: name, moment, what must be seen, what it does
+//
+// Called with anything else, as the window and the command line call a worker, it reads "KIND SEED
+// ORDERS" from the file that $FAULTY_WORKER names. What a storm has to know goes, a line each, to
+// the file that $FAULTY_WORKER_TALLY names, else to stderr:
+//   started PID       a worker runs
+//   answered PID ID   a run was answered as it should be, in full
+//   fault PID KIND    the fault begins
+//   child PID CHILD   a process was left behind
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "app/protocol/convert.h"
+#include "app/protocol/convert_bench.h"
+#include "app/protocol/framing.h"
+#include "tests/faults/fault_kinds.h"
+#include "tests/faults/hostile_frames.h"
+#include "tests/unit/session/sample_recording.h"
+
+namespace app::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A child that nobody ends must not outlive a storm.
+constexpr unsigned kChildSeconds = 5;
+
+class FaultyWorker {
+ public:
+  FaultyWorker(const FaultKind& kind, std::uint64_t seed, int orders_before)
+      : kind_(kind), random_(seed), hostile_(random_()), orders_before_(orders_before) {}
+
+  int run() {
+    tell(fmt::format("started {}", ::getpid()));
+    if (kind_.moment == Moment::Start) commit({});
+    FrameDecoder decoder;
+    while (true) {
+      const auto frame = read_frame(STDIN_FILENO, decoder);
+      if (!frame.ok() || !frame.value()) return 0;
+      take(*frame.value());
+    }
+  }
+
+ private:
+  // --- what a worker does ---------------------------------------------------------------------
+
+  void take(const wire::Frame& frame) {
+    switch (frame.body_case()) {
+      case wire::Frame::kHello:
+        if (!greeted_) greet();
+        return;
+      case wire::Frame::kRun:
+        return take_run(frame.run());
+      case wire::Frame::kCompare: {
+        wire::Frame answer;
+        *answer.mutable_comparison_finished()->mutable_comparison() =
+            to_wire(profiling::sample_comparison(1).comparison);
+        answer.mutable_comparison_finished()->set_id(frame.compare().id());
+        return send(answer);
+      }
+      case wire::Frame::kHistory: {
+        wire::Frame answer;
+        *answer.mutable_history_finished()->mutable_history() =
+            to_wire(profiling::sample_history(1).history);
+        answer.mutable_history_finished()->set_id(frame.history().id());
+        return send(answer);
+      }
+      case wire::Frame::kQuantize:
+        return fail(frame.quantize().id(), "this worker only runs");
+      case wire::Frame::kBench:
+        return take_bench(frame.bench().id());
+      case wire::Frame::kDoctor:
+        return fail(frame.doctor().id(), "this worker only runs");
+      case wire::Frame::kInspectFile: {
+        wire::Frame answer;
+        answer.mutable_file_inspected()->set_path(frame.inspect_file().path());
+        answer.mutable_file_inspected()->set_error("this worker reads no files");
+        return send(answer);
+      }
+      default:
+        return;
+    }
+  }
+
+  void take_run(const wire::RunCommand& command) {
+    running_ = command.id();
+    if (orders_++ == orders_before_ && kind_.moment == Moment::Order) {
+      commit(command);
+      if (held_) return;
+    } else {
+      answer(command);
+      // One that was held back is answered behind the one that came after it.
+      if (held_) answer(*std::exchange(held_, std::nullopt));
+    }
+    running_ = 0;
+  }
+
+  /// Far more rows than anybody wants, but of an order: none may be lost.
+  void take_bench(std::uint64_t id) {
+    if (kind_.name != "owed-flood") return fail(id, "this worker only runs");
+    tell(fmt::format("fault {} {}", ::getpid(), kind_.name));
+    flood(kOwedRows, [&](std::uint64_t) { return row(id); });
+    wire::Frame end;
+    end.mutable_bench_finished()->set_id(id);
+    send(end);
+  }
+
+  /// As the request's seed demands, so that whoever asked can check it.
+  void answer(const wire::RunCommand& command) {
+    send(activity_of_run(command.id(), static_cast<int>(command.request().seed() % 50)));
+    send(result_of(command));
+    tell(fmt::format("answered {} {}", ::getpid(), command.id()));
+  }
+
+  static wire::Frame result_of(const wire::RunCommand& command) {
+    const int salt = static_cast<int>(command.request().seed() % 50);
+    wire::Frame frame = finished_run(command.id(), salt);
+    wire::RunRequest& effective = *frame.mutable_finished()->mutable_result()->mutable_effective();
+    effective.set_seed(command.request().seed());
+    // Ids begin anew with every worker: in a recording this tells them apart.
+    frame.mutable_finished()->mutable_result()->mutable_device()->set_name(
+        fmt::format("faulty {}", ::getpid()));
+    return frame;
+  }
+
+  void fail(std::uint64_t id, const std::string& message) {
+    wire::Frame frame;
+    frame.mutable_failed()->set_id(id);
+    frame.mutable_failed()->set_code(wire::UNSUPPORTED);
+    frame.mutable_failed()->set_message(message);
+    send(frame);
+  }
+
+  static wire::Frame usual_greeting() {
+    wire::Frame frame;
+    wire::HelloReply& reply = *frame.mutable_hello_reply();
+    reply.set_protocol_version(kProtocolVersion);
+    reply.set_program_version("faulty");
+    wire::BackendOffer& offer = *reply.add_backends();
+    offer.set_kind(wire::CPU_REFERENCE);
+    offer.set_available(true);
+    return frame;
+  }
+
+  void greet() {
+    send(usual_greeting());
+    pulse();
+  }
+
+  void pulse() {
+    greeted_ = true;
+    if (std::exchange(pulsing_, true)) return;
+    std::thread([this] {
+      for (std::uint64_t sequence = 1;; ++sequence) {
+        wire::Frame frame;
+        frame.mutable_pulse()->set_sequence(sequence);
+        frame.mutable_pulse()->set_request_id(running_);
+        send(frame);
+        std::this_thread::sleep_for(50ms);
+      }
+    }).detach();
+  }
+
+  void send(const wire::Frame& frame) {
+    const engine::Result<std::string> bytes = encode_frame(frame);
+    if (bytes.ok()) send_bytes(bytes.value());
+  }
+
+  void send_bytes(const std::string& bytes) {
+    const std::lock_guard lock(output_);
+    if (!write_all(STDOUT_FILENO, bytes).ok()) ::_exit(0);
+  }
+
+  static void tell(const std::string& line) {
+    const char* path = std::getenv("FAULTY_WORKER_TALLY");
+    const int tally =
+        path == nullptr ? STDERR_FILENO : ::open(path, O_WRONLY | O_APPEND | O_CREAT, 0600);
+    // Of the lines on stderr only what a storm waits for: the rest would be news of its own.
+    if (path != nullptr || line.starts_with("child")) {
+      static_cast<void>(write_all(tally, line + '\n').ok());
+    }
+    if (path != nullptr) ::close(tally);
+  }
+
+  // --- faults ---------------------------------------------------------------------------------
+
+  std::uint64_t number(std::uint64_t low, std::uint64_t high) {
+    return std::uniform_int_distribution<std::uint64_t>(low, high)(random_);
+  }
+  std::string random_bytes(std::size_t count) {
+    std::string bytes(count, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(number(0, 255));
+    return bytes;
+  }
+  static std::string encoded(const wire::Frame& frame) {
+    engine::Result<std::string> bytes = encode_frame(frame);
+    return bytes.ok() ? std::move(bytes).value() : std::string();
+  }
+  static std::string header(std::uint32_t length) {
+    std::string bytes(kFrameMagic);
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xFF);
+    return bytes;
+  }
+
+  [[noreturn]] static void wait_for_the_end() {
+    while (true) std::this_thread::sleep_for(1h);
+  }
+
+  /// Holds the output for ever, so that no pulse follows.
+  [[noreturn]] void fall_silent_after(const std::string& bytes) {
+    output_.lock();
+    static_cast<void>(write_all(STDOUT_FILENO, bytes).ok());
+    wait_for_the_end();
+  }
+
+  [[noreturn]] static void die_of_a_signal(std::uint64_t which) {
+    constexpr int kSignals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE,  SIGILL, SIGTERM,
+                                SIGKILL, SIGHUP,  SIGINT, SIGQUIT, SIGSYS, SIGXCPU};
+    const int signal = kSignals[which % std::size(kSignals)];
+    std::signal(signal, SIG_DFL);
+    ::raise(signal);
+    wait_for_the_end();  // no signal that came while exiting is worth a lie
+  }
+
+  void drip(int descriptor, const std::string& bytes) {
+    const std::lock_guard lock(output_);
+    for (const char byte : bytes) {
+      static_cast<void>(write_all(descriptor, std::string(1, byte)).ok());
+      if (number(0, 255) == 0) std::this_thread::sleep_for(1ms);
+    }
+  }
+
+  template <class Make>
+  void flood(std::uint64_t count, Make make) {
+    std::string bytes;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      bytes += encoded(make(1'000'000'000 + i));
+      if (bytes.size() < 1 << 18) continue;
+      send_bytes(bytes);
+      bytes.clear();
+    }
+    send_bytes(bytes);
+  }
+
+  /// Another process in place of this one; `act` runs in it, and it ends by itself.
+  pid_t leave_child(const std::function<void()>& act) {
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(kChildSeconds);
+      if (act) act();
+      while (true) ::pause();
+    }
+    tell(fmt::format("child {} {}", parent, child));
+    return child;
+  }
+
+  void commit(const wire::RunCommand& command) {
+    tell(fmt::format("fault {} {}", ::getpid(), kind_.name));
+    const auto found = actions().find(kind_.name);
+    if (found == actions().end()) {
+      fmt::print(stderr, "the table has a fault {} that nobody commits\n", kind_.name);
+      ::_exit(70);
+    }
+    (this->*found->second)(command);
+  }
+
+  using Action = void (FaultyWorker::*)(const wire::RunCommand&);
+  static const std::map<std::string_view, Action>& actions() {
+    static const std::map<std::string_view, Action> all = {
+        {"exit-at-start", &FaultyWorker::exit_code},
+        {"signal-at-start", &FaultyWorker::own_signal},
+        {"exit-code", &FaultyWorker::exit_code},
+        {"own-signal", &FaultyWorker::own_signal},
+        {"exit-in-answer", &FaultyWorker::exit_in_answer},
+        {"close-output", &FaultyWorker::close_output},
+        {"close-everything", &FaultyWorker::close_everything},
+        {"wrong-version", &FaultyWorker::wrong_version},
+        {"refuses", &FaultyWorker::refuses},
+        {"greets-twice", &FaultyWorker::greets_twice},
+        {"hostile-greeting", &FaultyWorker::hostile_greeting},
+        {"dripped-greeting", &FaultyWorker::dripped_greeting},
+        {"mute", &FaultyWorker::mute},
+        {"greets-never", &FaultyWorker::greets_never},
+        {"garbage", &FaultyWorker::garbage},
+        {"mutated-frame", &FaultyWorker::mutated_frame},
+        {"cut-frame", &FaultyWorker::cut_frame},
+        {"huge-length", &FaultyWorker::huge_length},
+        {"long-length", &FaultyWorker::long_length},
+        {"swallowing-length", &FaultyWorker::swallowing_length},
+        {"unknown-body", &FaultyWorker::unknown_body},
+        {"empty-frames", &FaultyWorker::empty_frames},
+        {"wrong-direction", &FaultyWorker::wrong_direction},
+        {"deep-nesting", &FaultyWorker::deep_nesting},
+        {"hostile-numbers", &FaultyWorker::hostile_numbers},
+        {"hostile-field", &FaultyWorker::hostile_field},
+        {"hostile-enums", &FaultyWorker::hostile_enums},
+        {"hostile-lengths", &FaultyWorker::hostile_lengths},
+        {"hostile-text", &FaultyWorker::hostile_text},
+        {"flood-answers", &FaultyWorker::flood_answers},
+        {"flood-failures", &FaultyWorker::flood_failures},
+        {"flood-files", &FaultyWorker::flood_files},
+        {"flood-rows", &FaultyWorker::flood_rows},
+        {"flood-pulses", &FaultyWorker::flood_pulses},
+        {"flood-greetings", &FaultyWorker::flood_greetings},
+        {"flood-records", &FaultyWorker::flood_records},
+        {"flood-lines", &FaultyWorker::flood_lines},
+        {"endless-line", &FaultyWorker::endless_line},
+        {"great-flood", &FaultyWorker::great_flood},
+        {"owed-flood", &FaultyWorker::owed_flood},
+        {"dripped-answer", &FaultyWorker::dripped_answer},
+        {"dripped-line", &FaultyWorker::dripped_line},
+        {"late-answer", &FaultyWorker::late_answer},
+        {"answers-twice", &FaultyWorker::answers_twice},
+        {"answers-another", &FaultyWorker::answers_another},
+        {"answers-old", &FaultyWorker::answers_old},
+        {"answers-early", &FaultyWorker::answers_early},
+        {"answers-reversed", &FaultyWorker::answers_reversed},
+        {"fails-and-finishes", &FaultyWorker::fails_and_finishes},
+        {"answers-after-end", &FaultyWorker::answers_after_end},
+        {"no-pulse", &FaultyWorker::no_pulse},
+        {"stops-itself", &FaultyWorker::stops_itself},
+        {"stuck", &FaultyWorker::stuck},
+        {"deaf", &FaultyWorker::deaf},
+        {"child-keeps-pipes", &FaultyWorker::child_keeps_pipes},
+        {"child-stops", &FaultyWorker::child_stops},
+        {"child-leaves", &FaultyWorker::child_leaves},
+        {"child-talks", &FaultyWorker::child_talks},
+        {"many-children", &FaultyWorker::many_children},
+    };
+    return all;
+  }
+
+  void exit_code(const wire::RunCommand&) { ::_exit(static_cast<int>(number(0, 255))); }
+  void own_signal(const wire::RunCommand&) { die_of_a_signal(random_()); }
+  void exit_in_answer(const wire::RunCommand& command) {
+    const std::string bytes = encoded(result_of(command));
+    output_.lock();  // a pulse behind the half would count as part of the frame
+    static_cast<void>(write_all(STDOUT_FILENO, bytes.substr(0, number(1, bytes.size() - 1))).ok());
+    ::_exit(static_cast<int>(number(0, 255)));
+  }
+  void close_output(const wire::RunCommand&) {
+    ::close(STDOUT_FILENO);
+    fall_silent_after("");
+  }
+  void close_everything(const wire::RunCommand&) {
+    for (int descriptor = 0; descriptor < 64; ++descriptor) ::close(descriptor);
+    fall_silent_after("");
+  }
+
+  void wrong_version(const wire::RunCommand&) {
+    wire::Frame frame = usual_greeting();
+    frame.mutable_hello_reply()->set_protocol_version(
+        kProtocolVersion + static_cast<std::uint32_t>(number(1, 0xFFFFFFFE)));
+    send(frame);
+    pulse();
+  }
+  void refuses(const wire::RunCommand&) {
+    wire::Frame frame = usual_greeting();
+    frame.mutable_hello_reply()->set_refused(std::string(number(1, 100'000), 'r'));
+    send(frame);
+    pulse();
+  }
+  void greets_twice(const wire::RunCommand&) {
+    for (std::uint64_t i = number(2, 9); i > 0; --i) send(usual_greeting());
+    pulse();
+  }
+  void hostile_greeting(const wire::RunCommand&) {
+    send(hostile_.greeting());
+    pulse();
+  }
+  void dripped_greeting(const wire::RunCommand&) {
+    drip(STDOUT_FILENO, encoded(usual_greeting()));
+    pulse();
+  }
+  void mute(const wire::RunCommand&) { wait_for_the_end(); }
+  void greets_never(const wire::RunCommand&) { pulse(); }
+
+  void garbage(const wire::RunCommand&) {
+    std::string bytes = random_bytes(number(8, 70'000));
+    bytes[0] = 0;  // not by chance what a frame begins with
+    send_bytes(bytes);
+  }
+  void mutated_frame(const wire::RunCommand& command) {
+    std::string bytes =
+        encoded(number(0, 1) == 0 ? result_of(command) : hostile_.right(command.id()));
+    for (std::uint64_t n = number(1, 8); n > 0 && bytes.size() > 1; --n) {
+      const std::size_t at = number(0, bytes.size() - 1);
+      const std::size_t count = std::min<std::size_t>(bytes.size() - at, number(1, 16));
+      switch (number(0, 4)) {
+        case 0:
+          bytes[at] = static_cast<char>(bytes[at] ^ 1 << number(0, 7));
+          break;
+        case 1:
+          bytes[at] = static_cast<char>(number(0, 255));
+          break;
+        case 2:
+          bytes.erase(at, count);
+          break;
+        case 3:
+          bytes.insert(at, bytes.substr(at, count));
+          break;
+        default:
+          bytes.replace(at, count, random_bytes(count));
+      }
+    }
+    send_bytes(bytes);
+  }
+  void cut_frame(const wire::RunCommand& command) {
+    const std::string bytes = encoded(result_of(command));
+    fall_silent_after(bytes.substr(0, number(1, bytes.size() - 1)));
+  }
+  void huge_length(const wire::RunCommand&) {
+    send_bytes(header(static_cast<std::uint32_t>(number(kMaxFrameBytes + 1, 0xFFFFFFFF))));
+  }
+  void long_length(const wire::RunCommand&) { fall_silent_after(header(200U << 20)); }
+  void swallowing_length(const wire::RunCommand&) { send_bytes(header(200U << 20)); }
+  void unknown_body(const wire::RunCommand&) {
+    send_bytes(header(3) + std::string("\xC2\x0C\x00", 3));
+  }
+  void empty_frames(const wire::RunCommand&) {
+    std::string bytes;
+    for (std::uint64_t n = number(1, 100); n > 0; --n) bytes += header(0);
+    send_bytes(bytes);
+  }
+  void wrong_direction(const wire::RunCommand& command) {
+    wire::Frame frame;
+    *frame.mutable_run() = command;
+    send(frame);
+  }
+  void deep_nesting(const wire::RunCommand&) {
+    const std::size_t depth = number(10'000, 200'000);
+    std::string body;
+    for (std::size_t i = 0; i < depth; ++i) body += "\xBB\x3E";  // field 999, a group begins
+    for (std::size_t i = 0; i < depth; ++i) body += "\xBC\x3E";
+    send_bytes(header(static_cast<std::uint32_t>(body.size())) + body);
+  }
+
+  void send_hostile(Hostility hostility, const wire::RunCommand& command) {
+    // Half of them answer the order, and then it is answered.
+    const bool instead = number(0, 1) == 0;
+    for (std::uint64_t n = number(1, 6); n > 0; --n) {
+      send(hostile_.hostile(hostility, instead ? command.id() : random_()));
+    }
+    if (!instead) answer(command);
+  }
+  void hostile_numbers(const wire::RunCommand& c) { send_hostile(Hostility::Numbers, c); }
+  void hostile_field(const wire::RunCommand& c) { send_hostile(Hostility::Field, c); }
+  void hostile_enums(const wire::RunCommand& c) { send_hostile(Hostility::Enums, c); }
+  void hostile_lengths(const wire::RunCommand& c) { send_hostile(Hostility::Lengths, c); }
+  void hostile_text(const wire::RunCommand& c) { send_hostile(Hostility::Text, c); }
+
+  void flood_answers(const wire::RunCommand& command) {
+    const wire::Frame one = result_of(command);
+    flood(number(100, 500), [&](std::uint64_t id) {
+      wire::Frame frame = one;
+      frame.mutable_finished()->set_id(id);
+      return frame;
+    });
+    answer(command);
+  }
+  static wire::Frame failure(std::uint64_t id) {
+    wire::Frame frame;
+    frame.mutable_failed()->set_id(id);
+    frame.mutable_failed()->set_message(std::string(400, 'f'));
+    return frame;
+  }
+  void flood_failures(const wire::RunCommand& command) {
+    flood(number(1000, 5000), failure);
+    answer(command);
+  }
+  static wire::Frame file_report(std::uint64_t id) {
+    wire::Frame frame;
+    frame.mutable_file_inspected()->set_path(fmt::format("/tmp/{}", id));
+    for (int i = 0; i < 10; ++i) frame.mutable_file_inspected()->add_tensors()->set_name("name");
+    return frame;
+  }
+  void flood_files(const wire::RunCommand& command) {
+    flood(number(1000, 5000), file_report);
+    answer(command);
+  }
+  static wire::Frame row(std::uint64_t id) {
+    wire::Frame frame;
+    *frame.mutable_bench_row() =
+        to_wire(BenchRowReport{.id = id,
+                               .row = {.shape = {.experts = 8, .rows = 4096, .columns = 4096},
+                                       .kernel = "quantize_kernel",
+                                       .bytes = 1e6,
+                                       .elements = 1'000'000,
+                                       .median_us = 10,
+                                       .p5_us = 9,
+                                       .p95_us = 11,
+                                       .samples = 5,
+                                       .launches = 1},
+                               .power = {}});
+    return frame;
+  }
+  void flood_rows(const wire::RunCommand& command) {
+    flood(number(1000, 5000), row);
+    answer(command);
+  }
+  void flood_pulses(const wire::RunCommand& command) {
+    flood(number(5000, 20'000), [&](std::uint64_t id) {
+      wire::Frame frame;
+      frame.mutable_pulse()->set_request_id(command.id());
+      frame.mutable_pulse()->set_iteration(static_cast<int>(id % 1000));
+      return frame;
+    });
+    answer(command);
+  }
+  void flood_greetings(const wire::RunCommand& command) {
+    flood(number(500, 2000), [](std::uint64_t) { return usual_greeting(); });
+    answer(command);
+  }
+  static wire::Frame records(std::uint64_t id, int count) {
+    wire::Frame frame;
+    wire::ActivityChunk& chunk = *frame.mutable_activity();
+    chunk.set_id(id);
+    chunk.add_names("record");
+    for (int i = 0; i < count; ++i) {
+      chunk.add_start_ns(i);
+      chunk.add_end_ns(i);
+      chunk.add_node_id(0);
+      chunk.add_name(0);
+      chunk.add_iteration(0);
+      chunk.add_expert(0);
+      chunk.add_layer(0);
+      chunk.add_kind(0);
+      chunk.add_lane(0);
+      chunk.add_stage(0);
+    }
+    return frame;
+  }
+  void flood_records(const wire::RunCommand& command) {
+    const bool same_run = number(0, 1) == 0;
+    flood(number(20, 60),
+          [&](std::uint64_t id) { return records(same_run ? 1'000'000'000 : id, 2000); });
+    answer(command);
+  }
+  void flood_lines(const wire::RunCommand& command) {
+    std::string bytes;
+    for (std::uint64_t n = number(5000, 50'000); n > 0; --n) bytes += fmt::format("line {}\n", n);
+    static_cast<void>(write_all(STDERR_FILENO, bytes).ok());
+    answer(command);
+  }
+  void endless_line(const wire::RunCommand& command) {
+    static_cast<void>(write_all(STDERR_FILENO, std::string(number(1, 4) << 20, 'l')).ok());
+    answer(command);
+  }
+  /// What would take 200 MB of memory at least if it was all kept.
+  void owed_flood(const wire::RunCommand& command) { answer(command); }
+  void great_flood(const wire::RunCommand& command) {
+    switch (number(0, 5)) {
+      case 0:
+        flood(400'000, failure);
+        break;
+      case 1:
+        flood(200'000, file_report);
+        break;
+      case 2: {
+        const wire::Frame one = result_of(command);
+        flood(8000, [&](std::uint64_t id) {
+          wire::Frame frame = one;
+          frame.mutable_finished()->set_id(id);
+          return frame;
+        });
+        break;
+      }
+      case 3:  // one run that never ends
+        flood(100, [](std::uint64_t) { return records(1'000'000'000, 65'536); });
+        break;
+      case 4:  // names of a run that has no records
+        flood(2000, [](std::uint64_t) {
+          wire::Frame frame;
+          frame.mutable_activity()->set_id(1'000'000'000);
+          for (int i = 0; i < 3; ++i) frame.mutable_activity()->add_names(std::string(40'000, 'n'));
+          return frame;
+        });
+        break;
+      default:
+        flood(500'000, [](std::uint64_t) { return usual_greeting(); });
+    }
+    answer(command);
+  }
+
+  void dripped_answer(const wire::RunCommand& command) {
+    send(activity_of_run(command.id(), static_cast<int>(command.request().seed() % 50)));
+    drip(STDOUT_FILENO, encoded(result_of(command)));
+    tell(fmt::format("answered {} {}", ::getpid(), command.id()));
+  }
+  void dripped_line(const wire::RunCommand& command) {
+    drip(STDERR_FILENO, std::string(number(100, 5000), 'd') + "\n");
+    answer(command);
+  }
+  void late_answer(const wire::RunCommand& command) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(number(50, 1000)));
+    answer(command);
+  }
+
+  void answers_twice(const wire::RunCommand& command) {
+    answer(command);
+    for (std::uint64_t n = number(1, 5); n > 0; --n) send(result_of(command));
+  }
+  void answers_another(const wire::RunCommand& command) {
+    wire::Frame frame = result_of(command);
+    for (std::uint64_t n = number(1, 5); n > 0; --n) {
+      frame.mutable_finished()->set_id(command.id() + number(1'000'000, ~std::uint64_t{0} >> 1));
+      send(frame);
+    }
+    answer(command);
+  }
+  void answers_old(const wire::RunCommand& command) {
+    wire::Frame frame = result_of(command);
+    frame.mutable_finished()->set_id(number(0, command.id() - 1));
+    send(frame);
+    answer(command);
+  }
+  void answers_early(const wire::RunCommand& command) {
+    wire::RunCommand next = command;
+    next.set_id(command.id() + 1);
+    send(result_of(next));
+    answer(command);
+  }
+  void answers_reversed(const wire::RunCommand& command) { held_ = command; }
+  void fails_and_finishes(const wire::RunCommand& command) {
+    answer(command);
+    fail(command.id(), "and it failed, too");
+  }
+  void answers_after_end(const wire::RunCommand& command) {
+    const std::string late = encoded(result_of(command));
+    leave_child([&] {
+      std::this_thread::sleep_for(20ms);
+      static_cast<void>(::write(STDOUT_FILENO, late.data(), late.size()));
+    });
+    ::_exit(0);
+  }
+
+  void no_pulse(const wire::RunCommand&) { fall_silent_after(""); }
+  void stops_itself(const wire::RunCommand&) { ::raise(SIGSTOP); }
+  void stuck(const wire::RunCommand&) { wait_for_the_end(); }
+  void deaf(const wire::RunCommand& command) {
+    answer(command);
+    running_ = 0;
+    wait_for_the_end();
+  }
+
+  void child_keeps_pipes(const wire::RunCommand&) {
+    leave_child({});
+    ::_exit(static_cast<int>(number(0, 255)));
+  }
+  void child_stops(const wire::RunCommand&) {
+    leave_child([] { ::raise(SIGSTOP); });
+    ::_exit(static_cast<int>(number(0, 255)));
+  }
+  void child_leaves(const wire::RunCommand&) {
+    leave_child([] { ::setsid(); });
+    ::_exit(static_cast<int>(number(0, 255)));
+  }
+  void child_talks(const wire::RunCommand& command) {
+    const std::string bytes = encoded(result_of(command));
+    const bool leaves = number(0, 1) == 0;
+    leave_child([&] {
+      if (leaves) ::setsid();
+      while (write_all(STDOUT_FILENO, bytes).ok()) std::this_thread::sleep_for(1ms);
+      ::_exit(0);
+    });
+    ::_exit(static_cast<int>(number(0, 255)));
+  }
+  void many_children(const wire::RunCommand&) {
+    for (int i = 0; i < 20; ++i) leave_child({});
+    die_of_a_signal(0);
+  }
+
+  const FaultKind& kind_;
+  std::mt19937_64 random_;
+  HostileFrames hostile_;
+  const int orders_before_;
+  int orders_ = 0;
+  bool greeted_ = false;
+  bool pulsing_ = false;
+  std::optional<wire::RunCommand> held_;
+  std::atomic<std::uint64_t> running_{0};
+  std::mutex output_;
+};
+
+struct Plan {
+  std::string kind = "none";
+  std::uint64_t seed = 0;
+  int orders_before = 0;
+};
+
+Plan read_plan(int argc, char** argv) {
+  Plan plan;
+  if (argc == 4 && (find_kind(argv[1]) != nullptr || std::string_view(argv[1]) == "none")) {
+    plan = {argv[1], std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3])};
+  } else if (const char* path = std::getenv("FAULTY_WORKER")) {
+    std::ifstream(path) >> plan.kind >> plan.seed >> plan.orders_before;
+  }
+  return plan;
+}
+
+int list_kinds() {
+  for (const FaultKind& kind : kFaultKinds) {
+    fmt::print(
+        "{}\t{}\t{}\t{}\t{}\t{}\n", kind.name, kMomentNames[static_cast<std::size_t>(kind.moment)],
+        kExpectNames[static_cast<std::size_t>(kind.expect)], kind.weight, kind.number, kind.what);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace app::testing
+
+int main(int argc, char** argv) {
+  using namespace app::testing;
+  if (argc == 2 && std::string_view(argv[1]) == "--list") return list_kinds();
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  // A death that was meant is nothing for a sanitizer to report.
+  for (const int fatal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(fatal, SIG_DFL);
+  // Without a fault: well behaved.
+  static constexpr FaultKind kNone = {"none", Moment::Caller, Expect::Lives, 0, ""};
+  const Plan plan = read_plan(argc, argv);
+  const FaultKind* kind = find_kind(plan.kind);
+  return FaultyWorker(kind == nullptr ? kNone : *kind, plan.seed, plan.orders_before).run();
+}

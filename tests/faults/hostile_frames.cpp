@@ -1,0 +1,345 @@
+#include "tests/faults/hostile_frames.h"
+
+#include <google/protobuf/message.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/protocol/convert.h"
+#include "app/protocol/convert_bench.h"
+#include "app/protocol/convert_doctor.h"
+#include "app/protocol/convert_measurement.h"
+#include "tests/unit/protocol/random_message.h"
+#include "tests/unit/session/sample_recording.h"
+#include "tests/unit/session/sample_visit.h"
+
+namespace app::testing {
+namespace {
+
+using google::protobuf::Reflection;
+
+/// A value in a message: a field, and which of its values if it is repeated.
+struct Place {
+  Message* message;
+  const FieldDescriptor* field;
+  int index = -1;
+};
+
+/// Every value that is set, and every one that could be.
+void collect(Message& message, std::vector<Place>& places) {
+  const Reflection& access = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor& field = *message.GetDescriptor()->field(i);
+    const bool of_messages = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (field.is_repeated()) {
+      for (int n = 0; n < access.FieldSize(message, &field); ++n) {
+        if (of_messages) {
+          collect(*access.MutableRepeatedMessage(&message, &field, n), places);
+        } else {
+          places.push_back({&message, &field, n});
+        }
+      }
+    } else if (!of_messages) {
+      // Of a oneof only what is set: setting another would clear it.
+      if (field.real_containing_oneof() == nullptr || access.HasField(message, &field)) {
+        places.push_back({&message, &field});
+      }
+    } else if (access.HasField(message, &field)) {
+      collect(*access.MutableMessage(&message, &field), places);
+    }
+  }
+}
+
+/// Every repeated field of the message and those in it.
+void collect_lists(Message& message, std::vector<Place>& lists) {
+  const Reflection& access = *message.GetReflection();
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor& field = *message.GetDescriptor()->field(i);
+    const bool of_messages = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (field.is_repeated()) {
+      lists.push_back({&message, &field});
+      for (int n = 0; of_messages && n < access.FieldSize(message, &field); ++n) {
+        collect_lists(*access.MutableRepeatedMessage(&message, &field, n), lists);
+      }
+    } else if (of_messages && access.HasField(message, &field)) {
+      collect_lists(*access.MutableMessage(&message, &field), lists);
+    }
+  }
+}
+
+template <class Number>
+Number extreme(std::mt19937_64& random) {
+  using Limits = std::numeric_limits<Number>;
+  if constexpr (std::is_floating_point_v<Number>) {
+    const Number values[] = {Limits::quiet_NaN(), Limits::infinity(),   -Limits::infinity(),
+                             Limits::max(),       Limits::lowest(),     Limits::denorm_min(),
+                             Number{0},           Number{-1},           Number{1e-30F},
+                             Number{9.3e18F},     Number{-2147483648.}, Number{0.5}};
+    return values[random() % std::size(values)];
+  } else {
+    const Number values[] = {Limits::max(),
+                             Limits::min(),
+                             static_cast<Number>(Limits::max() - 1),
+                             static_cast<Number>(Limits::min() + 1),
+                             Number{0},
+                             static_cast<Number>(-1),
+                             Number{1},
+                             static_cast<Number>(std::uint64_t{1} << 31),
+                             static_cast<Number>(std::uint64_t{1} << 40),
+                             static_cast<Number>(65536),
+                             static_cast<Number>(256)};
+    return values[random() % std::size(values)];
+  }
+}
+
+bool is_number(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+    case FieldDescriptor::CPPTYPE_ENUM:
+    case FieldDescriptor::CPPTYPE_STRING:
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::string hostile_text(std::mt19937_64& random) {
+  constexpr const char* kPieces[] = {"A",
+                                     "unbroken",
+                                     "\n",
+                                     "\t",
+                                     "\x1b[2J\x1b]0;title\x07",
+                                     "\u202e",
+                                     "\u2066\u2067\u2068",
+                                     "%s%n",
+                                     "\U0001f9ea",
+                                     "e\u0301\u0301\u0301",
+                                     "\x01\x02",
+                                     "\"'\\",
+                                     "../",
+                                     "<script>",
+                                     "\u200b"};
+  const std::size_t bytes = random() % 4 == 0 ? 1 << 20 : random() % 20'000;
+  std::string text;
+  text.reserve(bytes + 16);
+  const bool one_word = random() % 2 == 0;
+  while (text.size() < bytes) {
+    text += one_word ? kPieces[1] : kPieces[random() % std::size(kPieces)];
+  }
+  if (random() % 4 == 0) text += '\0';
+  return text;
+}
+
+void make_extreme(const Place& place, std::mt19937_64& random) {
+  Message& message = *place.message;
+  const FieldDescriptor* field = place.field;
+  const Reflection& access = *message.GetReflection();
+  const auto put = [&](auto value, auto set, auto set_one) {
+    if (place.index < 0) {
+      (access.*set)(&message, field, value);
+    } else {
+      (access.*set_one)(&message, field, place.index, value);
+    }
+  };
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return put(extreme<std::int32_t>(random), &Reflection::SetInt32,
+                 &Reflection::SetRepeatedInt32);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return put(extreme<std::int64_t>(random), &Reflection::SetInt64,
+                 &Reflection::SetRepeatedInt64);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return put(extreme<std::uint32_t>(random), &Reflection::SetUInt32,
+                 &Reflection::SetRepeatedUInt32);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return put(extreme<std::uint64_t>(random), &Reflection::SetUInt64,
+                 &Reflection::SetRepeatedUInt64);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return put(extreme<float>(random), &Reflection::SetFloat, &Reflection::SetRepeatedFloat);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return put(extreme<double>(random), &Reflection::SetDouble, &Reflection::SetRepeatedDouble);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return put(random() % 2 == 0, &Reflection::SetBool, &Reflection::SetRepeatedBool);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return put(extreme<std::int32_t>(random), &Reflection::SetEnumValue,
+                 &Reflection::SetRepeatedEnumValue);
+    case FieldDescriptor::CPPTYPE_STRING: {
+      const std::string text = hostile_text(random);
+      if (place.index < 0) {
+        access.SetString(&message, field, text);
+      } else {
+        access.SetRepeatedString(&message, field, place.index, text);
+      }
+      return;
+    }
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return;
+  }
+}
+
+/// Cuts, empties or doubles a list.
+void change_length(const Place& list, std::mt19937_64& random) {
+  Message& message = *list.message;
+  const Reflection& access = *message.GetReflection();
+  const int size = access.FieldSize(message, list.field);
+  if (random() % 2 == 0) {
+    const int keep = size == 0 ? 0 : static_cast<int>(random() % static_cast<unsigned>(size));
+    while (access.FieldSize(message, list.field) > keep) access.RemoveLast(&message, list.field);
+    return;
+  }
+  // Merging appends: a copy that has nothing but the list doubles it.
+  const std::unique_ptr<Message> only(message.New());
+  only->CopyFrom(message);
+  std::vector<const FieldDescriptor*> set;
+  only->GetReflection()->ListFields(*only, &set);
+  for (const FieldDescriptor* field : set) {
+    if (field != list.field) only->GetReflection()->ClearField(only.get(), field);
+  }
+  message.MergeFrom(*only);
+}
+
+void set_id(Message& body, std::uint64_t id) {
+  const FieldDescriptor* field = body.GetDescriptor()->FindFieldByName("id");
+  if (field != nullptr) body.GetReflection()->SetUInt64(&body, field, id);
+}
+
+Message& body_of(wire::Frame& frame) {
+  const Reflection& access = *frame.GetReflection();
+  const FieldDescriptor* field =
+      access.GetOneofFieldDescriptor(frame, frame.GetDescriptor()->oneof_decl(0));
+  return *access.MutableMessage(&frame, field);
+}
+
+/// Fields of Frame that go to the window; a worker's begin at 16.
+std::vector<const FieldDescriptor*> bodies() {
+  std::vector<const FieldDescriptor*> found;
+  const auto& all = *wire::Frame::descriptor();
+  for (int i = 0; i < all.field_count(); ++i) {
+    if (all.field(i)->number() >= 16) found.push_back(all.field(i));
+  }
+  return found;
+}
+
+}  // namespace
+
+wire::Frame finished_run(std::uint64_t id, int salt) {
+  const profiling::RecordedRun run = profiling::sample_run(salt);
+  wire::Frame frame;
+  wire::RunFinished& finished = *frame.mutable_finished();
+  *finished.mutable_result() = to_wire(run.result);
+  *finished.mutable_snapshot() = to_wire(run.snapshot);
+  *finished.mutable_power() = to_wire(run.power);
+  finished.set_id(id);
+  return frame;
+}
+
+wire::Frame activity_of_run(std::uint64_t id, int salt) {
+  wire::Frame frame;
+  *frame.mutable_activity() = make_activity_chunk(id, profiling::sample_run(salt).activity, 0);
+  return frame;
+}
+
+wire::Frame HostileFrames::right(std::uint64_t id) {
+  const int salt = static_cast<int>(random_() % 50);
+  wire::Frame frame;
+  switch (random_() % 8) {
+    case 0:
+    case 1:
+      return finished_run(id, salt);
+    case 2:
+      return activity_of_run(id, salt);
+    case 3:
+      *frame.mutable_comparison_finished()->mutable_comparison() =
+          to_wire(profiling::sample_comparison(salt).comparison);
+      break;
+    case 4:
+      *frame.mutable_history_finished()->mutable_history() =
+          to_wire(profiling::sample_history(salt).history);
+      break;
+    case 5: {
+      const profiling::RecordedVisit visit = profiling::sample_visit(salt);
+      DoctorDone done{.id = id, .snapshot = visit.report.snapshot};
+      if (!visit.report.experiments.empty()) done.outcome = visit.report.experiments[0].outcome;
+      wire::DoctorReply reply = to_wire(done);
+      if (random_() % 2 == 0) {
+        *frame.mutable_doctor_reply() = reply;
+      } else {
+        frame.mutable_failed()->set_message("a replay was late");
+        *frame.mutable_failed()->mutable_stalled() = reply;
+      }
+      break;
+    }
+    default: {
+      const std::vector<const FieldDescriptor*> kinds = bodies();
+      Message& body =
+          *frame.GetReflection()->MutableMessage(&frame, kinds[random_() % kinds.size()]);
+      RandomMessage(static_cast<unsigned>(random_())).fill(body);
+      // A greeting of another version is a fault of its own.
+      if (frame.has_hello_reply()) {
+        frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
+        frame.mutable_hello_reply()->clear_refused();
+      }
+    }
+  }
+  set_id(body_of(frame), id);
+  return frame;
+}
+
+wire::Frame HostileFrames::hostile(Hostility hostility, std::uint64_t id) {
+  wire::Frame frame = right(id);
+  Message& body = body_of(frame);
+  std::vector<Place> places;
+  if (hostility == Hostility::Lengths) {
+    collect_lists(body, places);
+    for (std::uint64_t n = 1 + random_() % 3; n > 0 && !places.empty(); --n) {
+      // Shortening one may free messages that others lie in, so they are collected anew.
+      change_length(places[random_() % places.size()], random_);
+      places.clear();
+      collect_lists(body, places);
+    }
+    return frame;
+  }
+  collect(body, places);
+  const auto wanted = [&](const Place& place) {
+    const auto type = place.field->cpp_type();
+    switch (hostility) {
+      case Hostility::Numbers:
+        return is_number(*place.field);
+      case Hostility::Enums:
+        return type == FieldDescriptor::CPPTYPE_ENUM;
+      case Hostility::Text:
+        return type == FieldDescriptor::CPPTYPE_STRING;
+      default:
+        return type != FieldDescriptor::CPPTYPE_STRING;
+    }
+  };
+  std::erase_if(places, [&](const Place& place) { return !wanted(place); });
+  if (hostility == Hostility::Numbers) {
+    for (const Place& place : places) make_extreme(place, random_);
+  } else {
+    const std::uint64_t most = hostility == Hostility::Enums ? 8 : 3;
+    for (std::uint64_t n = 1 + random_() % most; n > 0 && !places.empty(); --n) {
+      make_extreme(places[random_() % places.size()], random_);
+    }
+  }
+  set_id(body, id);
+  return frame;
+}
+
+wire::Frame HostileFrames::greeting() {
+  wire::Frame frame;
+  RandomMessage(static_cast<unsigned>(random_())).fill(*frame.mutable_hello_reply());
+  std::vector<Place> places;
+  collect(body_of(frame), places);
+  for (const Place& place : places) {
+    if (random_() % 4 == 0) make_extreme(place, random_);
+  }
+  frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
+  frame.mutable_hello_reply()->clear_refused();
+  return frame;
+}
+
+}  // namespace app::testing

@@ -1,0 +1,32 @@
+// Frames of a worker whose values are hostile: made from messages that are right, by walking their
+// own descriptions, so that a field that is added to the protocol is attacked at once.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "app/protocol/wire.h"
+
+namespace app::testing {
+
+enum class Hostility { Numbers, Field, Enums, Lengths, Text };
+
+class HostileFrames {
+ public:
+  explicit HostileFrames(std::uint64_t seed) : random_(seed) {}
+
+  /// A frame of any kind that goes to the window, and right: what the hostile ones are made from.
+  wire::Frame right(std::uint64_t id);
+  wire::Frame hostile(Hostility hostility, std::uint64_t id);
+  wire::Frame greeting();
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// A finished run with a value in every field; what belongs to it follows from `salt`.
+wire::Frame finished_run(std::uint64_t id, int salt);
+/// The activity that precedes it.
+wire::Frame activity_of_run(std::uint64_t id, int salt);
+
+}  // namespace app::testing

@@ -1,0 +1,336 @@
+"""One window that lives through hundreds of faulty workers while somebody clicks and types at random:
+it answers within two seconds, says what became of each worker, keeps every run that finished, and
+grows by nothing that a worker left."""
+import contextlib
+import os
+import pathlib
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+
+import storm
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gui"))
+import window_driver  # noqa: E402
+
+WORD_SECONDS = 2  # until a fault is named, and until the window has drawn
+ANSWER_SECONDS = 20  # of a well-behaved worker
+MOST_RESIDENT_GROWTH_MB = 300  # 64 live runs are kept, and some have texts of megabytes
+
+# What would end the storm instead of the window, or take it away from the workers.
+NOT_CLICKED = ("top.record", "top.open", "top.save", "top.recent", "recent.", "tours.", "worker.",
+               "file.", "doctor.", "library", "palette", "tour", "rail.browse", "batch", "compare.",
+               "run.live")
+KEYS = ("Tab", "Return", "Escape", "Left", "Right", "Up", "Down", "Prior", "Next", "Home", "End",
+        "space", "ctrl+1", "ctrl+2", "ctrl+3", "ctrl+4", "ctrl+shift+2", "ctrl+z", "ctrl+y", "F1",
+        "ctrl+equal", "ctrl+minus", "q", "a", "7", "minus", "period", "BackSpace", "Delete")
+
+
+class LivingWindow:
+    def __init__(self, options, folder, storm_of_it):
+        self.options, self.storm = options, storm_of_it
+        self.plan = storm.Plan(folder)
+        os.environ.update(self.plan.environment)
+        self.plan.write("none", 1, 0)
+        self.window = window_driver.Window(options.program, folder, ["--worker", options.worker])
+        self.window.wait_for_link("responsive")
+        self.finished = []  # (process, id) of runs that the window showed
+        self.recording = None
+        self.complaints = []
+
+    # --- looking ------------------------------------------------------------------------------
+
+    def state(self):
+        return self.window.state()
+
+    def wait(self, what, condition, seconds):
+        """The state once it holds; None when time is up. The window's end is another matter."""
+        try:
+            return self.window.wait(what, lambda m: condition(m["state"]),
+                                    seconds * self.options.patience)["state"]
+        except window_driver.WaitedTooLong:
+            if self.window.process.poll() is not None:
+                raise
+            return None
+
+    def draws(self):
+        """The pointer moves, and the window has to draw it."""
+        self.nudge = getattr(self, "nudge", 0) + 1
+        before, start = self.window.map()["frame"], time.monotonic()
+        self.window.xdotool("mousemove", 700 + self.nudge % 7, 4)
+        moved = self.wait("frame", lambda _: self.window.map()["frame"] > before, WORD_SECONDS)
+        self.storm.most("longest-silence", time.monotonic() - start, "s")
+        if moved is None:
+            self.complain(f"draws nothing for {WORD_SECONDS} s")
+
+    def complain(self, what):
+        self.complaints.append(what)
+
+    # --- workers ------------------------------------------------------------------------------
+
+    def new_worker(self, kind, seed, orders_before):
+        state = self.state()
+        if state["link"] != "lost":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if state["worker_pid"] > 0:
+                    os.kill(state["worker_pid"], signal.SIGKILL)
+            if self.wait("lost worker", lambda s: s["link"] == "lost", WORD_SECONDS) is None:
+                self.complain(f"a killed worker is {self.state()['link']}")
+                return False
+        self.plan.write(kind, seed, orders_before)
+        for _ in range(3):
+            self.press_button("worker.start")
+            if self.wait("worker", lambda s: self.plan.said("started") != [], 3):
+                return True
+        self.complain("no new worker can be started")
+        return False
+
+    def press_button(self, name):
+        """A click that does not mind what lies in its way, where click() of the driver does."""
+        for _ in range(3):
+            control = self.window.control(name)
+            if control is not None and control["visible"]:
+                x0, y0, x1, y1 = control["rect"]
+                x, y = round((x0 + x1) / 2), round((y0 + y1) / 2)
+                self.window.xdotool("mousemove", x + 1, y, "mousemove", x, y)
+                time.sleep(0.05)
+                self.window.xdotool("mousedown", 1)
+                time.sleep(0.05)
+                self.window.xdotool("mouseup", 1)
+                return
+            self.window.key("Escape")
+            time.sleep(0.1)
+
+    def order(self, word):
+        """Runs until the worker's tally has another line of `word`; that line, or None."""
+        before = len(self.plan.said(word))
+        for attempt in range(5):
+            self.window.key("ctrl+r")
+            end = time.monotonic() + self.options.patience
+            while time.monotonic() < end:
+                said = self.plan.said(word)
+                if len(said) > before:
+                    return said[-1]
+                time.sleep(0.005)
+            # Whatever the monkey left in front or spoilt in the request.
+            state = self.state()
+            if state["from_file"]:
+                self.press_button("top.live")
+            self.window.key("Escape", "Escape")
+            if state["request_error"] or attempt > 1:
+                self.window.key(*["ctrl+z"] * 12)
+        return None
+
+    def finished_run(self):
+        line = self.order("answered")
+        if line is None:
+            return False
+        pid, number = map(int, line)
+        shown = self.wait("run", lambda s: s["shown_run_id"] == number and s["worker_pid"] == pid,
+                          ANSWER_SECONDS)
+        if shown is None:
+            self.complain(f"run {number} of worker {pid} was answered and is not shown")
+        else:
+            self.finished.append((pid, number))
+        return True
+
+    def expect(self, kind):
+        if kind.expect in ("lost", "stalled"):
+            seen = self.wait(kind.expect, lambda s: s["link"] == kind.expect and s["link_reason"],
+                             WORD_SECONDS)
+            if seen is None:
+                state = self.state()
+                self.complain(f"the worker is {state['link']} ({state['link_reason']}), "
+                              f"not {kind.expect}")
+        elif kind.expect == "lives":
+            if kind.name != "answers-reversed" and not self.finished_run():
+                self.complain(f"no order is answered any more: {self.state()}")
+        else:
+            # Whatever the bytes mean: the window draws, and says a reason for an end.
+            self.wait("end", lambda s: s["link"] in ("lost", "stalled"), 0.3)
+            state = self.state()
+            if state["link"] in ("lost", "stalled") and not state["link_reason"]:
+                self.complain(f"{state['link']} without a reason")
+
+    def fault(self, index, kind, chance):
+        orders_before = chance.randrange(3) if kind.moment == "order" else 0
+        if not self.new_worker(kind.name, chance.getrandbits(62), orders_before):
+            return
+        if kind.moment == "order":
+            for _ in range(orders_before):
+                self.finished_run()
+            if self.order("fault") is None:
+                return self.storm.injected("none: no order could be given")
+        elif kind.moment == "signal":
+            if kind.expect != "lost":
+                self.wait("greeting", lambda s: s["link"] == "responsive", ANSWER_SECONDS)
+            time.sleep(chance.random() * 0.05)
+            for (pid, *_) in self.plan.said("started"):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGSTOP if kind.name == "signal-cont" else kind.number)
+                    if kind.name == "signal-cont":
+                        time.sleep(chance.random())
+                        os.kill(int(pid), signal.SIGCONT)
+        self.storm.injected(kind.name)
+        self.expect(kind)
+        self.draws()
+        self.monkey(chance)
+        self.draws()
+        if self.state()["link"] == "lost":
+            self.nobody_left()
+
+    def nobody_left(self):
+        end = time.monotonic() + WORD_SECONDS * self.options.patience
+        while self.plan.processes() and time.monotonic() < end:
+            time.sleep(0.02)
+        for pid in self.plan.processes():
+            self.complain(f"process {pid} of a lost worker lives on")
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    # --- somebody who clicks ------------------------------------------------------------------
+
+    def monkey(self, chance):
+        for _ in range(chance.randrange(6)):
+            what = chance.random()
+            if what < 0.5:
+                controls = [c for c in self.window.map()["controls"] if c["visible"] and
+                            c["enabled"] and not c["id"].startswith(NOT_CLICKED)]
+                if not controls:
+                    continue
+                x0, y0, x1, y1 = chance.choice(controls)["rect"]
+                x, y = x0 + (x1 - x0) * chance.random(), y0 + (y1 - y0) * chance.random()
+                self.window.xdotool("mousemove", round(x), round(y), "click",
+                                    chance.choice([1, 1, 1, 3, 4, 5]))
+            elif what < 0.75:
+                self.window.key(*[chance.choice(KEYS) for _ in range(chance.randrange(1, 4))])
+            elif what < 0.9:
+                # Over the panels only: the bars have buttons that the storm needs.
+                self.window.xdotool("mousemove", chance.randrange(400, 1400),
+                                    chance.randrange(200, 850), "mousedown", 1, "mousemove",
+                                    chance.randrange(400, 1400), chance.randrange(200, 850),
+                                    "mouseup", 1)
+            else:
+                self.window.xdotool("type", "--delay", 1, chance.choice(
+                    ["12345", "0-1", "1e99", "x" * 200, "0", "../..", "%s%n"]))
+        self.window.key("Escape", "Escape")
+
+    # --- recording ----------------------------------------------------------------------------
+
+    def record(self):
+        self.press_button("top.record")
+        state = self.wait("recording", lambda s: s["recording"], 10)
+        assert state, "the window does not record"
+        self.recording = self.window.folder / state["recording_path"]
+        self.finished = []
+
+    def stop_recording(self, index):
+        """What was shown while it recorded is in the file, once each."""
+        if self.recording is None:
+            return
+        path, self.recording = self.recording, None
+        if not self.state()["recording"]:
+            self.complain(f"the recording ended by itself: {self.notices()}")
+        else:
+            self.press_button("top.record")
+            if self.wait("end of the recording", lambda s: not s["recording"], 30) is None:
+                return self.complain("the recording does not end")
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            kept = [tuple(row) for row in
+                    database.execute("SELECT device_name, request_id FROM runs").fetchall()]
+        for pid, number in self.finished:
+            count = kept.count((f"faulty {pid}", number))
+            if count != 1:
+                self.complain(f"finished run {number} of worker {pid} is {count} times in the "
+                              f"recording, fault {index}")
+        self.storm.most("finished-runs-recorded", len(self.finished) + getattr(self, "recorded", 0),
+                        "runs")
+        self.recorded = len(self.finished) + getattr(self, "recorded", 0)
+
+    def notices(self):
+        return [c["label"] for c in self.window.map()["controls"] if c["id"].startswith("notice.")]
+
+    # --- what it keeps ------------------------------------------------------------------------
+
+    def keeps(self):
+        pid = self.window.process.pid
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        resident = next(int(line.split()[1]) for line in status.splitlines()
+                        if line.startswith("VmRSS"))
+        return {"descriptors": storm.entries(f"/proc/{pid}/fd"),
+                "threads": storm.entries(f"/proc/{pid}/task"), "resident": resident / 1024}
+
+    def rest(self):
+        """Without a worker and with nothing under way."""
+        state = self.state()
+        if state["link"] != "lost" and state["worker_pid"] > 0:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(state["worker_pid"], signal.SIGKILL)
+            self.wait("lost worker", lambda s: s["link"] == "lost", WORD_SECONDS)
+        end, last = time.monotonic() + 5, None
+        while time.monotonic() < end:
+            now = self.keeps()
+            if last is not None and now["threads"] == last["threads"]:
+                return now
+            last = now
+            time.sleep(0.5)
+        return now
+
+
+def main():
+    options = storm.parsed(storm.options(__doc__))
+    kinds = [kind for kind in storm.worker_kinds(options.worker)
+             if kind.moment != "caller" and kind.name != "owed-flood"]
+    all_of_it = storm.Storm("window_storm.py PROGRAM WORKER", options, kinds)
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="window-storm") as folder:
+        living = LivingWindow(options, folder, all_of_it)
+        window, floor = living.window, None
+        try:
+            living.record()
+            for done, index in enumerate(all_of_it.indices()):
+                kind, chance = all_of_it.fault(index)
+                living.fault(index, kind, chance)
+                if done % 50 == 49:
+                    living.stop_recording(index)
+                    living.record()
+                if done == min(99, options.faults // 3):
+                    floor = living.rest()
+                for what in living.complaints:
+                    all_of_it.fail(index, kind.name, what)
+                living.complaints.clear()
+            living.stop_recording(index)
+            if floor is not None:
+                now = living.rest()
+                # One more or less is a recorder or a loader that is just at work.
+                for what in ("descriptors", "threads"):
+                    if now[what] > floor[what] + 2:
+                        living.complain(f"{now[what]} {what}, {floor[what]} before")
+                all_of_it.most("resident-growth", now["resident"] - floor["resident"], "MB")
+                if now["resident"] - floor["resident"] > MOST_RESIDENT_GROWTH_MB:
+                    living.complain(f"the window grew by {now['resident'] - floor['resident']:.0f} MB")
+            for what in living.complaints:
+                all_of_it.fail(index, kind.name, what)
+            window.key("Escape", "Escape", "ctrl+q")
+            with contextlib.suppress(Exception):
+                window.process.wait(timeout=20 * options.patience)
+            if window.process.poll() != 0:
+                all_of_it.fail(index, "end", f"the window does not end when it is closed: "
+                                             f"{window.process.poll()}")
+        except BaseException:
+            code = window.process.poll()
+            if code is not None:
+                log = (window.folder / "window.log").read_text()[-2000:]
+                all_of_it.fail(index, kind.name, f"the window ended with {code}: {log}")
+            else:
+                raise
+        finally:
+            window.close()
+    all_of_it.most("duration", time.monotonic() - start, "s")
+    raise SystemExit(all_of_it.finish())
+
+
+if __name__ == "__main__":
+    main()
