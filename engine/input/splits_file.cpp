@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/input/tensor_file.h"
 #include "engine/model/run_request.h"
@@ -67,12 +68,13 @@ Result<std::vector<std::int64_t>> read_npy(const std::string& path) {
   }
   const auto count = static_cast<std::size_t>(tensor.shape[0]);
   if (count > static_cast<std::size_t>(kMaxExperts)) return too_many(path, count);
+  // Not memcpy: a list of nothing has no address to copy to.
   std::vector<std::int64_t> splits(count);
   if (tensor.type == StoredType::I64) {
-    std::memcpy(splits.data(), tensor.bytes.data(), tensor.bytes.size());
+    std::ranges::copy(tensor.bytes, std::as_writable_bytes(std::span(splits)).begin());
   } else {
     std::vector<std::int32_t> narrow(count);
-    std::memcpy(narrow.data(), tensor.bytes.data(), tensor.bytes.size());
+    std::ranges::copy(tensor.bytes, std::as_writable_bytes(std::span(narrow)).begin());
     splits.assign(narrow.begin(), narrow.end());
   }
   return splits;

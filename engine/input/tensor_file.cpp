@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/input/element_rounding.h"
@@ -19,6 +20,11 @@ Stored load(const std::byte* bytes, std::int64_t index) {
   Stored value;
   std::memcpy(&value, bytes + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof(Stored));
   return value;
+}
+
+/// As memcpy, which takes no null pointer even for no bytes: an operand of no rows has none.
+void copy_bytes(const std::byte* from, std::int64_t count, std::span<std::byte> to) {
+  std::copy_n(from, count, to.data());
 }
 
 class FileSource final : public TensorSource {
@@ -41,7 +47,7 @@ class FileSource final : public TensorSource {
     const std::byte* from = bytes_ + first_row * view_.columns * stored_size(type_);
     float* to = out.data();
     if (type_ == StoredType::F32) {
-      std::memcpy(to, from, static_cast<std::size_t>(values) * sizeof(float));
+      copy_bytes(from, values * stored_size(type_), std::as_writable_bytes(out));
     } else if (type_ == StoredType::F16) {
 #pragma omp parallel for schedule(static) if (values >= kParallelValues)
       for (std::int64_t i = 0; i < values; ++i) to[i] = fp16_value(load<std::uint16_t>(from, i));
@@ -65,7 +71,7 @@ class FileSource final : public TensorSource {
         to[i] = bf16_bits(fp16_value(load<std::uint16_t>(from, i)));
       }
     } else {
-      std::memcpy(to, from, static_cast<std::size_t>(values) * sizeof(std::uint16_t));
+      copy_bytes(from, values * stored_size(type_), std::as_writable_bytes(out));
     }
   }
 

@@ -1,0 +1,88 @@
+// JSON files that lie beside the program or are passed around: shape presets, library facts, rows
+// of a version matrix, splits. Every text goes to every reader; the wrong ones refuse it soon.
+#include <filesystem>
+
+#include "app/doctor/matrix.h"
+#include "app/doctor/shipped_facts.h"
+#include "engine/input/presets.h"
+#include "engine/input/splits_file.h"
+#include "profiling/graph/library_facts.h"
+#include "tests/fuzz/json_mutator.h"
+
+namespace fuzz {
+
+std::vector<std::string> seeds() {
+  const std::string assets = EXPERTSCOPE_SOURCE "/assets";
+  app::MatrixRow row;
+  row.cell.library = "/opt/libcublasLt.so.13";
+  row.version = "13.6.0";
+  return {content_of(assets + "/shapes/mixtral-8x7b-up.json"),
+          R"({"facts": [{"id": "a", "first": "13.1", "last": "", "statement": "s",)"
+          R"( "source": "x", "date": "2026-01-01"}]})",
+          app::to_json_line(row) + "\n", "[128, 0, 256]"};
+}
+
+std::vector<std::string> dictionary() {
+  return {"\"name\"",
+          "\"description\"",
+          "\"laptop\"",
+          "\"num_experts\"",
+          "\"tokens\"",
+          "\"facts\"",
+          "\"first\"",
+          "\"last\"",
+          "\"statement\"",
+          "\"library\"",
+          "\"recipe\"",
+          "\"sequence\"",
+          "\"geometry\"",
+          "\"workspace\"",
+          "\"verdict\"",
+          "\"ok\"",
+          "\"both\"",
+          "\"shared\"",
+          "4x512x256x256",
+          "13.6.0.2",
+          "1.",
+          "..",
+          "\n",
+          "18446744073709551615"};
+}
+
+}  // namespace fuzz
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
+                                               std::size_t capacity, unsigned int seed) {
+  return fuzz::mutate_json_text(bytes, size, capacity, seed);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(bytes), size);
+  const std::string path = fuzz::scratch_file("file.json", text);
+  const fuzz::CostLimit limit(size);
+  static_cast<void>(fuzz::accepted(engine::read_splits_file(path)));
+  const auto presets = engine::load_presets(fuzz::scratch_folder());
+  if (fuzz::accepted(presets)) {
+    fuzz::require(presets.value().size() == 1, "a folder of one file holds one preset");
+    engine::RunRequest request;
+    request.shape = presets.value().front().shape;
+    fuzz::require(engine::validate(request).ok(), "a preset can be run");
+  }
+  const auto facts = profiling::load_library_facts(path);
+  if (fuzz::accepted(facts)) {
+    for (const profiling::LibraryFact& fact : facts.value()) {
+      static_cast<void>(profiling::holds_for(fact, "13.6.0"));
+      static_cast<void>(profiling::evidence_of(fact));
+    }
+  }
+  const auto rows = app::read_rows(text);
+  if (fuzz::accepted(rows) && !rows.value().empty()) {
+    static_cast<void>(app::matrix_table(rows.value()));
+    std::string written;
+    for (const app::MatrixRow& row : rows.value()) written += app::to_json_line(row) + "\n";
+    const auto again = app::read_rows(written);
+    fuzz::require(again.ok() && again.value() == rows.value(), "rows come back as they were",
+                  written);
+  }
+  return 0;
+}
