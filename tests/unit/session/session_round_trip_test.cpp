@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <sqlite3.h>
+#include <limits>
 
 #include <filesystem>
 #include <fstream>
 
+#include "profiling/session/rules.h"
 #include "profiling/session/schema.h"
 #include "tests/unit/session/sample_recording.h"
 
@@ -232,6 +235,27 @@ TEST(SessionRoundTrip, AnswersAQueryByName) {
   EXPECT_EQ(sqlite3_column_int(query, 3), 8);
   sqlite3_finalize(query);
   sqlite3_close(database);
+}
+
+// Of a hostile worker. The sanitizer of tests/run --sanitize sees a bound that overflows.
+TEST(SessionRoundTrip, ExtremeNumbersAreRefusedWithoutArithmeticOnThem) {
+  constexpr int kLowest = std::numeric_limits<int>::min();
+  constexpr int kHighest = std::numeric_limits<int>::max();
+  RecordedRun checked = sample_run(0);
+  ASSERT_FALSE(checked.result.replay_checks.empty());
+  checked.result.replay_checks[0].wrong_experts = {kHighest, kHighest};
+  EXPECT_FALSE(check_run(checked).ok());
+  RecordedRun histogram = sample_run(0);
+  histogram.result.activations.before.first_bin = kLowest;
+  EXPECT_FALSE(check_run(histogram).ok());
+  RecordedRun layers = sample_run(0);
+  layers.result.effective.layers = kLowest;
+  EXPECT_FALSE(check_run(layers).ok());
+  static_assert(saturated_sum(std::numeric_limits<std::int64_t>::max(), 1) ==
+                std::numeric_limits<std::int64_t>::max());
+  static_assert(saturated_sum(std::numeric_limits<std::int64_t>::min(), -1) ==
+                std::numeric_limits<std::int64_t>::min());
+  static_assert(saturated_sum(-3, 5) == 2);
 }
 
 }  // namespace
