@@ -6,12 +6,12 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/input/regular_file.h"
 #include "profiling/session/comparison_rules.h"
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/doctor_rules.h"
@@ -37,22 +37,22 @@ engine::Error refuse(const std::string& path, const std::string& why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
 }
 
+/// Starts with the file, as all that is said of a recording does.
+engine::Error refuse(const std::string& path, const engine::Error& why) {
+  if (why.message.starts_with(path)) return why;
+  return {why.code, fmt::format("{}: {}", path, why.message)};
+}
+
 struct FileFacts {
   std::int64_t bytes = 0;
   std::int64_t log_bytes = 0;  // of the write-ahead log that a living or dead writer left
 };
 
-/// Regular files only: a pipe or a device would block or never end.
+/// Before SQLite opens it: SQLite would wait for a FIFO.
 engine::Result<std::int64_t> regular_size(const std::string& path) {
-  std::error_code error;
-  const auto kind = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(kind)) {
-    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
-  }
-  if (!std::filesystem::is_regular_file(kind)) return refuse(path, "is not a regular file");
-  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (error) return refuse(path, fmt::format("size unknown: {}", error.message()));
-  return static_cast<std::int64_t>(bytes);
+  const engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
+  if (!file.ok()) return refuse(path, file.error());
+  return static_cast<std::int64_t>(file.value().size());
 }
 
 engine::Result<FileFacts> examine_files(const std::string& path, const SessionLimits& limits) {
@@ -87,8 +87,12 @@ std::uint32_t header_word(const std::array<unsigned char, 100>& header, std::siz
 /// The schema version of a file that is a session file.
 engine::Result<std::int32_t> check_identity(const std::string& path, const FileFacts& facts) {
   std::array<unsigned char, 100> header{};
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(reinterpret_cast<char*>(header.data()), std::ssize(header))) {
+  engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
+  if (!file.ok()) return refuse(path, file.error());
+  const engine::Result<std::string> begin = file.value().read(header.size());
+  if (!begin.ok()) return refuse(path, begin.error());
+  std::ranges::copy(begin.value(), header.begin());
+  if (begin.value().size() < header.size()) {
     return refuse(path, fmt::format("has {} bytes and cannot be read as a session file; the header "
                                     "alone takes {}",
                                     facts.bytes, header.size()));
@@ -186,7 +190,7 @@ engine::Status check_tables(sqlite3* database, const std::string& path, std::int
                               name.substr(0, 80)));
       break;
     }
-    if (rows.text("sql") != known->second) {
+    if (rows.exact_text("sql") != known->second) {
       rows.refuse(
           fmt::format("table '{}' is not defined as schema version {} defines it", name, version));
       break;
