@@ -2,16 +2,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <vector>
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/protocol/request_json.h"
+#include "app/protocol/request_log.h"
 #include "app/sweep/interleaved_plan.h"
+#include "engine/input/regular_file.h"
 #include "profiling/compare/comparison_csv.h"
 
 namespace app::cli {
@@ -31,14 +31,9 @@ struct AbOptions {
 };
 
 engine::Result<engine::RunRequest> read_request(const std::string& path) {
-  const std::ifstream file(path);
-  if (!file) {
-    return engine::Error{engine::ErrorCode::NotFound,
-                         fmt::format("cannot open the request {}", path)};
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  engine::Result<engine::RunRequest> request = request_from_json(text.str());
+  const engine::Result<std::string> text = engine::read_file(path, kMaxRequestFileBytes);
+  if (!text.ok()) return text.error();
+  engine::Result<engine::RunRequest> request = request_from_json(text.value());
   if (request.ok()) return request;
   return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
 }

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 
@@ -16,6 +15,7 @@
 #include "app/cli/doctor_options.h"
 #include "app/doctor/conclusion.h"
 #include "app/doctor/matrix.h"
+#include "engine/input/regular_file.h"
 #include "profiling/export/setting_names.h"
 
 namespace app::cli {
@@ -77,6 +77,8 @@ engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCel
 }
 
 /// Rows that are there, and the file that the next ones go to.
+constexpr std::size_t kMaxMatrixBytes = std::size_t{64} << 20;
+
 struct RowFile {
   std::vector<MatrixRow> rows;
   std::ofstream file;  // not open = none was asked for
@@ -86,10 +88,9 @@ engine::Result<RowFile> open_rows(const MatrixOptions& options) {
   RowFile kept;
   if (!options.output.empty()) kept.file.open(options.output, std::ios::trunc);
   if (!options.resume.empty()) {
-    std::string text;
-    if (std::ifstream before(options.resume); before) {
-      text.assign(std::istreambuf_iterator<char>(before), {});
-    }
+    engine::Result<std::string> before = engine::read_file(options.resume, kMaxMatrixBytes);
+    if (!before.ok() && before.error().code != engine::ErrorCode::NotFound) return before.error();
+    const std::string text = before.ok() ? std::move(before).value() : std::string();
     engine::Result<std::vector<MatrixRow>> rows = read_rows(text);
     if (!rows.ok()) {
       return engine::Error{rows.error().code, options.resume + ", " + rows.error().message};

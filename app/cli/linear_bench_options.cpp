@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "app/cli/request_options.h"
 #include "app/protocol/paths.h"
 #include "engine/input/presets.h"
+#include "engine/input/regular_file.h"
 
 namespace app::cli {
 namespace {
@@ -25,16 +23,17 @@ engine::Result<RoutingDistribution> find_routing(const std::string& name) {
                                    name)};
 }
 
+constexpr std::size_t kMaxScriptBytes = 100'000;  // one argument takes 128 KiB
+
 /// As an argument, not as a file: the worker may be on another machine.
 engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
   const std::string path = assets_folder() + "/bench/torch_products.py";
-  std::ifstream file(path);
-  const std::string script{std::istreambuf_iterator<char>(file), {}};
-  if (script.empty()) {
+  const engine::Result<std::string> script = engine::read_file(path, kMaxScriptBytes);
+  if (!script.ok() || script.value().empty()) {
     return engine::Error{engine::ErrorCode::NotFound,
                          fmt::format("{} cannot be read; it ships with this program", path)};
   }
-  return std::vector<std::string>{python, "-c", script};
+  return std::vector<std::string>{python, "-c", script.value()};
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <utility>
 
 #include "app/cli/command.h"
 #include "app/cli/worker_session.h"
 #include "app/gui/shell/window.h"
+#include "app/protocol/request_log.h"
+#include "engine/input/regular_file.h"
 
 namespace app::cli {
 namespace {
@@ -18,12 +19,10 @@ struct OpenOptions {
 
 int open_window(OpenOptions& options) {
   if (!options.request_file.empty()) {
-    std::ifstream file(options.request_file);
-    if (!file) {
-      return report({engine::ErrorCode::NotFound,
-                     "cannot read the request file '" + options.request_file + "'"});
-    }
-    options.window.initial_request_json.assign(std::istreambuf_iterator<char>(file), {});
+    engine::Result<std::string> text =
+        engine::read_file(options.request_file, kMaxRequestFileBytes);
+    if (!text.ok()) return report(text.error());
+    options.window.initial_request_json = std::move(text).value();
   }
   engine::Result<std::vector<std::string>> argv = options.worker.argv();
   if (!argv.ok()) return report(argv.error());

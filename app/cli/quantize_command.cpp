@@ -1,14 +1,13 @@
 // `expertscope quantize`: codes, scales and amax of a tensor of one's own as .npy files.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/worker_session.h"
+#include "engine/input/splits_file.h"
 #include "engine/input/tensor_source.h"
 
 namespace app::cli {
@@ -53,13 +52,9 @@ engine::Result<int> count_splits(const std::string& path) {
     if (shape.size() != 1) return refuse(fmt::format("'{}' is not a list of splits", path));
     return static_cast<int>(std::min<std::int64_t>(shape[0], engine::kMaxExperts + 1));
   }
-  std::ifstream file(path);
-  if (!file) {
-    return engine::Error{engine::ErrorCode::NotFound, fmt::format("cannot read '{}'", path)};
-  }
-  const auto splits = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!splits.is_array()) return refuse(fmt::format("'{}' is not a JSON list of integers", path));
-  return static_cast<int>(std::min<std::size_t>(splits.size(), engine::kMaxExperts + 1));
+  const engine::Result<std::vector<std::int64_t>> splits = engine::read_splits_file(path);
+  if (!splits.ok()) return splits.error();
+  return static_cast<int>(splits.value().size());
 }
 
 engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) {

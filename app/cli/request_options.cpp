@@ -7,15 +7,15 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 
 #include "app/protocol/convert.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
+#include "app/protocol/request_log.h"
 #include "engine/input/presets.h"
+#include "engine/input/regular_file.h"
 #include "profiling/export/setting_names.h"
 
 namespace app::cli {
@@ -212,13 +212,9 @@ std::string RequestOptions::library_file() const {
 engine::Result<engine::RunRequest> RequestOptions::resolve() const {
   engine::RunRequest request;
   if (!request_file_.empty()) {
-    std::ifstream file(request_file_);
-    if (!file) {
-      return engine::Error{engine::ErrorCode::NotFound,
-                           fmt::format("cannot read the request file '{}'", request_file_)};
-    }
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    engine::Result<engine::RunRequest> parsed = request_from_json(text);
+    const engine::Result<std::string> text = engine::read_file(request_file_, kMaxRequestFileBytes);
+    if (!text.ok()) return text.error();
+    engine::Result<engine::RunRequest> parsed = request_from_json(text.value());
     if (!parsed.ok()) return refuse(request_file_ + ": " + parsed.error().message);
     request = std::move(parsed).value();
   }

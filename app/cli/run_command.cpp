@@ -25,6 +25,7 @@
 #include "app/protocol/recorded_run.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
+#include "engine/input/json_text.h"
 #include "profiling/graph/report.h"
 #include "profiling/session/session_file.h"
 
@@ -58,8 +59,8 @@ nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
 /// Indented when a person may read it, one line each when there are several.
 void print_json(const profiling::RecordedRun& run, bool one_line) {
   nlohmann::ordered_json document;
-  document["request"] = nlohmann::ordered_json::parse(request_to_json(run.request));
-  document["result"] = nlohmann::ordered_json::parse(result_to_json(run.result));
+  document["request"] = engine::written_json(request_to_json(run.request));
+  document["result"] = engine::written_json(result_to_json(run.result));
   document["power"] = power_json(run.power);
   document["records"] = run.activity.records.size();
   document["graph_nodes"] = run.activity.nodes.size();
@@ -89,8 +90,9 @@ engine::Status tell_stall(const RunError& failure, const engine::RunRequest& req
   for (profiling::Stall& stall : seen.outcome.stall) core_dump.read(stall);
   const profiling::DoctorReport made = report_of_stall(request, seen, facts.value());
   if (json) {
-    const nlohmann::json document = {{"request", nlohmann::json::parse(request_to_json(request))},
-                                     {"stalled", nlohmann::json::parse(profiling::to_json(made))}};
+    const nlohmann::json document = {
+        {"request", engine::written_json<nlohmann::json>(request_to_json(request))},
+        {"stalled", engine::written_json<nlohmann::json>(profiling::to_json(made))}};
     fmt::print("{}\n", document.dump(2));
   } else {
     fmt::print("{}\n", report_text(made));

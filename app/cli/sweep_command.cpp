@@ -12,6 +12,7 @@
 #include "app/cli/request_options.h"
 #include "app/protocol/request_json.h"
 #include "app/sweep/sweep_plan.h"
+#include "engine/input/json_text.h"
 
 namespace app::cli {
 namespace {
@@ -91,7 +92,7 @@ void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
   for (const BatchRow& row : batch.rows()) {
     nlohmann::ordered_json entry;
     entry["label"] = row.planned.label;
-    entry["request"] = nlohmann::ordered_json::parse(request_to_json(row.planned.request));
+    entry["request"] = engine::written_json(request_to_json(row.planned.request));
     if (row.outcome == Outcome::Refused) entry["refused"] = row.planned.refused;
     if (row.outcome == Outcome::Failed) entry["failed"] = row.error;
     if (row.outcome == Outcome::Measured) {

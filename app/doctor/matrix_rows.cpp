@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/doctor/matrix.h"
+#include "engine/input/json_text.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/graph/names.h"
 
@@ -131,7 +132,12 @@ std::string to_json_line(const MatrixRow& row) {
 
 engine::Result<MatrixRow> row_from_json(std::string_view text) {
   try {
-    const nlohmann::json line = nlohmann::json::parse(text);
+    const engine::Result<nlohmann::json> document = engine::parse_json(text);
+    if (!document.ok()) {
+      return engine::Error{engine::ErrorCode::InvalidArgument,
+                           "this is no row of a matrix: " + document.error().message};
+    }
+    const nlohmann::json& line = document.value();
     const auto word = [&](const char* key) { return line.at(key).get<std::string>(); };
     const engine::Result<MatrixGeometry> geometry = parse_geometry(word("geometry"));
     if (!geometry.ok()) return geometry.error();

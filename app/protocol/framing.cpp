@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/model/text.h"
+
 namespace app {
 namespace {
 
@@ -19,15 +21,6 @@ std::uint32_t read_length(const char* bytes) {
   std::uint32_t length = 0;
   for (int i = 3; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
   return length;
-}
-
-std::string printable(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += byte >= 0x20 && byte < 0x7F ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
-  }
-  return text;
 }
 
 }  // namespace
@@ -64,7 +57,7 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
   const std::string_view magic = rest.substr(0, std::min(rest.size(), kFrameMagic.size()));
   if (magic != kFrameMagic.substr(0, magic.size())) {
     return broken(fmt::format("a frame must start with \"{}\" but this one starts with \"{}\"",
-                              kFrameMagic, printable(magic)));
+                              kFrameMagic, engine::shown_text(magic)));
   }
   if (rest.size() < kFrameHeaderBytes) return std::optional<wire::Frame>();
   const std::uint32_t length = read_length(rest.data() + kFrameMagic.size());

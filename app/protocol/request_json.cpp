@@ -1,8 +1,11 @@
 #include "app/protocol/request_json.h"
 
 #include <google/protobuf/util/json_util.h>
+#include <linux/limits.h>
 
 #include "app/protocol/convert.h"
+#include "engine/input/json_text.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -37,12 +40,17 @@ std::string request_to_json(const engine::RunRequest& request, bool pretty) {
 }
 
 engine::Result<engine::RunRequest> request_from_json(const std::string& text) {
+  // A request's texts are paths and names: one that is too long is refused, for cut it would be
+  // another. Unknown fields reach Protobuf's sentence, and with it the screen.
+  constexpr engine::JsonLimits kLimits{.max_name_bytes = 256, .max_text_bytes = PATH_MAX};
+  if (engine::Status kept = engine::check_json(text, kLimits); !kept.ok()) return kept.error();
   wire::RunRequest message;
   const auto parsed = json::JsonStringToMessage(text, &message, json::JsonParseOptions());
   if (!parsed.ok()) {
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         "the request is not valid JSON of a request: " +
-                             std::string(parsed.message().data(), parsed.message().size())};
+    return engine::Error{
+        engine::ErrorCode::InvalidArgument,
+        "the request is not valid JSON of a request: " +
+            engine::shown_text({parsed.message().data(), parsed.message().size()})};
   }
   engine::Result<engine::RunRequest> request = from_wire(message);
   if (!request.ok()) {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/protocol/request_json.h"
+#include "engine/input/json_text.h"
+#include "engine/input/regular_file.h"
 
 namespace app {
 namespace {
@@ -15,7 +17,9 @@ using nlohmann::json;
 
 /// Takes the caption out of the line; what is no object is left to request_from_json's sentence.
 std::string take_caption(std::string& line) {
-  json document = json::parse(line, nullptr, false);
+  engine::Result<json> parsed = engine::parse_json(line);
+  if (!parsed.ok()) return {};
+  json& document = parsed.value();
   if (!document.is_object() || !document.contains("caption")) return {};
   const json caption = document["caption"];
   if (!caption.is_string()) return {};
@@ -27,14 +31,17 @@ std::string take_caption(std::string& line) {
 }  // namespace
 
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    return engine::Error{engine::ErrorCode::NotFound,
-                         fmt::format("cannot open the request log {}", path)};
-  }
+  const engine::Result<std::string> text = engine::read_file(path, kMaxRequestFileBytes);
+  if (!text.ok()) return text.error();
+  return parse_request_log(text.value(), path);
+}
+
+engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,
+                                                             const std::string& path) {
   std::vector<LoggedRequest> requests;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (int number = 1; !text.empty(); ++number) {
+    std::string line(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     std::string caption = take_caption(line);
     engine::Result<engine::RunRequest> request = request_from_json(line);

@@ -2,7 +2,9 @@
 // plays it as a tour. A line may carry a "caption", which is no part of the request.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model/error.h"
@@ -15,7 +17,13 @@ struct LoggedRequest {
   std::string caption;  // empty = none
 };
 
-/// Empty lines are skipped. NotFound, or an error that names the file and the line.
+/// The most bytes of a request, a request log or a tour.
+inline constexpr std::size_t kMaxRequestFileBytes = std::size_t{64} << 20;
+
+/// Empty lines are skipped. An error names the file and the line.
 engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path);
+/// The same of what stood in the file `path`.
+engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,
+                                                             const std::string& path);
 
 }  // namespace app

@@ -1,10 +1,17 @@
 #include "app/protocol/worker_frames.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "app/protocol/convert_bench.h"
 #include "app/protocol/convert_doctor.h"
 #include "app/protocol/convert_measurement.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -23,9 +30,74 @@ engine::Result<Arrival> read_greeting(const wire::HelloReply& reply) {
   return Arrival{.pulse = {}, .event = std::move(hello).value()};
 }
 
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+/// The fields of each kind of message that are texts or lead to one. Large messages (records,
+/// histograms) have none and are not walked.
+class TextFields {
+ public:
+  const std::vector<const FieldDescriptor*>& of(const Descriptor& type) const {
+    return fields_.at(&type);
+  }
+  static const TextFields& all() {
+    static const TextFields fields;
+    return fields;
+  }
+
+ private:
+  TextFields() { visit(*wire::Frame::descriptor()); }
+
+  /// No message of the protocol holds itself, so this ends.
+  bool visit(const Descriptor& type) {
+    if (const auto known = fields_.find(&type); known != fields_.end()) {
+      return !known->second.empty();
+    }
+    std::vector<const FieldDescriptor*> fields;
+    for (int i = 0; i < type.field_count(); ++i) {
+      const FieldDescriptor& field = *type.field(i);
+      const bool text = field.type() == FieldDescriptor::TYPE_STRING;
+      const bool message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+      if (text || (message && visit(*field.message_type()))) fields.push_back(&field);
+    }
+    return !fields_.emplace(&type, std::move(fields)).first->second.empty();
+  }
+
+  std::unordered_map<const Descriptor*, std::vector<const FieldDescriptor*>> fields_;
+};
+
 }  // namespace
 
-engine::Result<Arrival> WorkerFrames::read(const wire::Frame& frame) {
+void show_texts(Message& message) {
+  const auto& access = *message.GetReflection();
+  for (const FieldDescriptor* field : TextFields::all().of(*message.GetDescriptor())) {
+    const bool text = field->type() == FieldDescriptor::TYPE_STRING;
+    std::string scratch;
+    if (field->is_repeated()) {
+      for (int i = 0; i < access.FieldSize(message, field); ++i) {
+        if (!text) {
+          show_texts(*access.MutableRepeatedMessage(&message, field, i));
+          continue;
+        }
+        const std::string& value = access.GetRepeatedStringReference(message, field, i, &scratch);
+        if (engine::is_shown_text(value)) continue;
+        access.SetRepeatedString(&message, field, i, engine::shown_text(value));
+      }
+    } else if (access.HasField(message, field)) {
+      if (!text) {
+        show_texts(*access.MutableMessage(&message, field));
+        continue;
+      }
+      const std::string& value = access.GetStringReference(message, field, &scratch);
+      if (engine::is_shown_text(value)) continue;
+      access.SetString(&message, field, engine::shown_text(value));
+    }
+  }
+}
+
+engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
+  show_texts(frame);
   switch (frame.body_case()) {
     case wire::Frame::kHelloReply:
       return read_greeting(frame.hello_reply());

@@ -9,6 +9,7 @@
 #include "app/protocol/wire.h"
 #include "app/protocol/worker_link.h"
 #include "engine/model/error.h"
+#include "engine/model/text.h"
 
 namespace app {
 
@@ -18,11 +19,16 @@ struct Arrival {
   std::uint64_t answered = 0;  // id of the order this event answers; 0 = of none
 };
 
+/// Makes every text of the message, however deep, what may be shown. By the message's own
+/// description, so that a field that is added to the protocol is covered.
+void show_texts(google::protobuf::Message& message);
+
 class WorkerFrames {
  public:
   /// Unsupported = the worker refused us or speaks another version; any other error = it broke the
   /// protocol.
-  engine::Result<Arrival> read(const wire::Frame& frame);
+  /// Every text of the frame becomes what may be shown (engine::shown_text) before it is read.
+  engine::Result<Arrival> read(wire::Frame frame);
 
  private:
   ActivityAssembler assembler_;

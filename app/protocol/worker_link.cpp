@@ -251,15 +251,15 @@ class ProcessLink final : public WorkerLink {
         } else if (!frame.value()) {
           break;
         } else {
-          receive(*frame.value());
+          receive(std::move(*frame.value()));
         }
       }
       if (failed_) child_->output.reset();
     }
   }
 
-  void receive(const wire::Frame& frame) {
-    engine::Result<Arrival> arrival = frames_.read(frame);
+  void receive(wire::Frame frame) {
+    engine::Result<Arrival> arrival = frames_.read(std::move(frame));
     if (!arrival.ok()) {
       const bool refused = arrival.error().code == engine::ErrorCode::Unsupported;
       return fail(refused ? arrival.error().message

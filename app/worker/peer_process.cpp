@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/worker/line_exchange.h"
+#include "engine/input/json_text.h"
 
 namespace app {
 namespace {
@@ -25,8 +26,9 @@ engine::Error misread(const std::string& line) {
 /// An object without "error".
 engine::Result<Json> read_answer(const engine::Result<std::string>& line) {
   if (!line.ok()) return line.error();
-  Json answer = Json::parse(line.value(), nullptr, false);
-  if (!answer.is_object()) return misread(line.value());
+  engine::Result<Json> parsed = engine::parse_json(line.value());
+  if (!parsed.ok() || !parsed.value().is_object()) return misread(line.value());
+  Json answer = std::move(parsed).value();
   if (const auto error = answer.find("error"); error != answer.end()) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          error->is_string() ? error->get<std::string>() : error->dump()};

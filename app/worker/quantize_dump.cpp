@@ -12,6 +12,7 @@
 #include "app/protocol/request_json.h"
 #include "app/protocol/wire.h"
 #include "app/worker/npy_writer.h"
+#include "engine/input/json_text.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
 #include "engine/quantize/quantize_cpu.h"
@@ -266,7 +267,7 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
   }
   folder.array("splits.npy", "<i8", "int64", {static_cast<std::int64_t>(operand.splits.size())},
                operand.splits, "rows of every expert");
-  manifest["request"] = nlohmann::ordered_json::parse(request_to_json(order.request));
+  manifest["request"] = engine::written_json(request_to_json(order.request));
   folder.manifest(std::move(manifest));
   return folder.take();
 }

@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/input/mapped_file.h"
+#include "engine/input/json_text.h"
+#include "engine/input/regular_file.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
@@ -37,15 +38,12 @@ Result<ShapePreset> load_preset(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::InvalidArgument, fmt::format("shape preset {}: {}", path, why)};
   };
-  const Result<MappedFile> file = MappedFile::open(path);
-  if (!file.ok()) return file.error();
-  const std::span<const std::byte> bytes = file.value().bytes();
-  if (bytes.size() > kMaxPresetBytes) {
-    return refuse(fmt::format("{} bytes; at most {} are read", bytes.size(), kMaxPresetBytes));
-  }
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  const Json json = Json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) return refuse("not a JSON object");
+  const Result<std::string> text = read_file(path, kMaxPresetBytes);
+  if (!text.ok()) return refuse(text.error().message);
+  const Result<Json> document = parse_json(text.value());
+  if (!document.ok()) return refuse(document.error().message);
+  const Json& json = document.value();
+  if (!json.is_object()) return refuse("not a JSON object");
 
   ShapePreset preset;
   const std::optional<std::string> name = text_field(json, "name");

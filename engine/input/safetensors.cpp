@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "engine/input/json_text.h"
 #include "engine/input/tensor_file.h"
 
 namespace engine {
@@ -101,12 +102,12 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> f
                               file.size() - 8));
   }
   const char* text = reinterpret_cast<const char*>(file.data()) + 8;
-  // Nesting deeper than the format's own is dropped while parsing: it costs no memory and no stack.
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= kMaxDepth; };
-  const Json header = Json::parse(text, text + header_bytes, shallow, /*allow_exceptions=*/false);
-  if (header.is_discarded() || !header.is_object()) {
-    return refuse("the header is not a JSON object");
-  }
+  // A name is how a tensor is asked for, so one that is too long to show is refused, not cut.
+  const Result<Json> document =
+      parse_json({text, header_bytes}, {.max_bytes = kMaxHeaderBytes, .max_depth = kMaxDepth});
+  if (!document.ok()) return refuse("the header is " + document.error().message);
+  const Json& header = document.value();
+  if (!header.is_object()) return refuse("the header is not a JSON object");
   std::vector<StoredTensor> tensors;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;

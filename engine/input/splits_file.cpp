@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "engine/input/json_text.h"
+#include "engine/input/regular_file.h"
 #include "engine/input/tensor_file.h"
 #include "engine/model/run_request.h"
 
@@ -27,20 +29,13 @@ Error too_many(const std::string& path, std::size_t count) {
 }
 
 Result<std::vector<std::int64_t>> read_json(const std::string& path) {
-  const Result<MappedFile> file = MappedFile::open(path);
-  if (!file.ok()) return file.error();
-  const std::span<const std::byte> bytes = file.value().bytes();
-  if (bytes.size() > kMaxJsonBytes) {
-    return refuse(path, fmt::format("{} bytes are too many for a list of splits; at most {} are "
-                                    "read",
-                                    bytes.size(), kMaxJsonBytes));
-  }
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 1; };
-  const Json list = Json::parse(text, text + bytes.size(), shallow, /*allow_exceptions=*/false);
-  if (list.is_discarded() || !list.is_array()) {
+  const Result<std::string> text = read_file(path, kMaxJsonBytes);
+  if (!text.ok()) return text.error();
+  const Result<Json> document = parse_json(text.value(), {.max_depth = 2});
+  if (!document.ok() || !document.value().is_array()) {
     return refuse(path, "not a JSON list of integers such as [128, 0, 256]");
   }
+  const Json& list = document.value();
   if (list.size() > static_cast<std::size_t>(kMaxExperts)) return too_many(path, list.size());
   std::vector<std::int64_t> splits;
   for (const Json& item : list) {

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/input/json_text.h"
+
 namespace profiling {
 namespace {
 
@@ -26,8 +28,8 @@ void collect(const Json& value, const std::string& path, Leaves& leaves) {
 
 Leaves leaves_of(const engine::RunRequest& request, const RequestCodec& codec) {
   Leaves leaves;
-  const Json json = Json::parse(codec.to_json(request), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_discarded()) collect(json, "", leaves);
+  const Json json = engine::written_json(codec.to_json(request));
+  if (json.is_object()) collect(json, "", leaves);
   return leaves;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/model/text.h"
 #include "profiling/graph/dot_lines.h"
 
 namespace profiling {
@@ -141,7 +142,7 @@ engine::Result<Snapshot> import_dot(std::string_view text, std::string_view file
   auto graphs = read_dot_graphs(text);
   if (!graphs.ok()) return named(graphs.error());
   Snapshot snapshot;
-  snapshot.subject = printable(file_name);
+  snapshot.subject = engine::shown_text(file_name);
   engine::Status status = Assembler(std::move(graphs).value(), snapshot).assemble();
   if (!status.ok()) return named(status.error());
   return snapshot;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/model/text.h"
 #include "profiling/graph/kernel_name.h"
 #include "profiling/graph/names.h"
 
@@ -186,7 +187,7 @@ std::string kernel_name_of(const std::string& function) {
 
 DotNode kernel_node(std::string_view name, std::string_view launch, bool cooperative) {
   KernelNode kernel;
-  kernel.function = printable(trimmed(name).substr(0, kLongestName));
+  kernel.function = engine::shown_text(trimmed(name).substr(0, kLongestName));
   kernel.cooperative = cooperative;
   read_launch(launch, kernel);
   DotNode result;
@@ -322,14 +323,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-std::string printable(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return result;
-}
-
 DotNode read_dot_label(std::string_view shape, std::string_view label) {
   // The word that says what it is: the first of a record, the second line of the short form.
   const bool record = trimmed(label).starts_with('{');
@@ -353,7 +346,7 @@ DotNode read_dot_label(std::string_view shape, std::string_view label) {
   if (result.node.type == NodeType::Unknown && word.starts_with("graph_")) {
     result.node.type = NodeType::ChildGraph;
   }
-  result.node.name = result.node.type == NodeType::Unknown ? printable(word.substr(0, 100))
+  result.node.name = result.node.type == NodeType::Unknown ? engine::shown_text(word.substr(0, 100))
                                                            : std::string(name_of(result.node.type));
   switch (result.node.type) {
     case NodeType::Memset:

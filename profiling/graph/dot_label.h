@@ -22,7 +22,4 @@ DotNode read_dot_label(std::string_view shape, std::string_view label);
 /// Trimmed of blanks, tabs and line ends.
 std::string_view trimmed(std::string_view text);
 
-/// Printable ASCII as it is, everything else as '?'.
-std::string printable(std::string_view text);
-
 }  // namespace profiling

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/model/text.h"
+
 namespace profiling {
 namespace {
 
@@ -99,12 +101,12 @@ class DotReader {
     } else if (line.starts_with("label=\"")) {
       // Names of graphs are the driver's own: no quotes in them.
       const std::string_view label = attribute(line, "label");
-      if (!graphs_.empty()) graphs_.back().label = printable(label.substr(0, 1000));
+      if (!graphs_.empty()) graphs_.back().label = engine::shown_text(label.substr(0, 1000));
     } else if (const auto id = quoted(line)) {
       if (id->rest.starts_with("->")) return take_edge(*id);
       if (id->rest.starts_with('[') || id->rest.empty()) return take_node(*id);
       fail(line_, fmt::format("'{}' is followed by neither '[' nor '->'",
-                              printable(id->name.substr(0, 80))));
+                              engine::shown_text(id->name.substr(0, 80))));
     }
     // Anything else is an attribute of the drawing.
   }
@@ -148,7 +150,8 @@ class DotReader {
     DotGraph& graph = graphs_.back();
     const Place place{.graph = graphs_.size() - 1, .node = graph.nodes.size()};
     if (!node_ids_.emplace(name, place).second) {
-      return fail(line, fmt::format("node '{}' is there twice", printable(name.substr(0, 80))));
+      return fail(line,
+                  fmt::format("node '{}' is there twice", engine::shown_text(name.substr(0, 80))));
     }
     graph.nodes.push_back(std::move(node));
   }
@@ -170,7 +173,7 @@ class DotReader {
         const std::string_view missing = from == node_ids_.end() ? edge.from : edge.to;
         return fail(edge.line,
                     fmt::format("this edge names node '{}', which the file does not have",
-                                printable(missing.substr(0, 80))));
+                                engine::shown_text(missing.substr(0, 80))));
       }
       if (from->second.graph != to->second.graph) {
         return fail(edge.line, "this edge leads from one graph into another");

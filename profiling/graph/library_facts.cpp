@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "engine/input/json_text.h"
+#include "engine/input/regular_file.h"
 
 namespace profiling {
 namespace {
@@ -90,22 +91,11 @@ engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& p
     return engine::Error{engine::ErrorCode::InvalidArgument,
                          fmt::format("library facts {}: {}", path, why)};
   };
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return engine::Error{engine::ErrorCode::Io,
-                         fmt::format("cannot open the library facts {}", path)};
-  }
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (text.size() > kMaxFactBytes) {
-    return refuse(fmt::format("{} bytes; at most {} are read", text.size(), kMaxFactBytes));
-  }
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
-    return refuse(fmt::format("not JSON, line {}", 1 + std::count(text.begin(), end, '\n')));
-  }
+  const engine::Result<std::string> text = engine::read_file(path, kMaxFactBytes);
+  if (!text.ok()) return refuse(text.error().message);
+  const engine::Result<Json> document = engine::parse_json(text.value());
+  if (!document.ok()) return refuse(document.error().message);
+  const Json& json = document.value();
   const auto facts = json.find("facts");
   if (!json.is_object() || facts == json.end() || !facts->is_array()) {
     return refuse("needs a list 'facts'");

@@ -173,7 +173,7 @@ engine::Status read_notes(const TableSource& source, Session& session) {
     TimeNote note;
     note.begin_ns = rows.integer<std::int64_t>("begin_ns", RowReader::kAnyLow, RowReader::kAnyHigh);
     note.end_ns = rows.integer<std::int64_t>("end_ns", note.begin_ns, RowReader::kAnyHigh);
-    note.text = rows.text("text");
+    note.text = rows.exact_text("text");  // a person's words, which the window writes back
     note.created_ms = rows.count("created_ms");
     run.notes.push_back(std::move(note));
   });

@@ -216,7 +216,7 @@ engine::Status check_tables(sqlite3* database, const std::string& path, std::int
                               name.substr(0, 80)));
       break;
     }
-    if (rows.text("sql") != known->second) {
+    if (rows.exact_text("sql") != known->second) {
       rows.refuse(
           fmt::format("table '{}' is not defined as schema version {} defines it", name, version));
       break;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiling/session/run_rules.h"
+#include "engine/model/text.h"
 
 namespace profiling {
 namespace {
@@ -94,7 +94,9 @@ double RowReader::real_or_nan(const char* column) {
   return real(column);
 }
 
-std::string RowReader::text(const char* column) {
+std::string RowReader::text(const char* column) { return engine::shown_text(exact_text(column)); }
+
+std::string RowReader::exact_text(const char* column) {
   if (sqlite3_column_type(statement_.get(), column_) != SQLITE_TEXT) {
     refuse_type(column, "a text");
     return {};
@@ -106,7 +108,7 @@ std::string RowReader::text(const char* column) {
     refuse(fmt::format("{} could not be read", column));
     return {};
   }
-  if (!is_clean_text({first, size})) {
+  if (!engine::is_clean_text({first, size})) {
     refuse(fmt::format("{} is not valid UTF-8 text without NUL", column));
     return {};
   }
@@ -132,8 +134,8 @@ std::size_t RowReader::choice(const char* column, std::span<const std::string_vi
   const std::string value = text(column);
   const auto found = std::ranges::find(allowed, std::string_view(value));
   if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
-  refuse(fmt::format("{} is '{}', which is none of the {} known", column, value.substr(0, 40),
-                     allowed.size()));
+  refuse(fmt::format("{} is '{}', which is none of the {} known", column,
+                     engine::shown_text(value, 40), allowed.size()));
   return 0;
 }
 

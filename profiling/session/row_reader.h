@@ -48,7 +48,10 @@ class RowReader {
   std::int64_t count(const char* column) { return checked_integer(column, 0, kAnyHigh); }
   double real(const char* column);
   double real_or_nan(const char* column);  // NULL is NaN
+  /// Words for a person: as engine::shown_text() makes them.
   std::string text(const char* column);
+  /// As it stands: a document, or what is compared.
+  std::string exact_text(const char* column);
   std::span<const std::byte> blob(const char* column);  // until the next step
   /// The index of the text among `allowed`.
   std::size_t choice(const char* column, std::span<const std::string_view> allowed);

@@ -11,6 +11,7 @@
 
 #include "engine/model/error.h"
 #include "engine/model/run_result.h"
+#include "engine/model/text.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/schema.h"
 
@@ -58,7 +59,7 @@ class Rules {
     require(value.size() < static_cast<std::size_t>(kMaxCellBytes), [&] {
       return fmt::format("{} has {} bytes; the limit is {}", field, value.size(), kMaxCellBytes);
     });
-    require(is_clean_text(value),
+    require(engine::is_clean_text(value),
             [&] { return fmt::format("{} is not valid UTF-8 text without NUL", field); });
   }
   void status(const char* field, const engine::Status& other) {

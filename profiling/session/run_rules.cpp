@@ -273,26 +273,4 @@ engine::Status check_run(const RecordedRun& run) {
   return rules.take();
 }
 
-bool is_clean_text(std::string_view text) {
-  // Smallest code point that may need 1, 2, 3 continuation bytes: shorter forms are overlong.
-  constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i++]);
-    if (lead == 0) return false;
-    if (lead < 0x80) continue;
-    const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
-    if (lead < 0xC2 || lead > 0xF4) return false;
-    std::uint32_t code = lead & (0x3FU >> more);
-    for (int k = 0; k < more; ++k, ++i) {
-      if (i == text.size()) return false;
-      const auto next = static_cast<unsigned char>(text[i]);
-      if ((next & 0xC0U) != 0x80U) return false;
-      code = code << 6 | (next & 0x3FU);
-    }
-    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    if (code < kSmallest[more] || code > 0x10FFFF || surrogate) return false;
-  }
-  return true;
-}
-
 }  // namespace profiling

@@ -2,7 +2,6 @@
 // directions: the writer refuses what the reader would refuse, so no recording is lost unnoticed.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "profiling/session/session_file.h"
@@ -14,8 +13,5 @@ engine::Status check_run(const RecordedRun& run);
 
 /// The same of notes alone, which may change after their run was written.
 engine::Status check_time_notes(const std::vector<TimeNote>& notes);
-
-/// Text that the window and the exports can take: valid UTF-8 without NUL.
-bool is_clean_text(std::string_view text);
 
 }  // namespace profiling

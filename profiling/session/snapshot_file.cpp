@@ -6,10 +6,11 @@
 #include <cctype>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
+#include "engine/input/regular_file.h"
+#include "engine/model/text.h"
 #include "profiling/graph/dot_import.h"
 #include "profiling/graph/dot_label.h"
 #include "profiling/session/run_rules.h"
@@ -19,7 +20,7 @@ namespace profiling {
 namespace {
 
 /// One byte more than import_dot() takes, which then names its limit.
-constexpr std::size_t kMaxTextBytes = (std::size_t{64} << 20) + 1;
+constexpr std::size_t kMaxDotBytes = (std::size_t{64} << 20) + 1;
 
 engine::Error refuse(const std::string& path, std::string_view why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
@@ -62,36 +63,29 @@ bool begins_like_dot(std::string_view text) {
 
 engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path,
                                                           const RequestCodec& codec) {
+  // Asked through SQLite and not opened here: it may be this program's own recording, and closing
+  // any descriptor of a file drops the locks that a process has on it.
   std::error_code ignored;
-  const auto kind = std::filesystem::status(path, ignored);
-  if (!std::filesystem::exists(kind)) {
-    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
+  if (std::filesystem::is_regular_file(path, ignored) && is_database(path)) {
+    return from_session(path, codec);
   }
-  if (!std::filesystem::is_regular_file(kind)) return refuse(path, "is not a regular file");
-  // Before it is opened here: it may be this program's own recording, whose locks would go.
-  if (is_database(path)) return from_session(path, codec);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return refuse(path, "cannot be read");
-  std::string text(4096, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  engine::Result<engine::RegularFile> file = engine::RegularFile::open(path);
+  if (!file.ok()) return file.error();
+  engine::Result<std::string> begin = file.value().read(4096);
+  if (!begin.ok()) return begin.error();
+  std::string text = std::move(begin).value();
   if (!begins_like_dot(text)) {
     return refuse(path,
                   "is neither a recording nor a dot file of a CUDA graph (which begins with "
                   "'digraph')");
   }
-  // Not by the size that the folder tells: the file may grow while it is read.
-  while (file && text.size() < kMaxTextBytes) {
-    const std::size_t have = text.size();
-    text.resize(std::min(kMaxTextBytes, 2 * have));
-    file.read(text.data() + have, static_cast<std::streamsize>(text.size() - have));
-    text.resize(have + static_cast<std::size_t>(file.gcount()));
-  }
+  const engine::Result<std::string> rest = file.value().read(kMaxDotBytes - text.size());
+  if (!rest.ok()) return rest.error();
+  text += rest.value();
   engine::Result<Snapshot> snapshot = import_dot(text, path);
   if (!snapshot.ok()) return snapshot.error();
   std::vector<OpenedSnapshot> snapshots(1);
-  std::string name = std::filesystem::path(path).filename().string();
-  snapshots[0].title = is_clean_text(name) ? std::move(name) : printable(name);
+  snapshots[0].title = engine::shown_text(std::filesystem::path(path).filename().string());
   snapshots[0].snapshot = std::move(snapshot).value();
   snapshots[0].snapshot.subject = snapshots[0].title;
   return snapshots;

@@ -17,7 +17,7 @@ bool at_next(RowReader& rows, const char* column, std::size_t size, std::int64_t
 }
 
 engine::RunRequest request_of(RowReader& rows, const char* column, const RequestCodec& codec) {
-  const std::string json = rows.text(column);
+  const std::string json = rows.exact_text(column);
   if (!rows.ok()) return {};
   engine::Result<engine::RunRequest> request = codec.from_json(json);
   if (request.ok()) return std::move(request).value();

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/model/text.h"
 #include "profiling/session/comparison_rules.h"
 #include "profiling/session/comparison_tables.h"
 #include "profiling/session/doctor_rules.h"
@@ -395,7 +396,7 @@ class SqliteSessionWriter final : public SessionWriter {
   }
 
   engine::Status set_note(const std::string& key, const std::string& value) override {
-    if (!is_clean_text(key) || !is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
+    if (!engine::is_clean_text(key) || !engine::is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
       return engine::Error{
           engine::ErrorCode::InvalidArgument,
           fmt::format("{}: note '{}' has {} bytes; it must be UTF-8 text of at most {} bytes",

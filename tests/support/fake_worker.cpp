@@ -16,6 +16,7 @@
 #include "app/protocol/convert_doctor.h"
 #include "app/protocol/convert_measurement.h"
 #include "app/protocol/framing.h"
+#include "tests/support/hostile_text.h"
 
 namespace {
 
@@ -33,12 +34,15 @@ void send_bytes(const std::string& bytes) {
   if (!app::write_all(STDOUT_FILENO, bytes).ok()) ::_exit(1);
 }
 
-void send(const app::wire::Frame& frame) {
+std::string hostile;  // not empty: what every text that is sent is
+
+void send(app::wire::Frame frame) {
+  if (!hostile.empty()) app::testing::make_hostile(frame, hostile, "refused");
   const engine::Result<std::string> bytes = app::encode_frame(frame);
   if (bytes.ok()) send_bytes(bytes.value());
 }
 
-void greet(std::uint32_t version, bool cuda) {
+void greet(std::uint32_t version, bool cuda, bool refuses) {
   app::wire::Frame frame;
   app::wire::HelloReply& reply = *frame.mutable_hello_reply();
   reply.set_protocol_version(version);
@@ -53,6 +57,7 @@ void greet(std::uint32_t version, bool cuda) {
     reply.add_cublaslt_libraries("/lib/good");
     reply.add_cublaslt_libraries("/lib/bad");
   }
+  if (refuses) reply.set_refused(hostile);
   send(frame);
 }
 
@@ -95,6 +100,8 @@ profiling::Activity large_activity(std::size_t records) {
   return activity;
 }
 
+profiling::Snapshot four_kernels(std::string subject);
+
 void finish(std::uint64_t id, std::size_t records) {
   const profiling::Activity activity = large_activity(records);
   for (std::size_t first = 0; first < records; first += app::kMaxChunkRecords) {
@@ -105,6 +112,10 @@ void finish(std::uint64_t id, std::size_t records) {
   app::wire::Frame frame;
   frame.mutable_finished()->set_id(id);
   *frame.mutable_finished()->mutable_result() = app::to_wire(engine::RunResult{});
+  if (!hostile.empty()) {
+    *frame.mutable_finished()->mutable_snapshot() = app::to_wire(four_kernels("a step"));
+    frame.mutable_finished()->mutable_result()->add_deviations();
+  }
   send(frame);
 }
 
@@ -221,6 +232,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "libcuda.so.1 is not what was hoped for\n");
     return 3;
   }
+  if (mode.starts_with("hostile")) hostile = app::testing::hostile_text(1 << 20);
   if (mode == "mute") std::this_thread::sleep_for(1h);  // reads nothing, says nothing
 
   const bool bad_library = argc > 3 && std::string(argv[3]).ends_with("bad");
@@ -231,7 +243,8 @@ int main(int argc, char** argv) {
     if (frame.value()->has_hello()) {
       greet(mode == "wrong-version" ? app::kProtocolVersion + 1 : app::kProtocolVersion,
             mode == "libraries" || mode == "device" || mode.starts_with("stall-in-run") ||
-                mode == "captures");
+                mode == "captures" || mode.starts_with("hostile"),
+            mode == "hostile-refusal");
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
@@ -244,6 +257,14 @@ int main(int argc, char** argv) {
       const std::uint64_t id = frame.value()->run().id();
       running_id = id;
       if (mode == "stuck" || mode == "moving") continue;
+      if (mode == "hostile-failure") {
+        app::wire::Frame failed;
+        failed.mutable_failed()->set_id(id);
+        failed.mutable_failed()->set_code(app::wire::DEVICE);
+        send(failed);
+        running_id = 0;
+        continue;
+      }
       if (mode.starts_with("stall-in-run")) {
         replaying = true;
         // The board is seen, at leisure where its deadline is long.

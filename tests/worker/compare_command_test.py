@@ -205,7 +205,7 @@ class AgainstEachOther(Commands):
         error = self.refused(1, "ab", *CPU, "--a", a, "--b", b)
         self.assertIn("B cannot be measured", error)
         self.assertIn("even number", self.refused(1, "ab", *CPU, "--a", a, "--b", a, "--blocks", 5))
-        self.assertIn("cannot open", self.refused(1, "ab", *CPU, "--a", a, "--b", self.path("none.json")))
+        self.assertIn("cannot be opened", self.refused(1, "ab", *CPU, "--a", a, "--b", self.path("none.json")))
 
 
 if __name__ == "__main__":

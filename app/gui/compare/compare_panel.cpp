@@ -9,6 +9,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -33,7 +34,7 @@ bool ComparePanel::draw_picker(const PanelContext& context, const char* id, cons
     index = static_cast<int>(titles.size());
     titles.push_back(side.title);
   }
-  const float name = ImGui::CalcTextSize(label).x + ImGui::GetStyle().ItemSpacing.x;
+  const float name = shown_size(label).x + ImGui::GetStyle().ItemSpacing.x;
   if (!controls::combo(context, id, label, index, titles,
                        {.tooltip = side.title, .width = std::max(width - name, 1.0F)})) {
     return false;
@@ -124,7 +125,7 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
   if (interleaved && !batch.error.empty()) {
     ImGui::SameLine(0, theme.px(kGap));
     ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
-    ImGui::TextUnformatted(batch.error.c_str());
+    show_text(batch.error);
     ImGui::PopStyleColor();
     controls::record(context, "compare.error", "error", "text", batch.error,
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "app/gui/controls/expression.h"
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/widgets.h"
+#include "app/gui/theme/text.h"
 
 namespace app::controls {
 namespace {
@@ -119,14 +119,13 @@ Gesture dragging(const PanelContext& context, const Row& row, FieldState& state,
                      rounding);
   list.AddRect(at, end, ImGui::GetColorU32(active ? colors.accent : colors.line), rounding);
   ImFont* font = context.theme.fonts.mono;
-  const ImVec2 extent =
-      font->CalcTextSizeA(font->FontSize, std::numeric_limits<float>::max(), 0, shown.c_str());
+  const ImVec2 extent = shown_size(font, shown);
   list.PushClipRect(at, end, true);
-  list.AddText(
-      font, font->FontSize,
+  draw_shown(
+      &list, font,
       {std::max(at.x + context.theme.px(kGapSmall), end.x - extent.x - context.theme.px(kGap)),
        at.y + (size.y - extent.y) / 2},
-      ImGui::GetColorU32(is_reset_value ? colors.text : colors.accent), shown.c_str());
+      ImGui::GetColorU32(is_reset_value ? colors.text : colors.accent), shown);
   list.PopClipRect();
   return gesture;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/gui/controls/row.h"
+#include "app/gui/theme/text.h"
 
 namespace app::controls {
 namespace {
@@ -56,7 +57,7 @@ void tooltip(const PanelContext& context, const std::string& text) {
   ImGui::PushFont(context.theme.fonts.body);
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(context.theme.px(340));
-  ImGui::TextUnformatted(text.c_str());
+  show_text(text);
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
   ImGui::PopFont();
@@ -86,7 +87,7 @@ Row::Row(const PanelContext& context, const char* id, const char* label, const c
   if (label_column && has_text(label)) {
     ImGui::AlignTextToFramePadding();
     ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
-    ImGui::TextUnformatted(label);
+    show_text(label);
     ImGui::PopStyleColor();
     if (options.width > 0) {
       ImGui::SameLine();

@@ -11,6 +11,7 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_ground.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 #include "profiling/graph/names.h"
 
 namespace app {
@@ -75,7 +76,7 @@ double median_of(std::vector<double> values) {
 void wrapped(const std::string& text, ImU32 color) {
   ImGui::PushStyleColor(ImGuiCol_Text, color);
   ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
+  show_text(text);
   ImGui::PopTextWrapPos();
   ImGui::PopStyleColor();
 }
@@ -134,7 +135,7 @@ void DoctorView::draw_under_way(const PanelContext& context, ImVec2 room, GraphS
           ? fmt::format("{}: starting", news.subject)
           : fmt::format("{}: {} ({} of {})", news.subject, progress.doing, progress.experiment,
                         std::max(progress.experiment, progress.experiments));
-  ImGui::TextUnformatted(plot::fitted(theme.fonts.body, line, room.x).c_str());
+  show_text(plot::fitted(theme.fonts.body, line, room.x));
   controls::record(context, "doctor.progress", "visit under way", "text", line, at,
                    ImGui::GetItemRectMax());
   const bool fits =

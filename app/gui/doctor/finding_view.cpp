@@ -8,6 +8,7 @@
 #include "app/gui/graph/node_text.h"
 #include "app/gui/panels/card.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 #include "profiling/graph/names.h"
 
 namespace app {
@@ -32,14 +33,14 @@ void heading(const PanelContext& context, const char* text) {
   ImGui::Dummy(ImVec2(0, context.theme.px(2)));
   ImGui::PushFont(context.theme.fonts.label);
   ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
-  ImGui::TextUnformatted(text);
+  show_text(text);
   ImGui::PopStyleColor();
   ImGui::PopFont();
 }
 
 void paragraph(const std::string& text) {
   ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
+  show_text(text);
   ImGui::PopTextWrapPos();
 }
 
@@ -113,7 +114,7 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ImFont* body = theme.fonts.body;
     const float wrap = width - theme.px(16);
-    const ImVec2 title = body->CalcTextSizeA(body->FontSize, wrap, wrap, finding.title.c_str());
+    const ImVec2 title = shown_size(body, finding.title, wrap);
     const float chip = theme.fonts.label->FontSize + theme.px(8);
     const ImVec2 size(width, chip + title.y + theme.px(12));
     ImGui::PushID(static_cast<int>(i));
@@ -138,8 +139,8 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
         draw, theme.fonts.label, ImVec2(at.x + width - theme.px(4), at.y + theme.px(6)),
         theme.colors.dim_text,
         plot::fitted(theme.fonts.label, finding.rule, at.x + width - chip_end - theme.px(12)));
-    draw->AddText(body, body->FontSize, ImVec2(at.x + theme.px(8), at.y + chip + theme.px(4)),
-                  theme.colors.text, finding.title.c_str(), nullptr, wrap);
+    draw_shown(draw, body, ImVec2(at.x + theme.px(8), at.y + chip + theme.px(4)), theme.colors.text,
+               finding.title, wrap);
     controls::record(context, fmt::format("doctor.finding.{}", i).c_str(), finding.title.c_str(),
                      "option",
                      std::string(profiling::name_of(finding.confidence)) + " " + finding.rule, at,
@@ -195,12 +196,11 @@ void FindingView::draw_fix(const PanelContext& context, const profiling::Finding
   const float pad = context.theme.px(6);
   const ImFont* mono = context.theme.fonts.mono;
   const float wrap = ImGui::GetContentRegionAvail().x - 2.0F * pad;
-  const ImVec2 size = mono->CalcTextSizeA(mono->FontSize, wrap, wrap, code.c_str());
+  const ImVec2 size = shown_size(mono, code, wrap);
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImVec2 end(at.x + wrap + 2.0F * pad, at.y + size.y + 2.0F * pad);
   draw->AddRectFilled(at, end, context.theme.colors.raised, context.theme.px(kRounding));
-  draw->AddText(mono, mono->FontSize, ImVec2(at.x + pad, at.y + pad), context.theme.colors.text,
-                code.c_str(), nullptr, wrap);
+  draw_shown(draw, mono, ImVec2(at.x + pad, at.y + pad), context.theme.colors.text, code, wrap);
   ImGui::Dummy(ImVec2(end.x - at.x, end.y - at.y));
 }
 

@@ -9,6 +9,7 @@
 #include "app/gui/doctor/board_strip.h"
 #include "app/gui/doctor/doctor_words.h"
 #include "app/gui/panels/card.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -61,7 +62,7 @@ void LiveReplay::draw(const PanelContext& context, const Area& area,
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + room.x);
   ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.warn);
-  ImGui::TextUnformatted(text.c_str());
+  show_text(text);
   ImGui::PopStyleColor();
   ImGui::PopTextWrapPos();
   controls::record(context, "replays.live", "replay under way", "text", text, at,

@@ -8,6 +8,7 @@
 #include "app/gui/graph/node_text.h"
 #include "app/gui/panels/card.h"
 #include "app/gui/plot/format.h"
+#include "app/gui/theme/text.h"
 #include "profiling/graph/names.h"
 
 namespace app {
@@ -35,11 +36,11 @@ std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before
 void line(const PanelContext& context, const char* label, const std::string& value) {
   if (value.empty()) return;
   ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.dim_text);
-  ImGui::TextUnformatted(label);
+  show_text(label);
   ImGui::PopStyleColor();
   ImGui::SameLine(context.theme.px(92));
   ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(value.c_str());
+  show_text(value);
   ImGui::PopTextWrapPos();
 }
 

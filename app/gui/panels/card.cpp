@@ -9,6 +9,8 @@
 #include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
+#include "engine/model/text.h"
 
 namespace app {
 
@@ -116,10 +118,10 @@ void Card::draw_menu(const CardSpec& spec) {
     }
     ImGui::Separator();
     ImGui::PushFont(theme.fonts.label);
-    ImGui::TextUnformatted("How is this measured");
+    show_text("How is this measured");
     ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.dim_text);
     ImGui::PushTextWrapPos(theme.px(320));
-    ImGui::TextUnformatted(spec.measured.c_str());
+    show_text(spec.measured);
     ImGui::PopTextWrapPos();
     ImGui::PopStyleColor();
     ImGui::PopFont();
@@ -183,12 +185,14 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
 }
 
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
-                const std::string& sentence, const char* button_id, const char* button_label) {
+                const std::string& reason, const char* button_id, const char* button_label) {
+  // Of a reason that no panel holds, the beginning.
+  const std::string sentence = engine::shown_text(reason, 1000);
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float wrap = std::min(size.x - theme.px(2 * kPanelPadding), theme.px(460));
   const ImFont* body = theme.fonts.body;
-  const ImVec2 text = body->CalcTextSizeA(body->FontSize, wrap, wrap, sentence.c_str());
+  const ImVec2 text = shown_size(body, sentence, wrap);
   const float height = theme.fonts.title->FontSize + theme.px(kGap) + text.y + theme.px(kGapLarge) +
                        theme.px(kRowHeight + 8);
   const float middle = at.x + 0.5F * size.x;

@@ -10,6 +10,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -214,7 +215,7 @@ void TimeNotes::draw_words(const PanelContext& context) {
   }
   std::vector<profiling::TimeNote> notes = *context.view.notes;
   const bool is_new = *edited_ >= notes.size();
-  ImGui::TextUnformatted(("Note on " + place_of(words_)).c_str());
+  show_text("Note on " + place_of(words_));
   if (opening) ImGui::SetKeyboardFocusHere();
   controls::input_text(context, "note.text", "##note", words_.text, {.width = theme.px(320)});
   const bool entered =

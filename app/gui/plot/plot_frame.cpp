@@ -10,6 +10,7 @@
 #include "app/gui/controls/copy.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 
 namespace app::plot {
 namespace {
@@ -253,8 +254,7 @@ void place_read_out(const PanelContext& context, const std::string& title,
   }
   const ImFont* body = theme.fonts.body;
   const float wrap = theme.px(440);
-  const ImVec2 title_size =
-      title.empty() ? ImVec2(0, 0) : body->CalcTextSizeA(body->FontSize, wrap, wrap, title.c_str());
+  const ImVec2 title_size = title.empty() ? ImVec2(0, 0) : shown_size(body, title, wrap);
   const float row = std::max(theme.fonts.mono->FontSize, theme.fonts.label->FontSize);
   const ImVec2 size(
       2.0F * style.WindowPadding.x +
@@ -318,7 +318,7 @@ void read_out(const PanelContext& context, const std::string& title,
   ImGui::BeginTooltip();
   if (!title.empty()) {
     ImGui::PushTextWrapPos(theme.px(440));
-    ImGui::TextUnformatted(title.c_str());
+    show_text(title);
     ImGui::PopTextWrapPos();
   }
   const float chip = theme.px(8);
@@ -333,12 +333,12 @@ void read_out(const PanelContext& context, const std::string& title,
     ImGui::SetCursorPosX(start + chip + theme.px(kGapSmall));
     ImGui::PushFont(theme.fonts.label);
     ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.dim_text);
-    ImGui::TextUnformatted(line.label.c_str());
+    show_text(line.label);
     ImGui::PopStyleColor();
     ImGui::PopFont();
     ImGui::SameLine(start + chip + theme.px(kGapSmall) + label_width + theme.px(kGapLarge));
     ImGui::PushFont(theme.fonts.mono);
-    ImGui::TextUnformatted(line.value.c_str());
+    show_text(line.value);
     ImGui::PopFont();
   }
   ImGui::EndTooltip();

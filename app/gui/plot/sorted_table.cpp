@@ -10,6 +10,7 @@
 #include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 
 namespace app::plot {
 namespace {
@@ -146,7 +147,9 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
       controls::record(context, fmt::format("{}.column.{}", id + 2, i).c_str(), column.title,
                        "option", "", low, high);
       if (column.tooltip[0] != '\0' && ImGui::IsItemHovered()) {
-        ImGui::SetTooltip("%s", column.tooltip);
+        ImGui::BeginTooltip();
+        show_text(column.tooltip);
+        ImGui::EndTooltip();
       }
     }
     ImGui::PopFont();
@@ -191,7 +194,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
         if (!row.tooltip.empty() && ImGui::IsItemHovered()) {
           ImGui::BeginTooltip();
           ImGui::PushTextWrapPos(theme.px(480));
-          ImGui::TextUnformatted(row.tooltip.c_str());
+          show_text(row.tooltip);
           ImGui::PopTextWrapPos();
           ImGui::EndTooltip();
         }

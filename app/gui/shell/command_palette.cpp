@@ -10,6 +10,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/shell/subsequence.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -122,7 +123,7 @@ std::function<void()> CommandPalette::draw(const PanelContext& context,
                    fmt::format("typed={};matches={}", typed_, count), at,
                    ImVec2(at.x + size.x, at.y + size.y));
   const ChildScope list("##matches", {0, 0}, theme.colors.panel, {0, 0});
-  if (count == 0) ImGui::TextDisabled("No action is named like this");
+  if (count == 0) show_dimmed("No action is named like this");
   std::function<void()> chosen;
   if (scroll_ && count > 0) {
     const float top = row * static_cast<float>(selected_);

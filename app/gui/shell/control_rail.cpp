@@ -10,6 +10,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 
@@ -110,7 +111,7 @@ void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
   if (!last_error.empty() || !problem_.empty()) {
     const TextColorScope color(theme.colors.bad);
     const std::string& text = problem_.empty() ? last_error : problem_;
-    ImGui::TextWrapped("%s", text.c_str());
+    show_wrapped(text);
     controls::record(*context_, "run.error", "What stands in the way", "text", text,
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
@@ -159,7 +160,7 @@ void ControlRail::draw_deviations() {
     const TextColorScope color(theme.colors.dim_text);
     const std::string line =
         whose[0] == '\0' ? "Effective = requested" : std::string(whose) + "effective = requested";
-    ImGui::TextUnformatted(line.c_str());
+    show_text(line);
     controls::record(*context_, "deviations", line.c_str(), "text", "", ImGui::GetItemRectMin(),
                      ImGui::GetItemRectMax());
     return;
@@ -167,16 +168,16 @@ void ControlRail::draw_deviations() {
   std::string all;
   if (whose[0] != '\0') {
     const TextColorScope color(theme.colors.dim_text);
-    ImGui::TextUnformatted(whose);
+    show_text(whose);
   }
   for (const engine::Deviation& one : deviations) {
     const std::string line = fmt::format("{}: {} → {}", one.field, one.requested, one.effective);
     {
       const TextColorScope color(theme.colors.warn);
-      ImGui::TextWrapped("%s", line.c_str());
+      show_wrapped(line);
     }
     const TextColorScope color(theme.colors.dim_text);
-    ImGui::TextWrapped("%s", one.reason.c_str());
+    show_wrapped(one.reason);
     all += line + ": " + one.reason + "\n";
   }
   controls::record(*context_, "deviations", "Deviations", "text", all, ImGui::GetItemRectMin(),
@@ -187,7 +188,7 @@ void ControlRail::section(const char* title) {
   const Theme& theme = context_->theme;
   if (ImGui::GetCursorPosY() > theme.px(kRowHeight)) ImGui::Dummy({0, theme.px(2)});
   const FontScope font(theme.fonts.title);
-  ImGui::TextUnformatted(title);
+  show_text(title);
 }
 
 void ControlRail::row_label(const char* label) {
@@ -195,7 +196,7 @@ void ControlRail::row_label(const char* label) {
   const float taken = ImGui::GetContentRegionAvail().x * controls::kLabelShare;
   ImGui::AlignTextToFramePadding();
   const TextColorScope color(context_->theme.colors.dim_text);
-  ImGui::TextUnformatted(label);
+  show_text(label);
   ImGui::SameLine();
   ImGui::SetCursorPosX(start + taken);
 }
@@ -203,7 +204,7 @@ void ControlRail::row_label(const char* label) {
 void ControlRail::error_under(const char* field) {
   if (problem_.empty() || choices::field_of(problem_) != field) return;
   const TextColorScope color(context_->theme.colors.bad);
-  ImGui::TextWrapped("%s", problem_.c_str());
+  show_wrapped(problem_);
   controls::record(*context_, (std::string("error.") + field).c_str(), field, "text", problem_,
                    ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }

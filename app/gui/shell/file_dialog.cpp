@@ -9,6 +9,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -122,14 +123,14 @@ void FileDialog::draw_listing(const PanelContext& context, float height) {
   const ChildScope child("##listing", {0, height}, context.theme.colors.window,
                          {context.theme.px(kGap), context.theme.px(kGap)});
   if (!listing_.error.empty()) {
-    ImGui::TextWrapped("%s", listing_.error.c_str());
+    show_wrapped(listing_.error);
     return;
   }
   if (listing_task_.running()) {
-    ImGui::TextDisabled("Reading the folder");
+    show_dimmed("Reading the folder");
     return;
   }
-  if (listing_.entries.empty()) ImGui::TextDisabled("No fitting file here");
+  if (listing_.entries.empty()) show_dimmed("No fitting file here");
   std::string enter;
   for (std::size_t i = 0; i < listing_.entries.size(); ++i) {
     const FolderEntry& entry = listing_.entries[i];
@@ -149,8 +150,8 @@ void FileDialog::draw_listing(const PanelContext& context, float height) {
     if (!entry.folder) {
       const std::string size = readable_size(entry.bytes);
       ImGui::SameLine(ImGui::GetWindowWidth() - context.theme.px(kGapSection + 4) -
-                      ImGui::CalcTextSize(size.c_str()).x);
-      ImGui::TextDisabled("%s", size.c_str());
+                      shown_size(size).x);
+      show_dimmed(size);
     }
     ImGui::PopID();
   }
@@ -171,14 +172,14 @@ std::optional<FileDialog::Choice> FileDialog::draw(const PanelContext& context) 
   const OverlayScope overlay("##file_dialog", at, size, theme.colors.panel);
   {
     const FontScope font(theme.fonts.title);
-    ImGui::TextUnformatted(text.title);
+    show_text(text.title);
   }
   if (controls::button(context, "file.up", "Up", {.width = theme.px(48)})) {
     go_to(fs::path(folder_).parent_path().string());
   }
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(folder_.c_str());
+  show_text(folder_);
   const float footer = 2 * theme.px(kRowHeight + kGap);
   draw_listing(context, ImGui::GetContentRegionAvail().y - footer);
   ImGui::Dummy({0, theme.px(kGapSmall) / 2});

@@ -12,6 +12,7 @@
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -111,14 +112,14 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
   {
     const FontScope font(theme.fonts.headline);
     const TextColorScope color(figure.color);
-    ImGui::TextUnformatted(figure.value.c_str());
+    show_text(figure.value);
   }
   if (!figure.unit.empty()) {
     ImGui::SameLine(0, theme.px(kGapSmall));
     // On the baseline of the large figure.
     ImGui::SetCursorPosY(at.y + theme.px(9));
     const TextColorScope color(theme.colors.dim_text);
-    ImGui::TextUnformatted(figure.unit.c_str());
+    show_text(figure.unit);
   }
   ImGui::SetCursorPos({at.x, at.y + theme.px(30)});
   {
@@ -126,7 +127,7 @@ void draw_figure(const PanelContext& context, const Figure& figure) {
     const TextColorScope color(theme.colors.dim_text);
     // Where the window ends before the words do.
     const float room = ImGui::GetContentRegionAvail().x;
-    ImGui::TextUnformatted(plot::fitted(theme.fonts.label, figure.label, room).c_str());
+    show_text(plot::fitted(theme.fonts.label, figure.label, room));
   }
   ImGui::EndGroup();
   controls::record(context, figure.id, figure.label.c_str(), "figure",
@@ -157,8 +158,8 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   if (view.run == nullptr) {
     const TextColorScope color(theme.colors.dim_text);
     ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(view.from_file ? "This recording holds no run."
-                                          : "No run yet: press Run, or switch Live on.");
+    show_text(view.from_file ? "This recording holds no run."
+                             : "No run yet: press Run, or switch Live on.");
     return;
   }
   const engine::RunResult& result = view.run->result;
@@ -191,7 +192,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
                                                   : "") +
                                 choices::summary(view.run->request);
     ImGui::SetCursorPosY(origin.y + theme.px(9));
-    ImGui::TextUnformatted(answers.c_str());
+    show_text(answers);
     if (ImGui::IsItemHovered()) controls::tooltip(context, answers);
   }
   {
@@ -201,7 +202,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
     const std::string device = result.device.driver.empty()
                                    ? result.device.name
                                    : result.device.name + " · driver " + result.device.driver;
-    ImGui::TextUnformatted(device.c_str());
+    show_text(device);
   }
   ImGui::EndGroup();
   controls::record(context, "headline.request", "The request these figures answer", "text",

@@ -5,6 +5,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -14,18 +15,18 @@ void draw_row(const PanelContext& context, const char* keys, const char* meaning
   {
     const FontScope font(theme.fonts.mono);
     const TextColorScope color(theme.colors.accent);
-    ImGui::TextUnformatted(keys);
+    show_text(keys);
   }
   ImGui::SameLine(theme.px(310));
   ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(meaning);
+  show_text(meaning);
   ImGui::PopTextWrapPos();
 }
 
 void draw_title(const PanelContext& context, const char* title) {
   ImGui::Dummy({0, context.theme.px(kGapSmall)});
   const FontScope font(context.theme.fonts.title);
-  ImGui::TextUnformatted(title);
+  show_text(title);
 }
 
 void draw_actions(const PanelContext& context) {
@@ -52,7 +53,7 @@ bool draw_help(const PanelContext& context) {
   {
     const FontScope font(theme.fonts.title);
     ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted("Keys and mouse");
+    show_text("Keys and mouse");
   }
   ImGui::SameLine(ImGui::GetWindowContentRegionMax().x - theme.px(96));
   const bool closed = controls::button(context, "help.close", "Close", {.width = theme.px(96)});

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/theme/text.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -25,8 +27,10 @@ ImU32 severity_color(const Palette& colors, Severity severity) {
 
 }  // namespace
 
-Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& text,
+Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& words,
                float buttons_width) {
+  // A banner must leave room for what it is about.
+  const std::string text = engine::shown_text(words, 1000);
   const Theme& theme = context.theme;
   // Ends where the panels below it end.
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
@@ -35,7 +39,7 @@ Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const s
   // Large text leaves no room beside the buttons: they go below it.
   const bool below = beside < theme.px(120);
   const float wrap = below ? width - theme.px(4) - 2 * padding : beside;
-  const float text_height = ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap).y;
+  const float text_height = shown_size(text, wrap).y;
   const float row = theme.px(kRowHeight);
   const float gap = theme.px(kGapSmall);
   const float height = (below ? text_height + gap + row : std::max(text_height, row)) + 2 * gap;
@@ -47,7 +51,7 @@ Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const s
                                             theme.px(2));
   ImGui::SetCursorPos({theme.px(4) + padding, below ? gap : (height - text_height) / 2});
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + wrap);
-  ImGui::TextUnformatted(text.c_str());
+  show_text(text);
   ImGui::PopTextWrapPos();
   const ImVec2 low = ImGui::GetItemRectMin();
   controls::record(context, id, "notice", "text", text, low, ImGui::GetItemRectMax());

@@ -10,6 +10,7 @@
 #include "app/gui/shell/recipe_meaning.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -119,7 +120,7 @@ void ControlRail::draw_algorithm_gains() {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   for (const engine::AlgorithmChoice& choice : view.run->result.algorithms) {
     const std::string line = gain_text(choice);
-    ImGui::TextWrapped("%s", line.c_str());
+    show_wrapped(line);
     all += line + "\n";
   }
   controls::record(*context_, "engine.algorithm_gains", "What trying algorithms has gained", "text",

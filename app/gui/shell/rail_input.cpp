@@ -10,6 +10,7 @@
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -190,7 +191,7 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
   error_under(prefix.c_str());
   if (!field.error.empty()) {
     const TextColorScope color(context_->theme.colors.bad);
-    ImGui::TextWrapped("%s", field.error.c_str());
+    show_wrapped(field.error);
   }
   if (field.tensors.empty()) return;
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/protocol/request_json.h"
+#include "engine/input/json_text.h"
 
 namespace app {
 namespace {
@@ -31,8 +32,8 @@ std::string value_text(const json& values, const std::string& key) {
 }  // namespace
 
 std::string request_difference(const engine::RunRequest& from, const engine::RunRequest& to) {
-  const json a = json::parse(request_to_json(from), nullptr, false).flatten();
-  const json b = json::parse(request_to_json(to), nullptr, false).flatten();
+  const json a = engine::written_json<json>(request_to_json(from)).flatten();
+  const json b = engine::written_json<json>(request_to_json(to)).flatten();
   json keys = a;
   keys.update(b);
   std::string text;

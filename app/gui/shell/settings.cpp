@@ -10,11 +10,15 @@
 #include <nlohmann/json.hpp>
 
 #include "app/gui/shell/recent_files.h"
+#include "engine/input/json_text.h"
+#include "engine/input/regular_file.h"
 
 namespace app {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t kMaxSettingsBytes = 1 << 20;
 
 Settings from_json(const json& document) {
   const Settings fallback;
@@ -48,13 +52,18 @@ std::string settings_path() {
 }
 
 LoadedSettings load_settings(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return {};
-  // No exceptions leave the parser; value() throws only for wrong types, which is caught here.
-  const json document = json::parse(file, nullptr, false);
-  if (!document.is_object()) return {{}, path + " is not a JSON object; default settings are used"};
+  const engine::Result<std::string> text = engine::read_file(path, kMaxSettingsBytes);
+  if (!text.ok() && text.error().code == engine::ErrorCode::NotFound) return {};
+  const auto fall_back = [](const std::string& why) {
+    return LoadedSettings{{}, why + "; default settings are used"};
+  };
+  if (!text.ok()) return fall_back(text.error().message);
+  const engine::Result<json> document = engine::parse_json(text.value());
+  if (!document.ok()) return fall_back(path + " is " + document.error().message);
+  if (!document.value().is_object()) return fall_back(path + " is not a JSON object");
+  // value() throws only for wrong types.
   try {
-    return {from_json(document), {}};
+    return {from_json(document.value()), {}};
   } catch (const json::exception&) {
     return {{}, path + " holds a value of a wrong type; default settings are used"};
   }

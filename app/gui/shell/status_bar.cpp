@@ -12,6 +12,7 @@
 #include "app/gui/shell/device_words.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -81,7 +82,7 @@ bool draw_progress(const PanelContext& context, const PulseReport& pulse) {
     words += fmt::format(" {}/{}", pulse.iteration + 1, pulse.iterations);
   }
   ImGui::SameLine(0, theme.px(kGap));
-  ImGui::TextUnformatted(words.c_str());
+  show_text(words);
   ImGui::SameLine(0, theme.px(kGap));
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size = {theme.px(120), theme.px(6)};
@@ -115,11 +116,11 @@ void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
   const float room = ImGui::GetContentRegionAvail().x - piece.keep;
   const std::string shown = plot::fitted(ImGui::GetFont(), piece.text, room);
   if (shown.empty()) return;
-  const float width = ImGui::CalcTextSize(shown.c_str()).x;
+  const float width = shown_size(shown).x;
   if (piece.right) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room - width);
   ImGui::SetCursorPosY(line_y);
   const TextColorScope color(piece.color);
-  ImGui::TextUnformatted(shown.c_str());
+  show_text(shown);
   if (piece.id[0] != '\0') {
     controls::record(context, piece.id, piece.label, "text", piece.text, ImGui::GetItemRectMin(),
                      ImGui::GetItemRectMax());
@@ -137,7 +138,7 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   const auto width = [](const std::string& text) {
-    return text.empty() ? 0.0F : ImGui::CalcTextSize(text.c_str()).x;
+    return text.empty() ? 0.0F : shown_size(text).x;
   };
   std::string line;
   for (const std::string& part : facts(view)) line += "  ·  " + part;
@@ -201,7 +202,7 @@ bool draw_status_bar(const PanelContext& context, const StatusLine& status) {
   ImGui::Dummy({side, side});
   ImGui::SameLine(0, theme.px(kGapSmall));
   const std::string words = state_words(view.link);
-  ImGui::TextUnformatted(words.c_str());
+  show_text(words);
   controls::record(context, "status.worker", "Worker", "text",
                    std::string(link_state_name(view.link.state)), ImGui::GetItemRectMin(),
                    ImGui::GetItemRectMax());

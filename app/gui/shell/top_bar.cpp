@@ -8,6 +8,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
 namespace {
@@ -102,7 +103,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
     {
       const FontScope font(theme.fonts.title);
       ImGui::SetCursorPosY(row_y + theme.px(kRowHeight - 16) / 2 - theme.px(1));
-      ImGui::TextUnformatted("Expertscope");
+      show_text("Expertscope");
     }
     ImGui::SameLine(0, theme.px(kGapSection));
   }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,6 +12,9 @@
 #include "app/gui/shell/request_choices.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
+#include "engine/input/json_text.h"
+#include "engine/input/regular_file.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -39,8 +41,8 @@ std::optional<std::array<double, 2>> range_of(const json& select, const char* na
   return std::array<double, 2>{scale * ends[0], scale * ends[1]};
 }
 
-engine::Result<TourScript> tour_of_log(const std::string& path) {
-  auto logged = read_request_log(path);
+engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view text) {
+  auto logged = parse_request_log(text, path);
   if (!logged.ok()) return logged.error();
   TourScript script;
   script.path = path;
@@ -75,11 +77,14 @@ engine::Result<TourScript> load_tour(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
   };
-  std::ifstream file(path);
-  if (!file) return engine::Error{engine::ErrorCode::NotFound, path + " cannot be read"};
-  const json document = json::parse(file, nullptr, false);
-  const bool one_object = document.is_object() && document.contains("steps");
-  if (!one_object && !path.ends_with(".json")) return tour_of_log(path);
+  const engine::Result<std::string> text = engine::read_file(path, kMaxRequestFileBytes);
+  if (!text.ok()) return text.error();
+  const engine::Result<json> parsed = engine::parse_json(text.value());
+  const bool one_object =
+      parsed.ok() && parsed.value().is_object() && parsed.value().contains("steps");
+  if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text.value());
+  if (!parsed.ok()) return refuse(parsed.error().message);
+  const json& document = parsed.value();
   if (!document.is_object() || !document.contains("steps") || !document["steps"].is_array()) {
     return refuse("it must be a JSON object with a list \"steps\"");
   }
@@ -116,7 +121,7 @@ engine::Result<TourScript> load_tour(const std::string& path) {
       steps.push_back(std::move(step));
     }
   } catch (const json::exception& error) {
-    return refuse(error.what());
+    return refuse(engine::shown_text(error.what(), 200));
   }
   if (steps.empty()) return refuse("it has no steps");
   return script;
@@ -136,7 +141,8 @@ std::string tour_text(const TourScript& script) {
     add("preset", step.preset);
     add("recording", step.recording);
     if (!step.request_patch.empty()) {
-      entry["request"] = nlohmann::ordered_json::parse(step.request_patch, nullptr, false);
+      const auto request = engine::parse_json<nlohmann::ordered_json>(step.request_patch);
+      if (request.ok()) entry["request"] = request.value();
     }
     if (step.open_sample) entry["open_sample"] = true;
     if (step.run >= 0) entry["run"] = step.run;
@@ -169,9 +175,15 @@ engine::Result<engine::RunRequest> patched_request(
     base.shape = found->shape;
     base.shape.preset = found->name;
   }
-  json document = json::parse(request_to_json(base), nullptr, false);
-  document.merge_patch(json::parse(step.request_patch, nullptr, false));
-  return request_from_json(document.dump());
+  engine::Result<json> document = engine::parse_json(request_to_json(base));
+  const engine::Result<json> patch = engine::parse_json(step.request_patch);
+  if (!document.ok()) return document.error();
+  if (!patch.ok()) {
+    return engine::Error{patch.error().code,
+                         "tour step " + step.name + ": " + patch.error().message};
+  }
+  document.value().merge_patch(patch.value());
+  return request_from_json(document.value().dump());
 }
 
 Tour::Tour(std::vector<TourStep> steps, std::string folder)
@@ -185,7 +197,16 @@ void Tour::enter(Phase phase, double seconds) {
               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-std::string Tour::picture_path() const { return folder_ + "/" + step()->name + ".png"; }
+std::string Tour::picture_path() const {
+  // The name is the file's word, not a path. Steps of one name must not share a picture.
+  const std::string name = engine::file_name_of(step()->name);
+  const auto before = steps_.begin() + static_cast<std::ptrdiff_t>(index_);
+  const auto same = std::count_if(steps_.begin(), before, [&](const TourStep& one) {
+    return engine::file_name_of(one.name) == name;
+  });
+  const std::string number = same == 0 ? "" : fmt::format("-{}", same + 1);
+  return folder_ + "/" + name + number + ".png";
+}
 
 void Tour::worker_ready() {
   if (phase_ == Phase::WaitForWorker) enter(Phase::Begin, steps_[index_].seconds);

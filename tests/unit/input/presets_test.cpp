@@ -75,7 +75,7 @@ TEST_F(PresetFolder, IsSortedByFileNameAndSkipsOtherFiles) {
 
 TEST_F(PresetFolder, NamesTheBrokenFileAndTheValue) {
   const std::pair<const char*, const char*> cases[] = {
-      {"{", "JSON object"},
+      {"{", "not JSON"},
       {R"({"description":"","num_experts":2,"tokens":32,"n":16,"k":16})", "name"},
       {R"({"name":"x","description":"","num_experts":2,"tokens":32,"n":16})", "'k'"},
       {R"({"name":"x","description":"","num_experts":2,"tokens":-5,"n":16,"k":16})", "'tokens'"},

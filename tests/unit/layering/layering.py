@@ -40,6 +40,39 @@ DEFAULT_STREAM = re.compile(r"\bcuda(Memset|Memcpy)(2D|3D)?\(")
 # ... so that whoever uses it waits before the engine's streams, which do not, may go on.
 DEFAULT_STREAM_WAIT = re.compile(r"\bcuda(StreamSynchronize\(cudaStreamLegacy|DeviceSynchronize\()")
 
+# Calls that only one file may make, or only those that read what the kernel tells (/proc, /sys): (call, why, files).
+ONE_PLACE = (
+    (
+        re.compile(r"\bjson::(parse|accept|sax_parse)\(|\bJson::(parse|accept|sax_parse)\("),
+        "JSON comes in through engine/input/json_text.h, which bounds depth and size",
+        ("engine/input/json_text.cpp",),
+    ),
+    (
+        re.compile(r"\bJsonStringToMessage\("),
+        "JSON comes in through engine/input/json_text.h, which bounds depth and size",
+        ("app/protocol/request_json.cpp",),
+    ),
+    (
+        re.compile(r"\bifstream\b|\bfopen\("),
+        "files are read through engine/input/regular_file.h, which waits for no FIFO",
+        (
+            "app/gui/bench/recording_probe.cpp",
+            "app/gui/bench/window_bench.cpp",
+            "engine/backend/cpu/machine.cpp",
+            "engine/device/device_facts.cpp",
+            "profiling/trace/host_thread.cpp",
+        ),
+    ),
+    (
+        re.compile(
+            r"\bImGui::(Text|TextUnformatted|TextWrapped|TextDisabled|TextColored|LabelText|BulletText|SetTooltip|CalcTextSize)\("
+            r"|(->|\.)(AddText|RenderText|CalcTextSizeA)\("
+        ),
+        "text is drawn through app/gui/theme/text.h, which cuts what would end ImGui",
+        ("app/gui/theme/text.cpp", "app/gui/plot/plot_text.cpp"),
+    ),
+)
+
 FORBIDDEN_WORDS = {"fast", "optimized", "new", "v2", "helper", "util", "utils", "manager", "data", "info"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -126,6 +159,20 @@ def check_default_stream(root):
                 yield f"{name}:{line}: {use.group()}...) is not waited for, and the engine's streams do not wait either"
 
 
+def check_one_place(root):
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        if name.split("/")[0] not in LAYERS:
+            continue
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        for call, why, files in ONE_PLACE:
+            if name in files:
+                continue
+            for number, line in enumerate(lines, 1):
+                if not line.lstrip().startswith(("//", "#")) and (use := call.search(line)):
+                    yield f"{name}:{number}: {use.group()}: {why}"
+
+
 def check_top_level(root):
     for path in sorted(root.iterdir()):
         hidden_or_built = path.name.startswith((".", "build"))
@@ -137,6 +184,6 @@ def check(root):
     root = pathlib.Path(root)
     return [
         violation
-        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_top_level)
+        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_one_place, check_top_level)
         for violation in rule(root)
     ]

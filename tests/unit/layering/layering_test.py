@@ -88,6 +88,19 @@ class PlantedViolation(unittest.TestCase):
         self.assert_found({"engine/a.cpp": wait + use}, "engine/a.cpp:3")
         self.assertEqual(self.violations({"engine/a.cpp": use + wait, "engine/b.cpp": "cudaMemsetAsync(p, 0, 4, s);"}), [])
 
+    def test_calls_that_one_place_makes(self):
+        for call, where in (
+            ("auto x = nlohmann::json::parse(text);", "json_text.h"),
+            ("if (Json::accept(text)) return;", "json_text.h"),
+            ("util::JsonStringToMessage(text, &message);", "json_text.h"),
+            ("std::ifstream file(path);", "regular_file.h"),
+            ("ImGui::TextUnformatted(text.c_str());", "theme/text.h"),
+            ("draw->AddText(at, color, text.c_str());", "theme/text.h"),
+        ):
+            self.assert_found({"app/gui/a.cpp": f"void f() {{\n  {call}\n}}\n"}, "app/gui/a.cpp:2", where)
+            self.assertEqual(self.violations({"tests/unit/a.cpp": call, "app/gui/a.cpp": f"// {call}\n"}), [])
+        self.assertEqual(self.violations({"engine/input/json_text.cpp": "Json::parse(text);\n"}), [])
+
     def test_stray_file_on_the_top_level(self):
         self.assert_found({"notes.txt": ""}, "notes.txt does not belong")
         self.assertEqual(self.violations({"build-asan/x": "", ".ci/run": ""}), [])

@@ -4,12 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/model/text.h"
 #include "tests/unit/session/sample_recording.h"
 
 namespace profiling {
@@ -127,9 +132,67 @@ TEST_F(SessionHostile, NoDatabaseAtAll) {
   replace("");
   EXPECT_THAT(refusal(), HasSubstr("has 0 bytes"));
   std::filesystem::remove(path());
-  EXPECT_THAT(refusal(), HasSubstr("no such file"));
+  EXPECT_THAT(refusal(), HasSubstr("No such file"));
   std::filesystem::create_directory(path());
   EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
+}
+
+/// (table, column) of every text that the file may hold, by SQLite's own word.
+std::vector<std::pair<std::string, std::string>> text_columns(const std::string& path) {
+  std::vector<std::pair<std::string, std::string>> columns;
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+  sqlite3_exec(
+      database,
+      "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c "
+      "WHERE s.type = 'table' AND c.type = 'TEXT'",
+      [](void* found, int, char** cells, char**) {
+        static_cast<decltype(columns)*>(found)->emplace_back(cells[0], cells[1]);
+        return 0;
+      },
+      &columns, nullptr);
+  sqlite3_close(database);
+  return columns;
+}
+
+// Words are cut and shown as they may be; a keyword or a document of this kind is refused shortly.
+TEST_F(SessionHostile, HugeTextInEveryColumn) {
+  const std::string whole = bytes();
+  const auto columns = text_columns(path());
+  ASSERT_GT(columns.size(), 40U);
+  std::size_t opened = 0;
+  for (const auto& [table, column] : columns) {
+    replace(whole);
+    const std::string cell = fmt::format("\"{}\".\"{}\"", table, column);
+    alter(path(), fmt::format("UPDATE OR IGNORE \"{}\" SET \"{}\" = char(27, 7, 8238, 155) || "
+                              "replace(hex(zeroblob(500000)), '00', 'xy')",
+                              table, column));
+    const SampleCodec codec;
+    const auto session = open_session(path(), codec);
+    if (session.ok()) {
+      ++opened;
+      for (const RecordedRun& run : session.value().runs) {
+        EXPECT_LT(describe(run).size(), std::size_t{4} << 20) << cell;
+      }
+      for (const RecordedVisit& visit : session.value().visits) {
+        EXPECT_LE(visit.report.conclusion.size(), engine::kMaxTextBytes) << cell;
+        for (const Finding& finding : visit.report.findings) {
+          EXPECT_TRUE(engine::is_shown_text(finding.title)) << cell;
+        }
+      }
+    } else {
+      EXPECT_THAT(session.error().message, StartsWith(path())) << cell;
+      EXPECT_LT(session.error().message.size(), 2000U) << cell;
+      EXPECT_EQ(session.error().message.find('\x1b'), std::string::npos) << cell;
+    }
+  }
+  EXPECT_GT(opened, columns.size() / 3) << "most words are for people";
+}
+
+TEST_F(SessionHostile, NothingIsWaitedFor) {
+  std::filesystem::remove(path());
+  ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), HasSubstr("FIFO"));
 }
 
 TEST_F(SessionHostile, ForeignDatabase) {

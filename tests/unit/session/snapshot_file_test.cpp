@@ -59,7 +59,7 @@ TEST(SnapshotFile, ALargeDotFileIsReadToItsEnd) {
 
 TEST(SnapshotFile, RefusesEverythingElse) {
   const ScratchFolder folder;
-  EXPECT_THAT(refusal(folder.file("none")), HasSubstr("no such file"));
+  EXPECT_THAT(refusal(folder.file("none")), HasSubstr("No such file"));
   std::filesystem::create_directory(folder.file("folder"));
   EXPECT_THAT(refusal(folder.file("folder")), HasSubstr("is not a regular file"));
   std::ofstream(folder.file("text")) << "hello";

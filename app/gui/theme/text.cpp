@@ -1,0 +1,65 @@
+#include "app/gui/theme/text.h"
+
+#include <cfloat>
+#include <string>
+
+#include "engine/model/text.h"
+
+namespace app {
+namespace {
+
+/// A text as it may be drawn; a copy is made only of one that may not.
+class Shown {
+ public:
+  explicit Shown(std::string_view text) {
+    if (!engine::is_shown_text(text)) text = copy_ = engine::shown_text(text);
+    begin = text.data();
+    end = text.data() + text.size();
+  }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+
+  const char* begin;
+  const char* end;
+
+ private:
+  std::string copy_;
+};
+
+}  // namespace
+
+void show_text(std::string_view text) {
+  const Shown shown(text);
+  ImGui::TextUnformatted(shown.begin, shown.end);
+}
+
+void show_wrapped(std::string_view text) {
+  const Shown shown(text);
+  // ImGui's own keeps a wrap position that is set; with a precision it formats, and cuts at 3 KiB.
+  ImGui::TextWrapped("%s", std::string(shown.begin, shown.end).c_str());
+}
+
+void show_dimmed(std::string_view text) {
+  const Shown shown(text);
+  ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyle().Colors[ImGuiCol_TextDisabled]);
+  ImGui::TextUnformatted(shown.begin, shown.end);
+  ImGui::PopStyleColor();
+}
+
+ImVec2 shown_size(const ImFont* font, std::string_view text, float wrap) {
+  const Shown shown(text);
+  return font->CalcTextSizeA(font->FontSize, FLT_MAX, wrap, shown.begin, shown.end);
+}
+
+ImVec2 shown_size(std::string_view text, float wrap) {
+  const Shown shown(text);
+  return ImGui::CalcTextSize(shown.begin, shown.end, false, wrap > 0 ? wrap : -1.0F);
+}
+
+void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, std::string_view text,
+                float wrap) {
+  const Shown shown(text);
+  draw->AddText(font, font->FontSize, at, color, shown.begin, shown.end, wrap);
+}
+
+}  // namespace app

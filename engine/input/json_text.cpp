@@ -1,0 +1,98 @@
+#include "engine/input/json_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace engine {
+namespace {
+
+Error refuse(std::string message) { return {ErrorCode::InvalidArgument, std::move(message)}; }
+
+/// From a quote to the one that closes it; to the end of the text where none does.
+std::size_t string_end(std::string_view text, std::size_t quote) {
+  std::size_t at = quote + 1;
+  while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+  return std::min(at, text.size());
+}
+
+bool is_name(std::string_view text, std::size_t behind) {
+  const std::size_t next = text.find_first_not_of(" \t\r\n", behind);
+  return next != std::string_view::npos && text[next] == ':';
+}
+
+std::int64_t line_of(std::string_view text, std::size_t at) {
+  return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+}
+
+}  // namespace
+
+Status check_json(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.max_bytes) {
+    return refuse(
+        fmt::format("JSON of {} bytes; at most {} are read", text.size(), limits.max_bytes));
+  }
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '{' || c == '[') {
+      if (++depth > limits.max_depth) {
+        return refuse(fmt::format("JSON nested deeper than {} levels (line {}, byte {})",
+                                  limits.max_depth, line_of(text, at), at));
+      }
+    } else if (c == '}' || c == ']') {
+      --depth;
+    } else if (c == '"') {
+      const std::size_t end = string_end(text, at);
+      const std::size_t bytes = end - at - 1;
+      if (bytes > std::min(limits.max_name_bytes, limits.max_text_bytes)) {
+        const bool name = is_name(text, end + 1);
+        const std::size_t limit = name ? limits.max_name_bytes : limits.max_text_bytes;
+        if (bytes > limit) {
+          return refuse(
+              fmt::format("JSON with a {} of {} bytes (line {}, byte {}): '{}'; the limit "
+                          "is {}",
+                          name ? "name" : "text", bytes, line_of(text, at), at,
+                          shown_text(text.substr(at + 1, bytes), 80), limit));
+        }
+      }
+      at = end;
+    }
+  }
+  return {};
+}
+
+template <class Json>
+Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
+  if (Status checked = check_json(text, limits); !checked.ok()) return checked.error();
+  const auto cut = [](int, typename Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::value && value.is_string()) {
+      auto& words = value.template get_ref<std::string&>();
+      if (words.size() > kMaxTextBytes) words = cut_text(std::move(words));
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), cut);
+  } catch (const typename Json::parse_error& error) {
+    const std::size_t at = std::min(error.byte, text.size());
+    return refuse(fmt::format("not JSON: line {}, byte {}", line_of(text, at), at));
+  } catch (const typename Json::exception& error) {
+    return refuse(fmt::format("JSON that cannot be kept: {}", shown_text(error.what(), 200)));
+  }
+}
+
+template <class Json>
+Json written_json(std::string_view text) {
+  Result<Json> document = parse_json<Json>(text, {.max_bytes = SIZE_MAX});
+  return document.ok() ? std::move(document).value() : Json();
+}
+
+template nlohmann::json written_json(std::string_view);
+template nlohmann::ordered_json written_json(std::string_view);
+template Result<nlohmann::json> parse_json(std::string_view, const JsonLimits&);
+template Result<nlohmann::ordered_json> parse_json(std::string_view, const JsonLimits&);
+
+}  // namespace engine

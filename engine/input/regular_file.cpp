@@ -1,0 +1,91 @@
+#include "engine/input/regular_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace engine {
+namespace {
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+  return "a socket";
+}
+
+}  // namespace
+
+Result<RegularFile> RegularFile::open(const std::string& path) {
+  // A name with a NUL in it would open the file that its first part names.
+  if (path.find('\0') != std::string::npos) {
+    return Error{ErrorCode::InvalidArgument, "a path holds a NUL character, so no file has it"};
+  }
+  // O_NONBLOCK: opening a FIFO must not wait for a writer, a device must not be waited for.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) {
+    const int reason = errno;
+    return Error{reason == ENOENT ? ErrorCode::NotFound : ErrorCode::Io,
+                 fmt::format("{} cannot be opened: {}", path, std::strerror(reason))};
+  }
+  RegularFile file(path, descriptor, 0);
+  struct stat status = {};
+  if (::fstat(descriptor, &status) != 0) {
+    return Error{ErrorCode::Io, fmt::format("{} cannot be opened: {}", path, std::strerror(errno))};
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return Error{ErrorCode::Io,
+                 fmt::format("{} is not a regular file but {}; copy what it holds to a file and "
+                             "name that",
+                             path, kind_of(status.st_mode))};
+  }
+  file.size_ = static_cast<std::size_t>(status.st_size);
+  return file;
+}
+
+RegularFile::~RegularFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<std::string> RegularFile::read(std::size_t at_most) {
+  std::string bytes;
+  // Grows with what arrives: the size that the folder tells may be wrong by now, or be huge.
+  constexpr std::size_t kChunk = 256 * 1024;
+  while (bytes.size() < at_most) {
+    const std::size_t have = bytes.size();
+    bytes.resize(std::min(at_most, have + kChunk));
+    const ssize_t count = ::read(descriptor_, bytes.data() + have, bytes.size() - have);
+    bytes.resize(have + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (count == 0) break;
+    if (count < 0 && errno != EINTR) {
+      return Error{ErrorCode::Io,
+                   fmt::format("{} cannot be read: {}", path_, std::strerror(errno))};
+    }
+  }
+  return bytes;
+}
+
+Result<std::string> RegularFile::read_all(std::size_t max_bytes) {
+  const auto refuse = [&](std::size_t bytes) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} has {} bytes; at most {} are read. Is it the right file?", path_,
+                             bytes, max_bytes)};
+  };
+  if (size_ > max_bytes) return refuse(size_);
+  Result<std::string> bytes = read(max_bytes + 1);
+  if (bytes.ok() && bytes.value().size() > max_bytes) return refuse(bytes.value().size());
+  return bytes;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
+  Result<RegularFile> file = RegularFile::open(path);
+  if (!file.ok()) return file.error();
+  return file.value().read_all(max_bytes);
+}
+
+}  // namespace engine

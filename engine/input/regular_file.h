@@ -1,0 +1,50 @@
+// How every file that a person or another file names is opened: only if it is a regular file, and
+// without ever waiting. A FIFO would block until somebody writes, a device has no end.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "engine/model/error.h"
+
+namespace engine {
+
+/// Reads from its start to its end. Closed with the object.
+class RegularFile {
+ public:
+  /// NotFound, or Io where it is no regular file or may not be read; the error names the path.
+  static Result<RegularFile> open(const std::string& path);
+  RegularFile(RegularFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        descriptor_(std::exchange(other.descriptor_, -1)),
+        size_(other.size_) {}
+  RegularFile& operator=(RegularFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~RegularFile();
+
+  int descriptor() const { return descriptor_; }
+  std::size_t size() const { return size_; }  // when it was opened
+
+  /// The next bytes, at most so many; fewer only at its end.
+  Result<std::string> read(std::size_t at_most);
+  /// All that is left. An error naming the limit if that is more than `max_bytes`.
+  Result<std::string> read_all(std::size_t max_bytes);
+
+ private:
+  RegularFile(std::string path, int descriptor, std::size_t size)
+      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::size_t size_ = 0;
+};
+
+/// The whole of a file of at most `max_bytes`.
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
+
+}  // namespace engine

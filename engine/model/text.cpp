@@ -1,0 +1,126 @@
+#include "engine/model/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace engine {
+namespace {
+
+constexpr std::string_view kEllipsis = "\u2026";
+
+/// The character that a valid sequence stands for.
+std::uint32_t code_point(std::string_view sequence) {
+  const auto lead = static_cast<unsigned char>(sequence.front());
+  if (sequence.size() == 1) return lead;
+  std::uint32_t code = lead & (0x7FU >> sequence.size());
+  for (const char c : sequence.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3FU);
+  return code;
+}
+
+/// Control characters, and those that show nothing but change how the rest is read.
+bool is_shown(std::uint32_t code) {
+  if (code < 0x20) return code == '\n' || code == '\t';
+  if (code < 0x7F) return true;
+  const bool control = code <= 0x9F;
+  const bool line_end = code == 0x2028 || code == 0x2029;
+  const bool direction = code == 0x061C || (code >= 0x200E && code <= 0x200F) ||
+                         (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  const bool no_width = code == 0xAD || (code >= 0x200B && code <= 0x200D) || code == 0x2060 ||
+                        code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB);
+  const bool tag = code >= 0xE0000 && code <= 0xE007F;
+  return !control && !line_end && !direction && !no_width && !tag;
+}
+
+/// Appends what stands for the start of `text` and returns how much of it that was.
+std::size_t append_shown(std::string_view text, std::string& out) {
+  const std::size_t length = utf8_sequence_length(text);
+  if (length == 0) {
+    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
+    return 1;
+  }
+  const std::string_view sequence = text.substr(0, length);
+  const std::uint32_t code = code_point(sequence);
+  if (is_shown(code)) {
+    out += sequence;
+  } else if (code <= 0x7F) {
+    out += fmt::format("\\x{:02x}", code);
+  } else {
+    out += fmt::format("\\u{:04x}", code);
+  }
+  return length;
+}
+
+}  // namespace
+
+bool is_clean_text(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence_length(text);
+    if (length == 0 || text.front() == '\0') return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence_length(text);
+    length == 0 ? valid.push_back('?') : static_cast<void>(valid.append(text.substr(0, length)));
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return valid;
+}
+
+bool is_shown_text(std::string_view text, std::size_t max_bytes) {
+  if (text.size() > max_bytes) return false;
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence_length(text);
+    if (length == 0 || !is_shown(code_point(text.substr(0, length)))) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string shown_text(std::string_view text, std::size_t max_bytes) {
+  std::string shown;
+  shown.reserve(std::min(text.size(), max_bytes));
+  // Where the text ends if what follows does not fit.
+  std::size_t last_end = 0;
+  while (!text.empty()) {
+    text.remove_prefix(append_shown(text, shown));
+    if (shown.size() + kEllipsis.size() <= max_bytes) last_end = shown.size();
+    if (shown.size() > max_bytes) {
+      shown.resize(last_end);
+      return shown.append(kEllipsis);
+    }
+  }
+  return shown;
+}
+
+std::string cut_text(std::string text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  std::size_t end = max_bytes - std::min(kEllipsis.size(), max_bytes);
+  // Not in the middle of a character.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text.resize(end);
+  return text.append(kEllipsis);
+}
+
+std::string file_name_of(std::string_view title) {
+  constexpr std::size_t kMostBytes = 100;
+  std::string name(title.substr(0, kMostBytes));
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.';
+    if (!plain) c = '-';
+  }
+  // Dots at the start hide a file or climb out of its folder.
+  const std::size_t first = name.find_first_not_of(".-");
+  return first == std::string::npos ? "unnamed" : name.substr(first);
+}
+
+}  // namespace engine

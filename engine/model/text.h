@@ -1,0 +1,59 @@
+// Text that comes from outside: a file, a worker, a clipboard. How much of one is kept, and what of
+// it may reach a screen or a terminal. Nothing else in the tree looks at bytes of UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace engine {
+
+/// The most bytes of one text that are kept and drawn. More than the longest path that Linux opens
+/// (PATH_MAX, 4096): a path that was cut opens no other file. ImGui draws a wrapped text with four
+/// vertices a character and counts the vertices of one text in 16 bits, so 16 383 characters are
+/// the most it survives.
+inline constexpr std::size_t kMaxTextBytes = 8192;
+
+/// Length of the valid sequence at the start of a text that is not empty; 0 if there is none.
+/// Overlong forms, surrogates and values above U+10FFFF are not valid.
+constexpr std::size_t utf8_sequence_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead < 0xC2   ? 0
+                             : lead < 0xE0 ? 2
+                             : lead < 0xF0 ? 3
+                             : lead < 0xF5 ? 4
+                                           : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xED && byte(1) > 0x9F;
+  const bool beyond = lead == 0xF4 && byte(1) > 0x8F;
+  return overlong || surrogate || beyond ? 0 : length;
+}
+
+/// Valid UTF-8 without NUL: what a recording may hold.
+bool is_clean_text(std::string_view text);
+
+/// The same text with every byte that is no UTF-8 replaced by '?'.
+std::string valid_utf8(std::string_view text);
+
+/// Nothing of the text gives orders to a terminal, turns the direction of reading or hides: control
+/// characters other than newline and tab, marks of direction and of no width, and bytes that are
+/// no UTF-8 become "\x1b" or "\u202e". What leaves `max_bytes` is cut, with "…" at its end. Done
+/// twice it changes nothing more.
+std::string shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBytes);
+/// Whether shown_text() would change nothing. Costs no memory.
+bool is_shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBytes);
+
+/// Cut as by shown_text(), whole characters and "…"; nothing else is changed.
+std::string cut_text(std::string text, std::size_t max_bytes = kMaxTextBytes);
+
+/// A file name made of a title: letters, digits, '-', '_' and inner dots stay, all else becomes
+/// '-'. Never empty, never hidden, never another folder, at most 100 bytes.
+std::string file_name_of(std::string_view title);
+
+}  // namespace engine

@@ -1,0 +1,201 @@
+// What comes from outside, before anything believes it: texts, JSON, files.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/input/json_text.h"
+#include "engine/input/mapped_file.h"
+#include "engine/input/presets.h"
+#include "engine/input/regular_file.h"
+#include "engine/input/splits_file.h"
+#include "engine/model/text.h"
+
+namespace engine {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+TEST(ShownText, KeepsWordsOfEveryLanguage) {
+  for (const std::string text :
+       {"", "plain", "two\nlines\tand a tab", "Grüße, 日本語, Ωμ, 🙂", "…"}) {
+    EXPECT_TRUE(is_shown_text(text)) << text;
+    EXPECT_EQ(shown_text(text), text);
+  }
+}
+
+TEST(ShownText, ShowsWhatWouldGiveOrdersOrHide) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"\x1b[2J", "\\x1b[2J"},
+      {std::string("a\0b", 3), "a\\x00b"},
+      {"\a\b\r\x7f", "\\x07\\x08\\x0d\\x7f"},
+      {"\u009b31m", "\\u009b31m"},
+      {"a\u202Eb", "a\\u202eb"},
+      {"\u2066x\u2069", "\\u2066x\\u2069"},
+      {"a\u200Bb", "a\\u200bb"},
+      {"\uFEFFa", "\\ufeffa"},
+      {"a\u2028b", "a\\u2028b"},
+      {"\xFF\xC3", "\\xff\\xc3"},
+      {"\xED\xA0\x80", "\\xed\\xa0\\x80"},
+      {"\xC0\xAF", "\\xc0\\xaf"},
+  };
+  for (const auto& [text, shown] : cases) {
+    EXPECT_FALSE(is_shown_text(text)) << shown;
+    EXPECT_EQ(shown_text(text), shown);
+    EXPECT_EQ(shown_text(shown_text(text)), shown);
+  }
+}
+
+TEST(ShownText, IsCutVisiblyAtWholeCharacters) {
+  EXPECT_EQ(shown_text("12345678", 8), "12345678");
+  EXPECT_EQ(shown_text("123456789", 8), "12345…");
+  EXPECT_EQ(shown_text("1234ü6789", 8), "1234…");
+  EXPECT_EQ(shown_text("1234\x1b", 8), "1234\\x1b");
+  EXPECT_EQ(shown_text("1234\x1b-", 8), "1234…");
+  EXPECT_EQ(cut_text("1234ü6789", 8), "1234…");
+  for (const std::string piece : {"x", "ü", "日", "\x1b", "\xFF", "\u202E", "\n"}) {
+    std::string text;
+    while (text.size() < (1 << 20)) text += piece;
+    const std::string shown = shown_text(text);
+    EXPECT_LE(shown.size(), kMaxTextBytes);
+    EXPECT_GT(shown.size(), kMaxTextBytes - 10);
+    EXPECT_THAT(shown, EndsWith("…"));
+    EXPECT_TRUE(is_shown_text(shown));
+    EXPECT_LE(cut_text(text).size(), kMaxTextBytes);
+  }
+  static_assert(kMaxTextBytes > PATH_MAX, "a path that was cut must not open another file");
+}
+
+TEST(FileName, IsNeverAPath) {
+  for (const char* title : {"../x", "/etc/passwd", "..", ".", "", "a/b", "....//x", ".hidden",
+                            "-rf", "a\nb", "日本", "\x1b[2J"}) {
+    const std::string name = file_name_of(title);
+    EXPECT_EQ(std::filesystem::path(name).filename(), name) << title;
+    EXPECT_FALSE(name.empty() || name.front() == '.' || name.front() == '-') << name;
+    EXPECT_TRUE(is_shown_text(name)) << name;
+  }
+  EXPECT_EQ(file_name_of("01-first-numbers"), "01-first-numbers");
+  EXPECT_EQ(file_name_of("../x"), "x");
+  EXPECT_LE(file_name_of(std::string(1 << 20, 'x')).size(), 100U);
+}
+
+std::string refusal_of(const std::string& json, const JsonLimits& limits = {}) {
+  const auto document = parse_json(json, limits);
+  return document.ok() ? "parsed" : document.error().message;
+}
+
+TEST(Json, NestingIsBoundedBeforeAnythingIsBuilt) {
+  const auto nested = [](std::size_t depth, const char* open, const char* close) {
+    std::string text;
+    for (std::size_t i = 0; i < depth; ++i) text += open;
+    for (std::size_t i = 0; i < depth; ++i) text += close;
+    return text;
+  };
+  EXPECT_EQ(refusal_of(nested(64, "[", "]")), "parsed");
+  for (const std::size_t depth : {std::size_t{65}, std::size_t{40'000}, std::size_t{1'000'000}}) {
+    EXPECT_THAT(refusal_of(nested(depth, "[", "]")), HasSubstr("deeper than 64 levels"));
+    EXPECT_THAT(refusal_of(nested(depth, "{\"a\":", "}")), HasSubstr("deeper than 64 levels"));
+  }
+  // Brackets in texts are no nesting, whatever stands before their quotes.
+  EXPECT_EQ(refusal_of("[\"" + std::string(1000, '[') + "\\\"" + std::string(1000, '{') + "\"]"),
+            "parsed");
+  EXPECT_THAT(refusal_of("[\"\\\\\"," + std::string(100, '[')), HasSubstr("deeper than 64"));
+}
+
+TEST(Json, SizesNamesAndTextsAreBounded) {
+  EXPECT_THAT(refusal_of("[1,2,3]", {.max_bytes = 6}), AllOf(HasSubstr("7 bytes"), HasSubstr("6")));
+  const std::string huge(1 << 20, 'x');
+  EXPECT_THAT(refusal_of("{\"" + huge + "\":1}"), AllOf(HasSubstr("name"), HasSubstr("8192")));
+  EXPECT_THAT(refusal_of("{\"a\":\"" + huge + "\"}", {.max_text_bytes = 100}),
+              AllOf(HasSubstr("text of 1048576 bytes"), HasSubstr("100")));
+  const auto cut = parse_json("{\"a\":[\"" + huge + "\"]}");
+  ASSERT_TRUE(cut.ok()) << cut.error().message;
+  EXPECT_EQ(cut.value()["a"][0].get<std::string>(), cut_text(huge));
+  EXPECT_LT(refusal_of("{\"" + huge).size(), 300U);
+}
+
+TEST(Json, SaysWhereItIsNone) {
+  EXPECT_THAT(refusal_of("{\n\n\"a\":}"), AllOf(HasSubstr("not JSON"), HasSubstr("line 3")));
+  EXPECT_THAT(refusal_of(""), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal_of("\"\\"), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal_of("[1e999]"), HasSubstr("JSON"));
+  EXPECT_THAT(refusal_of("[\"\xFF\"]"), HasSubstr("not JSON"));
+  EXPECT_EQ(refusal_of("{\"a\":1,\"a\":2}"), "parsed");
+  EXPECT_EQ(parse_json("{\"a\":1,\"a\":2}").value()["a"], 2);
+  EXPECT_TRUE(written_json("").is_null());
+}
+
+class OutsideFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "outside-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(OutsideFiles, OnlyRegularFilesAreOpenedAndNothingIsWaitedFor) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_symlink("/dev/zero", path("link"));
+  // Each would hang the test here, and is then ended by its time limit.
+  for (const std::string& name :
+       {path("fifo"), path("folder"), path("link"), std::string("/dev/tty"), path("none")}) {
+    const auto bytes = read_file(name, 1000);
+    ASSERT_FALSE(bytes.ok()) << name;
+    EXPECT_THAT(bytes.error().message, HasSubstr(name));
+    EXPECT_FALSE(MappedFile::open(name).ok());
+  }
+  EXPECT_THAT(read_file(path("fifo"), 1000).error().message, HasSubstr("FIFO"));
+  EXPECT_THAT(read_file(path("link"), 1000).error().message, HasSubstr("device"));
+  EXPECT_EQ(read_file(path("none"), 1000).error().code, ErrorCode::NotFound);
+  EXPECT_FALSE(read_file(std::string("a\0b", 3), 1000).ok());
+}
+
+TEST_F(OutsideFiles, EveryReaderRefusesAFifo) {
+  for (const char* name : {"splits.json", "splits.npy", "preset.json"}) {
+    ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
+  }
+  EXPECT_FALSE(read_splits_file(path("splits.json")).ok());
+  EXPECT_FALSE(read_splits_file(path("splits.npy")).ok());
+  EXPECT_FALSE(load_presets(path("")).ok());
+}
+
+TEST_F(OutsideFiles, HugeFilesAreRefusedByTheirSizeNotByMemory) {
+  std::ofstream(path("huge")) << "begin";
+  std::filesystem::resize_file(path("huge"), std::uintmax_t{1} << 40);  // a hole
+  const auto bytes = read_file(path("huge"), 1000);
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_THAT(bytes.error().message,
+              AllOf(HasSubstr(path("huge")), HasSubstr("1099511627776"), HasSubstr("1000")));
+  auto file = RegularFile::open(path("huge"));
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file.value().read(5).value(), "begin");
+}
+
+TEST_F(OutsideFiles, AreReadWhole) {
+  const std::string text(1'000'000, 'y');
+  std::ofstream(path("file")) << text;
+  EXPECT_EQ(read_file(path("file"), text.size()).value(), text);
+  EXPECT_FALSE(read_file(path("file"), text.size() - 1).ok());
+  std::ofstream(path("empty")).flush();
+  EXPECT_EQ(read_file(path("empty"), 10).value(), "");
+}
+
+}  // namespace
+}  // namespace engine
