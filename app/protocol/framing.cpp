@@ -8,8 +8,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "app/protocol/terminal_text.h"
+
 namespace app {
 namespace {
+
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 
 engine::Error broken(std::string message) {
   return {engine::ErrorCode::Protocol, std::move(message)};
@@ -19,15 +23,6 @@ std::uint32_t read_length(const char* bytes) {
   std::uint32_t length = 0;
   for (int i = 3; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
   return length;
-}
-
-std::string printable(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += byte >= 0x20 && byte < 0x7F ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
-  }
-  return text;
 }
 
 }  // namespace
@@ -49,6 +44,8 @@ engine::Result<std::string> encode_frame(const wire::Frame& frame) {
 
 void FrameDecoder::append(std::string_view bytes) {
   if (consumed_ == buffer_.size()) {
+    // What one large frame took is not kept for the small ones that follow.
+    if (buffer_.capacity() > kKeptBytes) std::string().swap(buffer_);
     buffer_.clear();
     consumed_ = 0;
   } else if (consumed_ > buffer_.size() / 2) {
@@ -64,13 +61,13 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
   const std::string_view magic = rest.substr(0, std::min(rest.size(), kFrameMagic.size()));
   if (magic != kFrameMagic.substr(0, magic.size())) {
     return broken(fmt::format("a frame must start with \"{}\" but this one starts with \"{}\"",
-                              kFrameMagic, printable(magic)));
+                              kFrameMagic, terminal_text(magic)));
   }
   if (rest.size() < kFrameHeaderBytes) return std::optional<wire::Frame>();
   const std::uint32_t length = read_length(rest.data() + kFrameMagic.size());
-  if (length > kMaxFrameBytes) {
-    return broken(
-        fmt::format("a frame of {} bytes is too long; the limit is {}", length, kMaxFrameBytes));
+  if (length > limit_) {
+    return broken(fmt::format("a frame of {} bytes is too long; the limit {}is {}", length,
+                              limit_ < kMaxFrameBytes ? "while nothing was ordered " : "", limit_));
   }
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<wire::Frame>();
   wire::Frame frame;
