@@ -17,6 +17,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
 #include "app/cli/run_summary.h"
+#include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/doctor/core_dump_request.h"
 #include "app/doctor/shipped_facts.h"
@@ -67,7 +68,7 @@ void print_json(const profiling::RecordedRun& run, bool one_line) {
   document["power"] = power_json(run.power);
   document["records"] = run.activity.records.size();
   document["graph_nodes"] = run.activity.nodes.size();
-  fmt::print("{}\n", document.dump(one_line ? -1 : 2));
+  print("{}\n", document.dump(one_line ? -1 : 2));
 }
 
 engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
@@ -94,9 +95,9 @@ engine::Status tell_stall(const RunError& failure, const engine::RunRequest& req
   if (json) {
     const nlohmann::json document = {{"request", nlohmann::json::parse(request_to_json(request))},
                                      {"stalled", nlohmann::json::parse(profiling::to_json(made))}};
-    fmt::print("{}\n", document.dump(2));
+    print("{}\n", document.dump(2));
   } else {
-    fmt::print("{}\n", report_text(made));
+    print("{}\n", report_text(made));
   }
   std::fflush(stdout);
   if (writer == nullptr) return {};
@@ -182,7 +183,7 @@ int run(const RunOptions& options) {
     if (!created.ok()) return report(created.error());
     writer = std::move(created).value();
   }
-  if (!options.core_dump_folder.empty() && !options.worker.remote.empty()) {
+  if (!options.core_dump_folder.empty() && options.worker.command.remote) {
     return report({engine::ErrorCode::InvalidArgument,
                    "--core-dump names a folder of this machine: it works without --remote"});
   }
@@ -191,7 +192,7 @@ int run(const RunOptions& options) {
           ? std::string()
           : fmt::format("{}/run-{}", options.core_dump_folder, ::getpid()));
   WorkerChoice worker = options.worker;
-  worker.wrapper = core_dump.argv();
+  worker.command.environment = core_dump.environment();
   const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
 

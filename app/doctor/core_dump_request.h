@@ -18,9 +18,9 @@ class CoreDumpRequest {
   CoreDumpRequest(const CoreDumpRequest&) = delete;
   CoreDumpRequest& operator=(const CoreDumpRequest&) = delete;
 
-  /// In front of the worker's arguments. Kernels and where they stand, without memory: small and
+  /// Of the worker. Kernels and where they stand, without memory: small and
   /// quick. The process goes on after it.
-  std::vector<std::string> argv() const;
+  std::vector<std::string> environment() const;
 
  private:
   std::string name_;

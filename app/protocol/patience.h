@@ -19,7 +19,7 @@ class Patience {
 
   /// `limit_seconds` may pass without any sign: nothing heard, no progress, no part of an answer.
   /// 0 = no limit. How long an order takes in all does not matter.
-  explicit Patience(double limit_seconds) : limit_seconds_(limit_seconds) {}
+  explicit Patience(double limit_seconds) : limit_seconds_(limit_seconds > 0 ? limit_seconds : 0) {}
 
   /// A sentence once kWordSeconds have passed: once for each kind of silence.
   std::optional<std::string> word(const LinkStatus& status);

@@ -66,7 +66,7 @@ DoctorDesk::DoctorDesk(std::function<void()> wake)
 
 DoctorDesk::~DoctorDesk() { *cancel_ = true; }
 
-void DoctorDesk::visit(const VisitOrder& order, const std::vector<std::string>& worker_argv) {
+void DoctorDesk::visit(const VisitOrder& order, const WorkerCommand& worker) {
   if (visit_task_.running()) return;
   cancel_ = std::make_shared<std::atomic<bool>>(false);
   shared_ = std::make_shared<Shared>();
@@ -76,11 +76,11 @@ void DoctorDesk::visit(const VisitOrder& order, const std::vector<std::string>& 
   news_.progress = {};
   news_.so_far.reset();
   news_.subject = subject_text(order);
-  visit_task_.start([order, worker_argv, shared = shared_, cancel = cancel_,
+  visit_task_.start([order, worker, shared = shared_, cancel = cancel_,
                      wake = wake_]() -> VisitResult {
     const Facts facts = shipped_facts();
     if (!facts.ok()) return facts.error();
-    WorkerRunner runner({.argv = worker_argv, .eager_loading_argv = {}});
+    WorkerRunner runner({.worker = worker});
     const auto tell = [&](const VisitProgress& progress) {
       {
         const std::lock_guard lock(shared->mutex);

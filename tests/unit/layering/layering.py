@@ -40,6 +40,18 @@ DEFAULT_STREAM = re.compile(r"\bcuda(Memset|Memcpy)(2D|3D)?\(")
 # ... so that whoever uses it waits before the engine's streams, which do not, may go on.
 DEFAULT_STREAM_WAIT = re.compile(r"\bcuda(StreamSynchronize\(cudaStreamLegacy|DeviceSynchronize\()")
 
+# What is done in one place, so that its care is taken everywhere: (where the rule holds, what is meant, the only
+# files that may, what the others use).
+ONE_PLACE = (
+    # A child that is not below a guard outlives a killed window; one that a shell reads can be made to run anything.
+    (("kernels/", "engine/", "profiling/", "app/"), re.compile(r"\b(posix_spawnp?|v?fork|popen|system)\("),
+     ("app/protocol/child_process.cpp", "app/protocol/worker_guard.cpp"), "app/protocol/child_process.h"),
+    (("app/",), re.compile(r'"(/usr/bin/)?ssh"'), ("app/protocol/worker_command.cpp",), "app/protocol/worker_command.h"),
+    # A terminal obeys escape sequences in what workers and files say.
+    (("app/cli/",), re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog|puts|printf|fprintf)\b"), (),
+     "print() of app/cli/terminal.h"),
+)
+
 FORBIDDEN_WORDS = {"fast", "optimized", "new", "v2", "helper", "util", "utils", "manager", "data", "info"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -126,6 +138,18 @@ def check_default_stream(root):
                 yield f"{name}:{line}: {use.group()}...) is not waited for, and the engine's streams do not wait either"
 
 
+def check_one_place(root):
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for folders, pattern, allowed, instead in ONE_PLACE:
+            if not name.startswith(folders) or name in allowed:
+                continue
+            for use in pattern.finditer(text):
+                line = text.count("\n", 0, use.start()) + 1
+                yield f"{name}:{line}: {use.group()} is not written here; use {instead}"
+
+
 def check_top_level(root):
     for path in sorted(root.iterdir()):
         hidden_or_built = path.name.startswith((".", "build"))
@@ -137,6 +161,7 @@ def check(root):
     root = pathlib.Path(root)
     return [
         violation
-        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_top_level)
+        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_one_place,
+                     check_top_level)
         for violation in rule(root)
     ]
