@@ -8,6 +8,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
 #include "app/sweep/interleaved_plan.h"
@@ -74,24 +75,24 @@ void print_json(const Batch& batch, const RunComparison& comparison,
     document["settings"].push_back(
         {{"group", row.group}, {"field", row.field}, {"a", row.a}, {"b", row.b}});
   }
-  fmt::print("{}\n", document.dump(2));
+  print("{}\n", document.dump(2));
 }
 
 void print_text(const RunComparison& comparison, const profiling::SettingsDifference& settings) {
   const TimeDifference& step = comparison.step;
   for (const profiling::SettingsRow& row : settings.rows) {
-    fmt::print("{:<12}{} {}: {} | {}\n", "differs", row.group, row.field, row.a, row.b);
+    print("{:<12}{} {}: {} | {}\n", "differs", row.group, row.field, row.a, row.b);
   }
-  fmt::print("{:<12}median {:.4f} ms, n {}\n", "A", step.median_a / 1e6, step.n_a);
-  fmt::print("{:<12}median {:.4f} ms, n {}\n", "B", step.median_b / 1e6, step.n_b);
-  fmt::print("{:<12}{:.4f}, {:.4f} to {:.4f}\n", "B / A", step.ratio, step.interval.low,
-             step.interval.high);
-  fmt::print("{:<12}{:.4f}, p of the blocks {:.3f}\n", "A / A", step.control_ratio, step.block_p);
+  print("{:<12}median {:.4f} ms, n {}\n", "A", step.median_a / 1e6, step.n_a);
+  print("{:<12}median {:.4f} ms, n {}\n", "B", step.median_b / 1e6, step.n_b);
+  print("{:<12}{:.4f}, {:.4f} to {:.4f}\n", "B / A", step.ratio, step.interval.low,
+        step.interval.high);
+  print("{:<12}{:.4f}, p of the blocks {:.3f}\n", "A / A", step.control_ratio, step.block_p);
   for (const profiling::StageRow& row : comparison.stages) {
-    fmt::print("{:<12}{:.4f}  {}\n", engine::stage_name(row.stage), row.time.ratio,
-               time_verdict_name(row.time.verdict));
+    print("{:<12}{:.4f}  {}\n", engine::stage_name(row.stage), row.time.ratio,
+          time_verdict_name(row.time.verdict));
   }
-  fmt::print("{:<12}B is {}: {}\n", "verdict", time_verdict_name(step.verdict), step.reason);
+  print("{:<12}B is {}: {}\n", "verdict", time_verdict_name(step.verdict), step.reason);
 }
 
 int measure_both(const AbOptions& options) {
@@ -130,7 +131,7 @@ int measure_both(const AbOptions& options) {
   const profiling::SettingsDifference settings =
       settings_difference(*a.front(), *b.front(), request_codec());
   if (options.csv) {
-    fmt::print("{}", comparison_csv(comparison, settings));
+    print("{}", comparison_csv(comparison, settings));
   } else if (options.json) {
     print_json(batch, comparison, settings);
   } else {

@@ -17,6 +17,7 @@
 #include "app/cli/linear_bench_options.h"
 #include "app/cli/linear_rows.h"
 #include "app/cli/progress_bar.h"
+#include "app/cli/terminal.h"
 #include "app/cli/window_bench_options.h"
 #include "app/cli/worker_session.h"
 
@@ -101,11 +102,11 @@ class RowWriter {
     start_ = start;
     // In every row of JSON too, but nobody who asked for a peer should have to look for it.
     if (!start.peer_missing.empty() && json_) {
-      fmt::print(stderr, "no torch: {}\n", start.peer_missing);
+      print(stderr, "no torch: {}\n", start.peer_missing);
     }
     if (json_) return;
     const bool linear = suite_ == engine::BenchSuite::Linear;
-    fmt::print("{:<8}{}\n{}", "date", date_, linear ? linear_header(start_) : bench_header(start_));
+    print("{:<8}{}\n{}", "date", date_, linear ? linear_header(start_) : bench_header(start_));
     std::fflush(stdout);
   }
 
@@ -122,10 +123,10 @@ class RowWriter {
   void write(const std::string& json, const std::string& header, const std::string& line) {
     if (file_ != nullptr) *file_ << json << std::flush;
     if (json_) {
-      fmt::print("{}", json);
+      print("{}", json);
     } else {
-      if (header != header_) fmt::print("{}", header);
-      fmt::print("{}", line);
+      if (header != header_) print("{}", header);
+      print("{}", line);
     }
     header_ = header;
     std::fflush(stdout);
@@ -172,9 +173,8 @@ int bench(const BenchOptions& options) {
     }
   }
   if (options.suite == "window") {
-    engine::Result<std::vector<std::string>> argv = options.worker.argv();
-    if (!argv.ok()) return report(argv.error());
-    return options.window.run(std::move(argv).value(), options.json, file ? &*file : nullptr);
+    if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
+    return options.window.run(options.worker.command, options.json, file ? &*file : nullptr);
   }
   const engine::Result<std::unique_ptr<WorkerSession>> started =
       WorkerSession::start(options.worker);

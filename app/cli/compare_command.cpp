@@ -13,6 +13,7 @@
 #include "app/cli/command.h"
 #include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
+#include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/request_json.h"
 #include "profiling/export/setting_names.h"
@@ -56,13 +57,13 @@ void print_report(const engine::RecipeComparison& comparison,
   const char* direction = report.columnwise ? "columnwise" : "rowwise";
   const std::string title = profiling::recipe_title(report.recipe);
   if (!report.refused.empty()) {
-    fmt::print("{:<42} {:<10} refused: {}\n", title, direction, report.refused);
+    print("{:<42} {:<10} refused: {}\n", title, direction, report.refused);
     return;
   }
   const engine::OperandStatistics& statistics = report.statistics;
   const double bits = 8.0 * static_cast<double>(report.code_bytes + report.scale_bytes) /
                       static_cast<double>(statistics.elements);
-  fmt::print(
+  print(
       "{:<42} {:<10} {:>8} {:>12} {:>10} {:>7.3f} {:>11} {:>7}\n", title, direction,
       decibels(statistics.snr_db), statistics.underflowed, statistics.saturated, bits,
       report.times_ns.empty() ? "none" : fmt::format("{:.3f} ms", median_ns(report.times_ns) / 1e6),
@@ -70,15 +71,15 @@ void print_report(const engine::RecipeComparison& comparison,
 }
 
 void print_table(const engine::RecipeComparison& comparison) {
-  fmt::print("{:<12}{}\n", "device", comparison.device.name);
+  print("{:<12}{}\n", "device", comparison.device.name);
   const std::uint64_t elements =
       comparison.reports.empty() ? 0 : comparison.reports.front().statistics.elements;
   const char* operand = comparison.request.weights     ? "weights of layer 0"
                         : comparison.request.gradients ? "gradients"
                                                        : "activations";
-  fmt::print("{:<12}{}, {} elements\n\n", "operand", operand, elements);
-  fmt::print("{:<42} {:<10} {:>8} {:>12} {:>10} {:>7} {:>11} {:>7}\n", "recipe", "direction",
-             "SNR dB", "underflowed", "saturated", "bits", "median", "of copy");
+  print("{:<12}{}, {} elements\n\n", "operand", operand, elements);
+  print("{:<42} {:<10} {:>8} {:>12} {:>10} {:>7} {:>11} {:>7}\n", "recipe", "direction", "SNR dB",
+        "underflowed", "saturated", "bits", "median", "of copy");
   for (const engine::QuantizationReport& report : comparison.reports) {
     print_report(comparison, report);
   }
@@ -127,7 +128,7 @@ int compare(const CompareOptions& options) {
   engine::Status kept = keep(writer, recorded);
   if (kept.ok()) kept = close_recording(writer);
   if (options.json) {
-    fmt::print("{}\n", comparison_to_json(recorded.comparison, /*pretty=*/true));
+    print("{}\n", comparison_to_json(recorded.comparison, /*pretty=*/true));
   } else {
     print_table(recorded.comparison);
   }

@@ -8,6 +8,7 @@
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
 #include "app/cli/doctor_progress.h"
+#include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "profiling/graph/gallery.h"
 #include "profiling/graph/names.h"
@@ -16,11 +17,10 @@ namespace app::cli {
 namespace {
 
 int list_cases() {
-  fmt::print("{:<28} {:>6}  {:<8} {:<22} {}\n", "case", "hazard", "replays", "needs cuBLASLt",
-             "title");
+  print("{:<28} {:>6}  {:<8} {:<22} {}\n", "case", "hazard", "replays", "needs cuBLASLt", "title");
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
-    fmt::print("{:<28} {:>6}  {:<8} {:<22} {}\n", one.id, one.hazard, profiling::name_of(one.plain),
-               one.library, one.title);
+    print("{:<28} {:>6}  {:<8} {:<22} {}\n", one.id, one.hazard, profiling::name_of(one.plain),
+          one.library, one.title);
   }
   return kHealthy;
 }
@@ -74,11 +74,9 @@ int examine(const DoctorOptions& options) {
   if (engine::Status known = choice.check_libraries_of_files(); !known.ok()) {
     return could_not_run(known.error());
   }
-  engine::Result<WorkerRunner::Options> worker = runner_options(choice);
-  if (!worker.ok()) return could_not_run(worker.error());
-
-  worker.value().core_dump_folder = options.core_dump_folder;
-  WorkerRunner runner(std::move(worker).value());
+  WorkerRunner::Options worker = runner_options(choice);
+  worker.core_dump_folder = options.core_dump_folder;
+  WorkerRunner runner(std::move(worker));
   profiling::DoctorReport so_far;
   const engine::Result<profiling::DoctorReport> report = [&] {
     DoctorProgress bar(::isatty(STDERR_FILENO) != 0);

@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
+#include "app/cli/terminal.h"
 #include "app/doctor/library_fetch.h"
 #include "engine/gemm/library_file.h"
 
@@ -14,17 +15,16 @@ namespace {
 
 int list_libraries() {
   for (const engine::PinnedLibrary& one : engine::pinned_libraries()) {
-    fmt::print("{:<12} {}\n", one.version, one.purpose);
+    print("{:<12} {}\n", one.version, one.purpose);
   }
   return 0;
 }
 
 int fetch(const std::string& version) {
   const engine::Result<std::string> library = fetch_library(
-      version, [](const std::string& line) { fmt::print(stderr, "{}\n", line); },
-      cancel_on_interrupt());
+      version, [](const std::string& line) { print(stderr, "{}\n", line); }, cancel_on_interrupt());
   if (!library.ok()) return could_not_run(library.error());
-  fmt::print("{}\n", library.value());
+  print("{}\n", library.value());
   return 0;
 }
 

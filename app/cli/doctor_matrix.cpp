@@ -13,6 +13,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
+#include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "app/doctor/matrix.h"
 #include "engine/input/regular_file.h"
@@ -32,10 +33,9 @@ struct MatrixOptions {
 };
 
 /// The worker of one cell, with the cell's library.
-engine::Result<WorkerRunner::Options> runner_of(const MatrixOptions& options,
-                                                const MatrixCell& cell) {
+WorkerRunner::Options runner_of(const MatrixOptions& options, const MatrixCell& cell) {
   WorkerChoice worker = options.worker;
-  worker.cublaslt = cell.library;
+  worker.command.cublaslt = cell.library;
   return runner_options(worker);
 }
 
@@ -51,10 +51,8 @@ engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCel
   row.cell = cell;
   row.replays = options.experiment.replays;
   row.date = now();
-  engine::Result<WorkerRunner::Options> worker = runner_of(options, cell);
-  if (!worker.ok()) return worker.error();
   const engine::Result<ExperimentRunner::Reply> reply =
-      WorkerRunner(std::move(worker).value())
+      WorkerRunner(runner_of(options, cell))
           .run({.request = request_of(cell), .gallery_case = {}, .healthy = false},
                options.experiment, {}, cancel_on_interrupt());
   if (!reply.ok()) {
@@ -186,8 +184,8 @@ int sweep(MatrixOptions options) {
     if (kept.value().file.is_open()) {
       kept.value().file << to_json_line(row.value()) << '\n' << std::flush;
     }
-    if (options.json) fmt::print("{}\n", to_json_line(row.value()));
-    if (person) fmt::print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
+    if (options.json) print("{}\n", to_json_line(row.value()));
+    if (person) print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
     std::fflush(stdout);
   }
   if (kept.value().file.is_open() && !kept.value().file.flush()) {
@@ -195,7 +193,7 @@ int sweep(MatrixOptions options) {
                           "the file of rows is incomplete: no space or an "
                           "error of the disk"});
   }
-  if (!options.json) fmt::print("{}", matrix_table(rows));
+  if (!options.json) print("{}", matrix_table(rows));
   return exit_code_of(rows, cells);
 }
 

@@ -32,8 +32,8 @@ struct DoctorOptions {
 /// Set by the first Ctrl-C; a second one ends the program.
 const std::atomic<bool>& cancel_on_interrupt();
 
-/// For an experiment in a process that loads all kernels at its start, on this machine or another.
-engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker);
+/// A runner of this worker, with the limits that were asked for.
+WorkerRunner::Options runner_options(const WorkerChoice& worker);
 
 /// Writes the error to stderr; always kCouldNotRun.
 int could_not_run(const engine::Error& error);

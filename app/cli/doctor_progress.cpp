@@ -1,11 +1,11 @@
 #include "app/cli/doctor_progress.h"
+#include "app/cli/terminal.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "app/doctor/experiment_title.h"
 
@@ -76,7 +76,7 @@ std::string board_line(const std::vector<NodeState>& board, std::size_t cells) {
 }
 
 DoctorProgress::~DoctorProgress() {
-  if (visible_) fmt::print(stderr, "\r\x1b[K");
+  if (visible_) show_line("");
 }
 
 void DoctorProgress::show(const VisitProgress& progress) {
@@ -97,8 +97,7 @@ void DoctorProgress::show(const VisitProgress& progress) {
   if (progress.replay > 0 && now - moved_ > kStill) {
     line += still_line(progress, std::chrono::duration<double>(now - moved_).count());
   }
-  fmt::print(stderr, "\r\x1b[K{}", line.substr(0, columns_of_terminal()));
-  std::fflush(stderr);
+  show_line(line.substr(0, columns_of_terminal()));
 }
 
 }  // namespace app::cli

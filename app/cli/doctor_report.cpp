@@ -11,6 +11,7 @@
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
 #include "app/cli/doctor_text.h"
+#include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "app/protocol/request_json.h"
 #include "profiling/graph/report.h"
@@ -67,18 +68,15 @@ const std::atomic<bool>& cancel_on_interrupt() {
   return interrupted;
 }
 
-engine::Result<WorkerRunner::Options> runner_options(const WorkerChoice& worker) {
-  engine::Result<std::vector<std::string>> argv = worker.argv();
-  if (!argv.ok()) return argv.error();
-  WorkerRunner::Options options{.argv = std::move(argv).value(),
-                                .eager_loading_argv = {},
+WorkerRunner::Options runner_options(const WorkerChoice& worker) {
+  WorkerRunner::Options options{.worker = worker.command,
                                 .allowed_libraries = worker.allowed_libraries};
-  if (!worker.remote.empty()) {
-    // The far side's login shell reads the words behind the name of the machine.
-    options.eager_loading_argv = options.argv;
-    const auto program = std::ranges::find(options.eager_loading_argv, "expertscope-worker");
-    options.eager_loading_argv.insert(program, {"env", "CUDA_MODULE_LOADING=EAGER"});
+  if (worker.timeout_seconds) {
+    const double limit = *worker.timeout_seconds;
+    options.start_seconds = options.setup_seconds =
+        limit > 0 ? limit : std::numeric_limits<double>::infinity();
   }
+  options.say = say_waiting;
   return options;
 }
 
@@ -89,7 +87,7 @@ int could_not_run(const engine::Error& error) {
 
 int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
                   const profiling::DoctorReport& made) {
-  fmt::print("{}\n", options.json ? profiling::to_json(made) : report_text(made));
+  print("{}\n", options.json ? profiling::to_json(made) : report_text(made));
   std::fflush(stdout);
   if (!options.report.empty()) {
     if (engine::Status kept = write_markdown(options.report, made); !kept.ok()) {

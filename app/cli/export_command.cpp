@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/cli/command.h"
+#include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
 #include "profiling/export/chrome_trace.h"
 #include "profiling/session/session_file.h"
@@ -37,12 +38,12 @@ int export_session(const ExportOptions& options) {
     const engine::Status written =
         profiling::export_chrome_trace(session.value(), options.chrome, choice_of(options));
     if (!written.ok()) return report(written.error());
-    fmt::print("{}\n", options.chrome);
+    print("{}\n", options.chrome);
   }
   if (!options.csv.empty()) {
     const engine::Status written = profiling::export_csv(session.value(), options.csv);
     if (!written.ok()) return report(written.error());
-    fmt::print("{}\n", options.csv);
+    print("{}\n", options.csv);
   }
   return kExitOk;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/wire.h"
@@ -129,11 +130,11 @@ Json list_gates(const WorkerHello& hello) {
 
 /// One line a row: the first value, then every other that says something.
 void print_table(const std::string& title, const Json& rows) {
-  fmt::print("{}\n", title);
-  if (rows.empty()) fmt::print("  none\n");
+  print("{}\n", title);
+  if (rows.empty()) print("  none\n");
   for (const Json& row : rows) {
     if (row.is_string()) {
-      fmt::print("  {}\n", row.get<std::string>());
+      print("  {}\n", row.get<std::string>());
       continue;
     }
     std::string line;
@@ -142,9 +143,9 @@ void print_table(const std::string& title, const Json& rows) {
       if (text.empty()) continue;
       line += line.empty() ? fmt::format("{:<28}", text) : fmt::format("  {} {}", key, text);
     }
-    fmt::print("  {}\n", line);
+    print("  {}\n", line);
   }
-  fmt::print("\n");
+  print("\n");
 }
 
 int list(const ListOptions& options) {
@@ -168,7 +169,7 @@ int list(const ListOptions& options) {
     if (asked("libraries")) document["libraries"] = hello.cublaslt_libraries;
   }
   if (options.json) {
-    fmt::print("{}\n", document.dump(2));
+    print("{}\n", document.dump(2));
   } else {
     for (const auto& [title, rows] : document.items()) print_table(title, rows);
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/terminal.h"
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/wire.h"
 
@@ -61,9 +62,9 @@ int main(int argc, char** argv) {
   if (means_open(program, arguments)) {
     arguments.insert(arguments.begin(), "open");
   } else if (!arguments.front().starts_with('-') && !has_command(program, arguments.front())) {
-    fmt::print(stderr,
-               "expertscope: '{}' is neither a command nor a file; see expertscope --help\n",
-               arguments.front());
+    app::cli::print(stderr,
+                    "expertscope: '{}' is neither a command nor a file; see expertscope --help\n",
+                    arguments.front());
     return app::cli::kExitUserError;
   }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them

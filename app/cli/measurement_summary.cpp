@@ -1,4 +1,5 @@
 #include "app/cli/measurement_summary.h"
+#include "app/cli/terminal.h"
 
 #include <fmt/format.h>
 
@@ -19,35 +20,35 @@ void print_observer(const engine::Measurements& measured) {
   const auto off =
       std::ranges::find(measured.observer, engine::TraceLevel::Off, &engine::ObserverTiming::level);
   for (const engine::ObserverTiming& timing : measured.observer) {
-    fmt::print("{:<12}{}: median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples", "observer",
-               kLevels[static_cast<std::size_t>(timing.level)], timing.median_ns / 1e6,
-               timing.p5_ns / 1e6, timing.p95_ns / 1e6, timing.samples);
+    print("{:<12}{}: median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples", "observer",
+          kLevels[static_cast<std::size_t>(timing.level)], timing.median_ns / 1e6,
+          timing.p5_ns / 1e6, timing.p95_ns / 1e6, timing.samples);
     if (off != measured.observer.end() && timing.level != engine::TraceLevel::Off) {
-      fmt::print(", {:+.2f} %", 100.0 * (timing.median_ns / off->median_ns - 1.0));
+      print(", {:+.2f} %", 100.0 * (timing.median_ns / off->median_ns - 1.0));
     }
-    fmt::print("\n");
+    print("\n");
   }
 }
 
 void print_ceilings(const profiling::RecordedRun& run) {
   const engine::Ceilings& ceilings = run.result.measurements.ceilings;
   if (ceilings.copies > 0) {
-    fmt::print("{:<12}copy {:.0f} GB/s (read + write, {} copies of {:.0f} MiB)\n", "ceiling",
-               ceilings.copy_bytes_per_s / 1e9, ceilings.copies,
-               static_cast<double>(ceilings.copy_bytes) / 0x1p20);
+    print("{:<12}copy {:.0f} GB/s (read + write, {} copies of {:.0f} MiB)\n", "ceiling",
+          ceilings.copy_bytes_per_s / 1e9, ceilings.copies,
+          static_cast<double>(ceilings.copy_bytes) / 0x1p20);
   }
   if (ceilings.products > 0) {
-    fmt::print("{:<12}{:.1f} TFLOP/s: {}, {} samples\n", "ceiling",
-               ceilings.product_flop_per_s / 1e12, ceilings.product, ceilings.products);
+    print("{:<12}{:.1f} TFLOP/s: {}, {} samples\n", "ceiling", ceilings.product_flop_per_s / 1e12,
+          ceilings.product, ceilings.products);
   } else if (!ceilings.product.empty()) {
-    fmt::print("{:<12}product {}\n", "ceiling", ceilings.product);
+    print("{:<12}product {}\n", "ceiling", ceilings.product);
   }
   if (ceilings.products == 0) return;
   for (const profiling::RooflinePoint& point :
        profiling::roofline_points(run.result, run.activity)) {
-    fmt::print("{:<12}{}: {:.1f} TFLOP/s at {:.0f} FLOP/B, {:.1f} % of the dense product\n",
-               "roofline", engine::stage_name(point.stage), point.flop_per_s() / 1e12,
-               point.work.intensity(), 100.0 * point.flop_per_s() / ceilings.product_flop_per_s);
+    print("{:<12}{}: {:.1f} TFLOP/s at {:.0f} FLOP/B, {:.1f} % of the dense product\n", "roofline",
+          engine::stage_name(point.stage), point.flop_per_s() / 1e12, point.work.intensity(),
+          100.0 * point.flop_per_s() / ceilings.product_flop_per_s);
   }
 }
 
@@ -58,14 +59,13 @@ void print_power(const profiling::RecordedRun& run) {
       .begin_ns = 0, .end_ns = iterations.back().start_ns + iterations.back().duration_ns};
   const profiling::PowerSummary power = profiling::summarize_power(run.power.samples, {&timed, 1});
   if (power.samples == 0) {
-    fmt::print("{:<12}no reading fell into the timed iterations ({:.1f} ms)\n", "power",
-               static_cast<double>(timed.end_ns) / 1e6);
+    print("{:<12}no reading fell into the timed iterations ({:.1f} ms)\n", "power",
+          static_cast<double>(timed.end_ns) / 1e6);
     return;
   }
-  fmt::print("{:<12}{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings; {}\n",
-             "power", power.sm_clock_mhz, power.sm_clock_min_mhz, power.power_w, power.power_max_w,
-             power.temperature_max_c, power.samples,
-             profiling::clock_reason_names(power.clock_reasons));
+  print("{:<12}{:.0f} MHz (lowest {}), {:.0f} W (highest {:.0f}), {} C, {} readings; {}\n", "power",
+        power.sm_clock_mhz, power.sm_clock_min_mhz, power.power_w, power.power_max_w,
+        power.temperature_max_c, power.samples, profiling::clock_reason_names(power.clock_reasons));
 }
 
 /// Quantiles over the experts: a table of 256 rows is for --json.
@@ -81,9 +81,9 @@ void print_experts(const engine::Measurements& measured) {
       }
       const profiling::Distribution over = profiling::summarize(std::move(medians));
       if (over.n == 0) continue;
-      fmt::print("{:<12}{} by {}: {} experts, {:.1f} to {:.1f} us, median {:.1f}\n", "per expert",
-                 engine::kStageNames[stage], kMethods[static_cast<std::size_t>(method)], over.n,
-                 over.minimum / 1e3, over.maximum / 1e3, over.median / 1e3);
+      print("{:<12}{} by {}: {} experts, {:.1f} to {:.1f} us, median {:.1f}\n", "per expert",
+            engine::kStageNames[stage], kMethods[static_cast<std::size_t>(method)], over.n,
+            over.minimum / 1e3, over.maximum / 1e3, over.median / 1e3);
     }
   }
 }

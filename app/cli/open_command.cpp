@@ -24,9 +24,9 @@ int open_window(OpenOptions& options) {
     if (!text.ok()) return report(text.error());
     options.window.initial_request_json = std::move(text).value();
   }
-  engine::Result<std::vector<std::string>> argv = options.worker.argv();
-  if (!argv.ok()) return report(argv.error());
-  options.window.worker_argv = std::move(argv).value();
+  // A name that is none should be reported here, not in a window.
+  if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
+  options.window.worker = options.worker.command;
   options.window.initial_request_file = options.request_file;
   options.window.allowed_libraries = options.worker.allowed_libraries;
   options.window.width = options.size.first;
@@ -57,7 +57,7 @@ void add_open_command(CLI::App& program, Action& chosen) {
   command.add_option("--text-scale", options->window.text_scale, "Size of text, 0.8 to 2")
       ->check(CLI::Range(0.8, 2.0));
   command.add_flag("--no-worker", options->window.no_worker, "Start no worker: recordings only");
-  options->worker.add_to(command);
+  options->worker.add_to(command, /*with_library=*/true, WorkerChoice::Waits::InWindow);
   command.callback([options, &chosen] { chosen = [options] { return open_window(*options); }; });
 }
 

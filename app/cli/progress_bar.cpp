@@ -1,9 +1,9 @@
 #include "app/cli/progress_bar.h"
+#include "app/cli/terminal.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
 namespace app::cli {
@@ -14,20 +14,20 @@ constexpr int kCells = 24;
 void print_bar(double fraction, const std::string& text) {
   const double part = std::clamp(fraction, 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(part * kCells);
-  fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
-             std::string(kCells - filled, '.'), part * 100.0, text);
+  show_line(fmt::format("[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
+                        std::string(kCells - filled, '.'), part * 100.0, text));
 }
 
 }  // namespace
 
 ProgressBar::~ProgressBar() {
-  if (visible_) fmt::print(stderr, "\r\x1b[K");
+  if (visible_) show_line("");
 }
 
 void ProgressBar::show(const LinkStatus& status) {
   if (!visible_) return;
   if (status.state == LinkState::Stalled) {
-    fmt::print(stderr, "\r\x1b[Kstalled: {}", status.reason);
+    show_line("stalled: " + status.reason);
   } else {
     std::string step;
     if (status.pulse.iteration >= 0) {
@@ -37,7 +37,6 @@ void ProgressBar::show(const LinkStatus& status) {
     print_bar(status.pulse.fraction,
               fmt::format("{}{}", engine::stage_name(status.pulse.stage), step));
   }
-  std::fflush(stderr);
 }
 
 void ProgressBar::show(const LinkStatus& status, const BatchProgress& progress) {
@@ -49,7 +48,6 @@ void ProgressBar::show(const LinkStatus& status, const BatchProgress& progress) 
   print_bar(progress.fraction,
             fmt::format("run {} of {}: {}{}", progress.measured + progress.failed + 1,
                         progress.total, progress.label, left));
-  std::fflush(stderr);
 }
 
 }  // namespace app::cli

@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
+#include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "engine/input/splits_file.h"
 #include "engine/input/tensor_source.h"
@@ -122,7 +123,7 @@ int quantize(const QuantizeOptions& options) {
       [](const LinkEvent& event) { return std::holds_alternative<QuantizeDone>(event); }, {});
   if (!done.ok()) return report(done.error());
   for (const std::string& file : std::get<QuantizeDone>(done.value()).files) {
-    fmt::print("{}\n", file);
+    print("{}\n", file);
   }
   return kExitOk;
 }

@@ -3,11 +3,12 @@
 #include <cstdio>
 
 #include "app/cli/command.h"
+#include "app/cli/terminal.h"
 
 namespace app::cli {
 
 int report(const engine::Error& error) {
-  fmt::print(stderr, "expertscope: {}\n", error.message);
+  print(stderr, "expertscope: {}\n", error.message);
   switch (error.code) {
     case engine::ErrorCode::InvalidArgument:
     case engine::ErrorCode::NotFound:

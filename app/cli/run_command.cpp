@@ -18,6 +18,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
 #include "app/cli/run_summary.h"
+#include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/doctor/core_dump_request.h"
 #include "app/doctor/shipped_facts.h"
@@ -64,7 +65,7 @@ void print_json(const profiling::RecordedRun& run, bool one_line) {
   document["power"] = power_json(run.power);
   document["records"] = run.activity.records.size();
   document["graph_nodes"] = run.activity.nodes.size();
-  fmt::print("{}\n", document.dump(one_line ? -1 : 2));
+  print("{}\n", document.dump(one_line ? -1 : 2));
 }
 
 engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& options) {
@@ -93,13 +94,14 @@ engine::Status tell_stall(const RunError& failure, const engine::RunRequest& req
     const nlohmann::json document = {
         {"request", engine::written_json<nlohmann::json>(request_to_json(request))},
         {"stalled", engine::written_json<nlohmann::json>(profiling::to_json(made))}};
-    fmt::print("{}\n", document.dump(2));
+    print("{}\n", document.dump(2));
   } else {
-    fmt::print("{}\n", report_text(made));
+    print("{}\n", report_text(made));
   }
   std::fflush(stdout);
-  return keep(writer, profiling::RecordedVisit{
-                          .request = request, .report = made, .wall_clock_ms = profiling::unix_time_ms()});
+  return keep(writer,
+              profiling::RecordedVisit{
+                  .request = request, .report = made, .wall_clock_ms = profiling::unix_time_ms()});
 }
 
 engine::Result<LinkEvent> wait_for(WorkerSession& session,
@@ -169,7 +171,7 @@ int run(const RunOptions& options) {
   const auto created = create_recording(options.record);
   if (!created.ok()) return report(created.error());
   profiling::SessionWriter* const writer = created.value().get();
-  if (!options.core_dump_folder.empty() && !options.worker.remote.empty()) {
+  if (!options.core_dump_folder.empty() && options.worker.command.remote) {
     return report({engine::ErrorCode::InvalidArgument,
                    "--core-dump names a folder of this machine: it works without --remote"});
   }
@@ -178,7 +180,7 @@ int run(const RunOptions& options) {
           ? std::string()
           : fmt::format("{}/run-{}", options.core_dump_folder, ::getpid()));
   WorkerChoice worker = options.worker;
-  worker.wrapper = core_dump.argv();
+  worker.command.environment = core_dump.environment();
   for (const engine::RunRequest& request : requests.value()) {
     worker.note_library(request, options.request_log.empty() ? options.request.library_file()
                                                              : options.request_log);

@@ -1,6 +1,7 @@
 #include "app/cli/run_summary.h"
 
 #include "app/cli/measurement_summary.h"
+#include "app/cli/terminal.h"
 
 #include <fmt/format.h>
 
@@ -22,8 +23,8 @@ std::string decibels(double value) {
 }
 
 void print_operand(const char* name, const engine::OperandStatistics& operand) {
-  fmt::print("{:<12}SNR {}, {} of {} saturated, {} underflowed\n", name, decibels(operand.snr_db),
-             operand.saturated, operand.elements, operand.underflowed);
+  print("{:<12}SNR {}, {} of {} saturated, {} underflowed\n", name, decibels(operand.snr_db),
+        operand.saturated, operand.elements, operand.underflowed);
 }
 
 const char* product_word(engine::Product product) {
@@ -40,57 +41,56 @@ const char* product_word(engine::Product product) {
 
 void print_algorithms(const engine::RunResult& result) {
   for (const engine::AlgorithmChoice& choice : result.algorithms) {
-    fmt::print("{:<12}{}: candidate {} of {} at {:.1f} us; the heuristic's first takes {:.1f} us\n",
-               "algorithm", product_word(choice.product), choice.chosen + 1, choice.candidates,
-               choice.chosen_us, choice.first_us);
+    print("{:<12}{}: candidate {} of {} at {:.1f} us; the heuristic's first takes {:.1f} us\n",
+          "algorithm", product_word(choice.product), choice.chosen + 1, choice.candidates,
+          choice.chosen_us, choice.first_us);
   }
 }
 
 void print_replays(const engine::RunResult& result) {
   const engine::GraphFacts& graph = result.graph;
   if (graph.kernels > 0) {
-    fmt::print(
+    print(
         "{:<12}{} kernels, {} memsets, {} copies, {} allocations, {} host calls; {:.1f} us to "
         "launch on the host\n",
         "graph", graph.kernels, graph.memsets, graph.copies, graph.allocations, graph.host_calls,
         static_cast<double>(graph.host_launch_ns) / 1000.0);
   }
   if (const engine::ReplayWatchFacts& watch = result.watch; watch.replays > 0) {
-    fmt::print("{:<12}{} replays, 99 % of them within {:.1f} us; {}; {}\n", "watchdog",
-               watch.replays, watch.p99_us,
-               watch.deadline_seconds > 0.0
-                   ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
-                   : std::string("no deadline"),
-               watch.markers > 0 ? fmt::format("markers behind {} nodes", watch.markers)
-                                 : std::string("no markers"));
+    print("{:<12}{} replays, 99 % of them within {:.1f} us; {}; {}\n", "watchdog", watch.replays,
+          watch.p99_us,
+          watch.deadline_seconds > 0.0 ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
+                                       : std::string("no deadline"),
+          watch.markers > 0 ? fmt::format("markers behind {} nodes", watch.markers)
+                            : std::string("no markers"));
   }
   std::size_t wrong = 0;
   for (const engine::ReplayCheck& check : result.replay_checks) {
     if (check.wrong_experts.empty()) continue;
     if (wrong++ == 0) {
-      fmt::print("{:<12}replay {}, {} of layer {}: {} experts differ, first {}\n", "wrong",
-                 check.replay, product_word(check.product), check.layer, check.wrong_experts.size(),
-                 check.wrong_experts.front());
+      print("{:<12}replay {}, {} of layer {}: {} experts differ, first {}\n", "wrong", check.replay,
+            product_word(check.product), check.layer, check.wrong_experts.size(),
+            check.wrong_experts.front());
     }
   }
   if (result.replay_checks.empty()) return;
-  fmt::print("{:<12}{} of {} checks differ from the eager step\n", "replays", wrong,
-             result.replay_checks.size());
+  print("{:<12}{} of {} checks differ from the eager step\n", "replays", wrong,
+        result.replay_checks.size());
 }
 
 void print_experts(const engine::RunResult& result) {
   if (result.experts.empty()) return;
-  fmt::print("\n{:>6} {:>9} {:>12} {:>12}", "expert", "rows", "SNR of Y", "max error");
-  if (result.backward) fmt::print(" {:>12} {:>12}", "SNR of dX", "SNR of dW");
-  fmt::print("\n");
+  print("\n{:>6} {:>9} {:>12} {:>12}", "expert", "rows", "SNR of Y", "max error");
+  if (result.backward) print(" {:>12} {:>12}", "SNR of dX", "SNR of dW");
+  print("\n");
   for (std::size_t e = 0; e < std::min(result.experts.size(), kShownExperts); ++e) {
     const engine::ExpertResult& expert = result.experts[e];
-    fmt::print("{:>6} {:>9} {:>12} {:>12.4g}", e, expert.rows, decibels(expert.snr_db),
-               expert.max_abs_error);
+    print("{:>6} {:>9} {:>12} {:>12.4g}", e, expert.rows, decibels(expert.snr_db),
+          expert.max_abs_error);
     if (result.backward) {
-      fmt::print(" {:>12} {:>12}", decibels(expert.dgrad.snr_db), decibels(expert.wgrad.snr_db));
+      print(" {:>12} {:>12}", decibels(expert.dgrad.snr_db), decibels(expert.wgrad.snr_db));
     }
-    fmt::print("\n");
+    print("\n");
   }
 }
 
@@ -101,9 +101,9 @@ void print_times(const engine::RunResult& result) {
   }
   const profiling::Distribution time = profiling::summarize(std::move(durations));
   if (time.n == 0) return;
-  fmt::print("{:<12}median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples ({})\n", "step",
-             time.median / 1e6, time.p5 / 1e6, time.p95 / 1e6, time.n, result.iteration_method);
-  fmt::print("{:<12}{:.3f} TFLOPS at the median\n", "rate", result.flop / time.median / 1e3);
+  print("{:<12}median {:.3f} ms, p5 {:.3f}, p95 {:.3f}, {} samples ({})\n", "step",
+        time.median / 1e6, time.p5 / 1e6, time.p95 / 1e6, time.n, result.iteration_method);
+  print("{:<12}{:.3f} TFLOPS at the median\n", "rate", result.flop / time.median / 1e3);
 }
 
 void print_gaps(const profiling::Activity& activity) {
@@ -111,9 +111,9 @@ void print_gaps(const profiling::Activity& activity) {
                                          std::numeric_limits<std::int64_t>::max()};
   const auto gaps = profiling::summarize_gaps(profiling::sum_replays(activity), kAlways);
   if (!gaps) return;
-  fmt::print("{:<12}nothing ran for {:.1f} us of a step at the median ({:.2f} %), longest {:.1f}\n",
-             "gaps", gaps->gaps.median / 1e3, 100 * gaps->median_share,
-             static_cast<double>(gaps->longest_ns) / 1e3);
+  print("{:<12}nothing ran for {:.1f} us of a step at the median ({:.2f} %), longest {:.1f}\n",
+        "gaps", gaps->gaps.median / 1e3, 100 * gaps->median_share,
+        static_cast<double>(gaps->longest_ns) / 1e3);
 }
 
 }  // namespace
@@ -121,27 +121,27 @@ void print_gaps(const profiling::Activity& activity) {
 void print_summary(const profiling::RecordedRun& run) {
   const engine::RunResult& result = run.result;
   const engine::ShapeSpec& shape = result.effective.shape;
-  fmt::print("{:<12}{}\n", "device", result.device.name);
-  fmt::print("{:<12}{}{} experts, {} tokens, n {}, k {}\n", "shape",
-             shape.preset.empty() ? "" : shape.preset + ": ", shape.num_experts, shape.tokens,
-             shape.n, shape.k);
+  print("{:<12}{}\n", "device", result.device.name);
+  print("{:<12}{}{} experts, {} tokens, n {}, k {}\n", "shape",
+        shape.preset.empty() ? "" : shape.preset + ": ", shape.num_experts, shape.tokens, shape.n,
+        shape.k);
   for (const engine::Deviation& deviation : result.deviations) {
-    fmt::print("{:<12}{}: {} instead of {}: {}\n", "deviation", deviation.field,
-               deviation.effective, deviation.requested, deviation.reason);
+    print("{:<12}{}: {} instead of {}: {}\n", "deviation", deviation.field, deviation.effective,
+          deviation.requested, deviation.reason);
   }
   print_times(result);
   print_operand("activations", result.activations);
   print_operand("weights", result.weights);
   if (result.backward) print_operand("gradients", result.gradients);
   print_algorithms(result);
-  fmt::print("{:<12}{} ({}), {} dropped\n", "records", run.activity.records.size(),
-             result.activity_method, result.dropped_records);
+  print("{:<12}{} ({}), {} dropped\n", "records", run.activity.records.size(),
+        result.activity_method, result.dropped_records);
   print_gaps(run.activity);
   print_measurements(run);
   print_replays(result);
   print_experts(result);
   if (result.experts.size() > kShownExperts) {
-    fmt::print("{:>6} {} more; --json prints all\n", "", result.experts.size() - kShownExperts);
+    print("{:>6} {} more; --json prints all\n", "", result.experts.size() - kShownExperts);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
+#include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
 #include "app/sweep/sweep_plan.h"
 #include "engine/input/json_text.h"
@@ -58,21 +59,21 @@ const char* state_name(const Batch& batch) {
 }
 
 void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
-  fmt::print("{:<44} {:>11} {:>10} {:>10} {:>4} {:>9} {:>9}\n", "settings", "median ms", "p5",
-             "p95", "n", "worst dB", "median dB");
+  print("{:<44} {:>11} {:>10} {:>10} {:>4} {:>9} {:>9}\n", "settings", "median ms", "p5", "p95",
+        "n", "worst dB", "median dB");
   for (const SweepPoint& point : points) {
-    fmt::print("{:<44} {:>11.4f} {:>10.4f} {:>10.4f} {:>4} {:>9} {:>9}{}\n", point.label,
-               point.time.median / 1e6, point.time.p5 / 1e6, point.time.p95 / 1e6, point.time.n,
-               decibels(point.worst_snr_db), decibels(point.median_snr_db),
-               point.on_frontier ? "  frontier" : "");
+    print("{:<44} {:>11.4f} {:>10.4f} {:>10.4f} {:>4} {:>9} {:>9}{}\n", point.label,
+          point.time.median / 1e6, point.time.p5 / 1e6, point.time.p95 / 1e6, point.time.n,
+          decibels(point.worst_snr_db), decibels(point.median_snr_db),
+          point.on_frontier ? "  frontier" : "");
   }
   for (const BatchRow& row : batch.rows()) {
     if (row.outcome == Outcome::Refused) {
-      fmt::print("{:<44} refused: {}\n", row.planned.label, row.planned.refused);
+      print("{:<44} refused: {}\n", row.planned.label, row.planned.refused);
     } else if (row.outcome == Outcome::Failed) {
-      fmt::print("{:<44} failed: {}\n", row.planned.label, row.error);
+      print("{:<44} failed: {}\n", row.planned.label, row.error);
     } else if (row.outcome == Outcome::Waiting) {
-      fmt::print("{:<44} not measured\n", row.planned.label);
+      print("{:<44} not measured\n", row.planned.label);
     }
   }
 }
@@ -107,7 +108,7 @@ void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
     }
     document["runs"].push_back(std::move(entry));
   }
-  fmt::print("{}\n", document.dump(2));
+  print("{}\n", document.dump(2));
 }
 
 int sweep(const SweepOptions& options) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "app/cli/command.h"
+#include "app/cli/terminal.h"
 #include "app/gui/bench/window_bench.h"
 
 namespace app::cli {
@@ -70,12 +71,11 @@ void WindowBenchCommand::add_to(CLI::App& command) {
       ->check(CLI::ExistingFile);
 }
 
-int WindowBenchCommand::run(std::vector<std::string> worker_argv, bool json,
-                            std::ostream* file) const {
+int WindowBenchCommand::run(const WorkerCommand& worker, bool json, std::ostream* file) const {
   WindowBenchOptions options;
   if (!records_.empty()) options.records = records_;
   options.recording = recording_;
-  options.worker_argv = std::move(worker_argv);
+  options.worker = worker;
   const std::string date = fmt::format(
       "{:%Y-%m-%dT%H:%M:%SZ}",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
@@ -85,18 +85,17 @@ int WindowBenchCommand::run(std::vector<std::string> worker_argv, bool json,
           [&](const WindowBenchMachine& known) {
             machine = known;
             if (json) return;
-            fmt::print("{:<12}{}\n{:<12}{}, {} threads, load {:.1f}\n{:<12}{}, {}, {}x{}\n", "date",
-                       date, "processor", machine.processor, machine.threads, machine.load,
-                       "display", machine.gl_renderer, machine.gl_version, machine.width,
-                       machine.height);
-            fmt::print("{:<44}{:>10}{:>6}{:>10}{:>10}{:>10}{:>9}  {}\n", "", "records", "n", "p50",
-                       "p95", "max", "GL+swap", "unit            budget (p95)");
+            print("{:<12}{}\n{:<12}{}, {} threads, load {:.1f}\n{:<12}{}, {}, {}x{}\n", "date",
+                  date, "processor", machine.processor, machine.threads, machine.load, "display",
+                  machine.gl_renderer, machine.gl_version, machine.width, machine.height);
+            print("{:<44}{:>10}{:>6}{:>10}{:>10}{:>10}{:>9}  {}\n", "", "records", "n", "p50",
+                  "p95", "max", "GL+swap", "unit            budget (p95)");
           },
       .row =
           [&](const WindowBenchRow& row) {
             const std::string line = json_line(machine, date, row);
             if (file != nullptr) *file << line << std::flush;
-            fmt::print("{}", json ? line : text_line(row));
+            print("{}", json ? line : text_line(row));
             std::fflush(stdout);
           }};
   const engine::Status done = run_window_bench(options, to);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "app/protocol/worker_command.h"
+
 namespace app::cli {
 
 class WindowBenchCommand {
@@ -15,7 +17,7 @@ class WindowBenchCommand {
   void add_to(CLI::App& command);
   bool given() const { return !records_.empty() || !recording_.empty(); }
   /// Returns the exit code. `file`: where the JSON objects go too; null = nowhere.
-  int run(std::vector<std::string> worker_argv, bool json, std::ostream* file) const;
+  int run(const WorkerCommand& worker, bool json, std::ostream* file) const;
 
  private:
   std::vector<std::size_t> records_;

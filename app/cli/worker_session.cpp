@@ -1,62 +1,55 @@
 #include "app/cli/worker_session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 
-#include "app/protocol/paths.h"
+#include "app/cli/terminal.h"
+#include "app/doctor/worker_runner.h"
+#include "app/protocol/patience.h"
 
 namespace app::cli {
 
-void WorkerChoice::add_to(CLI::App& command, bool with_library) {
+void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
   CLI::Option* local =
-      command.add_option("--worker", program, "Worker program (default: beside this program)")
+      app.add_option("--worker", command.program, "Worker program (default: beside this program)")
           ->option_text("PATH");
-  command
-      .add_option("--remote", remote,
-                  "Run on this machine through ssh; it needs the worker on PATH")
+  app.add_option_function<std::string>(
+         "--remote", [this](const std::string& host) { command.remote = host; },
+         "Run on this machine through ssh; it needs the worker on PATH")
       ->option_text("HOST")
       ->excludes(local);
   if (with_library) {
-    command.add_option("--cublaslt", cublaslt, "cuBLASLt library the worker loads")
+    app.add_option("--cublaslt", command.cublaslt, "cuBLASLt library the worker loads")
         ->option_text("PATH");
-    command
-        .add_option("--allow-library", allowed_libraries,
-                    "A cuBLASLt library that a file (request, log, tour, recording) may name; any "
-                    "other than the worker's own is refused. Can be given several times")
+    app.add_option("--allow-library", allowed_libraries,
+                   "A cuBLASLt library that a file (request, log, tour, recording) may name; any "
+                   "other than the worker's own is refused. Can be given several times")
         ->option_text("PATH")
         ->allow_extra_args(false);
   }
-  command.add_option("--worker-backend", backend, "Backends the worker offers: auto, cpu or cuda")
+  app.add_option("--worker-backend", command.backend,
+                 "Backends the worker offers: auto, cpu or cuda")
       ->option_text("NAME")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  if (waits == Waits::InWindow) return;
+  app.add_option("--timeout", timeout_seconds,
+                 fmt::format("Give up on a worker that shows no sign of progress for so long, with "
+                             "exit code 2 (doctor: 3); 0 = never (default: {:g}; doctor's "
+                             "experiments: {:g} to greet, {:g} to set up). How long a run takes in "
+                             "all does not matter",
+                             Patience::kDefaultLimitSeconds, WorkerRunner::Options{}.start_seconds,
+                             WorkerRunner::Options{}.setup_seconds))
+      ->option_text("SECONDS")
+      ->check(CLI::NonNegativeNumber);
 }
 
-engine::Result<std::vector<std::string>> WorkerChoice::argv() const {
-  std::vector<std::string> arguments;
-  if (remote.empty()) {
-    arguments = wrapper;
-    arguments.push_back(program.empty() ? worker_program() : program);
-  } else if (remote.starts_with('-')) {
-    // ssh would take it for an option, and some of its options run commands.
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("'{}' is no name of a machine", remote)};
-  } else {
-    // BatchMode: a question for a password would wait on a terminal that the worker's group cannot
-    // read.
-    arguments = {"ssh", "-T", "-o", "BatchMode=yes", remote, "expertscope-worker"};
-  }
-  if (!remote.empty() && cublaslt.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
-                                                    "UVWXYZ0123456789_./+-") != std::string::npos) {
-    // The far side's login shell reads ssh's arguments again.
-    return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("'{}' has characters that ssh cannot pass on", cublaslt)};
-  }
-  if (!cublaslt.empty()) arguments.insert(arguments.end(), {"--cublaslt", cublaslt});
-  if (!backend.empty()) arguments.insert(arguments.end(), {"--backend", backend});
-  return arguments;
+void say_waiting(const std::string& word) {
+  if (::isatty(STDERR_FILENO) != 0) show_line("");
+  print(stderr, "expertscope: {}\n", word);
 }
 
 void WorkerChoice::note_library(const engine::RunRequest& request, const std::string& file) {
@@ -78,9 +71,10 @@ engine::Status WorkerChoice::check_libraries_of_files() const {
 }
 
 engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const WorkerChoice& choice) {
-  engine::Result<std::vector<std::string>> argv = choice.argv();
+  engine::Result<std::vector<std::string>> argv = choice.command.argv();
   if (!argv.ok()) return argv.error();
   std::unique_ptr<WorkerSession> session(new WorkerSession());
+  session->limit_seconds_ = choice.timeout_seconds.value_or(Patience::kDefaultLimitSeconds);
   session->link_ = WorkerLink::start({.argv = std::move(argv).value(),
                                       .wake =
                                           [raw = session.get()] {
@@ -110,6 +104,7 @@ engine::Result<std::unique_ptr<WorkerSession>> WorkerSession::start(const Worker
 
 engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const LinkEvent&)>& wanted,
                                               const std::function<void(const LinkStatus&)>& watch) {
+  Patience patience(limit_seconds_);
   while (true) {
     {
       std::unique_lock lock(mutex_);
@@ -122,11 +117,20 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
       if (wanted(event)) return std::move(event);
       if (const auto* failure = std::get_if<RunError>(&event)) return failure->error;
       if (const auto* log = std::get_if<LogReport>(&event)) {
-        fmt::print(stderr, "worker: {}\n", log->text);
+        print(stderr, "worker: {}\n", log->text);
       }
     }
     if (status.state == LinkState::Lost) {
       return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + status.reason};
+    }
+    if (status.dropped_logs > dropped_logs_) {
+      print(stderr, "worker: {} older lines were dropped: it writes faster than they are read\n",
+            status.dropped_logs - dropped_logs_);
+      dropped_logs_ = status.dropped_logs;
+    }
+    if (const auto word = patience.word(status)) say_waiting(*word);
+    if (const auto why = patience.exhausted(status)) {
+      return engine::Error{engine::ErrorCode::Device, *why};
     }
     if (watch) watch(status);
   }

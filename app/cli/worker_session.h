@@ -6,21 +6,20 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/protocol/worker_command.h"
 #include "app/protocol/worker_link.h"
 #include "engine/model/error.h"
 
 namespace app::cli {
 
-/// Which worker a command talks to.
+/// Which worker a command talks to, and how long it waits for one that does nothing.
 struct WorkerChoice {
-  std::string program;   // empty = beside this program
-  std::string remote;    // ssh destination; then the program is looked up on that machine's PATH
-  std::string cublaslt;  // on the worker's machine
-  std::string backend;
-  std::vector<std::string> wrapper = {};  // in front of a worker on this machine
+  WorkerCommand command;
+  std::optional<double> timeout_seconds = {};  // 0 = for ever; nullopt = as the help says
   /// cuBLASLt libraries that orders may name: by this person's options, --allow-library among them.
   std::vector<std::string> allowed_libraries = {};
   struct NamedLibrary {
@@ -31,9 +30,10 @@ struct WorkerChoice {
   /// WorkerSession::start() with an error: what a file says must not decide whose code runs.
   std::vector<NamedLibrary> libraries_of_files = {};
 
-  /// Without the library for commands that choose among several.
-  void add_to(CLI::App& command, bool with_library = true);
-  engine::Result<std::vector<std::string>> argv() const;
+  enum class Waits { ForWorker, InWindow };
+  /// Without the library for commands that choose among several; without the timeout for the
+  /// window, which waits for nobody. Keeps a reference to this object.
+  void add_to(CLI::App& app, bool with_library = true, Waits waits = Waits::ForWorker);
   /// `request` comes from `file`; empty = from this person's options.
   void note_library(const engine::RunRequest& request, const std::string& file);
   /// Starts a worker only to ask what it has, and only if a file names a library that is not
@@ -41,16 +41,21 @@ struct WorkerChoice {
   engine::Status check_libraries_of_files() const;
 };
 
+/// To stderr, in a line of its own.
+void say_waiting(const std::string& word);
+
 class WorkerSession {
  public:
-  /// Starts the worker and waits for its greeting. Log lines of the worker go to stderr.
+  /// Starts the worker and waits for its greeting. Log lines of the worker go to stderr, and what
+  /// is waited for once it takes 2 s.
   static engine::Result<std::unique_ptr<WorkerSession>> start(const WorkerChoice& choice);
 
   const WorkerHello& hello() const { return hello_; }
   WorkerLink& link() { return *link_; }
 
   /// Waits for the event that `wanted` accepts, showing each status to `watch` (may be empty). A
-  /// RunError and a lost worker end the wait as errors.
+  /// RunError, a lost worker and one that shows no sign of progress for the choice's timeout end
+  /// the wait as errors.
   engine::Result<LinkEvent> wait(const std::function<bool(const LinkEvent&)>& wanted,
                                  const std::function<void(const LinkStatus&)>& watch);
 
@@ -58,6 +63,8 @@ class WorkerSession {
   WorkerSession() = default;
 
   WorkerHello hello_;
+  double limit_seconds_ = 0;
+  std::uint64_t dropped_logs_ = 0;  // that were told of
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;

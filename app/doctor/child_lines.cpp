@@ -7,19 +7,12 @@
 #include <memory>
 
 #include "app/protocol/child_process.h"
+#include "app/protocol/line_splitter.h"
 
 namespace app {
 namespace {
 
 constexpr int kPollMs = 100;
-
-void hand_on_lines(std::string& buffer, const std::function<void(const std::string&)>& line) {
-  for (auto end = buffer.find_first_of("\r\n"); end != std::string::npos;
-       end = buffer.find_first_of("\r\n")) {
-    if (end > 0) line(buffer.substr(0, end));
-    buffer.erase(0, end + 1);
-  }
-}
 
 }  // namespace
 
@@ -30,22 +23,24 @@ engine::Result<std::optional<std::string>> run_for_lines(
   if (!started.ok()) return started.error();
   ChildProcess& child = *started.value();
   const int descriptor = (stream == ChildStream::Output ? child.output : child.errors).get();
-  std::string buffer;
+  LineSplitter lines;
   std::array<char, 4096> bytes;
   while (!stop()) {
     pollfd ready{descriptor, POLLIN, 0};
     if (::poll(&ready, 1, kPollMs) > 0) {
       const ssize_t count = ::read(descriptor, bytes.data(), bytes.size());
       if (count > 0) {
-        buffer.append(bytes.data(), static_cast<std::size_t>(count));
-        hand_on_lines(buffer, line);
+        for (const std::string& one :
+             lines.append({bytes.data(), static_cast<std::size_t>(count)})) {
+          line(one);
+        }
         continue;
       }
       ::usleep(1000 * kPollMs);  // its end is closed; it is about to end
     }
     if (std::optional<std::string> end = child.try_reap()) return end;
   }
-  child.kill_group();
+  child.kill_all();
   return std::optional<std::string>();
 }
 

@@ -11,9 +11,9 @@ CoreDumpRequest::~CoreDumpRequest() {
   if (!name_.empty()) ::unlink((name_ + ".pipe").c_str());
 }
 
-std::vector<std::string> CoreDumpRequest::argv() const {
+std::vector<std::string> CoreDumpRequest::environment() const {
   if (name_.empty()) return {};
-  return {"/usr/bin/env", "CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1", "CUDA_COREDUMP_FILE=" + file(),
+  return {"CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1", "CUDA_COREDUMP_FILE=" + file(),
           "CUDA_COREDUMP_PIPE=" + name_ + ".pipe",
           "CUDA_COREDUMP_GENERATION_FLAGS=skip_nonrelocated_elf_images,skip_global_memory,"
           "skip_shared_memory,skip_local_memory,skip_constbank_memory,skip_abort"};

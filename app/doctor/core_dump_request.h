@@ -18,9 +18,9 @@ class CoreDumpRequest {
   CoreDumpRequest(const CoreDumpRequest&) = delete;
   CoreDumpRequest& operator=(const CoreDumpRequest&) = delete;
 
-  /// In front of the worker's arguments. Kernels and where they stand, without memory: small and
+  /// Of the worker. Kernels and where they stand, without memory: small and
   /// quick. The process goes on after it.
-  std::vector<std::string> argv() const;
+  std::vector<std::string> environment() const;
   /// Adds to the evidence where the dump is and what cuda-gdb reads in it. Nothing where the worker
   /// speaks of any other file than the one it was asked for: it must not choose what is opened
   /// here.

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "app/doctor/core_dump_request.h"
+#include "app/protocol/patience.h"
 #include "app/protocol/worker_link.h"
 
 namespace app {
@@ -125,25 +126,24 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
                                                           const Watch& watch,
                                                           const std::atomic<bool>& cancel) {
   const Clock::time_point started = Clock::now();
-  std::vector<std::string> argv = options_.argv;
-  if (experiment.eager_loading && !options_.eager_loading_argv.empty()) {
-    argv = options_.eager_loading_argv;
-  } else if (experiment.eager_loading) {
-    argv.insert(argv.begin(), {"/usr/bin/env", "CUDA_MODULE_LOADING=EAGER"});
-  }
+  WorkerCommand worker = options_.worker;
+  if (experiment.eager_loading) worker.environment.emplace_back("CUDA_MODULE_LOADING=EAGER");
   double grace_seconds = options_.grace_seconds;
   const CoreDumpRequest core_dump(options_.core_dump_folder.empty()
                                       ? std::string()
                                       : fmt::format("{}/experiment-{}-{}",
                                                     options_.core_dump_folder, ::getpid(),
                                                     ++core_dumps_));
-  const std::vector<std::string> settings = core_dump.argv();
-  argv.insert(argv.begin(), settings.begin(), settings.end());
+  const std::vector<std::string> settings = core_dump.environment();
+  worker.environment.insert(worker.environment.end(), settings.begin(), settings.end());
   if (!settings.empty()) grace_seconds += kCoreDumpSeconds;
   // A tracer in the process changes what is examined: with CUPTI subscribed, though idle, the
   // shared workspace of cuBLASLt 13.5.1 replays right.
-  argv.emplace_back("--no-tracing");
-  Attempt attempt(std::move(argv), options_.allowed_libraries);
+  worker.arguments.emplace_back("--no-tracing");
+  engine::Result<std::vector<std::string>> argv = worker.argv();
+  if (!argv.ok()) return argv.error();
+  Attempt attempt(std::move(argv).value(), options_.allowed_libraries);
+  Patience patience(options_.setup_seconds);
   const auto with_time = [&](Reply reply) {
     reply.outcome.seconds = seconds_since(started);
     return reply;
@@ -185,6 +185,10 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
       reply.outcome.verdict = Verdict::Crashed;
       reply.outcome.message = "the worker " + reason;
       return with_time(std::move(reply));
+    }
+    if (const auto word = status.pulse.replay > 0 ? std::nullopt : patience.word(status);
+        word && options_.say) {
+      options_.say(*word);
     }
     if (!order) {
       if (seconds_since(started) > options_.start_seconds) {

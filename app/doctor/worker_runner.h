@@ -2,20 +2,18 @@
 // it came to. One experiment at a time a runner.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "app/doctor/visit.h"
+#include "app/protocol/worker_command.h"
 
 namespace app {
 
 class WorkerRunner final : public ExperimentRunner {
  public:
   struct Options {
-    std::vector<std::string> argv;  // worker's program and arguments
-    /// The same with all kernels loaded at its start; empty = `env` with the CUDA variable before
-    /// argv, which is wrong only for a worker on another machine.
-    std::vector<std::string> eager_loading_argv;
+    WorkerCommand worker = {};
     /// cuBLASLt libraries that the request may name (WorkerLink::allow_libraries).
     std::vector<std::string> allowed_libraries = {};
     /// Not empty: a hanging device leaves its core dump there. Workers on this machine only.
@@ -25,6 +23,8 @@ class WorkerRunner final : public ExperimentRunner {
                                  // the last: inputs, eager launches, capture
     double replay_seconds = 30;  // for one replay if the experiment says nothing
     double grace_seconds = 5;    // beyond a replay's deadline, for the worker to say so itself
+    /// What is waited for when nothing moves for 2 s before the first replay; may be empty.
+    std::function<void(const std::string&)> say = {};
   };
   explicit WorkerRunner(Options options) : options_(std::move(options)) {}
 

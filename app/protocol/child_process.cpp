@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -11,6 +12,9 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+
+#include "app/protocol/paths.h"
+#include "app/protocol/worker_guard.h"
 
 extern char** environ;
 
@@ -31,6 +35,8 @@ bool open_pipe(Pipe& pipe) {
   return true;
 }
 
+constexpr std::chrono::seconds kPatience{1};  // with a guard that should kill and end
+
 void set_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
 }
@@ -50,29 +56,39 @@ struct SpawnSettings {
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 };
 
-int spawn(const std::vector<std::string>& argv, const Pipe& in, const Pipe& out, const Pipe& err,
-          pid_t& pid) {
+struct Streams {
+  Pipe in;
+  Pipe out;
+  Pipe err;
+};
+
+int spawn_guard(const std::vector<std::string>& argv, const Streams& streams, int channel,
+                pid_t& pid) {
   SpawnSettings settings;
-  posix_spawn_file_actions_adddup2(&settings.actions, in.read_end.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&settings.actions, out.write_end.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&settings.actions, err.write_end.get(), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&settings.actions, streams.in.read_end.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&settings.actions, streams.out.write_end.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&settings.actions, streams.err.write_end.get(), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&settings.actions, channel, kGuardChannel);
   // The window may block or ignore signals; the child starts with a clean slate.
   sigset_t signals;
   sigemptyset(&signals);
   posix_spawnattr_setsigmask(&settings.attributes, &signals);
   sigaddset(&signals, SIGPIPE);
   sigaddset(&signals, SIGXFSZ);
+  sigaddset(&signals, SIGCHLD);  // ignored, the guard could wait for nobody
   posix_spawnattr_setsigdefault(&settings.attributes, &signals);
   posix_spawnattr_setpgroup(&settings.attributes, 0);
   posix_spawnattr_setflags(&settings.attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> arguments;
+  const std::string guard = guard_program();
+  // exec's C signature takes no const.
+  std::vector<char*> arguments = {const_cast<char*>(guard.c_str())};
   for (const std::string& argument : argv) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));  // exec's C signature
+    arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   arguments.push_back(nullptr);
-  return ::posix_spawnp(&pid, arguments[0], &settings.actions, &settings.attributes,
-                        arguments.data(), environ);
+  return ::posix_spawn(&pid, guard.c_str(), &settings.actions, &settings.attributes,
+                       arguments.data(), environ);
 }
 
 }  // namespace
@@ -82,23 +98,30 @@ engine::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(
   if (argv.empty() || argv.front().empty()) {
     return engine::Error{engine::ErrorCode::InvalidArgument, "no worker program was named"};
   }
-  Pipe in;
-  Pipe out;
-  Pipe err;
-  if (!open_pipe(in) || !open_pipe(out) || !open_pipe(err)) {
+  Streams streams;
+  int ends[2] = {-1, -1};
+  if (!open_pipe(streams.in) || !open_pipe(streams.out) || !open_pipe(streams.err) ||
+      ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     return engine::Error{engine::ErrorCode::Io,
                          fmt::format("cannot open pipes to a worker: {}", std::strerror(errno))};
   }
   std::unique_ptr<ChildProcess> child(new ChildProcess());
-  if (const int failure = spawn(argv, in, out, err, child->pid_); failure != 0) {
-    child->pid_ = -1;
-    return engine::Error{
-        failure == ENOENT ? engine::ErrorCode::NotFound : engine::ErrorCode::Io,
-        fmt::format("cannot start '{}': {}", argv.front(), std::strerror(failure))};
+  child->program_ = argv.front();
+  child->channel_.reset(ends[0]);
+  // Above the guard's own descriptors, so that none of them is replaced before it is copied.
+  const UniqueFd low(ends[1]);
+  const UniqueFd channel(::fcntl(low.get(), F_DUPFD_CLOEXEC, kGuardChannel + 1));
+  const int failure =
+      channel.valid() ? spawn_guard(argv, streams, channel.get(), child->guard_) : errno;
+  if (failure != 0) {
+    child->guard_ = -1;
+    return engine::Error{failure == ENOENT ? engine::ErrorCode::NotFound : engine::ErrorCode::Io,
+                         fmt::format("cannot start '{}', which belongs beside this program: {}",
+                                     guard_program(), std::strerror(failure))};
   }
-  child->input = std::move(in.write_end);
-  child->output = std::move(out.read_end);
-  child->errors = std::move(err.read_end);
+  child->input = std::move(streams.in.write_end);
+  child->output = std::move(streams.out.read_end);
+  child->errors = std::move(streams.err.read_end);
   for (const UniqueFd* end : {&child->input, &child->output, &child->errors}) {
     set_nonblocking(end->get());
   }
@@ -106,34 +129,61 @@ engine::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(
 }
 
 ChildProcess::~ChildProcess() {
-  if (pid_ < 0) return;
-  kill_group();
-  // SIGKILL ends a process at once unless it sits in an uninterruptible driver call; then its id is
-  // left to the system rather than hanging the caller.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (!try_reap() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  if (guard_ < 0) return;
+  kill_all();
+  const auto reaped_within = [this](std::chrono::milliseconds limit) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!try_reap()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  };
+  if (reaped_within(kPatience)) return;
+  // The program sits in an uninterruptible driver call, or it has stopped its guard. Its SIGKILL
+  // is pending, or comes with the guard's end.
+  {
+    const std::lock_guard lock(mutex_);
+    ::kill(guard_, SIGKILL);
+  }
+  reaped_within(kPatience);
+}
+
+void ChildProcess::read_report() const {
+  GuardReport report;
+  while (::recv(channel_.get(), &report, sizeof report, 0) == sizeof report) {
+    pid_ = report.pid;
+    failure_ = report.error;
   }
 }
 
-void ChildProcess::kill_group() {
+pid_t ChildProcess::pid() const {
   const std::lock_guard lock(mutex_);
-  if (!end_ && pid_ > 0) ::kill(-pid_, SIGKILL);
+  read_report();
+  return pid_;
+}
+
+void ChildProcess::kill_all() {
+  const std::lock_guard lock(mutex_);
+  if (end_) return;
+  read_report();
+  ::shutdown(channel_.get(), SHUT_RDWR);
+  ::kill(guard_, SIGCONT);  // a hostile program may have stopped it
 }
 
 std::optional<std::string> ChildProcess::try_reap() {
   const std::lock_guard lock(mutex_);
   if (end_) return end_;
+  read_report();
   siginfo_t ended{};
-  // Look without reaping first: while the leader is a zombie its group id cannot be reused.
-  if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+  if (::waitid(P_PID, static_cast<id_t>(guard_), &ended, WEXITED | WNOHANG) != 0 ||
       ended.si_pid == 0) {
     return std::nullopt;
   }
-  ::kill(-pid_, SIGKILL);
-  ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED);
-  end_ = ended.si_code == CLD_EXITED ? fmt::format("exited with code {}", ended.si_status)
-                                     : fmt::format("killed by signal {}", ended.si_status);
+  read_report();  // written before its end, perhaps behind the look above
+  end_ = failure_ != 0 ? fmt::format("cannot start '{}': {}", program_, std::strerror(failure_))
+         : ended.si_code == CLD_EXITED ? fmt::format("exited with code {}", ended.si_status)
+                                       : fmt::format("killed by signal {}", ended.si_status);
   return end_;
 }
 

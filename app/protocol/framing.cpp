@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/model/text.h"
+#include "app/protocol/terminal_text.h"
 
 namespace app {
 namespace {
+
+constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 
 engine::Error broken(std::string message) {
   return {engine::ErrorCode::Protocol, std::move(message)};
@@ -42,6 +44,8 @@ engine::Result<std::string> encode_frame(const wire::Frame& frame) {
 
 void FrameDecoder::append(std::string_view bytes) {
   if (consumed_ == buffer_.size()) {
+    // What one large frame took is not kept for the small ones that follow.
+    if (buffer_.capacity() > kKeptBytes) std::string().swap(buffer_);
     buffer_.clear();
     consumed_ = 0;
   } else if (consumed_ > buffer_.size() / 2) {
@@ -57,13 +61,13 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
   const std::string_view magic = rest.substr(0, std::min(rest.size(), kFrameMagic.size()));
   if (magic != kFrameMagic.substr(0, magic.size())) {
     return broken(fmt::format("a frame must start with \"{}\" but this one starts with \"{}\"",
-                              kFrameMagic, engine::shown_text(magic)));
+                              kFrameMagic, terminal_text(magic)));
   }
   if (rest.size() < kFrameHeaderBytes) return std::optional<wire::Frame>();
   const std::uint32_t length = read_length(rest.data() + kFrameMagic.size());
-  if (length > kMaxFrameBytes) {
-    return broken(
-        fmt::format("a frame of {} bytes is too long; the limit is {}", length, kMaxFrameBytes));
+  if (length > limit_) {
+    return broken(fmt::format("a frame of {} bytes is too long; the limit {}is {}", length,
+                              limit_ < kMaxFrameBytes ? "while nothing was ordered " : "", limit_));
   }
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<wire::Frame>();
   wire::Frame frame;

@@ -23,13 +23,18 @@ engine::Result<std::string> encode_frame(const wire::Frame& frame);
 /// Bytes in, frames out. After an error the stream cannot be trusted any more: stop reading it.
 class FrameDecoder {
  public:
+  /// Of the frames to come; never above kMaxFrameBytes, which it is at first.
+  void set_limit(std::size_t bytes) { limit_ = bytes; }
   void append(std::string_view bytes);
+  /// Of frames that are not given out yet.
+  std::size_t pending_bytes() const { return buffer_.size() - consumed_; }
   /// The next whole frame; nullopt when more bytes are needed.
   engine::Result<std::optional<wire::Frame>> next();
   /// What to say when the stream ends here; ok between frames.
   engine::Status at_end() const;
 
  private:
+  std::size_t limit_ = kMaxFrameBytes;
   std::string buffer_;
   std::size_t consumed_ = 0;  // bytes of buffer_ already given out, dropped when it grows
 };

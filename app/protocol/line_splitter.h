@@ -13,12 +13,14 @@ class LineSplitter {
  public:
   static constexpr std::size_t kMaxLineBytes = 8192;
 
-  /// The lines that these bytes complete; empty ones are left out.
+  /// The lines that these bytes complete; empty ones are left out. A carriage return ends a line
+  /// too: progress bars.
   std::vector<std::string> append(std::string_view bytes) {
     std::vector<std::string> lines;
     for (const char c : bytes) {
-      if (c != '\n') line_ += c;
-      if ((c == '\n' && !line_.empty()) || line_.size() >= kMaxLineBytes) {
+      const bool ends = c == '\n' || c == '\r';
+      if (!ends) line_ += c;
+      if ((ends && !line_.empty()) || line_.size() >= kMaxLineBytes) {
         lines.push_back(std::exchange(line_, {}));
       }
     }

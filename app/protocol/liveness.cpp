@@ -11,7 +11,8 @@ double seconds(std::chrono::steady_clock::duration duration) {
 
 bool same_progress(const PulseReport& a, const PulseReport& b) {
   return a.request_id == b.request_id && a.stage == b.stage && a.iteration == b.iteration &&
-         a.expert == b.expert && !(a.fraction < b.fraction) && !(b.fraction < a.fraction);
+         a.expert == b.expert && !(a.fraction < b.fraction) && !(b.fraction < a.fraction) &&
+         a.replay == b.replay && a.board == b.board;
 }
 
 }  // namespace
@@ -42,6 +43,10 @@ LinkState Liveness::state(Time now, bool awaiting) const {
   if (stuck(now)) return LinkState::Stalled;
   return awaiting || pulse_.request_id != 0 ? LinkState::Busy : LinkState::Responsive;
 }
+
+double Liveness::seconds_silent(Time now) const { return seconds(now - heard_); }
+
+double Liveness::seconds_still(Time now) const { return seconds(now - progressed_); }
 
 std::string Liveness::reason(Time now, bool awaiting) const {
   if (lost_) return lost_reason_;

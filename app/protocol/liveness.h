@@ -27,12 +27,16 @@ class Liveness {
   void heard(Time now) { heard_ = now; }
   void greeted() { greeted_ = true; }
   void pulse(const PulseReport& pulse, Time now);
+  /// An order, or part of an answer.
+  void progressed(Time now) { progressed_ = now; }
   void lost(std::string reason);
 
   /// `awaiting` = a submitted run has not been answered yet.
   LinkState state(Time now, bool awaiting) const;
   std::string reason(Time now, bool awaiting) const;
   const PulseReport& last_pulse() const { return pulse_; }
+  double seconds_silent(Time now) const;
+  double seconds_still(Time now) const;
 
  private:
   bool silent(Time now) const;

@@ -15,6 +15,8 @@ std::string executable_folder() {
 
 std::string worker_program() { return executable_folder() + "/expertscope-worker"; }
 
+std::string guard_program() { return executable_folder() + "/expertscope-guard"; }
+
 std::string assets_folder() {
   if (const char* chosen = std::getenv("EXPERTSCOPE_ASSETS"); chosen != nullptr && *chosen != '\0')
     return chosen;

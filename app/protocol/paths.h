@@ -10,6 +10,8 @@ namespace app {
 std::string executable_folder();
 /// expertscope-worker beside the running executable (whether or not it is there).
 std::string worker_program();
+/// expertscope-guard beside the running executable.
+std::string guard_program();
 /// $EXPERTSCOPE_ASSETS, else <exe>/../share/expertscope (installed), else <exe>/../../assets (build
 /// tree). The first that exists; the last if none does, so that errors name a path.
 std::string assets_folder();

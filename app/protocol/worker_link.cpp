@@ -14,16 +14,18 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <set>
+#include <system_error>
 #include <thread>
 
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
 #include "app/protocol/convert_bench.h"
 #include "app/protocol/convert_doctor.h"
+#include "app/protocol/event_queue.h"
 #include "app/protocol/framing.h"
 #include "app/protocol/line_splitter.h"
 #include "app/protocol/liveness.h"
+#include "app/protocol/open_orders.h"
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/unsent_commands.h"
 #include "app/protocol/worker_frames.h"
@@ -36,7 +38,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTickMs = 50;  // how often silence is looked at
 constexpr std::chrono::milliseconds kExitGrace{
     100};  // from end of output to the end of the process
-constexpr std::size_t kMaxUnreadLogs = 1000;
+// A frame of which so much is still on its way moves, although no pulse gets past it.
+constexpr std::size_t kLargeFrameBytes = 65536;
 
 class ProcessLink final : public WorkerLink {
  public:
@@ -56,8 +59,14 @@ class ProcessLink final : public WorkerLink {
       liveness_.lost(fmt::format("no event descriptor is left: {}", std::strerror(errno)));
       return;
     }
-    reader_ = std::thread([this] { read_until_lost(); });
-    writer_ = std::thread([this] { write_until_lost(); });
+    try {
+      reader_ = std::thread([this] { read_until_lost(); });
+      writer_ = std::thread([this] { write_until_lost(); });
+    } catch (const std::system_error& error) {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;  // of the reader, if only the writer could not be had
+      liveness_.lost(fmt::format("no thread is left for it: {}", error.what()));
+    }
   }
 
   ~ProcessLink() override {
@@ -67,9 +76,9 @@ class ProcessLink final : public WorkerLink {
         stopping_ = true;
       }
       const std::uint64_t one = 1;
-      if (::write(stop_.get(), &one, sizeof one) < 0) child_->kill_group();  // EOF stops them too
+      if (::write(stop_.get(), &one, sizeof one) < 0) child_->kill_all();  // EOF stops them too
       commands_ready_.notify_all();
-      child_->kill_group();
+      child_->kill_all();
     }
     if (reader_.joinable()) reader_.join();
     if (writer_.joinable()) writer_.join();
@@ -115,6 +124,7 @@ class ProcessLink final : public WorkerLink {
     {
       const std::lock_guard lock(mutex_);
       answer_unsent(unsent_.drop_job(), "cancelled before it was sent");
+      orders_.cancelled(Clock::now());
       unsent_.put_cancel();
       news_ = true;
     }
@@ -144,21 +154,24 @@ class ProcessLink final : public WorkerLink {
 
   std::vector<LinkEvent> poll() override {
     const std::lock_guard lock(mutex_);
-    unread_logs_ = 0;
-    return std::exchange(events_, {});
+    return events_.take();
   }
 
   LinkStatus status() const override {
     const std::lock_guard lock(mutex_);
     const Liveness::Time now = Clock::now();
-    return {.state = liveness_.state(now, !unanswered_.empty()),
-            .reason = liveness_.reason(now, !unanswered_.empty()),
+    return {.state = liveness_.state(now, !orders_.empty()),
+            .reason = liveness_.reason(now, !orders_.empty()),
             .pulse = liveness_.last_pulse(),
-            .pid = child_ ? child_->pid() : 0};
+            .pid = child_ ? child_->pid() : 0,
+            .seconds_silent = liveness_.seconds_silent(now),
+            .seconds_still = liveness_.seconds_still(now),
+            .cancel_overdue = orders_.cancel_overdue(now),
+            .dropped_logs = events_.dropped()};
   }
 
   void kill() override {
-    if (child_) child_->kill_group();
+    if (child_) child_->kill_all();
   }
 
  private:
@@ -176,8 +189,9 @@ class ProcessLink final : public WorkerLink {
       for (const std::string& path : allowed_libraries_) {
         frame.add_allowed_libraries(wire_text(path));
       }
+      orders_.given(id, frame.body_case());
       answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");
-      unanswered_.insert(id);
+      liveness_.progressed(Clock::now());
       news_ = true;
     }
     commands_ready_.notify_all();
@@ -186,8 +200,8 @@ class ProcessLink final : public WorkerLink {
 
   void answer_unsent(std::optional<std::uint64_t> id, const char* why) {
     if (!id) return;
-    unanswered_.erase(*id);
-    events_.push_back(RunError{.id = *id, .error = {engine::ErrorCode::Cancelled, why}});
+    orders_.withdrawn(*id);
+    events_.put_answer(RunError{.id = *id, .error = {engine::ErrorCode::Cancelled, why}}, 0);
   }
 
   void wake() {
@@ -199,16 +213,22 @@ class ProcessLink final : public WorkerLink {
   void read_until_lost() {
     std::optional<Clock::time_point> output_ended;
     while (true) {
-      wait_for_bytes();
+      bool behind = false;
+      {
+        const std::lock_guard lock(mutex_);
+        behind = events_.full();
+      }
+      wait_for_bytes(behind);
       {
         const std::lock_guard lock(mutex_);
         if (stopping_) return;
       }
       // The end is looked at before the pipes: what the worker wrote before it ended is still read.
       const std::optional<std::string> end = child_->try_reap();
-      read_output();
+      behind = !read_output();
       read_errors();
-      if (end) return finish(*end);
+      // What it said last waits in the pipe for somebody to take what it said before.
+      if (end && !behind) return finish(*end);
       if (!child_->output.valid() && !output_ended) output_ended = Clock::now();
       if (output_ended && Clock::now() - *output_ended > kExitGrace) {
         fail("closed its output without ending");
@@ -217,48 +237,77 @@ class ProcessLink final : public WorkerLink {
     }
   }
 
-  void wait_for_bytes() {
+  void wait_for_bytes(bool behind) {
     // A closed descriptor is -1, which poll() skips.
-    std::array<pollfd, 3> waits = {pollfd{child_->output.get(), POLLIN, 0},
+    std::array<pollfd, 3> waits = {pollfd{behind ? -1 : child_->output.get(), POLLIN, 0},
                                    pollfd{child_->errors.get(), POLLIN, 0},
                                    pollfd{stop_.get(), POLLIN, 0}};
     // Nothing tells of an end once both pipes are closed, so look more often then.
     ::poll(waits.data(), waits.size(), child_->output.valid() ? kTickMs : 5);
   }
 
-  void read_output() {
+  /// False when it has stopped because nobody takes what was read before.
+  bool read_output() {
     std::array<char, 65536> chunk;
     for (int i = 0; i < 64 && child_->output.valid(); ++i) {  // bounded: the clock needs its turn
+      if (!decode()) {
+        pollfd more{child_->output.get(), POLLIN, 0};
+        const bool waits = ::poll(&more, 1, 0) > 0;
+        const std::lock_guard lock(mutex_);
+        // Its pulses are in there, behind what is not read: that it is not heard is our doing.
+        if (waits) liveness_.heard(Clock::now());
+        return false;
+      }
+      if (failed_) {
+        child_->output.reset();
+        return true;
+      }
       const ssize_t count = ::read(child_->output.get(), chunk.data(), chunk.size());
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN) return;
+      if (count < 0 && errno == EAGAIN) return true;
       if (count <= 0) {
         child_->output.reset();
         if (const engine::Status end = decoder_.at_end(); !end.ok() && !failed_) {
           truncated_ = end.error().message;
         }
-        return;
-      }
-      {
-        const std::lock_guard lock(mutex_);
-        liveness_.heard(Clock::now());
+        return true;
       }
       decoder_.append({chunk.data(), static_cast<std::size_t>(count)});
-      while (!failed_) {
-        engine::Result<std::optional<wire::Frame>> frame = decoder_.next();
-        if (!frame.ok()) {
-          fail("sent a malformed frame: " + frame.error().message);
-        } else if (!frame.value()) {
-          break;
-        } else {
-          receive(std::move(*frame.value()));
-        }
-      }
-      if (failed_) child_->output.reset();
+      const std::lock_guard lock(mutex_);
+      liveness_.heard(Clock::now());
+      if (decoder_.pending_bytes() > kLargeFrameBytes) liveness_.progressed(Clock::now());
     }
+    return true;
+  }
+
+  /// Takes in the frames that are whole; false when the queue of events is full first.
+  bool decode() {
+    while (!failed_) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (events_.full()) return false;
+        decoder_.set_limit(orders_.expects_large() ? kMaxFrameBytes : kMaxUnorderedBytes);
+      }
+      engine::Result<std::optional<wire::Frame>> frame = decoder_.next();
+      if (!frame.ok()) {
+        fail("sent a malformed frame: " + frame.error().message);
+      } else if (!frame.value()) {
+        break;
+      } else {
+        receive(std::move(*frame.value()));
+      }
+    }
+    return true;
   }
 
   void receive(wire::Frame frame) {
+    const std::size_t bytes = frame.ByteSizeLong();
+    {
+      const std::lock_guard lock(mutex_);
+      if (engine::Status owed = orders_.check(frame, bytes); !owed.ok()) {
+        return fail(owed.error().message);
+      }
+    }
     engine::Result<Arrival> arrival = frames_.read(std::move(frame));
     if (!arrival.ok()) {
       const bool refused = arrival.error().code == engine::ErrorCode::Unsupported;
@@ -266,19 +315,20 @@ class ProcessLink final : public WorkerLink {
                           : "sent a malformed frame: " + arrival.error().message);
     }
     Arrival& arrived = arrival.value();
-    if (arrived.event && std::holds_alternative<LogReport>(*arrived.event)) {
-      return push_log(std::get<LogReport>(std::move(*arrived.event)));
-    }
     {
       const std::lock_guard lock(mutex_);
-      if (arrived.pulse) liveness_.pulse(*arrived.pulse, Clock::now());
+      if (arrived.pulse) {
+        liveness_.pulse(*arrived.pulse, Clock::now());
+      } else {
+        liveness_.progressed(Clock::now());
+      }
       if (!arrived.event) return;
       if (std::holds_alternative<WorkerHello>(*arrived.event)) {
         liveness_.greeted();
         greeted_ = true;
       }
-      unanswered_.erase(arrived.answered);
-      events_.push_back(std::move(*arrived.event));
+      orders_.answered(arrived.answered);
+      events_.put_answer(std::move(*arrived.event), bytes);
     }
     commands_ready_.notify_all();
     wake();
@@ -287,9 +337,7 @@ class ProcessLink final : public WorkerLink {
   void push_log(LogReport log) {
     {
       const std::lock_guard lock(mutex_);
-      // A caller that does not poll must not let a talkative worker fill its memory.
-      if (++unread_logs_ > kMaxUnreadLogs) return;
-      events_.push_back(std::move(log));
+      events_.put_log(std::move(log));
     }
     wake();
   }
@@ -319,7 +367,7 @@ class ProcessLink final : public WorkerLink {
     if (failed_) return;
     failed_ = true;
     fail_reason_ = std::move(reason);
-    child_->kill_group();
+    child_->kill_all();
   }
 
   void finish(const std::string& end) {
@@ -328,7 +376,7 @@ class ProcessLink final : public WorkerLink {
     {
       const std::lock_guard lock(mutex_);
       liveness_.lost(std::move(reason));
-      unanswered_.clear();
+      orders_.clear();
     }
     commands_ready_.notify_all();
     wake();
@@ -338,15 +386,17 @@ class ProcessLink final : public WorkerLink {
     bool changed = false;
     {
       const std::lock_guard lock(mutex_);
-      const LinkState state = liveness_.state(Clock::now(), !unanswered_.empty());
+      const LinkState state = liveness_.state(Clock::now(), !orders_.empty());
+      const bool overdue = orders_.cancel_overdue(Clock::now());
       const PulseReport& pulse = liveness_.last_pulse();
       // An idle worker pulses the same thing forever: that must not redraw anything.
-      changed = std::exchange(news_, false) || state != seen_state_ ||
+      changed = std::exchange(news_, false) || state != seen_state_ || overdue != seen_overdue_ ||
                 pulse.request_id != seen_pulse_.request_id || pulse.stage != seen_pulse_.stage ||
                 pulse.iteration != seen_pulse_.iteration || pulse.expert != seen_pulse_.expert ||
                 pulse.fraction > seen_pulse_.fraction ||
                 pulse.dropped_records != seen_pulse_.dropped_records;
       seen_state_ = state;
+      seen_overdue_ = overdue;
       seen_pulse_ = pulse;
     }
     if (changed) wake();
@@ -373,6 +423,7 @@ class ProcessLink final : public WorkerLink {
         commands_ready_.wait(lock, [this] { return over() || (greeted_ && !unsent_.empty()); });
         if (over()) return;
         frame = unsent_.take();
+        if (frame) orders_.sent(*frame);
       }
       open = !frame || write_frame(*frame);
     }
@@ -400,10 +451,9 @@ class ProcessLink final : public WorkerLink {
   std::condition_variable commands_ready_;
   std::vector<std::string> allowed_libraries_;
   Liveness liveness_;
-  std::vector<LinkEvent> events_;
-  std::size_t unread_logs_ = 0;
+  EventQueue events_;
   UnsentCommands unsent_;
-  std::set<std::uint64_t> unanswered_;
+  OpenOrders orders_;
   std::uint64_t last_id_ = 0;
   bool news_ =
       false;  // of a caller's doing; told from the reader: a caller may hold locks of its own
@@ -418,6 +468,7 @@ class ProcessLink final : public WorkerLink {
   std::string fail_reason_;
   std::string truncated_;
   LinkState seen_state_ = LinkState::Starting;
+  bool seen_overdue_ = false;
   PulseReport seen_pulse_;
 
   std::thread reader_;

@@ -110,7 +110,11 @@ struct LinkStatus {
   std::string reason;  // for Stalled and Lost: "killed by signal 9", "sent a malformed frame: ...",
                        // "no pulse for 0.8 s"
   PulseReport pulse;
-  int pid = 0;
+  int pid = 0;                     // 0 until it runs
+  double seconds_silent = 0;       // since the last byte of it, or its start
+  double seconds_still = 0;        // since anything moved: an order, progress, part of an answer
+  bool cancel_overdue = false;     // it has not answered cancel() for 2 s
+  std::uint64_t dropped_logs = 0;  // lines that came faster than poll() took them
 };
 
 enum class QuantizeDirections { Rowwise, Columnwise, Both };
@@ -134,10 +138,15 @@ class WorkerLink {
         0;  // 0 = a busy worker may be silent about progress for any time
     std::vector<std::string> allowed_libraries = {};  // as for allow_libraries()
   };
-  /// Never fails: a program that cannot be started gives a link that is Lost with the reason.
+  /// Never fails and never waits: with a program that cannot be started the link becomes Lost with
+  /// the reason.
   static std::unique_ptr<WorkerLink> start(Options options);
-  /// Kills the worker (its whole process group) if it still lives, joins the threads.
+  /// Kills the worker and all its descendants if they still live, joins the threads. Takes a second
+  /// or two where a worker cannot be killed.
   virtual ~WorkerLink() = default;
+
+  // A worker may answer what it was ordered, once, and nothing else: anything more loses it. What
+  // nobody polls is bounded at about 64 MiB; then the link stops reading until poll() is called.
 
   /// Newest wins: a request that has not been sent yet is replaced. Returns the id its result will
   /// name.
@@ -165,7 +174,7 @@ class WorkerLink {
   /// Events since the last call, in order.
   virtual std::vector<LinkEvent> poll() = 0;
   virtual LinkStatus status() const = 0;
-  /// SIGKILL to the worker's process group; the state becomes Lost when it is reaped.
+  /// SIGKILL to the worker and its descendants; the state becomes Lost when it is reaped.
   virtual void kill() = 0;
 };
 

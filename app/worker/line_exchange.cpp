@@ -95,7 +95,12 @@ engine::Result<std::string> LineExchange::next_line(std::chrono::seconds limit,
       received_.erase(0, end + 1);
       return line;
     }
-    if (!open || received_.size() > kLongestLine) return ended();
+    if (received_.size() > kLongestLine) {
+      return engine::Error{
+          engine::ErrorCode::Io,
+          fmt::format("the peer sent more than {} KiB without an end of line", kLongestLine >> 10)};
+    }
+    if (!open) return ended();
     if (progress.cancel) return engine::Error{engine::ErrorCode::Cancelled, "cancelled"};
     if (Clock::now() > deadline) {
       return engine::Error{engine::ErrorCode::Io,

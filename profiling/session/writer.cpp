@@ -396,7 +396,8 @@ class SqliteSessionWriter final : public SessionWriter {
   }
 
   engine::Status set_note(const std::string& key, const std::string& value) override {
-    if (!engine::is_clean_text(key) || !engine::is_clean_text(value) || key.size() + value.size() > kMaxNoteBytes) {
+    if (!engine::is_clean_text(key) || !engine::is_clean_text(value) ||
+        key.size() + value.size() > kMaxNoteBytes) {
       return engine::Error{
           engine::ErrorCode::InvalidArgument,
           fmt::format("{}: note '{}' has {} bytes; it must be UTF-8 text of at most {} bytes",

@@ -1,7 +1,40 @@
-"""The window outlives its worker and says so in time."""
+"""The window outlives its worker and says so in time; no worker outlives the window."""
 import os
+import pathlib
 import signal
 import time
+
+import pytest
+
+FAKE = os.environ.get("FAKE_WORKER")
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """A function that makes a fake worker of a mode, and the arguments that name it."""
+    if not FAKE:
+        pytest.skip("FAKE_WORKER does not name the built fake_worker")
+
+    def make(mode):
+        worker = tmp_path / mode
+        worker.write_text(f'#!/bin/sh\nexport FAKE_WORKER_PIDS="{tmp_path}/hidden"\nexec "{FAKE}" {mode} "$@"\n')
+        worker.chmod(0o755)
+        return "--worker", str(worker)
+    return make
+
+
+def is_there(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
 
 
 def test_killed_worker_is_lost_and_replaced_by_a_click(open_window):
@@ -44,3 +77,49 @@ def test_stopped_worker_is_stalled_within_a_second(open_window):
     finally:
         os.kill(pid, signal.SIGCONT)
     window.wait_for_link("responsive", 5)
+
+
+def test_worker_that_does_not_answer_cancel_is_replaced_by_a_click(open_window, fake):
+    window = open_window(*fake("stuck"))  # it pulses, and answers nothing
+    window.wait_for_link("busy")
+    pid = window.state()["worker_pid"]
+    time.sleep(2.5)
+    assert window.control("worker.start") is None, "a run that takes long is no reason"
+    window.click("status.cancel")
+    window.wait("the banner", lambda m: any(c["id"] == "worker.start" for c in m["controls"]), 10)
+    assert window.control("worker.start")["label"] == "Replace the worker"
+    window.click("worker.start")
+    state = window.wait("another worker", lambda m: m["state"]["link"] == "responsive"
+                        and m["state"]["worker_pid"] not in (0, pid))["state"]
+    assert not state["live"], "the next worker would get the same run"
+    assert window.control("worker.start") is None
+    assert wait_until(lambda: not is_there(pid))
+
+
+def test_worker_is_replaced_from_the_palette(open_window, fake):
+    window = open_window(*fake("stops-guard"))
+    window.wait_for_result()
+    pid = window.state()["worker_pid"]
+    window.key("ctrl+shift+p")
+    window.wait("palette", lambda m: any(c["id"] == "palette.worker.replace" for c in m["controls"]))
+    window.xdotool("type", "--delay", 30, "replace the worker")
+    window.settle()
+    window.press("Return")
+    window.wait("another worker", lambda m: m["state"]["worker_pid"] not in (0, pid))
+    assert wait_until(lambda: not is_there(pid))
+
+
+def test_dropped_lines_are_counted_in_the_status_bar(open_window, fake):
+    window = open_window(*fake("endless-line"))
+    window.wait("the count", lambda m: any(c["id"] == "status.dropped" for c in m["controls"]))
+    window.wait_for_result()
+
+
+def test_a_killed_window_leaves_no_process(open_window, fake, tmp_path):
+    window = open_window(*fake("breed"))
+    hidden = tmp_path / "hidden"
+    assert wait_until(lambda: hidden.exists() and len(hidden.read_text().split()) == 3)
+    pids = [window.state()["worker_pid"], *map(int, hidden.read_text().split())]
+    window.process.kill()
+    window.process.wait()
+    assert wait_until(lambda: not any(map(is_there, pids))), [p for p in pids if is_there(p)]

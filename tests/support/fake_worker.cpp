@@ -1,15 +1,19 @@
 // A worker that misbehaves on purpose. The first argument names how; without a known one it greets,
 // pulses and answers every run at once. It speaks real frames, so that only the misbehaviour
 // differs from a worker.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "app/protocol/convert.h"
@@ -119,6 +123,48 @@ void finish(std::uint64_t id, std::size_t records) {
   send(frame);
 }
 
+/// Appends this process to the file of $FAKE_WORKER_PIDS, then sleeps, deaf to polite signals and
+/// to the end of its parent.
+[[noreturn]] void hide() {
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(number, SIG_IGN);
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  if (const char* path = std::getenv("FAKE_WORKER_PIDS"); path != nullptr) {
+    const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const std::string line = fmt::format("{}\n", ::getpid());
+    static_cast<void>(::write(file, line.data(), line.size()) < 0);
+    ::close(file);
+  }
+  while (true) ::pause();
+}
+
+/// Descendants by every way out of a process group: a child, a child of a child that has ended, and
+/// one in a session of its own.
+void breed() {
+  if (::fork() == 0) hide();
+  if (::fork() == 0) {
+    if (::fork() == 0) hide();
+    ::_exit(0);
+  }
+  if (::fork() == 0) {
+    ::setsid();
+    if (::fork() == 0) hide();
+    ::_exit(0);
+  }
+}
+
+/// A benchmark of as many rows as nobody can take in at once.
+void bench(std::uint64_t id) {
+  app::wire::Frame frame;
+  frame.mutable_bench_row()->set_id(id);
+  frame.mutable_bench_row()->set_median_us(1);
+  for (int row = 1; row <= 200'000; ++row) {
+    frame.mutable_bench_row()->set_launches(row);
+    send(frame);
+  }
+  frame.mutable_bench_finished()->set_id(id);
+  send(frame);
+}
+
 void misbehave_after_hello(const std::string& mode) {
   if (mode == "hello-then-garbage") send_bytes("Segmentation fault (core dumped)\n");
   if (mode == "huge-frame") send_bytes(std::string("XSC1\xFF\xFF\xFF\xFF", 8));
@@ -129,6 +175,34 @@ void misbehave_after_hello(const std::string& mode) {
     send(frame);
   }
   if (mode == "close-output") ::close(STDOUT_FILENO);
+  if (mode == "unordered") {
+    app::wire::Frame frame;
+    frame.mutable_failed()->set_message("an answer to an order that nobody gave");
+    for (std::uint64_t id = 1; id <= 1'000'000; ++id) {
+      frame.mutable_failed()->set_id(id);
+      send(frame);
+    }
+  }
+  if (mode == "unasked-file") {
+    app::wire::Frame frame;
+    frame.mutable_file_inspected()->set_path("/etc/passwd");
+    send(frame);
+  }
+  if (mode == "greets-twice") greet(app::kProtocolVersion, false);
+  if (mode == "escapes") {
+    fmt::print(stderr,
+               "\x1b]0;a title\x07\x1b[2Jgone\xc2\x9b"
+               "1m \xe2\x80\xae\xff\n");
+  }
+  if (mode == "endless-line") {
+    for (int i = 0; i < 20'000; ++i) fmt::print(stderr, "{:4096}", "x");
+  }
+  if (mode == "breed") breed();
+  if (mode == "stops-guard") {
+    std::thread([guard = ::getppid()] {
+      while (::getppid() == guard) ::kill(guard, SIGSTOP);
+    }).detach();
+  }
   if (mode == "die-in-frame") {
     // The lock is held to the end: a pulse behind the half would count as part of the frame.
     const std::lock_guard lock(out_mutex);
@@ -235,7 +309,8 @@ int main(int argc, char** argv) {
   if (mode.starts_with("hostile")) hostile = app::testing::hostile_text(1 << 20);
   if (mode == "mute") std::this_thread::sleep_for(1h);  // reads nothing, says nothing
 
-  const bool bad_library = argc > 3 && std::string(argv[3]).ends_with("bad");
+  const bool bad_library =
+      std::any_of(argv, argv + argc, [](std::string_view one) { return one.ends_with("bad"); });
   app::FrameDecoder decoder;
   while (true) {
     const auto frame = app::read_frame(STDIN_FILENO, decoder);
@@ -248,7 +323,9 @@ int main(int argc, char** argv) {
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
+      if (mode == "deaf") std::this_thread::sleep_for(1h);  // pulses, and reads no more
     }
+    if (frame.value()->has_bench()) bench(frame.value()->bench().id());
     if (frame.value()->has_watch_device() && mode == "device") {
       watched = frame.value()->watch_device().on();
     }
@@ -256,13 +333,28 @@ int main(int argc, char** argv) {
     if (frame.value()->has_run()) {
       const std::uint64_t id = frame.value()->run().id();
       running_id = id;
-      if (mode == "stuck" || mode == "moving") continue;
+      if (mode == "stuck" || mode == "moving" || mode == "breed") continue;
       if (mode == "hostile-failure") {
         app::wire::Frame failed;
         failed.mutable_failed()->set_id(id);
         failed.mutable_failed()->set_code(app::wire::DEVICE);
         send(failed);
         running_id = 0;
+        continue;
+      }
+      if (mode == "wrong-kind") {
+        app::wire::Frame answer;
+        answer.mutable_bench_finished()->set_id(id);
+        send(answer);
+        continue;
+      }
+      if (mode == "answers-twice") finish(id, 0);
+      if (mode == "escaping-error") {
+        app::wire::Frame failed;
+        failed.mutable_failed()->set_id(id);
+        failed.mutable_failed()->set_code(app::wire::DEVICE);
+        failed.mutable_failed()->set_message("\x1b[31mred\x1b[0m and \r over it");
+        send(failed);
         continue;
       }
       if (mode.starts_with("stall-in-run")) {

@@ -121,7 +121,7 @@ class Run(CommandLine):
         self.assertEqual(len(out["result"]["iterations"]), 2)
         with open(stand_in + ".arguments") as file:
             self.assertEqual(file.read().split("\n")[:-1],
-                             ["-T", "-o", "BatchMode=yes", "user@host", "expertscope-worker"])
+                             ["-T", "-o", "BatchMode=yes", "--", "user@host", "'expertscope-worker'"])
 
     def test_a_request_log_runs_line_by_line_on_one_worker(self):
         shape = {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}

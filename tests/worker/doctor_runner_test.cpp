@@ -25,8 +25,7 @@ constexpr double kDeadline = 0.3;
 constexpr double kGrace = 0.2;
 
 WorkerRunner runner_of(const std::string& mode) {
-  return WorkerRunner({.argv = {FAKE_WORKER, mode},
-                       .eager_loading_argv = {},
+  return WorkerRunner({.worker = {.program = FAKE_WORKER, .arguments = {mode}},
                        .start_seconds = 5,
                        .setup_seconds = 0.4,
                        .grace_seconds = kGrace});
@@ -104,8 +103,7 @@ TEST(WorkerRunner, AHangBeforeTheFirstReplayIsFoundToo) {
 }
 
 TEST(WorkerRunner, AWorkerThatPulsesNoMoreIsUnknown) {
-  WorkerRunner runner({.argv = {FAKE_WORKER, "silent-in-replay"},
-                       .eager_loading_argv = {},
+  WorkerRunner runner({.worker = {.program = FAKE_WORKER, .arguments = {"silent-in-replay"}},
                        .setup_seconds = 0.4,
                        .grace_seconds = 1});
   const Made made = made_by(std::move(runner));
@@ -147,12 +145,11 @@ TEST(WorkerRunner, AWorkerThatDoesNotStartIsAnError) {
     }
   }
   WorkerRunner mute(
-      {.argv = {FAKE_WORKER, "mute"}, .eager_loading_argv = {}, .start_seconds = 0.3});
+      {.worker = {.program = FAKE_WORKER, .arguments = {"mute"}}, .start_seconds = 0.3});
   const Made made = made_by(std::move(mute));
   ASSERT_FALSE(made.reply.ok());
   EXPECT_THAT(made.reply.error().message, HasSubstr("did not greet"));
-  const Made absent =
-      made_by(WorkerRunner({.argv = {"/no/such/program"}, .eager_loading_argv = {}}));
+  const Made absent = made_by(WorkerRunner({.worker = {.program = "/no/such/program"}}));
   EXPECT_FALSE(absent.reply.ok());
   EXPECT_TRUE(no_child_is_left());
 }
@@ -163,7 +160,7 @@ TEST(WorkerRunner, ACancelEndsAHang) {
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
     cancel = true;
   });
-  WorkerRunner runner({.argv = {FAKE_WORKER, "hang-in-setup"}, .eager_loading_argv = {}});
+  WorkerRunner runner({.worker = {.program = FAKE_WORKER, .arguments = {"hang-in-setup"}}});
   const Made made = made_by(std::move(runner), {}, &cancel);
   later.join();
   ASSERT_FALSE(made.reply.ok());

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
+#include "app/protocol/event_queue.h"
 #include "app/protocol/wire.h"
 #include "tests/worker/link_harness.h"
 
@@ -40,7 +44,7 @@ TEST(MisbehavingWorker, AWellBehavedOneAnswers) {
 
 TEST(MisbehavingWorker, AMissingProgramIsLostAtOnce) {
   LinkHarness link({"/nowhere/expertscope-worker"});
-  EXPECT_EQ(link->status().state, LinkState::Lost);
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
   EXPECT_THAT(link->status().reason,
               AllOf(HasSubstr("/nowhere/expertscope-worker"), HasSubstr("No such file")));
   EXPECT_GT(link->submit({}), 0U);  // harmless, as every call on a lost link
@@ -67,8 +71,9 @@ TEST(MisbehavingWorker, GarbageIsQuoted) {
 }
 
 TEST(MisbehavingWorker, AHugeFrameNamesTheLimit) {
-  EXPECT_THAT(reason_when_lost("huge-frame"),
-              AllOf(HasSubstr("4294967295"), HasSubstr("268435456")));
+  EXPECT_THAT(
+      reason_when_lost("huge-frame"),
+      AllOf(HasSubstr("4294967295"), HasSubstr("limit while nothing was ordered is 4194304")));
 }
 
 TEST(MisbehavingWorker, AnUnknownBodyIsRefused) {
@@ -160,6 +165,153 @@ TEST(MisbehavingWorker, UnreadLogLinesAreBounded) {
   std::this_thread::sleep_for(600ms);
   EXPECT_LE(link->poll().size(), 1100U);
   EXPECT_NE(link->status().state, LinkState::Lost);
+}
+
+TEST(MisbehavingWorker, TheNewestLogLinesAreKept) {
+  LinkHarness link({FAKE_WORKER, "talk"});
+  std::this_thread::sleep_for(600ms);
+  const std::vector<LinkEvent> events = link->poll();
+  std::string last;
+  for (const LinkEvent& event : events) {
+    if (const auto* log = std::get_if<LogReport>(&event)) last = log->text;
+  }
+  EXPECT_EQ(last, "line 4999");
+  EXPECT_EQ(link->status().dropped_logs, 5000U - EventQueue::kMaxLogs);
+}
+
+TEST(MisbehavingWorker, ALineWithoutAnEndIsCutAndBounded) {
+  LinkHarness link({FAKE_WORKER, "endless-line"});  // 80 MB of it
+  // Not wait(), which would poll.
+  for (int i = 0; i < 3000 && link->status().dropped_logs < 5000; ++i) {
+    std::this_thread::sleep_for(20ms);
+  }
+  EXPECT_GE(link->status().dropped_logs, 5000U);
+  std::size_t bytes = 0;
+  for (const LinkEvent& event : link->poll()) {
+    if (const auto* log = std::get_if<LogReport>(&event)) bytes += log->text.size();
+  }
+  EXPECT_LE(bytes, EventQueue::kMaxLogBytes);
+  EXPECT_GT(bytes, EventQueue::kMaxLogBytes / 2);
+  EXPECT_NE(link->status().state, LinkState::Lost);
+}
+
+TEST(MisbehavingWorker, AnAnswerToAnOrderThatNobodyGaveIsTheEnd) {
+  LinkHarness link({FAKE_WORKER, "unordered"});  // a million of them
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost));
+  EXPECT_EQ(link->status().reason,
+            "sent a frame of kind failed for order 1, which it does not have");
+  EXPECT_EQ(link.answers(), 0U);
+}
+
+TEST(MisbehavingWorker, NothingUnaskedIsTakenIn) {
+  EXPECT_THAT(reason_when_lost("unasked-file"), HasSubstr("a file that nobody asked about"));
+  EXPECT_THAT(reason_when_lost("greets-twice"), HasSubstr("greeted a second time"));
+  LinkHarness other({FAKE_WORKER, "wrong-kind"});
+  other->submit({});
+  ASSERT_TRUE(other.wait_for_state(LinkState::Lost));
+  EXPECT_EQ(other->status().reason,
+            "answered order 1 of kind run with a frame of kind bench_finished");
+  LinkHarness twice({FAKE_WORKER, "answers-twice"});
+  twice->submit({});
+  ASSERT_TRUE(twice.wait_for_state(LinkState::Lost));
+  EXPECT_THAT(twice->status().reason, HasSubstr("for order 1, which it does not have"));
+  EXPECT_EQ(twice.answers(), 1U);
+}
+
+TEST(MisbehavingWorker, AFloodOfRowsWaitsInThePipeAndAllOfItArrives) {
+  LinkHarness link({FAKE_WORKER});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
+  engine::BenchOrder order;
+  const std::uint64_t id = link->bench(order);
+  std::this_thread::sleep_for(1500ms);  // nobody polls meanwhile
+  EXPECT_EQ(link->status().state, LinkState::Busy) << "that nobody reads is not the worker's fault";
+  int rows = 0;
+  std::size_t most = 0;
+  bool ordered = true;
+  bool done = false;
+  const testing::Clock::time_point limit = testing::Clock::now() + 60s;
+  while (!done && testing::Clock::now() < limit) {
+    const std::vector<LinkEvent> events = link->poll();
+    most = std::max(most, events.size() * sizeof(LinkEvent));
+    for (const LinkEvent& event : events) {
+      if (const auto* row = std::get_if<BenchRowReport>(&event)) {
+        ordered = ordered && row->row.launches == ++rows;
+      }
+      const auto* end = std::get_if<BenchDone>(&event);
+      done = done || (end != nullptr && end->id == id);
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_TRUE(done);
+  EXPECT_EQ(rows, 200'000);
+  EXPECT_TRUE(ordered);
+  EXPECT_LE(most, std::size_t{64} << 20);
+  EXPECT_GT(most, std::size_t{8} << 20) << "the flood was too small to show anything";
+  EXPECT_NE(link->status().state, LinkState::Lost);
+}
+
+TEST(MisbehavingWorker, ACancelThatIsNotAnsweredIsOverdue) {
+  LinkHarness link({FAKE_WORKER, "stuck"});
+  link->cancel();  // of nothing: nothing is overdue
+  link->submit({});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Busy));
+  std::this_thread::sleep_for(2200ms);
+  EXPECT_FALSE(link->status().cancel_overdue);
+  const double seconds = seconds_of([&] {
+    link->cancel();
+    ASSERT_TRUE(link.wait([&] { return link->status().cancel_overdue; }));
+  });
+  EXPECT_GE(seconds, 2.0);
+  EXPECT_EQ(link->status().state, LinkState::Busy) << "it pulses";
+}
+
+TEST(MisbehavingWorker, AnAnsweredCancelIsNotOverdue) {
+  LinkHarness link({FAKE_WORKER, "slow-answer"});
+  const std::uint64_t id = link->submit({});
+  ASSERT_TRUE(link.wait_for_state(LinkState::Busy));
+  link->cancel();
+  ASSERT_TRUE(link.wait_for_answer(id));
+  std::this_thread::sleep_for(2100ms);
+  EXPECT_FALSE(link->status().cancel_overdue);
+}
+
+bool runs(int pid) { return ::kill(pid, 0) == 0; }
+
+std::vector<int> pids_in(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istream_iterator<int>(file), std::istream_iterator<int>()};
+}
+
+TEST(MisbehavingWorker, DescendantsThatHideEndWithTheLink) {
+  const std::string path = ::testing::TempDir() + "hidden." + std::to_string(::getpid());
+  ::setenv("FAKE_WORKER_PIDS", path.c_str(), 1);
+  {
+    LinkHarness link({FAKE_WORKER, "breed"});
+    ASSERT_TRUE(link.wait([&] { return pids_in(path).size() == 3; }));
+  }
+  for (const int pid : pids_in(path)) EXPECT_FALSE(runs(pid)) << pid;
+  ::unlink(path.c_str());
+}
+
+TEST(MisbehavingWorker, DescendantsThatHideEndWithTheirWorker) {
+  const std::string path = ::testing::TempDir() + "hidden." + std::to_string(::getpid());
+  ::setenv("FAKE_WORKER_PIDS", path.c_str(), 1);
+  LinkHarness link({FAKE_WORKER, "breed"});
+  ASSERT_TRUE(link.wait([&] { return pids_in(path).size() == 3; }));
+  ASSERT_EQ(::kill(link->status().pid, SIGKILL), 0);
+  ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
+  EXPECT_EQ(link->status().reason, "killed by signal 9");
+  for (const int pid : pids_in(path)) EXPECT_FALSE(runs(pid)) << pid;
+  ::unlink(path.c_str());
+}
+
+TEST(MisbehavingWorker, OneThatStopsItsGuardCannotMakeTheDestructorWait) {
+  LinkHarness link({FAKE_WORKER, "stops-guard"});
+  ASSERT_TRUE(link.wait([&] { return link.find_any<WorkerHello>() != nullptr; }));
+  const int pid = link->status().pid;
+  EXPECT_LT(seconds_of([&] { link.destroy(); }), 4.0);
+  for (int i = 0; i < 100 && runs(pid); ++i) std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(runs(pid));
 }
 
 TEST(MisbehavingWorker, ALargeActivityArrivesWholeAndInOrder) {

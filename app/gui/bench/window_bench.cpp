@@ -99,7 +99,7 @@ class AnnouncedProbe : public Probe {
 engine::Status run(const WindowBenchOptions& options, FrameProbe& probe, const std::string& problem,
                    bool worker) {
   WindowOptions window;
-  window.worker_argv = options.worker_argv;
+  window.worker = options.worker;
   window.no_worker = !worker;
   window.width = options.width;
   window.height = options.height;

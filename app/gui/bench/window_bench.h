@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/protocol/worker_command.h"
 #include "engine/model/error.h"
 
 namespace app {
@@ -15,7 +16,7 @@ struct WindowBenchOptions {
   /// Sizes of made-up recordings, one window each; or a recording of one's own.
   std::vector<std::size_t> records = {1'000'000, 10'000'000};
   std::string recording;
-  std::vector<std::string> worker_argv;  // for the change of a control; empty = beside this program
+  WorkerCommand worker;  // for the change of a control
   int width = 1440;
   int height = 900;
 };

@@ -62,7 +62,7 @@ DoctorDesk::DoctorDesk(std::function<void()> wake)
 
 DoctorDesk::~DoctorDesk() { *cancel_ = true; }
 
-void DoctorDesk::visit(const VisitOrder& order, const std::vector<std::string>& worker_argv,
+void DoctorDesk::visit(const VisitOrder& order, const WorkerCommand& worker,
                        const std::vector<std::string>& allowed_libraries) {
   if (visit_task_.running()) return;
   cancel_ = std::make_shared<std::atomic<bool>>(false);
@@ -73,12 +73,11 @@ void DoctorDesk::visit(const VisitOrder& order, const std::vector<std::string>& 
   news_.progress = {};
   news_.so_far.reset();
   news_.subject = subject_text(order);
-  visit_task_.start([order, worker_argv, allowed_libraries, shared = shared_, cancel = cancel_,
+  visit_task_.start([order, worker, allowed_libraries, shared = shared_, cancel = cancel_,
                      wake = wake_]() -> VisitResult {
     const Facts facts = shipped_facts();
     if (!facts.ok()) return facts.error();
-    WorkerRunner runner(
-        {.argv = worker_argv, .eager_loading_argv = {}, .allowed_libraries = allowed_libraries});
+    WorkerRunner runner({.worker = worker, .allowed_libraries = allowed_libraries});
     const auto tell = [&](const VisitProgress& progress) {
       {
         const std::lock_guard lock(shared->mutex);

@@ -13,6 +13,7 @@
 
 #include "app/gui/shell/background_task.h"
 #include "app/gui/view.h"
+#include "app/protocol/worker_command.h"
 
 namespace app {
 
@@ -25,7 +26,7 @@ class DoctorDesk {
   DoctorDesk& operator=(const DoctorDesk&) = delete;
 
   /// Refused while another visit is under way.
-  void visit(const VisitOrder& order, const std::vector<std::string>& worker_argv,
+  void visit(const VisitOrder& order, const WorkerCommand& worker,
              const std::vector<std::string>& allowed_libraries);
   void cancel();
   /// A run that stalled becomes a visit.

@@ -14,6 +14,7 @@ namespace app {
 enum class Action {
   Run,
   Cancel,
+  ReplaceWorker,
   ToggleLive,
   Undo,
   Redo,

@@ -3,6 +3,7 @@
 #include "app/gui/shell/link_supervisor.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "app/sweep/planned_run.h"
@@ -17,18 +18,18 @@ constexpr std::size_t kRememberedRequests = 64;
 
 }  // namespace
 
-LinkSupervisor::LinkSupervisor(std::vector<std::string> argv, std::function<void()> wake)
-    : argv_(std::move(argv)), wake_(std::move(wake)) {}
+LinkSupervisor::LinkSupervisor(WorkerCommand worker, std::function<void()> wake)
+    : worker_(std::move(worker)), wake_(std::move(wake)) {}
 
 void LinkSupervisor::start(const std::string& cublaslt) {
   give_up_present();
   cublaslt_ = cublaslt;
-  std::vector<std::string> argv = argv_;
-  if (!cublaslt.empty()) {
-    argv.push_back("--cublaslt");
-    argv.push_back(cublaslt);
-  }
-  link_ = WorkerLink::start({.argv = std::move(argv),
+  WorkerCommand worker = worker_;
+  if (!cublaslt.empty()) worker.cublaslt = cublaslt;
+  engine::Result<std::vector<std::string>> argv = worker.argv();
+  no_worker_ = argv.ok() ? std::string() : argv.error().message;
+  if (!argv.ok()) return;
+  link_ = WorkerLink::start({.argv = std::move(argv).value(),
                              .wake = wake_,
                              .progress_stall_seconds = 0,
                              .allowed_libraries = allowed_libraries_});
@@ -46,11 +47,15 @@ void LinkSupervisor::give_up_present() {
   // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
   std::shared_ptr<WorkerLink> old(std::move(link_));
   old->kill();
-  taking_down_ = std::async(std::launch::async,
-                            [held = std::move(old), before = std::move(taking_down_)]() mutable {
-                              held.reset();
-                              if (before.valid()) before.wait();
-                            });
+  try {
+    taking_down_ = std::async(std::launch::async,
+                              [held = std::move(old), before = std::move(taking_down_)]() mutable {
+                                held.reset();
+                                if (before.valid()) before.wait();
+                              });
+  } catch (const std::system_error&) {
+    // No thread is left: it was taken down on this one while the exception went by.
+  }
 }
 
 std::vector<LinkEvent> LinkSupervisor::poll() {
@@ -77,7 +82,7 @@ LinkStatus LinkSupervisor::status() const {
   if (link_ != nullptr) return link_->status();
   LinkStatus none;
   none.state = LinkState::Lost;
-  none.reason = "no worker was started";
+  none.reason = no_worker_.empty() ? "no worker was started" : no_worker_;
   return none;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/protocol/worker_command.h"
 #include "app/protocol/worker_link.h"
 #include "engine/gemm/support.h"
 
@@ -19,7 +20,7 @@ namespace app {
 
 class LinkSupervisor {
  public:
-  LinkSupervisor(std::vector<std::string> argv, std::function<void()> wake);
+  LinkSupervisor(WorkerCommand worker, std::function<void()> wake);
 
   /// Starts a worker, in place of the present one; `cublaslt` empty = the worker's own choice.
   void start(const std::string& cublaslt);
@@ -67,9 +68,10 @@ class LinkSupervisor {
  private:
   void give_up_present();
 
-  std::vector<std::string> argv_;
+  WorkerCommand worker_;
+  std::string cublaslt_;   // in place of the command's
+  std::string no_worker_;  // why none could be started
   std::function<void()> wake_;
-  std::string cublaslt_;
   std::vector<std::string> allowed_libraries_;
   bool watching_ = false;
   std::unique_ptr<WorkerLink> link_;

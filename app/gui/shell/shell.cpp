@@ -10,11 +10,6 @@
 namespace app {
 namespace {
 
-std::vector<std::string> worker_argv(const WindowOptions& options) {
-  if (!options.worker_argv.empty()) return options.worker_argv;
-  return {worker_program()};
-}
-
 std::vector<engine::ShapePreset> presets_or_none(Notices& notices) {
   auto loaded = engine::load_presets(assets_folder() + "/shapes");
   if (loaded.ok()) return std::move(loaded).value();
@@ -31,7 +26,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
     : options_(options),
       settings_(std::move(settings.settings)),
       wake_(std::move(wake)),
-      link_(worker_argv(options), wake_),
+      link_(options.worker, wake_),
       rail_(presets_or_none(notices_)),
       files_(wake_),
       writes_(wake_),
@@ -155,6 +150,18 @@ void Shell::start_worker(const std::string& cublaslt) {
   next_comparison_.reset();
   next_history_.reset();
   link_.start(cublaslt);
+  if (!link_.started()) {
+    notices_.add(Severity::Bad, "No worker was started: " + link_.status().reason);
+  }
+}
+
+void Shell::replace_worker() {
+  const bool stuck = link_.status().cancel_overdue;
+  start_worker(link_.cublaslt());
+  if (stuck && std::exchange(state_.live, false)) {
+    notices_.add(Severity::Warn,
+                 "Live is off: the next worker would get the run that the last one did not end.");
+  }
 }
 
 void Shell::carry_out(const CommandSlots& commands) {

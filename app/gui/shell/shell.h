@@ -88,6 +88,8 @@ class Shell {
   void cancel();
   SessionView view() const;
   void start_worker(const std::string& cublaslt);
+  /// With another of the same kind, at once, whatever it is doing.
+  void replace_worker();
   void carry_out_doctor(const CommandSlots& commands);
   /// A run that stalled: its visit is shown as soon as the rules have seen the graph.
   void take_stall(const RunError& failure);

@@ -22,6 +22,8 @@ void Shell::act(Action action) {
       return submit();
     case Action::Cancel:
       return cancel();
+    case Action::ReplaceWorker:
+      return replace_worker();
     case Action::ToggleLive:
       state_.live = !state_.live;
       if (state_.live) submit();
@@ -150,6 +152,8 @@ std::string Shell::refusal(Action action) const {
     }
     case Action::Cancel:
       return link_.waiting() ? "" : "Nothing is running";
+    case Action::ReplaceWorker:
+      return options_.no_worker ? "This window was opened without a worker" : "";
     case Action::Undo:
       return history_.undo_depth() > 0 ? "" : "Nothing to undo: no control was changed yet";
     case Action::Redo:

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "app/gui/shell/shell.h"
-#include "app/protocol/paths.h"
 
 namespace app {
 namespace {
@@ -65,10 +64,7 @@ void Shell::carry_out_doctor(const CommandSlots& commands) {
                                    [this, again] { carry_out_doctor(again); })) {
     // A visit is kept beside the live runs: a recording on screen would hide it.
     state_.back_to_live();
-    const bool given = !options_.worker_argv.empty();
-    doctor_.visit(*commands.examine,
-                  given ? options_.worker_argv : std::vector<std::string>{worker_program()},
-                  consent_.allowed());
+    doctor_.visit(*commands.examine, options_.worker, consent_.allowed());
   }
   if (commands.export_report != nullptr) {
     report_to_export_ = commands.export_report;

@@ -198,14 +198,18 @@ void Shell::draw_main(const PanelContext& context, float height) {
 
 void Shell::draw_link_banner(const PanelContext& context) {
   const LinkStatus& link = context.view.link;
-  if (!link_.started() || (link.state != LinkState::Lost && link.state != LinkState::Stalled)) {
-    return;
-  }
-  const Theme& theme = context.theme;
   const bool lost = link.state == LinkState::Lost;
+  const bool stalled = link.state == LinkState::Stalled;
+  if (!link_.started() || !(lost || stalled || link.cancel_overdue)) return;
+  const Theme& theme = context.theme;
   const std::string text =
       lost ? fmt::format("The worker is lost: {}. The last results stay on screen.", link.reason)
-           : fmt::format("The worker is stalled: {}.", link.reason);
+      : link.cancel_overdue
+          ? fmt::format(
+                "The worker does not answer Cancel{}. Replacing it ends the run; results "
+                "stay on screen.",
+                stalled ? ": " + link.reason : ", though it lives")
+          : fmt::format("The worker is stalled: {}.", link.reason);
   const float start_width = theme.px(150);
   const float check_width = theme.px(170);
   const Banner banner(context, "banner.worker", lost ? theme.colors.bad : theme.colors.warn, text,
@@ -217,7 +221,7 @@ void Shell::draw_link_banner(const PanelContext& context) {
   if (controls::checkbox(context, "worker.automatic", "Restart automatically", link_.automatic)) {
     settings_.restart_automatically = link_.automatic;
   }
-  if (start) start_worker(link_.cublaslt());
+  if (start) replace_worker();
 }
 
 /// While nothing can be written: the results wait in memory, and a person may know a better place.

@@ -30,7 +30,8 @@ bool differs(const LinkStatus& a, const LinkStatus& b) {
          a.pulse.request_id != b.pulse.request_id || a.pulse.stage != b.pulse.stage ||
          a.pulse.iteration != b.pulse.iteration || a.pulse.iterations != b.pulse.iterations ||
          a.pulse.fraction != b.pulse.fraction || a.pulse.replay != b.pulse.replay ||
-         a.pulse.board != b.pulse.board;
+         a.pulse.board != b.pulse.board || a.cancel_overdue != b.cancel_overdue ||
+         a.dropped_logs != b.dropped_logs;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "app/gui/shell/shell.h"
 #include "app/protocol/paths.h"
+#include "app/protocol/terminal_text.h"
 
 namespace app {
 
@@ -75,7 +76,7 @@ void Shell::begin_tour_step() {
 }
 
 void Shell::fail_tour(const std::string& why) {
-  fmt::print(stderr, "tour: {}\n", why);
+  fmt::print(stderr, "tour: {}\n", terminal_text(why));
   recorder_.reset();
   exit_code_ = 1;
 }

@@ -17,14 +17,14 @@
 namespace app {
 namespace {
 
-ImU32 state_color(const Palette& colors, LinkState state) {
-  switch (state) {
+ImU32 state_color(const Palette& colors, const LinkStatus& link) {
+  switch (link.state) {
     case LinkState::Starting:
       return colors.dim_text;
     case LinkState::Responsive:
       return colors.good;
     case LinkState::Busy:
-      return colors.accent;
+      return link.cancel_overdue ? colors.warn : colors.accent;
     case LinkState::Stalled:
       return colors.warn;
     case LinkState::Lost:
@@ -40,7 +40,7 @@ std::string state_words(const LinkStatus& link) {
     case LinkState::Responsive:
       return "worker ready";
     case LinkState::Busy:
-      return "worker busy";
+      return link.cancel_overdue ? "worker does not answer Cancel" : "worker busy";
     case LinkState::Stalled:
       return "worker stalled: " + link.reason;
     case LinkState::Lost:
@@ -140,6 +140,16 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
   const auto width = [](const std::string& text) {
     return text.empty() ? 0.0F : shown_size(text).x;
   };
+  if (view.link.dropped_logs > 0) {
+    draw_piece(context,
+               {.id = "status.dropped",
+                .label = "Lines of the worker that were dropped",
+                .text = fmt::format("  ·  {} worker lines dropped", view.link.dropped_logs),
+                .tooltip = "The worker writes more than a window can show: the oldest lines that "
+                           "nobody had read yet were dropped. Results are never dropped.",
+                .color = theme.colors.warn},
+               line_y);
+  }
   std::string line;
   for (const std::string& part : facts(view)) line += "  ·  " + part;
   if (view.run != nullptr) {
@@ -198,7 +208,7 @@ bool draw_status_bar(const PanelContext& context, const StatusLine& status) {
   ImGui::SetCursorPosY(line_y);
   const ImVec2 dot = ImGui::GetCursorScreenPos();
   ImGui::GetWindowDrawList()->AddCircleFilled({dot.x + side / 2, dot.y + side / 2}, theme.px(4),
-                                              state_color(theme.colors, view.link.state));
+                                              state_color(theme.colors, view.link));
   ImGui::Dummy({side, side});
   ImGui::SameLine(0, theme.px(kGapSmall));
   const std::string words = state_words(view.link);

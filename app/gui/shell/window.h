@@ -3,7 +3,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include "app/protocol/worker_command.h"
 
 namespace app {
 
@@ -11,10 +12,10 @@ class FrameProbe;
 
 struct WindowOptions {
   std::string open_file;  // recording (.session) or tensor (.npy, .safetensors) to begin with
-  std::vector<std::string> worker_argv;  // empty = expertscope-worker beside this program
-  std::string tour_folder;               // not empty: play the guided run, write PNGs here, exit
-  std::string control_map_path;          // not empty: the controls of every frame as JSON
-  int width = 0;                         // 0 = as left last time, 1440 x 900 at first
+  WorkerCommand worker;
+  std::string tour_folder;       // not empty: play the guided run, write PNGs here, exit
+  std::string control_map_path;  // not empty: the controls of every frame as JSON
+  int width = 0;                 // 0 = as left last time, 1440 x 900 at first
   int height = 0;
   float text_scale = 0;  // 0 = as left last time, at first from the display's content scale
   bool no_worker = false;

@@ -40,22 +40,28 @@ DEFAULT_STREAM = re.compile(r"\bcuda(Memset|Memcpy)(2D|3D)?\(")
 # ... so that whoever uses it waits before the engine's streams, which do not, may go on.
 DEFAULT_STREAM_WAIT = re.compile(r"\bcuda(StreamSynchronize\(cudaStreamLegacy|DeviceSynchronize\()")
 
-# Calls that only one file may make, or only those that read what the kernel tells (/proc, /sys): (call, why, files).
+# Calls that only some files may make, so that their care is taken everywhere: (where the rule holds, the call, why, the
+# files that may).
+PRODUCT = ("kernels/", "engine/", "profiling/", "app/")
 ONE_PLACE = (
     (
-        re.compile(r"\bjson::(parse|accept|sax_parse)\(|\bJson::(parse|accept|sax_parse)\("),
+        PRODUCT,
+        re.compile(r"\b[Jj]son::(parse|accept|sax_parse)\("),
         "JSON comes in through engine/input/json_text.h, which bounds depth and size",
         ("engine/input/json_text.cpp",),
     ),
     (
+        PRODUCT,
         re.compile(r"\bJsonStringToMessage\("),
         "JSON comes in through engine/input/json_text.h, which bounds depth and size",
         ("app/protocol/request_json.cpp",),
     ),
     (
+        PRODUCT,
         re.compile(r"\bifstream\b|\bfopen\("),
         "files are read through engine/input/regular_file.h, which waits for no FIFO",
         (
+            # What the kernel tells: /proc and /sys.
             "app/gui/bench/recording_probe.cpp",
             "app/gui/bench/window_bench.cpp",
             "engine/backend/cpu/machine.cpp",
@@ -64,12 +70,31 @@ ONE_PLACE = (
         ),
     ),
     (
+        PRODUCT,
         re.compile(
             r"\bImGui::(Text|TextUnformatted|TextWrapped|TextDisabled|TextColored|LabelText|BulletText|SetTooltip|CalcTextSize)\("
             r"|(->|\.)(AddText|RenderText|CalcTextSizeA)\("
         ),
         "text is drawn through app/gui/theme/text.h, which cuts what would end ImGui",
         ("app/gui/theme/text.cpp", "app/gui/plot/plot_text.cpp"),
+    ),
+    (
+        PRODUCT,
+        re.compile(r"\b(posix_spawnp?|v?fork|popen|system)\("),
+        "children are started by app/protocol/child_process.h: below a guard, and never through a shell",
+        ("app/protocol/child_process.cpp", "app/protocol/worker_guard.cpp"),
+    ),
+    (
+        ("app/",),
+        re.compile(r'"(/usr/bin/)?ssh"'),
+        "remote commands are made by app/protocol/worker_command.h, which quotes",
+        ("app/protocol/worker_command.cpp",),
+    ),
+    (
+        ("app/cli/",),
+        re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog|puts|printf|fprintf)\b"),
+        "the command line prints through app/cli/terminal.h: a terminal obeys escape sequences of workers and files",
+        (),
     ),
 )
 
@@ -162,11 +187,9 @@ def check_default_stream(root):
 def check_one_place(root):
     for path in sources(root):
         name = path.relative_to(root).as_posix()
-        if name.split("/")[0] not in LAYERS:
-            continue
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        for call, why, files in ONE_PLACE:
-            if name in files:
+        for folders, call, why, files in ONE_PLACE:
+            if name in files or not name.startswith(folders):
                 continue
             for number, line in enumerate(lines, 1):
                 if not line.lstrip().startswith(("//", "#")) and (use := call.search(line)):
@@ -184,6 +207,7 @@ def check(root):
     root = pathlib.Path(root)
     return [
         violation
-        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_one_place, check_top_level)
+        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_one_place,
+                     check_top_level)
         for violation in rule(root)
     ]

@@ -81,6 +81,14 @@ class PlantedViolation(unittest.TestCase):
             self.assert_found({name: ""}, name)
         self.assertEqual(self.violations({"engine/database_renewal.cpp": ""}), [])
 
+    def test_what_is_done_in_one_place(self):
+        self.assert_found({"app/doctor/a.cpp": "  ::posix_spawn(&pid, name);\n"}, "a.cpp:1", "child_process.h")
+        self.assert_found({"engine/a.cpp": "\nstd::system(line);\n"}, "engine/a.cpp:2", "child_process.h")
+        self.assert_found({"app/gui/a.cpp": 'words = {"ssh", host};\n'}, "worker_command.h")
+        self.assert_found({"app/cli/a.cpp": 'fmt::print(stderr, "{}", said);\n'}, "app/cli/terminal.h")
+        self.assertEqual(self.violations({"app/protocol/child_process.cpp": "::posix_spawn(&pid);",
+                                          "app/cli/a.cpp": 'print("{}", said);'}), [])
+
     def test_default_stream_without_a_wait(self):
         use = "void f() {\n  cudaMemset(p, 0, 4);\n"
         wait = "  cudaStreamSynchronize(cudaStreamLegacy);\n"

@@ -74,7 +74,7 @@ TEST(Framing, ManyFramesInPiecesOfAnySize) {
 TEST(Framing, BadMagicIsSeenAtItsFirstByte) {
   EXPECT_THAT(verdict("Y"), HasSubstr("must start with \"XSC1\""));
   EXPECT_THAT(verdict("XSC2"), HasSubstr("\"XSC2\""));
-  EXPECT_THAT(verdict(std::string("\x01\xFF", 2)), HasSubstr("\\x01\\xff"));
+  EXPECT_THAT(verdict(std::string("\x01\xFF", 2)), HasSubstr("\\u0001\\xff"));
   EXPECT_EQ(verdict("XS"), "more");
 }
 

@@ -1,0 +1,38 @@
+// What a person is told while a program waits for a worker that does nothing, and when the program
+// should give up. Pure arithmetic on what a link says of its worker. Not thread-safe.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "app/protocol/worker_link.h"
+
+namespace app {
+
+class Patience {
+ public:
+  /// Nobody waits longer without a word.
+  static constexpr double kWordSeconds = 2;
+  /// torch from a cold disk, a benchmark's peer, was seen to take three minutes without a sign.
+  static constexpr double kDefaultLimitSeconds = 300;
+
+  /// `limit_seconds` may pass without any sign: nothing heard, no progress, no part of an answer.
+  /// 0 = no limit. How long an order takes in all does not matter.
+  explicit Patience(double limit_seconds) : limit_seconds_(limit_seconds > 0 ? limit_seconds : 0) {}
+
+  /// A sentence once kWordSeconds have passed: once for each kind of silence.
+  std::optional<std::string> word(const LinkStatus& status);
+  /// Why nobody should wait longer.
+  std::optional<std::string> exhausted(const LinkStatus& status) const;
+
+ private:
+  enum class Silence { Greeting, Pulses, Begin, Progress, Cancel };
+  static std::optional<Silence> silence_of(const LinkStatus& status);
+  static std::string words_of(Silence silence, const LinkStatus& status);
+
+  double limit_seconds_;
+  std::set<Silence> told_;
+};
+
+}  // namespace app

@@ -1,0 +1,171 @@
+// expertscope-guard PROGRAM [ARGUMENT...]: runs the program with its own standard streams, and ends
+// it with all its descendants when the other end of the channel closes or the program ends. Then it
+// ends as the program did, so that whoever waits for it learns the same. worker_guard.h says why.
+#include "app/protocol/worker_guard.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace {
+
+using app::kGuardChannel;
+
+constexpr int kExitWrongCall = 127;
+constexpr int kSweepMs = 5;  // between two looks for descendants that are still there
+
+void report(pid_t pid, int error) {
+  const app::GuardReport said{.pid = pid, .error = error};
+  static_cast<void>(::send(kGuardChannel, &said, sizeof said, MSG_NOSIGNAL) < 0);
+}
+
+/// In the child of a fork.
+[[noreturn]] void become(char** argv, pid_t guard) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != guard) ::_exit(kExitWrongCall);  // it died before the line above
+  report(::getpid(), 0);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execvp(argv[0], argv);
+  report(0, errno);
+  ::_exit(kExitWrongCall);
+}
+
+/// The standard streams are the program's alone: its pipes must end with it.
+void let_go_of_streams() {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int stream = 0; stream <= 2; ++stream) ::dup2(null, stream);
+  if (null > 2) ::close(null);
+}
+
+/// True once the program has ended. It stays a zombie, so that the id of its group stays taken
+/// until the group has been killed; any other child that has ended is reaped.
+bool has_ended(pid_t program) {
+  while (true) {
+    siginfo_t ended{};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) {
+      return false;
+    }
+    if (ended.si_pid == program) return true;
+    ::waitpid(ended.si_pid, nullptr, WNOHANG);
+  }
+}
+
+std::map<pid_t, pid_t> parents_of_all() {
+  std::map<pid_t, pid_t> parents;
+  DIR* processes = ::opendir("/proc");
+  if (processes == nullptr) return parents;
+  while (const dirent* entry = ::readdir(processes)) {
+    const pid_t pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (pid <= 0) continue;
+    std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
+    if (file == nullptr) continue;
+    char line[512] = {};
+    const std::size_t length = std::fread(line, 1, sizeof line - 1, file);
+    std::fclose(file);
+    line[length] = '\0';
+    // "pid (name) state parent": the name may hold anything, a bracket too.
+    const char* rest = std::strrchr(line, ')');
+    int parent = 0;
+    if (rest != nullptr && std::sscanf(rest, ") %*c %d", &parent) == 1) parents[pid] = parent;
+  }
+  ::closedir(processes);
+  return parents;
+}
+
+void kill_descendants() {
+  const std::map<pid_t, pid_t> parents = parents_of_all();
+  const pid_t self = ::getpid();
+  for (const auto& [pid, parent] : parents) {
+    pid_t ancestor = parent;
+    // Read while processes came and went, so that a cycle is possible: as many steps as entries.
+    for (std::size_t steps = 0; steps < parents.size() && ancestor > 1 && ancestor != self;
+         ++steps) {
+      const auto above = parents.find(ancestor);
+      ancestor = above == parents.end() ? 0 : above->second;
+    }
+    if (ancestor == self) ::kill(pid, SIGKILL);
+  }
+}
+
+/// Kills the program and everything below it until nothing is left; the program's wait status.
+int end_all(pid_t program) {
+  ::kill(-program, SIGKILL);
+  int end = 0;
+  while (true) {
+    int status = 0;
+    const pid_t reaped = ::waitpid(-1, &status, WNOHANG);
+    if (reaped == program) end = status;
+    if (reaped > 0) continue;
+    if (reaped < 0 && errno == ECHILD) return end;
+    kill_descendants();
+    ::poll(nullptr, 0, kSweepMs);
+  }
+}
+
+[[noreturn]] void end_likewise(int status) {
+  if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
+  const int number = WTERMSIG(status);
+  const rlimit none{};
+  ::setrlimit(RLIMIT_CORE, &none);  // the program's own dump is the one to read
+  std::signal(number, SIG_DFL);
+  sigset_t all;
+  sigemptyset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::kill(::getpid(), number);
+  ::_exit(128 + number);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || ::fcntl(kGuardChannel, F_SETFD, FD_CLOEXEC) != 0) {
+    std::fputs("expertscope-guard is started by expertscope\n", stderr);
+    return kExitWrongCall;
+  }
+  // What its starter forgot to mark as close-on-exec is no business of a worker.
+  ::close_range(kGuardChannel + 1, ~0U, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child, nullptr);
+  const int children = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (children < 0) return kExitWrongCall;
+
+  const pid_t guard = ::getpid();
+  const pid_t program = ::fork();
+  if (program == 0) become(argv + 1, guard);
+  if (program < 0) {
+    report(0, errno);
+    return kExitWrongCall;
+  }
+  ::setpgid(program, program);  // here too: whoever comes first
+  let_go_of_streams();
+
+  while (!has_ended(program)) {
+    pollfd waits[2] = {{children, POLLIN, 0}, {kGuardChannel, POLLIN, 0}};
+    ::poll(waits, 2, -1);
+    signalfd_siginfo seen;
+    while (::read(children, &seen, sizeof seen) > 0) {
+    }
+    if (waits[1].revents != 0) break;  // nothing is ever said to the guard: the other end has gone
+  }
+  end_likewise(end_all(program));
+}

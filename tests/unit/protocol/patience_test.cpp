@@ -1,0 +1,55 @@
+// What is said of a silent worker and when it is given up, on made-up clocks.
+#include "app/protocol/patience.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+LinkStatus status_of(LinkState state, double still, std::uint64_t request = 0) {
+  LinkStatus status;
+  status.state = state;
+  status.reason = "no pulse for 3.0 s";
+  status.pid = 42;
+  status.pulse.request_id = request;
+  status.seconds_still = still;
+  return status;
+}
+
+TEST(Patience, SaysOnceWhatItWaitsForAndWhatToDo) {
+  Patience patience(30);
+  EXPECT_FALSE(patience.word(status_of(LinkState::Starting, 1.9)));
+  const auto word = patience.word(status_of(LinkState::Starting, 2.1));
+  ASSERT_TRUE(word);
+  EXPECT_THAT(*word, AllOf(HasSubstr("process 42"), HasSubstr("has not greeted"),
+                           HasSubstr("after 30 s"), HasSubstr("--timeout"), HasSubstr("Ctrl+C")));
+  EXPECT_FALSE(patience.word(status_of(LinkState::Starting, 2.5)));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Stalled, 3)), HasSubstr("no pulse for 3.0 s"));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3)), HasSubstr("has not begun"));
+  EXPECT_THAT(*patience.word(status_of(LinkState::Busy, 3, 7)), HasSubstr("nothing moves"));
+  EXPECT_FALSE(patience.word(status_of(LinkState::Busy, 4, 7)));
+}
+
+TEST(Patience, ACancelThatIsNotAnsweredIsSaidAlthoughThingsMove) {
+  Patience patience(30);
+  LinkStatus status = status_of(LinkState::Busy, 0, 7);
+  EXPECT_FALSE(patience.word(status));
+  status.cancel_overdue = true;
+  EXPECT_THAT(*patience.word(status), HasSubstr("has not answered the cancel"));
+}
+
+TEST(Patience, EndsWithItsLimit) {
+  const Patience patience(30);
+  EXPECT_FALSE(patience.exhausted(status_of(LinkState::Stalled, 29)));
+  EXPECT_THAT(*patience.exhausted(status_of(LinkState::Stalled, 31)),
+              AllOf(HasSubstr("gave up on the worker (process 42)"), HasSubstr("--timeout")));
+  EXPECT_FALSE(patience.exhausted(status_of(LinkState::Responsive, 1000))) << "nothing is awaited";
+  EXPECT_FALSE(Patience(0).exhausted(status_of(LinkState::Stalled, 1e9)));
+}
+
+}  // namespace
+}  // namespace app

@@ -1,0 +1,169 @@
+// The words of a worker's command, read again by the shells that would read them: a fake ssh hands
+// its words on as sshd does, joined by blanks, to `sh -c`.
+#include "app/protocol/worker_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "app/protocol/child_process.h"
+#include "app/protocol/line_splitter.h"
+
+namespace app {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kNasty = {
+    "plain",
+    "",
+    " ",
+    "two words",
+    "'",
+    "''",
+    "it's",
+    "\"double\"",
+    "$(touch owned)",
+    "`touch owned`",
+    "; touch owned;",
+    "&& touch owned",
+    "| touch owned",
+    "> owned",
+    "$HOME ${HOME} ~",
+    "*?[a-z]{a,b}",
+    "\\ \\' \\n",
+    "line\nfeed",
+    "tab\tand\rreturn",
+    "-oProxyCommand=touch owned",
+    "#comment",
+    "!history",
+    "a=b",
+    "\xC3\xA9\xF0\x9F\x98\x80 \xFF\x80",
+    "\x01\x1B[31m\x7F",
+    std::string(5000, '\''),
+};
+
+/// A folder with the fake ssh, first on PATH while it lives.
+class FakeSsh : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "fake_ssh." + std::to_string(::getpid());
+    ASSERT_TRUE(::mkdir(folder_.c_str(), 0700) == 0 || errno == EEXIST);
+    // As ssh: options until "--", then the destination; the rest is one line for the shell there.
+    write_program("ssh",
+                  "while [ \"$1\" != -- ]; do shift; done\nshift\n"
+                  "echo \"$1\" > \"$FAKE_SSH/destination\"\nshift\n"
+                  "cd \"$FAKE_SSH\" && exec sh -c \"$*\"\n");
+    // Prints what it was given, each with its length in front.
+    write_program("expertscope-worker",
+                  "for word; do printf '%s:' \"$(printf %s \"$word\" | wc -c)\";"
+                  " printf '%s;' \"$word\"; done\nprintf 'env=%s;' \"$NASTY\"\n");
+    path_ = std::getenv("PATH");
+    ::setenv("PATH", (folder_ + ":" + path_).c_str(), 1);
+    ::setenv("FAKE_SSH", folder_.c_str(), 1);
+  }
+  void TearDown() override {
+    ::setenv("PATH", path_.c_str(), 1);
+    for (const char* file : {"ssh", "expertscope-worker", "destination", "owned"}) {
+      ::unlink((folder_ + "/" + file).c_str());
+    }
+    ::rmdir(folder_.c_str());
+  }
+  void write_program(const std::string& name, const std::string& body) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\n" << body;
+    ASSERT_EQ(::chmod(path.c_str(), 0700), 0);
+  }
+  bool owned() const { return ::access((folder_ + "/owned").c_str(), F_OK) == 0; }
+
+  /// All that the command prints.
+  static std::string output_of(const std::vector<std::string>& argv) {
+    auto child = ChildProcess::start(argv);
+    if (!child.ok()) return child.error().message;
+    std::string out;
+    char bytes[4096];
+    for (int i = 0; i < 20'000; ++i) {
+      const ssize_t count = ::read(child.value()->output.get(), bytes, sizeof bytes);
+      if (count > 0) out.append(bytes, static_cast<std::size_t>(count));
+      if (count == 0) break;
+      if (count < 0) ::usleep(1000);
+    }
+    return out;
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+TEST_F(FakeSsh, EveryWordComesThroughAShellAsItIs) {
+  for (const std::string& word : kNasty) {
+    EXPECT_EQ(output_of({"/bin/sh", "-c", "printf '%s;' " + shell_quoted(word)}), word + ";");
+  }
+}
+
+TEST_F(FakeSsh, ARemoteWorkerGetsItsWordsAndItsEnvironment) {
+  for (const std::string& word : kNasty) {
+    if (word.empty()) continue;  // no library at all
+    WorkerCommand command{.program = {},
+                          .remote = "user@host",
+                          .arguments = {word, "--no-tracing"},
+                          .cublaslt = word,
+                          .backend = "cpu",
+                          .environment = {"NASTY=" + word}};
+    const auto argv = command.argv();
+    ASSERT_TRUE(argv.ok());
+    std::string expected;
+    for (const std::string& one : {word, std::string("--no-tracing"), std::string("--cublaslt"),
+                                   word, std::string("--backend"), std::string("cpu")}) {
+      expected += std::to_string(one.size()) + ":" + one + ";";
+    }
+    EXPECT_EQ(output_of(argv.value()), expected + "env=" + word + ";");
+    EXPECT_FALSE(owned()) << word;
+  }
+  std::ifstream destination(folder_ + "/destination");
+  std::string line;
+  std::getline(destination, line);
+  EXPECT_EQ(line, "user@host");
+}
+
+TEST_F(FakeSsh, HereNoShellReadsAnything) {
+  WorkerCommand command{.program = folder_ + "/expertscope-worker",
+                        .cublaslt = "$(touch owned)'",
+                        .environment = {"NASTY=`touch owned`"}};
+  EXPECT_EQ(output_of(command.argv().value()),
+            "10:--cublaslt;15:$(touch owned)';env=`touch owned`;");
+  EXPECT_FALSE(owned());
+}
+
+TEST(WorkerCommand, TheDestinationIsTheNameOfAMachine) {
+  for (const char* good : {"host", "user@host.example", "10.0.0.1", "user@fe80::1%eth0",
+                           "ssh://user@host:2222", "[::1]", "gpu_1"}) {
+    const auto argv = WorkerCommand{.program = {}, .remote = good}.argv();
+    ASSERT_TRUE(argv.ok()) << good;
+    EXPECT_THAT(argv.value(), ElementsAre("ssh", "-T", "-o", "BatchMode=yes", "--", good,
+                                          "'expertscope-worker'"));
+  }
+  for (const char* bad : {"", "-oProxyCommand=true", "user@-oProxyCommand=true", "user@", "a b",
+                          "host;true", "$(true)", "host\n", "`true`", "host'", "\x1b[2J"}) {
+    const auto argv = WorkerCommand{.program = {}, .remote = bad}.argv();
+    ASSERT_FALSE(argv.ok()) << bad;
+    EXPECT_EQ(argv.error().code, engine::ErrorCode::InvalidArgument);
+    EXPECT_THAT(argv.error().message, HasSubstr("is no name of a machine"));
+    EXPECT_EQ(argv.error().message.find('\x1b'), std::string::npos);
+  }
+}
+
+TEST(WorkerCommand, AZeroByteIsRefused) {
+  const auto argv = WorkerCommand{.program = {}, .cublaslt = std::string("/lib\0/x", 7)}.argv();
+  ASSERT_FALSE(argv.ok());
+  EXPECT_THAT(argv.error().message, HasSubstr("zero byte"));
+}
+
+}  // namespace
+}  // namespace app
