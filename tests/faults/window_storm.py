@@ -38,6 +38,9 @@ class LivingWindow:
         self.window.wait_for_link("responsive")
         self.finished = []  # (process, id) of runs that the window showed
         self.recording = None
+        self.recorded = 0
+        self.nudge = 0
+        self.lived_through = []
         self.complaints = []
 
     # --- looking ------------------------------------------------------------------------------
@@ -57,7 +60,7 @@ class LivingWindow:
 
     def draws(self):
         """The pointer moves, and the window has to draw it."""
-        self.nudge = getattr(self, "nudge", 0) + 1
+        self.nudge += 1
         before, start = self.window.map()["frame"], time.monotonic()
         self.window.xdotool("mousemove", 700 + self.nudge % 7, 4)
         moved = self.wait("frame", lambda _: self.window.map()["frame"] > before, WORD_SECONDS)
@@ -155,6 +158,7 @@ class LivingWindow:
                 self.complain(f"{state['link']} without a reason")
 
     def fault(self, index, kind, chance):
+        self.lived_through.append(kind.name)
         orders_before = chance.randrange(3) if kind.moment == "order" else 0
         if not self.new_worker(kind.name, chance.getrandbits(62), orders_before):
             return
@@ -245,9 +249,8 @@ class LivingWindow:
             if count != 1:
                 self.complain(f"finished run {number} of worker {pid} is {count} times in the "
                               f"recording, fault {index}")
-        self.storm.most("finished-runs-recorded", len(self.finished) + getattr(self, "recorded", 0),
-                        "runs")
-        self.recorded = len(self.finished) + getattr(self, "recorded", 0)
+        self.recorded += len(self.finished)
+        self.storm.most("finished-runs-recorded", self.recorded, "runs")
 
     def notices(self):
         return [c["label"] for c in self.window.map()["controls"] if c["id"].startswith("notice.")]
@@ -323,7 +326,9 @@ def main():
             code = window.process.poll()
             if code is not None:
                 log = (window.folder / "window.log").read_text()[-2000:]
-                all_of_it.fail(index, kind.name, f"the window ended with {code}: {log}")
+                all_of_it.fail(index, kind.name, f"the window ended with {code} after "
+                               f"{', '.join(living.lived_through[-4:])} (the whole way there: "
+                               f"--faults {index + 1}): {log}")
             else:
                 raise
         finally:
