@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/cli/progress_bar.h"
+#include "app/cli/terminal.h"
 #include "app/protocol/recorded_run.h"
 #include "app/protocol/request_json.h"
 
@@ -62,7 +63,7 @@ engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
 
 void tell_whereabouts(profiling::SessionWriter& writer) {
   if (const std::string notice = writer.take_notice(); !notice.empty()) {
-    fmt::print(stderr, "expertscope: {}\n", notice);
+    print(stderr, "expertscope: {}\n", notice);
   }
 }
 

@@ -80,12 +80,12 @@ int main(int argc, char** argv) {
   try {
     code = chosen();
   } catch (const std::exception& error) {  // of standard output, mostly: its disk may be full
-    fmt::print(stderr, "expertscope: {}\n", error.what());
+    app::cli::print(stderr, "expertscope: {}\n", error.what());
     return app::cli::kExitUserError;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    fmt::print(stderr, "expertscope: standard output cannot be written: {}\n",
-               std::strerror(errno));
+    app::cli::print(stderr, "expertscope: standard output cannot be written: {}\n",
+                    std::strerror(errno));
     return code == app::cli::kExitOk ? app::cli::kExitUserError : code;
   }
   return code;

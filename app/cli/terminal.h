@@ -4,9 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "app/protocol/terminal_text.h"
 
@@ -14,7 +17,11 @@ namespace app::cli {
 
 inline void write_text(std::FILE* stream, std::string_view text) {
   const std::string safe = terminal_text(text);
-  static_cast<void>(std::fwrite(safe.data(), 1, safe.size(), stream));
+  const std::size_t written = std::fwrite(safe.data(), 1, safe.size(), stream);
+  // Of results nobody gets there is no use in making more; without words on stderr life goes on.
+  if (written < safe.size() && stream == stdout) {
+    throw std::system_error(errno, std::generic_category(), "standard output cannot be written");
+  }
 }
 
 template <class... Values>

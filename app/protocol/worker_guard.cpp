@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -74,11 +75,12 @@ std::map<pid_t, pid_t> parents_of_all() {
   while (const dirent* entry = ::readdir(processes)) {
     const pid_t pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
     if (pid <= 0) continue;
-    std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
-    if (file == nullptr) continue;
-    char line[512] = {};
-    const std::size_t length = std::fread(line, 1, sizeof line - 1, file);
-    std::fclose(file);
+    const int file =
+        ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    char line[512];
+    const ssize_t length = std::max<ssize_t>(::read(file, line, sizeof line - 1), 0);
+    ::close(file);
     line[length] = '\0';
     // "pid (name) state parent": the name may hold anything, a bracket too.
     const char* rest = std::strrchr(line, ')');
