@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 
+# Of CPU. A slice begins with the whole corpus, so a short one learns nothing more.
 SLICE_SECONDS = 120
 MEMORY_MIB = 1024
 # Inputs above these say nothing more and make executions slow.
@@ -54,12 +55,12 @@ class Target:
         subprocess.run([self.program.with_name(self.program.name + "_test"), "--prepare", self.folder], check=True)
 
     def run(self, seconds, environment):
-        """One libFuzzer process of that many seconds of wall time."""
+        """One libFuzzer process of about that many seconds of CPU."""
         if stopping.is_set():
             return
         command = ["nice", "-n", "19", self.program, self.corpus, self.folder / "seeds",
                    root / "corpus" / self.name, f"-dict={self.folder / 'dictionary'}",
-                   f"-artifact_prefix={self.findings}/", f"-max_total_time={seconds}",
+                   f"-artifact_prefix={self.findings}/",
                    f"-max_len={LENGTHS.get(self.name, USUAL_LENGTH)}", f"-rss_limit_mb={MEMORY_MIB}",
                    "-timeout=30", "-print_final_stats=1", "-use_value_profile=0", "-reload=0"]
         with open(self.folder / "output.txt", "wb") as output:
@@ -69,9 +70,9 @@ class Target:
                 pid, status, usage = os.wait4(process.pid, os.WNOHANG)
                 if pid:
                     break
-                if stopping.is_set():
+                if stopping.is_set() or cpu_seconds_of(process.pid) > seconds:
                     # libFuzzer prints its statistics and ends.
-                    os.killpg(process.pid, signal.SIGINT)
+                    process.send_signal(signal.SIGINT)
                 time.sleep(0.5)
         process.returncode = os.waitstatus_to_exitcode(status)
         text = (self.folder / "output.txt").read_text(errors="replace")
@@ -86,6 +87,12 @@ class Target:
             log.write(json.dumps(one) + "\n")
         print(f"{self.name}: {one['executions']} executions in {one['cpu_seconds']} CPU seconds, "
               f"{one['edges']} edges", file=sys.stderr, flush=True)
+
+
+def cpu_seconds_of(pid):
+    # Behind the name, which may hold anything but ")" after it: fields 14 and 15 of proc(5).
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def compiler(build):
@@ -147,8 +154,8 @@ def main():
                     break
                 due.sort(key=Target.cpu_seconds)
                 # One slice of each at most, so that all move on together.
-                waits = [pool.submit(t.run, int(max(5, min(SLICE_SECONDS, arguments.seconds - t.cpu_seconds()))),
-                                     environment) for t in due]
+                waits = [pool.submit(t.run, min(SLICE_SECONDS, arguments.seconds - t.cpu_seconds()), environment)
+                         for t in due]
                 for wait in waits:
                     wait.result()
     finally:
