@@ -1,6 +1,8 @@
 #include "app/protocol/framing.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +25,56 @@ std::uint32_t read_length(const char* bytes) {
   std::uint32_t length = 0;
   for (int i = 3; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[i]);
   return length;
+}
+
+constexpr int kMaxDepth = 100;  // as protobuf's own
+constexpr std::size_t kStringBytes = 48;
+
+/// Bytes that a message is about to take in memory, from what it says on the wire. Stops at what is
+/// no message, which the parser will refuse.
+std::size_t memory_of(const google::protobuf::Descriptor& type,
+                      google::protobuf::io::CodedInputStream& in, int depth) {
+  using Wire = google::protobuf::FieldDescriptor;
+  std::size_t bytes = 32 + 16 * static_cast<std::size_t>(type.field_count());
+  while (const std::uint32_t tag = in.ReadTag()) {
+    const Wire* field = type.FindFieldByNumber(static_cast<int>(tag >> 3));
+    std::uint64_t value = 0;
+    std::uint32_t length = 0;
+    switch (tag & 7) {
+      case 0:
+        if (!in.ReadVarint64(&value)) return bytes;
+        bytes += 16;
+        continue;
+      case 1:
+      case 5:
+        if (!in.Skip((tag & 7) == 1 ? 8 : 4)) return bytes;
+        bytes += 16;
+        continue;
+      case 2:
+        break;
+      default:
+        return bytes;
+    }
+    if (!in.ReadVarint32(&length) || length > kMaxFrameBytes) return bytes;
+    if (field != nullptr && field->type() == Wire::TYPE_MESSAGE && depth < kMaxDepth) {
+      const auto outer = in.PushLimit(static_cast<int>(length));
+      bytes += memory_of(*field->message_type(), in, depth + 1);
+      if (in.BytesUntilLimit() > 0) in.Skip(in.BytesUntilLimit());
+      in.PopLimit(outer);
+    } else {
+      // Of packed numbers each byte may be one.
+      const bool packed = field != nullptr && field->is_packable();
+      bytes += kStringBytes + (packed ? 8 : 1) * static_cast<std::size_t>(length);
+      if (!in.Skip(static_cast<int>(length))) return bytes;
+    }
+  }
+  return bytes;
+}
+
+std::size_t memory_of_frame(std::string_view body) {
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(body.data()),
+                                            static_cast<int>(body.size()));
+  return memory_of(*wire::Frame::descriptor(), in, 0);
 }
 
 }  // namespace
@@ -70,6 +122,13 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
                               limit_ < kMaxFrameBytes ? "while nothing was ordered " : "", limit_));
   }
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<wire::Frame>();
+  // Two bytes on the wire can be an element of a hundred in memory.
+  const std::size_t memory = memory_of_frame(rest.substr(kFrameHeaderBytes, length));
+  if (memory > kMemoryPerByte * limit_) {
+    return broken(
+        fmt::format("a frame of {} bytes would take about {} MiB of memory; the limit is {}",
+                    length, memory >> 20, kMemoryPerByte * limit_ >> 20));
+  }
   wire::Frame frame;
   if (!frame.ParseFromArray(rest.data() + kFrameHeaderBytes, static_cast<int>(length))) {
     return broken(fmt::format("the {} bytes of a frame are not a message", length));

@@ -16,11 +16,14 @@ namespace app {
 inline constexpr std::string_view kFrameMagic = "XSC1";
 inline constexpr std::size_t kFrameHeaderBytes = 8;
 inline constexpr std::uint32_t kMaxFrameBytes = 256U << 20;
+/// Of what a frame may be at most: packed numbers take up to eight.
+inline constexpr std::size_t kMemoryPerByte = 8;
 
 /// Header and body, ready to write.
 engine::Result<std::string> encode_frame(const wire::Frame& frame);
 
-/// Bytes in, frames out. After an error the stream cannot be trusted any more: stop reading it.
+/// Bytes in, frames out, none that would take more than its share of memory. After an error the
+/// stream cannot be trusted any more: stop reading it.
 class FrameDecoder {
  public:
   /// Of the frames to come; never above kMaxFrameBytes, which it is at first.

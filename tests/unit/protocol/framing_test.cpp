@@ -93,6 +93,34 @@ TEST(Framing, UnparseableAndUnknownBodiesAreRefused) {
   EXPECT_THAT(verdict(framed(std::string("\xC2\x0C\x00", 3))), HasSubstr("no body"));
 }
 
+TEST(Framing, AFrameThatWouldFillTheMemoryIsRefusedBeforeItIsRead) {
+  // A greeting of backends that say nothing: two bytes each here, hundreds in memory.
+  std::string greeting;
+  for (int i = 0; i < 1'000'000; ++i) greeting += std::string("\x22\x00", 2);
+  wire::Frame frame;
+  ASSERT_TRUE(frame.mutable_hello_reply()->ParseFromString(greeting));
+  FrameDecoder decoder;
+  decoder.set_limit(4U << 20);
+  decoder.append(encoded(frame));
+  const engine::Result<std::optional<wire::Frame>> read = decoder.next();
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().message, HasSubstr("MiB of memory; the limit is 32"));
+}
+
+TEST(Framing, FullFramesOfARunAreFarFromTheLimitOnMemory) {
+  wire::Frame frame;
+  for (int i = 0; i < 65536; ++i) {
+    wire::ActivityChunk& chunk = *frame.mutable_activity();
+    chunk.add_start_ns(i);
+    chunk.add_end_ns(i);
+    chunk.add_name(0);
+    chunk.add_iteration(-1);
+    chunk.add_expert(-1);
+    chunk.add_names("a kernel");
+  }
+  EXPECT_EQ(verdict(encoded(frame)), "frame");
+}
+
 TEST(Framing, RandomBodiesGetAVerdict) {
   std::mt19937 random(11);
   for (int i = 0; i < 2000; ++i) {
