@@ -10,7 +10,7 @@ namespace app {
 namespace wire = ::expertscope::wire;
 
 /// Rises with every change that an older peer would misread. The handshake refuses any difference.
-inline constexpr std::uint32_t kProtocolVersion = 9;
+inline constexpr std::uint32_t kProtocolVersion = 10;
 inline constexpr const char* kProgramVersion = EXPERTSCOPE_VERSION;
 
 }  // namespace app
