@@ -128,8 +128,7 @@ int measure_both(const AbOptions& options) {
                    .message = "cancelled before both sides had a block"});
   }
   const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
-  const profiling::SettingsDifference settings =
-      settings_difference(*a.front(), *b.front(), request_codec());
+  const profiling::SettingsDifference settings = settings_difference(*a.front(), *b.front());
   if (options.csv) {
     print("{}", comparison_csv(comparison, settings));
   } else if (options.json) {

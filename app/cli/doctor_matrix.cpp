@@ -148,10 +148,9 @@ int exit_code_of(const std::vector<MatrixRow>& rows, const std::vector<MatrixCel
 
 std::string line_of(const MatrixRow& row) {
   return fmt::format("{} {} {} {} {}: {}{}", row.version.empty() ? row.cell.library : row.version,
-                     profiling::scaling_name(row.cell.recipe), sequence_name(row.cell.sequence),
-                     geometry_name(row.cell.geometry),
-                     profiling::workspace_name(row.cell.workspace), short_verdict(row),
-                     row.message.empty() ? "" : " (" + row.message + ")");
+                     engine::name_of(row.cell.recipe), sequence_name(row.cell.sequence),
+                     geometry_name(row.cell.geometry), engine::name_of(row.cell.workspace),
+                     short_verdict(row), row.message.empty() ? "" : " (" + row.message + ")");
 }
 
 int sweep(MatrixOptions options) {
@@ -208,7 +207,7 @@ std::map<std::string, ProductSequence> sequence_names() {
 std::map<std::string, engine::WorkspaceStrategy> workspace_names() {
   std::map<std::string, engine::WorkspaceStrategy> names;
   for (const engine::WorkspaceStrategy workspace : MatrixAxes{}.workspaces) {
-    names.emplace(profiling::workspace_name(workspace), workspace);
+    names.emplace(engine::name_of(workspace), workspace);
   }
   return names;
 }

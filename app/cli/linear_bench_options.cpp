@@ -15,7 +15,7 @@ using engine::RoutingDistribution;
 engine::Result<RoutingDistribution> find_routing(const std::string& name) {
   for (int i = 0; i < static_cast<int>(RoutingDistribution::File); ++i) {
     const auto routing = static_cast<RoutingDistribution>(i);
-    if (engine::routing_name(routing) == name) return routing;
+    if (engine::name_of(routing) == name) return routing;
   }
   return engine::Error{engine::ErrorCode::InvalidArgument,
                        fmt::format("'{}' is no routing; there are uniform, mild, zipf, heavy, "

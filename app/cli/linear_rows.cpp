@@ -54,16 +54,16 @@ std::string linear_shape_header(const BenchStart& start, const engine::LinearBen
   return fmt::format(
       "\n{}: {} experts, {} tokens, n {}, k {}, {} routing\n"
       "{:<31}{:<13}{:>11}{:>24}{:>9}{:>13}{:>9}{}\n",
-      shape.preset, shape.num_experts, shape.tokens, shape.n, shape.k,
-      engine::routing_name(row.routing), "subject", "part", "median us", "p5 .. p95", "TFLOP/s",
-      "kernels us", "beyond", has_power(start) ? kPowerColumns : "");
+      shape.preset, shape.num_experts, shape.tokens, shape.n, shape.k, engine::name_of(row.routing),
+      "subject", "part", "median us", "p5 .. p95", "TFLOP/s", "kernels us", "beyond",
+      has_power(start) ? kPowerColumns : "");
 }
 
 std::string linear_line(const BenchStart& start, const LinearRowReport& report) {
   const engine::LinearBenchRow& row = report.row;
   if (!row.skipped.empty()) return fmt::format("{:<31}{}\n", row.subject, row.skipped);
   std::string text =
-      fmt::format("{:<31}{:<13}{:>11.2f}{:>24}", row.subject, engine::linear_part_name(row.part),
+      fmt::format("{:<31}{:<13}{:>11.2f}{:>24}", row.subject, engine::name_of(row.part),
                   row.median_us, fmt::format("{:.2f} .. {:.2f}", row.p5_us, row.p95_us));
   text += row.flop > 0 ? fmt::format("{:>9.{}f}", tflops(row), tflops(row) < 10 ? 3 : 1)
                        : fmt::format("{:>9}", "");
@@ -93,13 +93,13 @@ std::string linear_json(const BenchStart& start, const std::string& date,
                {"tokens", row.shape.tokens},
                {"n", row.shape.n},
                {"k", row.shape.k},
-               {"routing", engine::routing_name(row.routing)},
+               {"routing", engine::name_of(row.routing)},
                {"subject", row.subject}};
   if (!row.skipped.empty()) {
     json["skipped"] = row.skipped;
     return json.dump() + "\n";
   }
-  json["part"] = engine::linear_part_name(row.part);
+  json["part"] = engine::name_of(row.part);
   json["flop"] = row.flop;
   json["median_us"] = row.median_us;
   json["p5_us"] = row.p5_us;

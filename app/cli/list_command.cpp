@@ -11,7 +11,6 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/paths.h"
-#include "app/protocol/wire.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
 
@@ -45,7 +44,7 @@ engine::Result<Json> list_presets() {
 
 Json list_recipes() {
   Json list = Json::array();
-  for (int i = 0; i < wire::Scaling_ARRAYSIZE; ++i) {
+  for (const engine::EnumName& scaling : engine::kType<engine::Scaling>.names) {
     constexpr const char* kMeaning[] = {
         "BF16: nothing is quantized",
         "FP8, one scale per expert from its own amax",
@@ -53,21 +52,16 @@ Json list_recipes() {
         "FP8, one scale per expert from the amax of earlier steps",
         "FP8, a power-of-two scale for 1x32 elements",
         "E2M1, an E4M3 scale for 1x16 elements and an FP32 amax per expert"};
-    static_assert(std::size(kMeaning) == wire::Scaling_ARRAYSIZE);
-    list.push_back(
-        {{"name", wire::Scaling_Name(static_cast<wire::Scaling>(i))}, {"meaning", kMeaning[i]}});
+    static_assert(std::size(kMeaning) == enum_names(engine::Scaling{}).size());
+    list.push_back({{"name", scaling.name}, {"meaning", kMeaning[scaling.value]}});
   }
   return list;
-}
-
-std::string backend_name(engine::GemmBackend kind) {
-  return wire::GemmBackend_Name(static_cast<wire::GemmBackend>(kind));
 }
 
 Json list_backends(const WorkerHello& hello) {
   Json list = Json::array();
   for (const BackendOffer& offer : hello.backends) {
-    list.push_back({{"name", backend_name(offer.kind)},
+    list.push_back({{"name", engine::name_of(offer.kind)},
                     {"available", offer.available},
                     {"reason", offer.reason},
                     {"device", offer.device.name},
@@ -102,27 +96,28 @@ Json list_gates(const WorkerHello& hello) {
   for (const BackendOffer& offer : hello.backends) {
     const engine::DeviceCapability device = capability_of(offer);
     const auto add = [&](const std::string& what, const engine::Verdict& verdict) {
-      list.push_back({{"backend", backend_name(offer.kind)},
+      list.push_back({{"backend", engine::name_of(offer.kind)},
                       {"setting", what},
                       {"support", kSupport[static_cast<std::size_t>(verdict.support)]},
                       {"reason", verdict.sentence}});
     };
     engine::RunRequest request;
     request.backend = offer.kind;
-    for (int i = 0; i < wire::Scaling_ARRAYSIZE; ++i) {
-      request.recipe.scaling = static_cast<engine::Scaling>(i);
-      add("recipe.scaling " + wire::Scaling_Name(static_cast<wire::Scaling>(i)),
+    for (const auto& [value, name] : engine::kType<engine::Scaling>.names) {
+      request.recipe.scaling = static_cast<engine::Scaling>(value);
+      add(fmt::format("recipe.scaling {}", name),
           engine::recipe_support(request.recipe, offer.kind, device));
     }
-    for (int i = 0; i < wire::LaunchKind_ARRAYSIZE; ++i) {
-      request.launch.kind = static_cast<engine::LaunchKind>(i);
-      add("launch.kind " + wire::LaunchKind_Name(static_cast<wire::LaunchKind>(i)),
+    for (const auto& [value, name] : engine::kType<engine::LaunchKind>.names) {
+      request.launch.kind = static_cast<engine::LaunchKind>(value);
+      add(fmt::format("launch.kind {}", name),
           engine::launch_support(request.launch, offer.kind, device));
     }
     // The last launch kind is the graph, where sharing a workspace is a hazard.
-    for (int i = 0; i < wire::WorkspaceStrategy_ARRAYSIZE; ++i) {
-      add("workspace " + wire::WorkspaceStrategy_Name(static_cast<wire::WorkspaceStrategy>(i)),
-          engine::workspace_support(static_cast<engine::WorkspaceStrategy>(i), request, device));
+    for (const auto& [value, name] : engine::kType<engine::WorkspaceStrategy>.names) {
+      add(fmt::format("workspace {}", name),
+          engine::workspace_support(static_cast<engine::WorkspaceStrategy>(value), request,
+                                    device));
     }
   }
   return list;

@@ -5,119 +5,20 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cstdlib>
 #include <map>
-#include <optional>
 
-#include "app/protocol/convert.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
 #include "engine/input/presets.h"
 #include "engine/input/regular_file.h"
-#include "profiling/export/setting_names.h"
+#include "engine/model/values.h"
 
 namespace app::cli {
 namespace {
 
-using google::protobuf::Descriptor;
-using google::protobuf::EnumDescriptor;
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-
 engine::Error refuse(std::string message) {
   return {engine::ErrorCode::InvalidArgument, std::move(message)};
-}
-
-std::vector<std::string> value_names(const EnumDescriptor& type) {
-  std::vector<std::string> names;
-  for (int i = 0; i < type.value_count(); ++i) names.push_back(type.value(i)->name());
-  return names;
-}
-
-std::string description_of(const FieldDescriptor& field) {
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return fmt::format("{}", fmt::join(value_names(*field.enum_type()), ", "));
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return "true or false";
-    case FieldDescriptor::CPPTYPE_STRING:
-      return "text";
-    case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return "a number";
-    default:
-      return "an integer";
-  }
-}
-
-std::string upper_snake(std::string text) {
-  for (char& c : text) {
-    c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  return text;
-}
-
-/// By its name, or by the end of its name if only one ends so: ZIPF for ROUTING_ZIPF.
-const google::protobuf::EnumValueDescriptor* find_value(const EnumDescriptor& type,
-                                                        const std::string& word) {
-  if (const auto* exact = type.FindValueByName(word)) return exact;
-  const google::protobuf::EnumValueDescriptor* found = nullptr;
-  for (int i = 0; i < type.value_count(); ++i) {
-    if (!type.value(i)->name().ends_with("_" + word)) continue;
-    if (found != nullptr) return nullptr;
-    found = type.value(i);
-  }
-  return found;
-}
-
-template <class T>
-std::optional<T> parse_number(const std::string& text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-/// False when the text is no value of the field.
-bool set_leaf(Message& message, const FieldDescriptor& field, const std::string& text) {
-  const Reflection& access = *message.GetReflection();
-  const auto set_number = [&](auto parsed, auto setter) {
-    if (parsed) (access.*setter)(&message, &field, *parsed);
-    return parsed.has_value();
-  };
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return set_number(parse_number<std::int32_t>(text), &Reflection::SetInt32);
-    case FieldDescriptor::CPPTYPE_INT64:
-      return set_number(parse_number<std::int64_t>(text), &Reflection::SetInt64);
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return set_number(parse_number<std::uint64_t>(text), &Reflection::SetUInt64);
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return set_number(parse_number<float>(text), &Reflection::SetFloat);
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return set_number(parse_number<double>(text), &Reflection::SetDouble);
-    case FieldDescriptor::CPPTYPE_BOOL: {
-      const std::string word = upper_snake(text);
-      const bool yes = word == "TRUE" || word == "1" || word == "ON" || word == "YES";
-      const bool no = word == "FALSE" || word == "0" || word == "OFF" || word == "NO";
-      if (yes || no) access.SetBool(&message, &field, yes);
-      return yes || no;
-    }
-    case FieldDescriptor::CPPTYPE_ENUM: {
-      const auto* value = find_value(*field.enum_type(), upper_snake(text));
-      if (value != nullptr) access.SetEnum(&message, &field, value);
-      return value != nullptr;
-    }
-    case FieldDescriptor::CPPTYPE_STRING:
-      access.SetString(&message, &field, text);
-      return true;
-    default:
-      return false;
-  }
 }
 
 std::string plain(const std::string& name) {
@@ -151,28 +52,10 @@ engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
 
 std::map<std::string, engine::Scaling> recipe_names() {
   std::map<std::string, engine::Scaling> names;
-  for (int i = 0; i < wire::Scaling_ARRAYSIZE; ++i) {
-    const auto scaling = static_cast<engine::Scaling>(i);
-    names.emplace(profiling::scaling_name(scaling), scaling);
+  for (const engine::EnumName& entry : engine::kType<engine::Scaling>.names) {
+    names.emplace(entry.name, static_cast<engine::Scaling>(entry.value));
   }
   return names;
-}
-
-void RequestOptions::collect(const Descriptor& message, std::vector<const FieldDescriptor*>& path) {
-  for (int i = 0; i < message.field_count(); ++i) {
-    const FieldDescriptor& field = *message.field(i);
-    path.push_back(&field);
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      collect(*field.message_type(), path);
-    } else {
-      Field& added = fields_.emplace_back();
-      added.path = path;
-      for (const FieldDescriptor* step : path) {
-        added.name += (added.name.empty() ? "" : ".") + step->name();
-      }
-    }
-    path.pop_back();
-  }
 }
 
 void RequestOptions::add_to(CLI::App& command) {
@@ -186,18 +69,24 @@ void RequestOptions::add_to(CLI::App& command) {
                   "of the recipe have options of their own")
       ->option_text("NAME")
       ->check(CLI::IsMember(recipe_names()));
-  std::vector<const FieldDescriptor*> path;
-  collect(*wire::RunRequest::descriptor(), path);
+  const auto last_word = [](const std::string& path) {
+    return path.substr(path.rfind('.') + 1);  // npos + 1 is 0
+  };
   std::map<std::string, int> last_words;
-  for (const Field& field : fields_) ++last_words[field.path.back()->name()];
+  for (engine::Leaf& leaf : engine::leaves_of(engine::kType<engine::RunRequest>)) {
+    ++last_words[last_word(leaf.path)];
+    fields_.push_back({.expected = engine::expected_text(leaf.type, leaf.field.rules),
+                       .name = std::move(leaf.path),
+                       .text = {}});
+  }
   for (Field& field : fields_) {
-    const std::string& last = field.path.back()->name();
+    const std::string last = last_word(field.name);
     std::string names = "--" + field.name;
     // "preset" is the option above; "kind" alone would not say of what.
     if (last != field.name && last != "preset" && last != "kind" && last_words[last] == 1) {
       names += ",--" + last;
     }
-    field.option = command.add_option(names, field.text, description_of(*field.path.back()))
+    field.option = command.add_option(names, field.text, field.expected)
                        ->option_text(" ")
                        ->group("Fields of the request");
   }
@@ -224,24 +113,15 @@ engine::Result<engine::RunRequest> RequestOptions::resolve() const {
     request.shape = std::move(shape).value();
   }
   if (!recipe_.empty()) request.recipe.scaling = recipe_names().at(recipe_);
-  wire::RunRequest message = to_wire(request);
   for (const Field& field : fields_) {
     if (field.option->count() == 0) continue;
-    Message* owner = &message;
-    for (std::size_t i = 0; i + 1 < field.path.size(); ++i) {
-      owner = owner->GetReflection()->MutableMessage(owner, field.path[i]);
-    }
-    if (!set_leaf(*owner, *field.path.back(), field.text)) {
-      return refuse(fmt::format("--{} is '{}'; it must be {}", field.name, field.text,
-                                description_of(*field.path.back())));
+    if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.name, field.text)) {
+      return refuse(
+          fmt::format("--{} is '{}'; it must be {}", field.name, field.text, field.expected));
     }
   }
-  engine::Result<engine::RunRequest> result = from_wire(message);
-  if (!result.ok()) return result;
-  if (engine::Status limits = engine::validate(result.value()); !limits.ok()) {
-    return limits.error();
-  }
-  return result;
+  if (engine::Status limits = engine::validate(request); !limits.ok()) return limits.error();
+  return request;
 }
 
 }  // namespace app::cli

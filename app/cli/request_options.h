@@ -1,6 +1,6 @@
 // Every field of a RunRequest as an option of the same name as in its JSON: "--recipe.scaling",
-// "--shape.tokens". The list is walked from the message's own description, so that a field that is
-// added to the protocol is an option at once. Fields whose last word is unique also answer to it
+// "--shape.tokens". The list is walked from the request's own fields(), so that a field that is
+// added there is an option at once. Fields whose last word is unique also answer to it
 // alone: "--tokens".
 #pragma once
 
@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "app/protocol/wire.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 
@@ -28,13 +27,11 @@ class RequestOptions {
 
  private:
   struct Field {
-    std::vector<const google::protobuf::FieldDescriptor*> path;  // from RunRequest to the leaf
-    std::string name;
+    std::string expected;
+    std::string name;  // the leaf's path
     std::string text;
     CLI::Option* option = nullptr;
   };
-  void collect(const google::protobuf::Descriptor& message,
-               std::vector<const google::protobuf::FieldDescriptor*>& path);
 
   std::string request_file_;
   std::string preset_;

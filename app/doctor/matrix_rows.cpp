@@ -75,7 +75,7 @@ std::string block_of(const std::vector<const MatrixRow*>& rows,
   std::string text =
       fmt::format("{:<{}}  {:<9} {:<18}", "cuBLASLt", width, "products", "experts, m, n, k");
   for (const engine::WorkspaceStrategy column : columns) {
-    text += fmt::format(" {:<14}", profiling::workspace_name(column));
+    text += fmt::format(" {:<14}", engine::name_of(column));
   }
   text += '\n';
   for (const LineKey& line : lines) {
@@ -114,10 +114,10 @@ std::string to_json_line(const MatrixRow& row) {
   ordered_json line;
   line["library"] = row.cell.library;
   line["version"] = row.version;
-  line["recipe"] = profiling::scaling_name(row.cell.recipe);
+  line["recipe"] = engine::name_of(row.cell.recipe);
   line["sequence"] = sequence_name(row.cell.sequence);
   line["geometry"] = geometry_name(row.cell.geometry);
-  line["workspace"] = profiling::workspace_name(row.cell.workspace);
+  line["workspace"] = engine::name_of(row.cell.workspace);
   line["verdict"] = verdict_name(row.verdict);
   line["replay"] = row.replay;
   line["replays"] = row.replays;
@@ -142,13 +142,13 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
     const engine::Result<MatrixGeometry> geometry = parse_geometry(word("geometry"));
     if (!geometry.ok()) return geometry.error();
     MatrixRow row;
-    row.cell = {
-        .library = word("library"),
-        .sequence = named<ProductSequence>(word("sequence"), kSequences, sequence_name),
-        .workspace = named<engine::WorkspaceStrategy>(word("workspace"), kStrategies,
-                                                      profiling::workspace_name),
-        .recipe = named<engine::Scaling>(word("recipe"), kScalings, profiling::scaling_name),
-        .geometry = geometry.value()};
+    row.cell = {.library = word("library"),
+                .sequence = named<ProductSequence>(word("sequence"), kSequences, sequence_name),
+                .workspace = named<engine::WorkspaceStrategy>(
+                    word("workspace"), kStrategies, engine::name_of<engine::WorkspaceStrategy>),
+                .recipe = named<engine::Scaling>(word("recipe"), kScalings,
+                                                 engine::name_of<engine::Scaling>),
+                .geometry = geometry.value()};
     row.version = word("version");
     row.verdict = named<Verdict>(word("verdict"), kVerdicts, verdict_name);
     row.replay = line.at("replay").get<int>();
@@ -198,7 +198,7 @@ std::string matrix_table(const std::vector<MatrixRow>& rows) {
     for (const MatrixRow& row : rows) {
       if (row.cell.recipe == recipe) own.push_back(&row);
     }
-    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", profiling::scaling_name(recipe));
+    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", engine::name_of(recipe));
     text += block_of(own, names, notes);
   }
   if (!notes.empty()) text += '\n';

@@ -23,6 +23,20 @@ struct BenchStart {
   std::string peer = {};             // who takes turns with us: "torch 2.9.0 (CUDA 13.0)"
   std::string peer_missing = {};     // why nobody does, if it was asked for
   std::string kernels_missing = {};  // why steps have no sum of their kernels; empty = they have
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&BenchStart::id>("id"),
+                      engine::field<&BenchStart::device>("device"),
+                      engine::field<&BenchStart::runtime>("runtime"),
+                      engine::field<&BenchStart::threads>("threads"),
+                      engine::field<&BenchStart::no_device>("no_device"),
+                      engine::field<&BenchStart::time_method>("time_method"),
+                      engine::field<&BenchStart::power_method>("power_method"),
+                      engine::field<&BenchStart::power_missing>("power_missing"),
+                      engine::field<&BenchStart::peer>("peer"),
+                      engine::field<&BenchStart::peer_missing>("peer_missing"),
+                      engine::field<&BenchStart::kernels_missing>("kernels_missing")};
+  }
 };
 
 struct BenchRowReport {
@@ -31,6 +45,13 @@ struct BenchRowReport {
   profiling::PowerSummary power;
   /// No reading fell into the row's own launches: `power` is of everything that ran on its shape.
   bool power_of_shape = false;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&BenchRowReport::id>("id"),
+                      engine::field<&BenchRowReport::row>("row"),
+                      engine::field<&BenchRowReport::power>("power"),
+                      engine::field<&BenchRowReport::power_of_shape>("power_of_shape")};
+  }
 };
 
 /// A row that was skipped has no power.
@@ -39,6 +60,13 @@ struct LinearRowReport {
   engine::LinearBenchRow row;
   profiling::PowerSummary power;
   bool power_of_shape = false;  // as in BenchRowReport
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&LinearRowReport::id>("id"),
+                      engine::field<&LinearRowReport::row>("row"),
+                      engine::field<&LinearRowReport::power>("power"),
+                      engine::field<&LinearRowReport::power_of_shape>("power_of_shape")};
+  }
 };
 
 struct BenchDone {

@@ -1,15 +1,17 @@
-// Value types to wire messages and back. The way in trusts nothing: every enum, every narrowing and
-// every pair of arrays that must fit is checked, and the refusal names the field.
+// Which value travels in which message, and back. The way in trusts nothing:
+// app/protocol/wire_fields.h refuses what no value can hold, engine::validate what a value must not
+// hold; both name the field.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <utility>
 
 #include "app/protocol/wire.h"
+#include "app/protocol/wire_fields.h"
 #include "app/protocol/worker_link.h"
-#include "engine/backend/backend.h"
 #include "engine/model/amax_history.h"
+#include "engine/model/bench_suite.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -18,41 +20,58 @@
 
 namespace app {
 
-wire::RunRequest to_wire(const engine::RunRequest& request);
-/// Absent fields keep RunRequest's defaults. Limits are validate()'s business, not this one's.
-engine::Result<engine::RunRequest> from_wire(const wire::RunRequest& message);
+template <class V, class M>
+struct Travels {
+  using Value = V;
+  using Message = M;
+  static Message in(const Value*);
+  static Value out(const Message*);
+};
 
-wire::RunResult to_wire(const engine::RunResult& result);
-engine::Result<engine::RunResult> from_wire(const wire::RunResult& message);
+template <class... Pair>
+struct TravelList : Pair... {
+  using Pair::in...;
+  using Pair::out...;
+};
 
-wire::DeviceFacts to_wire(const engine::DeviceFacts& facts);
-engine::DeviceFacts from_wire(const wire::DeviceFacts& message);
+/// Fields of a message that no value has ("id" of an order) are set and read where it is sent.
+using Travelling = TravelList<
+    Travels<engine::RunRequest, wire::RunRequest>, Travels<engine::RunResult, wire::RunResult>,
+    Travels<engine::ComparisonRequest, wire::ComparisonRequest>,
+    Travels<engine::RecipeComparison, wire::RecipeComparison>,
+    Travels<engine::AmaxHistoryRequest, wire::AmaxHistoryRequest>,
+    Travels<engine::AmaxHistory, wire::AmaxHistory>,
+    Travels<engine::BenchOrder, wire::BenchCommand>, Travels<BenchStart, wire::BenchStarted>,
+    Travels<BenchRowReport, wire::BenchRowReport>, Travels<LinearRowReport, wire::LinearRowReport>,
+    Travels<DoctorOrder, wire::DoctorCommand>, Travels<DoctorDone, wire::DoctorReply>,
+    Travels<QuantizeOrder, wire::QuantizeCommand>, Travels<QuantizeDone, wire::QuantizeFinished>,
+    Travels<WorkerHello, wire::HelloReply>, Travels<PulseReport, wire::Pulse>,
+    Travels<RunError, wire::RunFailed>, Travels<FileReport, wire::FileInspected>,
+    Travels<profiling::Snapshot, wire::Snapshot>, Travels<profiling::PowerTrace, wire::PowerTrace>,
+    Travels<profiling::Activity, wire::ActivityChunk>>;
 
-wire::HelloReply to_wire(const WorkerHello& hello);
-engine::Result<WorkerHello> from_wire(const wire::HelloReply& message);
+template <class Value>
+using MessageOf = decltype(Travelling::in(static_cast<const Value*>(nullptr)));
+template <class Message>
+using ValueOf = decltype(Travelling::out(static_cast<const Message*>(nullptr)));
 
-engine::Result<PulseReport> from_wire(const wire::Pulse& message);
+template <class Value>
+MessageOf<Value> to_wire(const Value& value) {
+  MessageOf<Value> message;
+  write_fields(engine::kType<Value>, &value, message);
+  return message;
+}
 
-wire::RunFailed to_wire(const RunError& failure);
-engine::Result<RunError> from_wire(const wire::RunFailed& message);
-
-wire::FileInspected to_wire(const FileReport& report);
-FileReport from_wire(const wire::FileInspected& message);
-
-wire::QuantizeCommand to_wire(const QuantizeOrder& order);
-engine::Result<QuantizeOrder> from_wire(const wire::QuantizeCommand& message);
-
-wire::ComparisonRequest to_wire(const engine::ComparisonRequest& request);
-/// Absent fields keep ComparisonRequest's defaults.
-engine::Result<engine::ComparisonRequest> from_wire(const wire::ComparisonRequest& message);
-
-wire::RecipeComparison to_wire(const engine::RecipeComparison& comparison);
-engine::Result<engine::RecipeComparison> from_wire(const wire::RecipeComparison& message);
-
-wire::AmaxHistoryRequest to_wire(const engine::AmaxHistoryRequest& request);
-engine::Result<engine::AmaxHistoryRequest> from_wire(const wire::AmaxHistoryRequest& message);
-wire::AmaxHistory to_wire(const engine::AmaxHistory& history);
-engine::Result<engine::AmaxHistory> from_wire(const wire::AmaxHistory& message);
+/// Absent fields keep the defaults of the value. Protocol where the message holds no such value,
+/// InvalidArgument where the value is beyond its limits.
+template <class Message>
+engine::Result<ValueOf<Message>> from_wire(const Message& message) {
+  ValueOf<Message> value;
+  const engine::Type& type = engine::kType<ValueOf<Message>>;
+  if (engine::Status read = read_fields(type, &value, message); !read.ok()) return read.error();
+  if (engine::Status limits = engine::validate(value); !limits.ok()) return limits.error();
+  return value;
+}
 
 inline constexpr std::size_t kMaxChunkRecords = 65536;
 inline constexpr std::size_t kMaxActivityRecords = 20'000'000;

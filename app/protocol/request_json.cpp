@@ -53,13 +53,8 @@ engine::Result<engine::RunRequest> request_from_json(const std::string& text) {
             engine::shown_text({parsed.message().data(), parsed.message().size()})};
   }
   engine::Result<engine::RunRequest> request = from_wire(message);
-  if (!request.ok()) {
-    return engine::Error{engine::ErrorCode::InvalidArgument, request.error().message};
-  }
-  if (const engine::Status limits = engine::validate(request.value()); !limits.ok()) {
-    return limits.error();
-  }
-  return request;
+  if (request.ok()) return request;
+  return engine::Error{engine::ErrorCode::InvalidArgument, request.error().message};
 }
 
 std::string result_to_json(const engine::RunResult& result, bool pretty) {

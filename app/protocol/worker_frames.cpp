@@ -8,9 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/protocol/convert_bench.h"
-#include "app/protocol/convert_doctor.h"
-#include "app/protocol/convert_measurement.h"
 #include "engine/model/text.h"
 
 namespace app {
@@ -67,6 +64,31 @@ class TextFields {
   std::unordered_map<const Descriptor*, std::vector<const FieldDescriptor*>> fields_;
 };
 
+/// An event whose message holds all of it. `answered`: the order is over with it.
+template <class Message>
+engine::Result<Arrival> read_event(const Message& message, std::uint64_t answered = 0) {
+  auto event = from_wire(message);
+  if (!event.ok()) return event.error();
+  return Arrival{.pulse = {}, .event = std::move(event).value(), .answered = answered};
+}
+
+engine::Result<Arrival> read_finished(const wire::RunFinished& message,
+                                      ActivityAssembler& assembler) {
+  engine::Result<engine::RunResult> result = from_wire(message.result());
+  if (!result.ok()) return result.error();
+  result.value().id = message.id();
+  engine::Result<profiling::Snapshot> snapshot = from_wire(message.snapshot());
+  if (!snapshot.ok()) return snapshot.error();
+  engine::Result<profiling::PowerTrace> power = from_wire(message.power());
+  if (!power.ok()) return power.error();
+  return Arrival{.pulse = {},
+                 .event = RunDone{.result = std::move(result).value(),
+                                  .activity = assembler.take(message.id()),
+                                  .snapshot = std::move(snapshot).value(),
+                                  .power = std::move(power).value()},
+                 .answered = message.id()};
+}
+
 }  // namespace
 
 void show_texts(Message& message) {
@@ -102,44 +124,21 @@ engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
     case wire::Frame::kHelloReply:
       return read_greeting(frame.hello_reply());
     case wire::Frame::kPulse: {
-      const engine::Result<PulseReport> pulse = from_wire(frame.pulse());
+      engine::Result<PulseReport> pulse = from_wire(frame.pulse());
       if (!pulse.ok()) return pulse.error();
-      return Arrival{.pulse = pulse.value(), .event = {}};
+      return Arrival{.pulse = std::move(pulse).value(), .event = {}};
     }
     case wire::Frame::kActivity: {
       const engine::Status added = assembler_.add(frame.activity());
       if (!added.ok()) return added.error();
       return Arrival{};
     }
-    case wire::Frame::kFinished: {
-      const std::uint64_t id = frame.finished().id();
-      engine::Result<engine::RunResult> result = from_wire(frame.finished().result());
-      if (!result.ok()) return result.error();
-      result.value().id = id;
-      engine::Result<profiling::Snapshot> snapshot = from_wire(frame.finished().snapshot());
-      if (!snapshot.ok()) return snapshot.error();
-      engine::Result<profiling::PowerTrace> power = from_wire(frame.finished().power());
-      if (!power.ok()) return power.error();
-      return Arrival{.pulse = {},
-                     .event = RunDone{.result = std::move(result).value(),
-                                      .activity = assembler_.take(id),
-                                      .snapshot = std::move(snapshot).value(),
-                                      .power = std::move(power).value()},
-                     .answered = id};
-    }
-    case wire::Frame::kFailed: {
-      engine::Result<RunError> failure = from_wire(frame.failed());
-      if (!failure.ok()) return failure.error();
-      return Arrival{
-          .pulse = {}, .event = std::move(failure).value(), .answered = frame.failed().id()};
-    }
-    case wire::Frame::kQuantizeFinished: {
-      const wire::QuantizeFinished& done = frame.quantize_finished();
-      return Arrival{.pulse = {},
-                     .event = QuantizeDone{.id = done.id(),
-                                           .files = {done.files().begin(), done.files().end()}},
-                     .answered = done.id()};
-    }
+    case wire::Frame::kFinished:
+      return read_finished(frame.finished(), assembler_);
+    case wire::Frame::kFailed:
+      return read_event(frame.failed(), frame.failed().id());
+    case wire::Frame::kQuantizeFinished:
+      return read_event(frame.quantize_finished(), frame.quantize_finished().id());
     case wire::Frame::kComparisonFinished: {
       const std::uint64_t id = frame.comparison_finished().id();
       engine::Result<engine::RecipeComparison> comparison =
@@ -159,29 +158,19 @@ engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
           .pulse = {}, .event = HistoryDone{.history = std::move(history).value()}, .answered = id};
     }
     case wire::Frame::kBenchStarted:
-      return Arrival{.pulse = {}, .event = from_wire(frame.bench_started())};
-    case wire::Frame::kBenchRow: {
-      engine::Result<BenchRowReport> row = from_wire(frame.bench_row());
-      if (!row.ok()) return row.error();
-      return Arrival{.pulse = {}, .event = std::move(row).value()};
-    }
-    case wire::Frame::kLinearBenchRow: {
-      engine::Result<LinearRowReport> row = from_wire(frame.linear_bench_row());
-      if (!row.ok()) return row.error();
-      return Arrival{.pulse = {}, .event = std::move(row).value()};
-    }
+      return read_event(frame.bench_started());
+    case wire::Frame::kBenchRow:
+      return read_event(frame.bench_row());
+    case wire::Frame::kLinearBenchRow:
+      return read_event(frame.linear_bench_row());
     case wire::Frame::kBenchFinished: {
       const std::uint64_t id = frame.bench_finished().id();
       return Arrival{.pulse = {}, .event = BenchDone{.id = id}, .answered = id};
     }
-    case wire::Frame::kDoctorReply: {
-      engine::Result<DoctorDone> done = from_wire(frame.doctor_reply());
-      if (!done.ok()) return done.error();
-      const std::uint64_t id = done.value().id;
-      return Arrival{.pulse = {}, .event = std::move(done).value(), .answered = id};
-    }
+    case wire::Frame::kDoctorReply:
+      return read_event(frame.doctor_reply(), frame.doctor_reply().id());
     case wire::Frame::kFileInspected:
-      return Arrival{.pulse = {}, .event = from_wire(frame.file_inspected())};
+      return read_event(frame.file_inspected());
     default:
       return engine::Error{engine::ErrorCode::Protocol,
                            fmt::format("a frame of kind {} goes to a worker, not from it",

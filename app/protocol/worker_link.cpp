@@ -19,8 +19,6 @@
 
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
-#include "app/protocol/convert_bench.h"
-#include "app/protocol/convert_doctor.h"
 #include "app/protocol/event_queue.h"
 #include "app/protocol/framing.h"
 #include "app/protocol/line_splitter.h"

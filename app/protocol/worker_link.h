@@ -38,6 +38,13 @@ struct BackendOffer {
   bool available = false;
   std::string reason;
   engine::DeviceFacts device;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&BackendOffer::kind>("kind"),
+                      engine::field<&BackendOffer::available>("available"),
+                      engine::field<&BackendOffer::reason>("reason"),
+                      engine::field<&BackendOffer::device>("device")};
+  }
 };
 
 struct WorkerHello {
@@ -46,6 +53,14 @@ struct WorkerHello {
   std::string tracing;
   std::vector<BackendOffer> backends;
   std::vector<std::string> cublaslt_libraries;  // what it was started with, and what it finds
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&WorkerHello::program_version>("program_version"),
+                      engine::field<&WorkerHello::host>("host"),
+                      engine::field<&WorkerHello::tracing>("tracing"),
+                      engine::field<&WorkerHello::backends>("backends"),
+                      engine::field<&WorkerHello::cublaslt_libraries>("cublaslt_libraries")};
+  }
 };
 /// The worker may load this cuBLASLt library whoever names it: one of its own, or loaded already.
 bool has_library(const WorkerHello& hello, const std::string& path);
@@ -63,6 +78,20 @@ struct PulseReport {
   std::string device = {};                       // how the device is then, in words
   /// Between orders, while watch_device() is on: one sample or why there is none.
   std::optional<profiling::PowerTrace> reading = {};
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&PulseReport::request_id>("request_id"),
+                      engine::field<&PulseReport::stage>("stage"),
+                      engine::field<&PulseReport::iteration>("iteration"),
+                      engine::field<&PulseReport::iterations>("iterations"),
+                      engine::field<&PulseReport::expert>("expert"),
+                      engine::field<&PulseReport::fraction>("fraction"),
+                      engine::field<&PulseReport::dropped_records>("dropped_records"),
+                      engine::field<&PulseReport::replay>("replay"),
+                      engine::field<&PulseReport::board>("board"),
+                      engine::field<&PulseReport::device>("device"),
+                      engine::field<&PulseReport::reading>("reading")};
+  }
 };
 
 struct RunDone {
@@ -77,16 +106,32 @@ struct RunError {
   /// Of a run whose replay was late: the graph, and what was seen while it stood still. Its worker
   /// ends behind this answer.
   std::shared_ptr<const DoctorDone> stalled = nullptr;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RunError::id>("id"), engine::field<&RunError::error>("error"),
+                      engine::field<&RunError::stalled>("stalled")};
+  }
 };
 struct FileReport {
   std::string path;
   std::string error;
   std::vector<engine::TensorEntry> tensors;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&FileReport::path>("path"),
+                      engine::field<&FileReport::error>("error"),
+                      engine::field<&FileReport::tensors>("tensors")};
+  }
 };
 /// Files of a finished quantize order, on the worker's machine.
 struct QuantizeDone {
   std::uint64_t id = 0;
   std::vector<std::string> files;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&QuantizeDone::id>("id"),
+                      engine::field<&QuantizeDone::files>("files")};
+  }
 };
 /// A finished comparison order; its id is in the comparison.
 struct ComparisonDone {
@@ -118,6 +163,9 @@ struct LinkStatus {
 };
 
 enum class QuantizeDirections { Rowwise, Columnwise, Both };
+constexpr auto enum_names(QuantizeDirections) {
+  return std::to_array<std::string_view>({"rowwise", "columnwise", "both"});
+}
 
 /// Quantize one operand of the request and leave it as .npy files in `folder` of the worker's
 /// machine.
@@ -126,6 +174,13 @@ struct QuantizeOrder {
   engine::OperandRole operand = engine::OperandRole::Activations;
   std::string folder;
   QuantizeDirections directions = QuantizeDirections::Rowwise;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&QuantizeOrder::request>("request"),
+                      engine::field<&QuantizeOrder::operand>("operand"),
+                      engine::field<&QuantizeOrder::folder>("folder"),
+                      engine::field<&QuantizeOrder::directions>("directions")};
+  }
 };
 
 class WorkerLink {

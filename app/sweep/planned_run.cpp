@@ -53,8 +53,7 @@ std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hel
   if (offer == nullptr || !offer->available) {
     return offer != nullptr && !offer->reason.empty()
                ? offer->reason
-               : fmt::format("The worker has no backend {}",
-                             profiling::backend_name(request.backend));
+               : fmt::format("The worker has no backend {}", engine::name_of(request.backend));
   }
   const engine::DeviceCapability device = capability_of(*offer);
   const engine::Verdict recipe =

@@ -25,18 +25,18 @@ std::vector<T> values_of(const std::vector<T>& axis, T base) {
 
 std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
   // The recipe is always told: a point without a name says nothing.
-  std::string label(profiling::scaling_name(request.recipe.scaling));
+  std::string label(engine::name_of(request.recipe.scaling));
   if (has_pow2(request.recipe.scaling)) {
     label += request.recipe.pow2_scales ? " pow2" : " any scale";
   }
   if (axes.backends.size() > 1) {
-    label += fmt::format(", {}", profiling::backend_name(request.backend));
+    label += fmt::format(", {}", engine::name_of(request.backend));
   }
   if (!axes.workspaces.empty()) {
-    label += fmt::format(", workspace {}", profiling::workspace_name(request.workspace));
+    label += fmt::format(", workspace {}", engine::name_of(request.workspace));
   }
   if (!axes.routings.empty()) {
-    label += fmt::format(", {}", profiling::routing_name(request.routing.distribution));
+    label += fmt::format(", {}", engine::name_of(request.routing.distribution));
   }
   return label;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/protocol/bench_report.h"
-#include "app/protocol/convert_bench.h"
+#include "app/protocol/convert.h"
 #include "app/worker/bench_power.h"
 #include "app/worker/linear_bench_job.h"
 #include "engine/bench/cpu_target.h"

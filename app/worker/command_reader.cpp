@@ -9,18 +9,12 @@
 #include <cerrno>
 
 #include "app/protocol/convert.h"
-#include "app/protocol/convert_bench.h"
-#include "app/protocol/convert_doctor.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {
 namespace {
 
 constexpr int kBrokenCheckMs = 200;  // how soon a window that went without a word is noticed
-
-std::vector<std::string> allowed_libraries(const wire::Frame& frame) {
-  return {frame.allowed_libraries().begin(), frame.allowed_libraries().end()};
-}
 
 engine::Error superseded() {
   return {engine::ErrorCode::Cancelled, "superseded before it started"};
@@ -55,76 +49,37 @@ int CommandReader::read_until_end() {
   return 0;
 }
 
+template <class Message>
+std::optional<int> CommandReader::take_order(const wire::Frame& frame, std::uint64_t id,
+                                             const Message& message) {
+  auto read = from_wire(message);
+  if (read.ok()) {
+    order({.id = id,
+           .order = std::move(read).value(),
+           .allowed_libraries = {frame.allowed_libraries().begin(),
+                                 frame.allowed_libraries().end()}});
+  } else {
+    refuse_order(id, read.error());
+  }
+  return std::nullopt;
+}
+
 std::optional<int> CommandReader::obey(const wire::Frame& frame) {
   switch (frame.body_case()) {
     case wire::Frame::kHello:
       return greet(frame.hello());
-    case wire::Frame::kRun: {
-      engine::Result<engine::RunRequest> request = from_wire(frame.run().request());
-      if (request.ok()) {
-        order({.id = frame.run().id(),
-               .order = std::move(request).value(),
-               .allowed_libraries = allowed_libraries(frame)});
-      } else {
-        refuse_order(frame.run().id(), request.error());
-      }
-      return std::nullopt;
-    }
-    case wire::Frame::kQuantize: {
-      engine::Result<QuantizeOrder> quantize = from_wire(frame.quantize());
-      if (quantize.ok()) {
-        order({.id = frame.quantize().id(),
-               .order = std::move(quantize).value(),
-               .allowed_libraries = allowed_libraries(frame)});
-      } else {
-        refuse_order(frame.quantize().id(), quantize.error());
-      }
-      return std::nullopt;
-    }
-    case wire::Frame::kCompare: {
-      engine::Result<engine::ComparisonRequest> request = from_wire(frame.compare().comparison());
-      if (request.ok()) {
-        order({.id = frame.compare().id(),
-               .order = std::move(request).value(),
-               .allowed_libraries = allowed_libraries(frame)});
-      } else {
-        refuse_order(frame.compare().id(), request.error());
-      }
-      return std::nullopt;
-    }
-    case wire::Frame::kHistory: {
-      engine::Result<engine::AmaxHistoryRequest> request = from_wire(frame.history().history());
-      if (request.ok()) {
-        order({.id = frame.history().id(),
-               .order = std::move(request).value(),
-               .allowed_libraries = allowed_libraries(frame)});
-      } else {
-        refuse_order(frame.history().id(), request.error());
-      }
-      return std::nullopt;
-    }
-    case wire::Frame::kBench: {
-      engine::Result<engine::BenchOrder> bench = from_wire(frame.bench());
-      if (bench.ok()) {
-        order({.id = frame.bench().id(),
-               .order = std::move(bench).value(),
-               .allowed_libraries = allowed_libraries(frame)});
-      } else {
-        refuse_order(frame.bench().id(), bench.error());
-      }
-      return std::nullopt;
-    }
-    case wire::Frame::kDoctor: {
-      engine::Result<DoctorOrder> doctor = from_wire(frame.doctor());
-      if (doctor.ok()) {
-        order({.id = frame.doctor().id(),
-               .order = std::move(doctor).value(),
-               .allowed_libraries = allowed_libraries(frame)});
-      } else {
-        refuse_order(frame.doctor().id(), doctor.error());
-      }
-      return std::nullopt;
-    }
+    case wire::Frame::kRun:
+      return take_order(frame, frame.run().id(), frame.run().request());
+    case wire::Frame::kQuantize:
+      return take_order(frame, frame.quantize().id(), frame.quantize());
+    case wire::Frame::kCompare:
+      return take_order(frame, frame.compare().id(), frame.compare().comparison());
+    case wire::Frame::kHistory:
+      return take_order(frame, frame.history().id(), frame.history().history());
+    case wire::Frame::kBench:
+      return take_order(frame, frame.bench().id(), frame.bench());
+    case wire::Frame::kDoctor:
+      return take_order(frame, frame.doctor().id(), frame.doctor());
     case wire::Frame::kCancel:
       if (const auto dropped = jobs_.cancel()) refuse_order(*dropped, superseded());
       return std::nullopt;
@@ -179,6 +134,7 @@ void CommandReader::reply_if_both_ready() {
     if (!greeted_ || !hello_ || replied_) return;
     replied_ = true;
     *frame.mutable_hello_reply() = to_wire(*hello_);
+    frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
   }
   static_cast<void>(sender_.send(frame).ok());  // broken: read_until_end() leaves
 }

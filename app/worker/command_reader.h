@@ -29,6 +29,8 @@ class CommandReader {
   /// The exit code when this was the last command.
   std::optional<int> obey(const wire::Frame& frame);
   std::optional<int> greet(const wire::Hello& hello);
+  template <class Message>
+  std::optional<int> take_order(const wire::Frame& frame, std::uint64_t id, const Message& message);
   void order(Job job);
   void refuse_order(std::uint64_t id, const engine::Error& error);
   void inspect(const wire::InspectFile& command);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "app/protocol/convert_doctor.h"
+#include "app/protocol/convert.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"

@@ -8,8 +8,6 @@
 #include <new>
 
 #include "app/protocol/convert.h"
-#include "app/protocol/convert_doctor.h"
-#include "app/protocol/convert_measurement.h"
 #include "app/worker/bench_job.h"
 #include "app/worker/doctor_job.h"
 #include "app/worker/quantize_dump.h"
@@ -23,12 +21,9 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
                                              const std::string& why_not) {
   std::vector<engine::Deviation> deviations;
   if (engine::runs_on_cuda(slot.kind) != engine::runs_on_cuda(requested.backend)) {
-    const auto name = [](engine::GemmBackend kind) {
-      return wire::GemmBackend_Name(static_cast<wire::GemmBackend>(kind));
-    };
     deviations.push_back({.field = "backend",
-                          .requested = name(requested.backend),
-                          .effective = name(slot.kind),
+                          .requested = std::string(engine::name_of(requested.backend)),
+                          .effective = std::string(engine::name_of(slot.kind)),
                           .reason = why_not});
   }
   return deviations;
@@ -129,10 +124,8 @@ engine::Status EngineLoop::dump(std::uint64_t id, const QuantizeOrder& order) {
   engine::Result<std::vector<std::string>> files = dump_quantized(order);
   if (!files.ok()) return files.error();
   wire::Frame frame;
-  frame.mutable_quantize_finished()->set_id(id);
-  for (const std::string& file : files.value()) {
-    frame.mutable_quantize_finished()->add_files(file);
-  }
+  *frame.mutable_quantize_finished() =
+      to_wire(QuantizeDone{.id = id, .files = std::move(files).value()});
   return sender_.send(frame);
 }
 

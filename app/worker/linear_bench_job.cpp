@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/protocol/convert_bench.h"
+#include "app/protocol/convert.h"
 #include "app/worker/bench_power.h"
 #include "app/worker/kernel_tracer.h"
 #include "app/worker/peer_process.h"

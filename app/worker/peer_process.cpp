@@ -80,8 +80,8 @@ class PeerSubject final : public engine::LinearSubject {
     std::vector<engine::PartTime> times;
     for (const engine::LinearPart part : parts_) {
       const std::int64_t begin = engine::span_now_ns();
-      const engine::Result<Json> answer = shape_->asker().ask(
-          {{"time", name_}, {"part", engine::linear_part_name(part)}}, kTimeLimit);
+      const engine::Result<Json> answer =
+          shape_->asker().ask({{"time", name_}, {"part", engine::name_of(part)}}, kTimeLimit);
       if (!answer.ok()) return answer.error();
       const auto us = answer.value().find("us");
       if (us == answer.value().end() || !us->is_number() || !(us->get<double>() > 0)) {
@@ -107,7 +107,7 @@ std::vector<engine::LinearPart> parts_of(const Json& offered) {
   using enum engine::LinearPart;
   for (const engine::LinearPart part : {Fprop, Dgrad, Wgrad}) {
     for (const Json& name : *names) {
-      if (name == engine::linear_part_name(part)) parts.push_back(part);
+      if (name == engine::name_of(part)) parts.push_back(part);
     }
   }
   return parts;

@@ -1,9 +1,9 @@
 #include "app/worker/pulse.h"
 
 #include <chrono>
+#include <utility>
 
-#include "app/protocol/convert_measurement.h"
-#include "app/protocol/convert_parts.h"
+#include "app/protocol/convert.h"
 
 namespace app {
 namespace {
@@ -37,21 +37,23 @@ void Pulse::beat_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!stopped_ && !sender_.broken()) {
     lock.unlock();
+    profiling::LiveBoard::View board = board_.read();
+    const PulseReport report = {
+        .request_id = progress_.request_id,
+        .stage = static_cast<engine::Stage>(progress_.stage.load()),
+        .iteration = progress_.iteration,
+        .iterations = progress_.iterations,
+        .expert = progress_.expert,
+        .fraction = progress_.fraction,
+        .dropped_records = dropped_records_,
+        .replay = board.replay,
+        .board = std::move(board.nodes),
+        .device = board.replay > 0 ? board_.device() : std::string(),
+        .reading = readings_.latest(),
+    };
     wire::Frame frame;
-    wire::Pulse& pulse = *frame.mutable_pulse();
-    pulse.set_sequence(++sequence);
-    pulse.set_request_id(progress_.request_id);
-    pulse.set_stage(static_cast<wire::Stage>(progress_.stage.load()));
-    pulse.set_iteration(progress_.iteration);
-    pulse.set_iterations(progress_.iterations);
-    pulse.set_expert(progress_.expert);
-    pulse.set_fraction(progress_.fraction);
-    pulse.set_dropped_records(dropped_records_);
-    const profiling::LiveBoard::View board = board_.read();
-    pulse.set_replay(board.replay);
-    pulse.set_board(wire_states(board.nodes));
-    if (board.replay > 0) pulse.set_device(board_.device());
-    if (const auto reading = readings_.latest()) *pulse.mutable_reading() = to_wire(*reading);
+    *frame.mutable_pulse() = to_wire(report);
+    frame.mutable_pulse()->set_sequence(++sequence);
     // A failed send has marked the sender as broken, which ends this loop and the worker.
     static_cast<void>(sender_.send(frame).ok());
     lock.lock();

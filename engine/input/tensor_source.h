@@ -14,6 +14,9 @@
 namespace engine {
 
 enum class OperandRole { Activations, Weights, Gradients };
+constexpr auto enum_names(OperandRole) {
+  return std::to_array<std::string_view>({"activations", "weights", "gradients"});
+}
 
 /// A 2D view [rows, columns] of values, row-major. Thread-safe for concurrent reads.
 class TensorSource {
@@ -51,6 +54,13 @@ struct TensorEntry {
   std::vector<std::int64_t> shape;
   bool usable = false;
   std::string reason;  // why not usable
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&TensorEntry::name>("name"), engine::field<&TensorEntry::dtype>("dtype"),
+        engine::field<&TensorEntry::shape>("shape"), engine::field<&TensorEntry::usable>("usable"),
+        engine::field<&TensorEntry::reason>("reason")};
+  }
 };
 
 /// Header only: no tensor data is read. .npy and .safetensors. Lists of numbered tensors (see

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "engine/model/fields.h"
 
 namespace engine {
 
@@ -23,6 +26,11 @@ enum class AllocationRole : std::uint8_t {
   RecordKnown,   // not of this project: a CUPTI record of its allocation says so
 };
 
+constexpr auto enum_names(AllocationRole) {
+  return std::to_array<std::string_view>({"unknown", "input", "output", "quantized", "workspace",
+                                          "pointer array", "splits", "counter", "check", "tickets",
+                                          "known to the driver", "known from a CUPTI record"});
+}
 inline constexpr AllocationRole kLastAllocationRole = AllocationRole::RecordKnown;
 
 /// Somebody else's memory: nobody here says what it is for, so it can be blamed for little.
@@ -31,6 +39,10 @@ constexpr bool foreign(AllocationRole role) {
 }
 
 enum class MemorySpace : std::uint8_t { Unknown, Device, PinnedHost, PageableHost, Managed };
+constexpr auto enum_names(MemorySpace) {
+  return std::to_array<std::string_view>(
+      {"unknown", "device", "pinned host", "pageable host", "managed"});
+}
 
 /// Times are positions on the ledger's clock, which counts allocations and releases from 1.
 struct Allocation {
@@ -49,6 +61,17 @@ struct Allocation {
   /// Of [address, address + bytes). One past the end is not inside.
   bool holds(std::uint64_t word) const { return word >= address && word - address < bytes; }
   bool operator==(const Allocation&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Allocation::id>("id"),
+                      engine::field<&Allocation::address>("address"),
+                      engine::field<&Allocation::bytes>("bytes"),
+                      engine::field<&Allocation::space>("space"),
+                      engine::field<&Allocation::role>("role"),
+                      engine::field<&Allocation::owner>("owner"),
+                      engine::field<&Allocation::allocated_at>("allocated_at"),
+                      engine::field<&Allocation::freed_at>("freed_at")};
+  }
 };
 
 }  // namespace engine

@@ -18,6 +18,11 @@ struct IdleExpert {
   int step = 0;
   int expert = 0;
   bool operator==(const IdleExpert&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&IdleExpert::step>("step"),
+                      engine::field<&IdleExpert::expert>("expert")};
+  }
 };
 
 /// Step s routes and fills X as `request` does with seed + s. Format, pow-2 scales and delayed
@@ -31,10 +36,19 @@ struct AmaxHistoryRequest {
   double outlier_factor = 64.0;  // ... is multiplied by this; > 0
   std::vector<IdleExpert> idle = {};
   bool operator==(const AmaxHistoryRequest&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&AmaxHistoryRequest::request>("request"),
+        engine::field<&AmaxHistoryRequest::tokens>("tokens", {.low = 0, .high = kMaxDimension}),
+        engine::field<&AmaxHistoryRequest::steps>("steps", {.low = 1, .high = kMaxHistorySteps}),
+        engine::field<&AmaxHistoryRequest::outlier_step>("outlier_step"),
+        engine::field<&AmaxHistoryRequest::outlier_expert>("outlier_expert"),
+        engine::field<&AmaxHistoryRequest::outlier_factor>("outlier_factor"),
+        engine::field<&AmaxHistoryRequest::idle>("idle")};
+  }
+  std::string flaw() const;
 };
-
-/// The request's own limits, those of steps, experts and factor, and the size of the ring.
-Status validate(const AmaxHistoryRequest& request);
 
 /// Rows of the history that a step can have filled.
 int kept_ring_rows(const AmaxHistoryRequest& request);
@@ -59,6 +73,26 @@ struct AmaxHistory {
   int ring_rows = 0;
   std::vector<float> ring;
   std::int64_t wall_ns = 0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&AmaxHistory::id>("id"),
+        engine::field<&AmaxHistory::request>("request"),
+        engine::field<&AmaxHistory::steps>("steps", {.low = 0, .high = kMaxHistorySteps}),
+        engine::field<&AmaxHistory::experts>("experts", {.low = 0, .high = kMaxExperts}),
+        engine::field<&AmaxHistory::rows>("rows"),
+        engine::field<&AmaxHistory::amax>("amax"),
+        engine::field<&AmaxHistory::history_amax>("history_amax"),
+        engine::field<&AmaxHistory::scale_used>("scale_used"),
+        engine::field<&AmaxHistory::scale_wanted>("scale_wanted"),
+        engine::field<&AmaxHistory::saturated>("saturated"),
+        engine::field<&AmaxHistory::underflowed>("underflowed"),
+        engine::field<&AmaxHistory::snr_db>("snr_db"),
+        engine::field<&AmaxHistory::ring_rows>("ring_rows", {.low = 0, .high = kMaxHistorySteps}),
+        engine::field<&AmaxHistory::ring>("ring"),
+        engine::field<&AmaxHistory::wall_ns>("wall_ns")};
+  }
+  std::string flaw() const;
 };
 
 }  // namespace engine

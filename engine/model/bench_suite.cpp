@@ -8,7 +8,6 @@
 namespace engine {
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
 constexpr std::array<std::string_view, 3> kRoutingNames = {"", ":one-hot", ":half"};
 
 /// Reads a number and what follows it off the text.
@@ -24,25 +23,6 @@ bool take_cross(std::string_view& text) {
   if (!text.starts_with('x')) return false;
   text.remove_prefix(1);
   return true;
-}
-
-Status validate(const BenchShape& shape) {
-  if (shape.experts < 1 || shape.experts > 1024) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{} experts: a benchmark takes 1 to 1024", shape.experts)};
-  }
-  if (shape.rows < 1 || shape.columns < 16 || shape.columns % 16 != 0) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{} rows of {} columns: there must be rows, and columns in multiples "
-                             "of 16",
-                             shape.rows, shape.columns)};
-  }
-  if (shape.rows > kMaxElements / shape.columns) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{} x {} are more than {} elements; take fewer rows", shape.rows,
-                             shape.columns, kMaxElements)};
-  }
-  return {};
 }
 
 }  // namespace
@@ -76,21 +56,6 @@ std::vector<BenchShape> default_bench_shapes(bool cpu) {
   return {{32, 32768, 7168, Uniform}, {8, 16384, 4096, Uniform},   {128, 65536, 2048, Uniform},
           {16, 98304, 2880, Uniform}, {32, 131072, 7168, Uniform}, {1024, 32768, 7168, Uniform},
           {32, 32768, 7168, OneHot},  {32, 32768, 7168, HalfFull}, {8, 256, 4096, Uniform}};
-}
-
-Status validate(const BenchOrder& order) {
-  if (order.shapes.size() > kMaxBenchShapes) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("{} shapes: a benchmark takes {}",
-                                                         order.shapes.size(), kMaxBenchShapes)};
-  }
-  if (!(order.seconds > 0) || order.seconds > kMaxBenchSeconds) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("{} seconds a shape: the limit is {}",
-                                                         order.seconds, kMaxBenchSeconds)};
-  }
-  for (const BenchShape& shape : order.shapes) {
-    if (Status limits = validate(shape); !limits.ok()) return limits;
-  }
-  return order.suite == BenchSuite::Linear ? validate(order.linear) : Status{};
 }
 
 }  // namespace engine

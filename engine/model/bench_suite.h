@@ -16,20 +16,36 @@ enum class BenchRouting {
   OneHot,    // all rows to the first expert
   HalfFull,  // uniform, and half of the rows stay empty
 };
+constexpr auto enum_names(BenchRouting) {
+  return std::to_array<std::string_view>({"uniform", "one-hot", "half-full"});
+}
 
-/// A grouped operand [rows, columns] in BF16, cut into `experts` groups of rows.
+/// A grouped operand [rows, columns] in BF16, cut into `experts` groups of rows; columns are a
+/// multiple of 16, and there are at most 2^31 elements.
 struct BenchShape {
   int experts = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   BenchRouting routing = BenchRouting::Uniform;
   bool operator==(const BenchShape&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&BenchShape::experts>("experts", {.low = 1, .high = kMaxExperts}),
+        engine::field<&BenchShape::rows>("rows", {.low = 1}),
+        engine::field<&BenchShape::columns>("columns", {.low = 16}),
+        engine::field<&BenchShape::routing>("routing")};
+  }
+  std::string flaw() const;
 };
 
 enum class BenchSuite {
   Quantize,  // kernels, each alone
   Linear,    // the grouped step and its products
 };
+constexpr auto enum_names(BenchSuite) {
+  return std::to_array<std::string_view>({"quantize", "linear"});
+}
 
 inline constexpr std::size_t kMaxBenchShapes = 64;
 inline constexpr double kMaxBenchSeconds = 600;
@@ -40,6 +56,15 @@ struct BenchOrder {
   std::vector<BenchShape> shapes = {};  // empty = default_bench_shapes() of what it runs on
   double seconds = 2;            // for each shape; at least a few rounds are made in any case
   LinearBenchOrder linear = {};  // of BenchSuite::Linear, which has its own shapes
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&BenchOrder::suite>("suite"), engine::field<&BenchOrder::cpu>("cpu"),
+        engine::field<&BenchOrder::shapes>("shapes", {.most = kMaxBenchShapes}),
+        engine::field<&BenchOrder::seconds>("seconds", {.low = 0, .high = kMaxBenchSeconds}),
+        engine::field<&BenchOrder::linear>("linear")};
+  }
+  std::string flaw() const;
 };
 
 /// One kernel on one shape; times are of single launches, in microseconds.
@@ -52,6 +77,20 @@ struct BenchRow {
   int samples = 0;     // times that the three are of
   int launches = 1;    // back to back in each of them
   double of_copy = 0;  // bytes a second against those of the "copy" of the same run and shape
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&BenchRow::shape>("shape"),
+                      engine::field<&BenchRow::kernel>("kernel"),
+                      engine::field<&BenchRow::bytes>("bytes"),
+                      engine::field<&BenchRow::elements>("elements"),
+                      engine::field<&BenchRow::median_us>("median_us"),
+                      engine::field<&BenchRow::p5_us>("p5_us"),
+                      engine::field<&BenchRow::p95_us>("p95_us"),
+                      engine::field<&BenchRow::samples>("samples"),
+                      engine::field<&BenchRow::launches>("launches"),
+                      engine::field<&BenchRow::of_copy>("of_copy")};
+  }
+  std::string flaw() const;
 };
 
 /// "32x32768x7168", "32x32768x7168:one-hot", "...:half": experts, rows, columns, routing.
@@ -61,9 +100,5 @@ Result<BenchShape> parse_bench_shape(std::string_view text);
 /// What a GPU measures: shapes of real layers, weights of 939 million elements, 1024 experts,
 /// unequal routings, and an operand that fits any cache. A CPU gets shapes of a few million.
 std::vector<BenchShape> default_bench_shapes(bool cpu);
-
-/// Experts 1..1024, rows and columns at least 1, columns a multiple of 16, at most 2^31 elements; 0
-/// < seconds <= kMaxBenchSeconds; the linear suite's order is within its own limits.
-Status validate(const BenchOrder& order);
 
 }  // namespace engine

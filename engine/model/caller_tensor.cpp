@@ -75,24 +75,6 @@ void compare_bytes(Comparison& compare, const CallerTensor& tensor, std::int64_t
                fmt::format("at least {} bytes", needed), "allocate what the shape takes");
 }
 
-const char* scaling_name(Scaling scaling) {
-  switch (scaling) {
-    case Scaling::None:
-      return "none";
-    case Scaling::PerTensorCurrent:
-      return "FP8 per tensor";
-    case Scaling::Block:
-      return "FP8 block";
-    case Scaling::PerTensorDelayed:
-      return "FP8 per tensor, delayed";
-    case Scaling::Mxfp8:
-      return "MXFP8";
-    case Scaling::Nvfp4:
-      return "NVFP4";
-  }
-  return "unknown";
-}
-
 const char* form_name(ScaleForm form) {
   return form == ScaleForm::Swizzled ? "swizzled" : "row-major";
 }
@@ -102,8 +84,8 @@ void compare_quantizer(Comparison& compare, const ListedWeight& weight,
   constexpr const char* kWayOut = "quantize every expert with the step's recipe";
   const Recipe& found = weight.recipe;
   const Recipe& wanted = demand.recipe;
-  compare.same("recipe", found.scaling == wanted.scaling, scaling_name(found.scaling),
-               scaling_name(wanted.scaling), kWayOut);
+  compare.same("recipe", found.scaling == wanted.scaling, std::string(name_of(found.scaling)),
+               std::string(name_of(wanted.scaling)), kWayOut);
   if (wanted.scaling == Scaling::None) return;
   compare.flag("power-of-two scales", found.pow2_scales, wanted.pow2_scales, kWayOut)
       .same("amax epsilon", found.amax_epsilon == wanted.amax_epsilon,

@@ -2,9 +2,11 @@
 // the person. Exceptions stay inside third-party calls; nothing here ends the process.
 #pragma once
 
+#include <array>
 #include <cassert>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -21,11 +23,16 @@ enum class ErrorCode {
   Cancelled,
   Internal,
 };
+constexpr auto enum_names(ErrorCode) {
+  return std::to_array<std::string_view>({"invalid-argument", "not-found", "io", "unsupported",
+                                          "out-of-memory", "device", "protocol", "cancelled",
+                                          "internal"});
+}
 
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
-  int device_error = 0;  // CUDA's runtime error number, where it is one of CUDA's
+  int device_error = 0;  // CUDA's runtime error number, where it is one of CUDA's; stays here
 };
 
 /// Either a value or an Error. Test with ok() before value(): asking for the other side is a bug,

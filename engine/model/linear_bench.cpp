@@ -1,36 +1,11 @@
 #include "engine/model/linear_bench.h"
 
-#include <fmt/format.h>
-
-#include <array>
-
 namespace engine {
 namespace {
 
 constexpr std::int64_t kAlignment = 16;
 
-constexpr std::array<std::string_view, 7> kRoutingNames = {"uniform", "mild",       "zipf", "heavy",
-                                                           "one-hot", "half-empty", "file"};
-constexpr std::array<std::string_view, kLinearParts> kPartNames = {"fprop",
-                                                                   "dgrad",
-                                                                   "wgrad",
-                                                                   "forward step",
-                                                                   "step",
-                                                                   "setup",
-                                                                   "forward step, programmatic",
-                                                                   "step, programmatic"};
-
-Error refused(std::string sentence) { return {ErrorCode::InvalidArgument, std::move(sentence)}; }
-
 }  // namespace
-
-std::string_view routing_name(RoutingDistribution routing) {
-  return kRoutingNames[static_cast<std::size_t>(routing)];
-}
-
-std::string_view linear_part_name(LinearPart part) {
-  return kPartNames[static_cast<std::size_t>(part)];
-}
 
 std::string_view linear_bench_recipe_name(LinearBenchRecipe recipe) {
   switch (recipe) {
@@ -86,27 +61,6 @@ double linear_part_flop(LinearPart part, const ShapeSpec& shape) {
       break;
   }
   return 0;
-}
-
-Status validate(const LinearBenchOrder& order) {
-  if (order.shapes.empty() || order.routings.empty()) {
-    return refused("the benchmark of the linear step needs a shape and a routing at least");
-  }
-  if (order.shapes.size() * order.routings.size() > kMaxLinearBenchShapes) {
-    return refused(fmt::format("{} shapes with {} routings each: a benchmark takes {} of both",
-                               order.shapes.size(), order.routings.size(), kMaxLinearBenchShapes));
-  }
-  for (const RoutingDistribution routing : order.routings) {
-    if (routing == RoutingDistribution::File) {
-      return refused("a benchmark routes by a rule; splits from a file are for a run");
-    }
-    for (const ShapeSpec& shape : order.shapes) {
-      if (shape.tokens == 0) return refused("a shape without tokens has nothing to time");
-      const RunRequest request = linear_bench_request(shape, routing, LinearBenchRecipe::Block);
-      if (Status limits = validate(request); !limits.ok()) return limits;
-    }
-  }
-  return {};
 }
 
 }  // namespace engine

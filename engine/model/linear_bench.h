@@ -13,7 +13,8 @@ namespace engine {
 
 inline constexpr std::size_t kMaxLinearBenchShapes = 64;
 
-/// Every shape is measured with every routing.
+/// Every shape is measured with every routing, at most kMaxLinearBenchShapes of both; no routing
+/// from a file, no shape without tokens.
 struct LinearBenchOrder {
   std::vector<ShapeSpec> shapes = {};
   std::vector<RoutingDistribution> routings = {RoutingDistribution::Uniform,
@@ -22,6 +23,12 @@ struct LinearBenchOrder {
   /// (app/worker/peer_process.h tells how they talk); empty = none.
   std::vector<std::string> peer = {};
   bool operator==(const LinearBenchOrder&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&LinearBenchOrder::shapes>("shapes"),
+                      engine::field<&LinearBenchOrder::routings>("routings"),
+                      engine::field<&LinearBenchOrder::peer>("peer")};
+  }
 };
 
 /// Our recipes; what each is exactly is in linear_bench_request().
@@ -48,9 +55,12 @@ enum class LinearPart {
   ForwardStepProgrammatic,
   StepProgrammatic,
 };
-inline constexpr int kLinearParts = 8;
-/// "fprop", ..., "forward step", "step", "setup", "forward step, programmatic", ...
-std::string_view linear_part_name(LinearPart part);
+constexpr auto enum_names(LinearPart) {
+  return std::to_array<std::string_view>({"fprop", "dgrad", "wgrad", "forward step", "step",
+                                          "setup", "forward step, programmatic",
+                                          "step, programmatic"});
+}
+inline constexpr int kLinearParts = static_cast<int>(enum_names(LinearPart{}).size());
 /// Useful FLOP of one launch, padding not counted; 0 for Setup.
 double linear_part_flop(LinearPart part, const ShapeSpec& shape);
 
@@ -67,13 +77,22 @@ struct LinearBenchRow {
   double kernels_us = 0;  // the sum of its kernels' own times
   double replay_us = 0;
   std::string skipped = {};  // not empty: why there are no times
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&LinearBenchRow::shape>("shape"),
+                      engine::field<&LinearBenchRow::routing>("routing"),
+                      engine::field<&LinearBenchRow::subject>("subject"),
+                      engine::field<&LinearBenchRow::part>("part"),
+                      engine::field<&LinearBenchRow::flop>("flop"),
+                      engine::field<&LinearBenchRow::median_us>("median_us"),
+                      engine::field<&LinearBenchRow::p5_us>("p5_us"),
+                      engine::field<&LinearBenchRow::p95_us>("p95_us"),
+                      engine::field<&LinearBenchRow::samples>("samples"),
+                      engine::field<&LinearBenchRow::kernels_us>("kernels_us"),
+                      engine::field<&LinearBenchRow::replay_us>("replay_us"),
+                      engine::field<&LinearBenchRow::skipped>("skipped")};
+  }
+  std::string flaw() const;
 };
-
-/// "uniform", "mild", "zipf", ...
-std::string_view routing_name(RoutingDistribution routing);
-
-/// At least one shape and one routing, at most kMaxLinearBenchShapes of shapes times routings, each
-/// within the limits of a request; no routing from a file.
-Status validate(const LinearBenchOrder& order);
 
 }  // namespace engine

@@ -16,19 +16,25 @@ enum class TraceLevel {
   Graphs,  // one record a graph launch; eager work as with Nodes
   Off,     // nothing: times come from CUDA events alone
 };
+constexpr auto enum_names(TraceLevel) {
+  return std::to_array<std::string_view>({"nodes", "graphs", "off"});
+}
 
 /// What the caches hold when a timed iteration begins.
 enum class CacheMode {
   Warm,  // whatever the iteration before has left
   Cold,  // nothing of the step: a buffer larger than the last cache was written in between
 };
+constexpr auto enum_names(CacheMode) { return std::to_array<std::string_view>({"warm", "cold"}); }
 
 /// How timed iterations follow each other.
 enum class Pace {
   Sustained,  // back to back: the clock settles where power allows
   Burst,      // with kBurstIdle of rest before each: a cool device at its highest clock
 };
+constexpr auto enum_names(Pace) { return std::to_array<std::string_view>({"sustained", "burst"}); }
 inline constexpr int kBurstIdleMs = 50;
+inline constexpr int kMaxIterations = 100000;
 
 struct MeasureOptions {
   TraceLevel trace = TraceLevel::Nodes;
@@ -42,6 +48,18 @@ struct MeasureOptions {
   bool isolated = false;  // per-expert time of launches that have work for one expert only
   bool ceilings = false;  // this device's copy rate, and a dense product of the step's own size
   bool operator==(const MeasureOptions&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MeasureOptions::trace>("trace"),
+                      engine::field<&MeasureOptions::traced_iterations>(
+                          "traced_iterations", {.low = 1, .high = kMaxIterations}),
+                      engine::field<&MeasureOptions::cache>("cache"),
+                      engine::field<&MeasureOptions::pace>("pace"),
+                      engine::field<&MeasureOptions::observer>("observer"),
+                      engine::field<&MeasureOptions::stamps>("stamps"),
+                      engine::field<&MeasureOptions::isolated>("isolated"),
+                      engine::field<&MeasureOptions::ceilings>("ceilings")};
+  }
 };
 
 /// How the time of one expert was found.
@@ -50,6 +68,9 @@ enum class ExpertMethod {
   Stamps,    // from the first tile's begin to the last tile's end in a launch for all experts
   Isolated,  // a launch in which only this expert has rows: all of the device is its own
 };
+constexpr auto enum_names(ExpertMethod) {
+  return std::to_array<std::string_view>({"trace", "stamps", "isolated"});
+}
 
 /// Of layer 0. One launch is one sample.
 struct ExpertTiming {
@@ -60,6 +81,16 @@ struct ExpertTiming {
   double median_ns = 0.0;
   double p5_ns = 0.0;
   double p95_ns = 0.0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ExpertTiming::method>("method"),
+                      engine::field<&ExpertTiming::stage>("stage"),
+                      engine::field<&ExpertTiming::expert>("expert"),
+                      engine::field<&ExpertTiming::samples>("samples"),
+                      engine::field<&ExpertTiming::median_ns>("median_ns"),
+                      engine::field<&ExpertTiming::p5_ns>("p5_ns"),
+                      engine::field<&ExpertTiming::p95_ns>("p95_ns")};
+  }
 };
 
 /// The step's own duration while it is watched in one way. Blocks of all ways take turns.
@@ -69,6 +100,14 @@ struct ObserverTiming {
   double median_ns = 0.0;
   double p5_ns = 0.0;
   double p95_ns = 0.0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ObserverTiming::level>("level"),
+                      engine::field<&ObserverTiming::samples>("samples"),
+                      engine::field<&ObserverTiming::median_ns>("median_ns"),
+                      engine::field<&ObserverTiming::p5_ns>("p5_ns"),
+                      engine::field<&ObserverTiming::p95_ns>("p95_ns")};
+  }
 };
 
 /// What this device reached in this run. Medians.
@@ -80,6 +119,15 @@ struct Ceilings {
   double product_flop_per_s = 0.0;  // 0 = not measured
   int products = 0;
   std::string product;  // which: "dense 16384 x 28672 x 4096, FP8 block, cuBLASLt"
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Ceilings::copy_bytes_per_s>("copy_bytes_per_s"),
+                      engine::field<&Ceilings::copy_bytes>("copy_bytes"),
+                      engine::field<&Ceilings::copies>("copies"),
+                      engine::field<&Ceilings::product_flop_per_s>("product_flop_per_s"),
+                      engine::field<&Ceilings::products>("products"),
+                      engine::field<&Ceilings::product>("product")};
+  }
 };
 
 /// What the options asked for beyond the iterations.
@@ -87,6 +135,12 @@ struct Measurements {
   std::vector<ExpertTiming> experts;
   std::vector<ObserverTiming> observer;
   Ceilings ceilings;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Measurements::experts>("experts"),
+                      engine::field<&Measurements::observer>("observer"),
+                      engine::field<&Measurements::ceilings>("ceilings")};
+  }
 };
 
 }  // namespace engine

@@ -26,14 +26,26 @@ struct ComparisonRequest {
   std::int64_t sample_column = 0;
   int timed_launches = 20;  // per recipe and direction; 0 = numerics only
   bool operator==(const ComparisonRequest&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&ComparisonRequest::request>("request"),
+        engine::field<&ComparisonRequest::weights>("weights"),
+        engine::field<&ComparisonRequest::gradients>("gradients"),
+        engine::field<&ComparisonRequest::recipes>("recipes", {.most = kMaxComparedRecipes}),
+        engine::field<&ComparisonRequest::sample_row>(
+            "sample_row", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ComparisonRequest::sample_column>("sample_column",
+                                                         {.low = 0, .high = kMaxDimension}),
+        engine::field<&ComparisonRequest::timed_launches>("timed_launches",
+                                                          {.low = 0, .high = kMaxTimedLaunches})};
+  }
+  std::string flaw() const;
 };
 
 /// Per tensor (current, delayed), block with FP32 and with power-of-two scales, MXFP8, NVFP4. BF16
 /// is not among them: it has neither codes nor scales.
 std::vector<Recipe> default_comparison();
-
-/// The request's own limits, those of every recipe, and those of the sample and the timing.
-Status validate(const ComparisonRequest& request);
 
 /// A corner of the operand, element by element: at most 32 x 32.
 struct QuantizationSample {
@@ -45,6 +57,19 @@ struct QuantizationSample {
   std::vector<std::uint8_t> codes;  // [rows, columns], one a byte, E2M1 too
   std::vector<float> scale_inv;     // [rows, columns], FP32 factor that decodes the element
   std::vector<float> decoded;       // [rows, columns]
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&QuantizationSample::row>("row"),
+        engine::field<&QuantizationSample::column>("column"),
+        engine::field<&QuantizationSample::rows>("rows", {.low = 0, .high = kMaxSampleSide}),
+        engine::field<&QuantizationSample::columns>("columns", {.low = 0, .high = kMaxSampleSide}),
+        engine::field<&QuantizationSample::original>("original"),
+        engine::field<&QuantizationSample::codes>("codes"),
+        engine::field<&QuantizationSample::scale_inv>("scale_inv"),
+        engine::field<&QuantizationSample::decoded>("decoded")};
+  }
+  std::string flaw() const;
 };
 
 /// What rounding scales to powers of two leaves unused of the code's range, in binades: log2 of the
@@ -54,6 +79,12 @@ struct RangeWaste {
   std::uint64_t scales = 0;  // that counted: amax finite and above 0, ideal scale finite
   double mean = 0.0;
   double max = 0.0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RangeWaste::scales>("scales"),
+                      engine::field<&RangeWaste::mean>("mean"),
+                      engine::field<&RangeWaste::max>("max")};
+  }
 };
 
 /// What quantizing did to one expert's part of the operand. NaN SNR: no rows.
@@ -63,6 +94,14 @@ struct ExpertQuantization {
   std::uint64_t saturated = 0;
   std::uint64_t underflowed = 0;
   RangeWaste waste = {};
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ExpertQuantization::rows>("rows"),
+                      engine::field<&ExpertQuantization::snr_db>("snr_db"),
+                      engine::field<&ExpertQuantization::saturated>("saturated"),
+                      engine::field<&ExpertQuantization::underflowed>("underflowed"),
+                      engine::field<&ExpertQuantization::waste>("waste")};
+  }
 };
 
 /// One recipe in one direction.
@@ -83,6 +122,25 @@ struct QuantizationReport {
   std::string time_method = {};             // "CUDA events around ...", "steady clock around ..."
   RangeWaste waste = {};                    // of all experts
   std::vector<ExpertQuantization> experts = {};  // [num_experts]; empty before schema 5
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&QuantizationReport::recipe>("recipe"),
+        engine::field<&QuantizationReport::columnwise>("columnwise"),
+        engine::field<&QuantizationReport::refused>("refused"),
+        engine::field<&QuantizationReport::statistics>("statistics"),
+        engine::field<&QuantizationReport::max_relative_error>("max_relative_error"),
+        engine::field<&QuantizationReport::max_ulp>("max_ulp"),
+        engine::field<&QuantizationReport::code_counts>("code_counts", {.most = 256}),
+        engine::field<&QuantizationReport::sample>("sample"),
+        engine::field<&QuantizationReport::code_bytes>("code_bytes"),
+        engine::field<&QuantizationReport::scale_bytes>("scale_bytes"),
+        engine::field<&QuantizationReport::moved_bytes>("moved_bytes"),
+        engine::field<&QuantizationReport::times_ns>("times_ns"),
+        engine::field<&QuantizationReport::time_method>("time_method"),
+        engine::field<&QuantizationReport::waste>("waste"),
+        engine::field<&QuantizationReport::experts>("experts", {.most = kMaxExperts})};
+  }
 };
 
 struct RecipeComparison {
@@ -94,6 +152,17 @@ struct RecipeComparison {
   std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes beside them, interleaved
   std::int64_t copy_bytes = 0;              // read plus written, as moved_bytes counts
   std::int64_t wall_ns = 0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RecipeComparison::id>("id"),
+                      engine::field<&RecipeComparison::request>("request"),
+                      engine::field<&RecipeComparison::splits>("splits"),
+                      engine::field<&RecipeComparison::device>("device"),
+                      engine::field<&RecipeComparison::reports>("reports"),
+                      engine::field<&RecipeComparison::copy_times_ns>("copy_times_ns"),
+                      engine::field<&RecipeComparison::copy_bytes>("copy_bytes"),
+                      engine::field<&RecipeComparison::wall_ns>("wall_ns")};
+  }
 };
 
 }  // namespace engine

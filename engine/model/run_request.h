@@ -1,5 +1,6 @@
 // RunRequest is the whole experiment: cache key, wire message, session header, bug report and
-// command line at once. Plain values, no CUDA. Limits are checked in one place: validate().
+// command line at once. Plain values, no CUDA. Limits stand beside the fields; validate()
+// checks them.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +8,21 @@
 #include <variant>
 
 #include "engine/model/error.h"
+#include "engine/model/fields.h"
 #include "engine/model/measurement.h"
 #include "engine/model/shape.h"
 #include "kernels/common/formats.h"
 
 namespace engine {
+
+inline constexpr int kMaxHistoryLength = 4096;
+inline constexpr int kMaxMargin = 32;
+inline constexpr int kMaxAlignment = 4096;
+inline constexpr int kMaxLayers = 8;
+inline constexpr int kMaxStreams = 16;
+inline constexpr int kMaxMicroBatches = 1024;
+inline constexpr double kMinDeadlineFactor = 2.0;
+inline constexpr double kMaxDeadlineFactor = 10000.0;
 
 using ElementType = kernels::InputType;  // Bf16, Fp16, Fp32
 using Fp8Format = kernels::Fp8Format;    // E4m3, E5m2
@@ -23,11 +34,20 @@ enum class Distribution {
   Zeros,
   NonFinite,  // normal, with a sprinkling of +inf, -inf and NaN (1 element in 4096 each, by hash)
 };
+constexpr auto enum_names(Distribution) {
+  return std::to_array<std::string_view>(
+      {"normal", "uniform", "heavy-tailed", "zeros", "non-finite"});
+}
 
 struct SyntheticInput {
   Distribution distribution = Distribution::Normal;
   ElementType element = ElementType::Bf16;
   bool operator==(const SyntheticInput&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&SyntheticInput::distribution>("distribution"),
+                      engine::field<&SyntheticInput::element>("element")};
+  }
 };
 
 /// A tensor from disk: .npy (float32, float16, or uint16 holding BF16 bits) or .safetensors (F32,
@@ -37,9 +57,19 @@ struct FileInput {
   std::string tensor;  // name inside a .safetensors file; empty for .npy; weights with a tensor an
                        // expert: {} stands for the expert's number
   bool operator==(const FileInput&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&FileInput::path>("path"),
+                      engine::field<&FileInput::tensor>("tensor")};
+  }
+  std::string flaw() const;
 };
 
 using InputSpec = std::variant<SyntheticInput, FileInput>;
+template <>
+struct ChoiceNames<InputSpec> {
+  static constexpr std::array<std::string_view, 2> names = {"synthetic", "file"};
+};
 
 enum class RoutingDistribution {
   Uniform,    // equal shares
@@ -50,13 +80,25 @@ enum class RoutingDistribution {
   HalfEmpty,  // odd experts get none, even ones equal shares
   File,       // splits from RoutingSpec::path (.json list of integers, or .npy int32/int64)
 };
+constexpr auto enum_names(RoutingDistribution) {
+  return std::to_array<std::string_view>(
+      {"uniform", "mild", "zipf", "heavy", "one-hot", "half-empty", "file"});
+}
 
 struct RoutingSpec {
   RoutingDistribution distribution = RoutingDistribution::Uniform;
   std::string path;  // only for File
-  std::int64_t alignment =
-      1;  // every split but the last non-empty one is a multiple of this (1 = any)
+  /// Every split but the last non-empty one is a multiple of this; 1 = any.
+  std::int64_t alignment = 1;
   bool operator==(const RoutingSpec&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&RoutingSpec::distribution>("distribution"),
+        engine::field<&RoutingSpec::path>("path"),
+        engine::field<&RoutingSpec::alignment>("alignment", {.low = 1, .high = kMaxAlignment})};
+  }
+  std::string flaw() const;
 };
 
 enum class Scaling {
@@ -67,13 +109,25 @@ enum class Scaling {
   Mxfp8,             // FP8, a power-of-two scale for 1x32 elements
   Nvfp4,             // E2M1, an E4M3 scale for 1x16 elements and an FP32 amax an expert
 };
+constexpr auto enum_names(Scaling) {
+  return std::to_array<std::string_view>(
+      {"bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"});
+}
 
 /// Only for Scaling::PerTensorDelayed. The iterations of a run are its steps.
 struct DelayedScaling {
-  int history_length = 1024;  // 1..kMaxHistoryLength
+  int history_length = 1024;
   kernels::AmaxAlgorithm algorithm = kernels::AmaxAlgorithm::Max;
-  int margin = 0;  // the scale is 2^margin smaller; -32..32
+  int margin = 0;  // the scale is 2^margin smaller
   bool operator==(const DelayedScaling&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&DelayedScaling::history_length>("history_length",
+                                                       {.low = 1, .high = kMaxHistoryLength}),
+        engine::field<&DelayedScaling::algorithm>("algorithm"),
+        engine::field<&DelayedScaling::margin>("margin", {.low = -kMaxMargin, .high = kMaxMargin})};
+  }
 };
 
 struct Recipe {
@@ -93,6 +147,23 @@ struct Recipe {
   bool hadamard = true;                   // NVFP4: random Hadamard transform on the columnwise copy
   bool stochastic_rounding = false;       // NVFP4: Philox from the request's seed
   bool operator==(const Recipe&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Recipe::scaling>("scaling"),
+                      engine::field<&Recipe::high_precision>("high_precision"),
+                      engine::field<&Recipe::activation_format>("activation_format"),
+                      engine::field<&Recipe::gradient_format>("gradient_format"),
+                      engine::field<&Recipe::pow2_scales>("pow2_scales"),
+                      engine::field<&Recipe::amax_epsilon>("amax_epsilon", {.low = 0}),
+                      engine::field<&Recipe::split_accumulator>("split_accumulator"),
+                      engine::field<&Recipe::delayed>("delayed"),
+                      engine::field<&Recipe::square_weight_blocks>("square_weight_blocks"),
+                      engine::field<&Recipe::square_activation_blocks>("square_activation_blocks"),
+                      engine::field<&Recipe::square_gradient_blocks>("square_gradient_blocks"),
+                      engine::field<&Recipe::hadamard>("hadamard"),
+                      engine::field<&Recipe::stochastic_rounding>("stochastic_rounding")};
+  }
+  std::string flaw() const;
 };
 
 /// Which memory cuBLASLt works in. What is hazardous is in engine/gemm/support.
@@ -102,14 +173,23 @@ enum class WorkspaceStrategy {
   PerLayout,  // one for the products of each operand layout (fprop TN, dgrad NN, wgrad NT)
   PerCall,    // allocated before and freed after every product, inside a capture too
 };
+constexpr auto enum_names(WorkspaceStrategy) {
+  return std::to_array<std::string_view>({"per-matmul", "shared", "per-layout", "per-call"});
+}
 
 /// Where the pointer and dimension arrays of the grouped products live.
 enum class SetupArrays {
   PerMatmul,  // each product has its own; one launch at the head of the step fills all
   Shared,     // one set, filled again by a launch before every product
 };
+constexpr auto enum_names(SetupArrays) {
+  return std::to_array<std::string_view>({"per-matmul", "shared"});
+}
 
 enum class LaunchKind { Eager, GraphReplay };
+constexpr auto enum_names(LaunchKind) {
+  return std::to_array<std::string_view>({"eager", "graph-replay"});
+}
 
 struct LaunchMode {
   LaunchKind kind = LaunchKind::Eager;
@@ -122,6 +202,16 @@ struct LaunchMode {
   /// last one. Replays then follow each other one at a time.
   bool markers = false;
   bool operator==(const LaunchMode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&LaunchMode::kind>("kind"),
+        engine::field<&LaunchMode::iterations>("iterations", {.low = 1, .high = kMaxIterations}),
+        engine::field<&LaunchMode::deadline_factor>(
+            "deadline_factor",
+            {.low = kMinDeadlineFactor, .high = kMaxDeadlineFactor, .zero_too = true}),
+        engine::field<&LaunchMode::markers>("markers")};
+  }
 };
 
 enum class GemmBackend {
@@ -130,18 +220,28 @@ enum class GemmBackend {
   CublasLtPerExpert,  // CUDA: a matmul an expert, dealt to several streams; splits come from the
                       // host, so a captured graph keeps those of its capture
 };
+constexpr auto enum_names(GemmBackend) {
+  return std::to_array<std::string_view>(
+      {"cublaslt-grouped", "cpu-reference", "cublaslt-per-expert"});
+}
 
 /// Both of them are served by the one CUDA backend of a worker.
 constexpr bool runs_on_cuda(GemmBackend backend) { return backend != GemmBackend::CpuReference; }
 
 /// What one step runs. Backward alone reads what a forward step before it has saved.
 enum class StepPasses { Forward, Backward, ForwardBackward };
+constexpr auto enum_names(StepPasses) {
+  return std::to_array<std::string_view>({"forward", "backward", "forward-backward"});
+}
 
 /// How the weights of a layer are stored.
 enum class WeightStorage {
   Grouped,  // one tensor [num_experts, n, k], one quantizer
   List,     // num_experts tensors [n, k]
 };
+constexpr auto enum_names(WeightStorage) {
+  return std::to_array<std::string_view>({"grouped", "list"});
+}
 
 /// The grouped linear step: Y = X W^T (+ b), dX = dY W, dW = dY^T X, db = sum of dY's rows.
 struct LinearOptions {
@@ -155,6 +255,19 @@ struct LinearOptions {
   /// Weights are quantized in the first of so many iterations and kept for the others.
   int micro_batches = 1;
   bool operator==(const LinearOptions&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&LinearOptions::passes>("passes"),
+                      engine::field<&LinearOptions::gradients>("gradients"),
+                      engine::field<&LinearOptions::bias>("bias"),
+                      engine::field<&LinearOptions::weight_storage>("weight_storage"),
+                      engine::field<&LinearOptions::wgrad_type>("wgrad_type"),
+                      engine::field<&LinearOptions::accumulate_wgrad>("accumulate_wgrad"),
+                      engine::field<&LinearOptions::delayed_wgrad>("delayed_wgrad"),
+                      engine::field<&LinearOptions::micro_batches>(
+                          "micro_batches", {.low = 1, .high = kMaxMicroBatches})};
+  }
+  std::string flaw() const;
 };
 
 struct RunRequest {
@@ -184,25 +297,28 @@ struct RunRequest {
   std::string cublaslt_library;  // path; empty = the worker's default
 
   bool operator==(const RunRequest&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&RunRequest::shape>("shape"),
+        engine::field<&RunRequest::routing>("routing"),
+        engine::field<&RunRequest::activations>("activations"),
+        engine::field<&RunRequest::weights>("weights"),
+        engine::field<&RunRequest::recipe>("recipe"),
+        engine::field<&RunRequest::linear>("linear"),
+        engine::field<&RunRequest::backend>("backend"),
+        engine::field<&RunRequest::streams>("streams", {.low = 1, .high = kMaxStreams}),
+        engine::field<&RunRequest::workspace>("workspace"),
+        engine::field<&RunRequest::setup_arrays>("setup_arrays"),
+        engine::field<&RunRequest::try_algorithms>("try_algorithms"),
+        engine::field<&RunRequest::programmatic_launch>("programmatic_launch"),
+        engine::field<&RunRequest::int32_splits>("int32_splits"),
+        engine::field<&RunRequest::launch>("launch"),
+        engine::field<&RunRequest::measure>("measure"),
+        engine::field<&RunRequest::layers>("layers", {.low = 1, .high = kMaxLayers}),
+        engine::field<&RunRequest::seed>("seed"),
+        engine::field<&RunRequest::cublaslt_library>("cublaslt_library")};
+  }
 };
-
-inline constexpr int kMaxExperts = 1024;
-inline constexpr int kMaxHistoryLength = 4096;
-inline constexpr int kMaxMargin = 32;
-inline constexpr int kMaxLayers = 8;
-inline constexpr int kMaxStreams = 16;
-inline constexpr int kMaxMicroBatches = 1024;
-inline constexpr int kMaxIterations = 100000;
-inline constexpr double kMinDeadlineFactor = 2.0;
-inline constexpr double kMaxDeadlineFactor = 10000.0;
-inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
-
-/// Checks every field against its limit (experts 1..1024, tokens 0..2^24, n and k 1..2^24, k and n
-/// multiples of 16, layers 1..8, iterations and traced iterations 1..100000, epsilon finite and >=
-/// 0, alignment 1..4096, history length 1..4096, margin -32..32, streams 1..16,
-/// micro-batches 1..1024, deadline factor 0 or 2..10000, types as their fields say, file paths
-/// present). The error names the value, the limit and the way out.
-Status validate(const RunRequest& request);
-Status validate(const Recipe& recipe);
 
 }  // namespace engine

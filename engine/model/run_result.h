@@ -18,6 +18,13 @@ struct Deviation {
   std::string requested;  // as text
   std::string effective;
   std::string reason;  // a sentence: what stands in the way and what would help
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Deviation::field>("field"),
+                      engine::field<&Deviation::requested>("requested"),
+                      engine::field<&Deviation::effective>("effective"),
+                      engine::field<&Deviation::reason>("reason")};
+  }
 };
 
 /// Counts of magnitudes. Bin b of `counts` holds |x| whose FP32 bit pattern (sign cleared) shifted
@@ -29,6 +36,15 @@ struct MagnitudeHistogram {
   std::uint64_t zeros = 0;
   std::uint64_t infinities = 0;
   std::uint64_t nans = 0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MagnitudeHistogram::first_bin>("first_bin"),
+                      engine::field<&MagnitudeHistogram::counts>("counts"),
+                      engine::field<&MagnitudeHistogram::zeros>("zeros"),
+                      engine::field<&MagnitudeHistogram::infinities>("infinities"),
+                      engine::field<&MagnitudeHistogram::nans>("nans")};
+  }
+  std::string flaw() const;
 };
 
 /// All scales of an operand in a few figures, taken before any folding. All 0: not measured.
@@ -39,6 +55,15 @@ struct ScaleSummary {
   double deviation = 0.0;         // of the same: standard deviation of the population
   std::uint64_t saturated = 0;    // scales with at least one saturated element
   std::uint64_t underflowed = 0;  // scales with at least one element that became zero
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ScaleSummary::scales>("scales"),
+                      engine::field<&ScaleSummary::distinct>("distinct"),
+                      engine::field<&ScaleSummary::mean>("mean"),
+                      engine::field<&ScaleSummary::deviation>("deviation"),
+                      engine::field<&ScaleSummary::saturated>("saturated"),
+                      engine::field<&ScaleSummary::underflowed>("underflowed")};
+  }
 };
 
 /// Block scales folded to at most 512 x 512 cells for a texture. Cell values are log2 of scale_inv;
@@ -61,6 +86,24 @@ struct ScaleMap {
   std::vector<float> saturated_share = {};    // [rows, columns], of the elements of a cell: 0 to 1
   std::vector<float> underflowed_share = {};  // [rows, columns]
   ScaleSummary summary = {};
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ScaleMap::block_rows>("block_rows"),
+                      engine::field<&ScaleMap::block_columns>("block_columns"),
+                      engine::field<&ScaleMap::source_rows>("source_rows"),
+                      engine::field<&ScaleMap::source_columns>("source_columns"),
+                      engine::field<&ScaleMap::rows>("rows"),
+                      engine::field<&ScaleMap::columns>("columns"),
+                      engine::field<&ScaleMap::mean>("mean"),
+                      engine::field<&ScaleMap::maximum>("maximum"),
+                      engine::field<&ScaleMap::expert_first_row>("expert_first_row"),
+                      engine::field<&ScaleMap::minimum>("minimum"),
+                      engine::field<&ScaleMap::deviation>("deviation"),
+                      engine::field<&ScaleMap::saturated_share>("saturated_share"),
+                      engine::field<&ScaleMap::underflowed_share>("underflowed_share"),
+                      engine::field<&ScaleMap::summary>("summary")};
+  }
+  std::string flaw() const;
 };
 
 /// Quantization of one operand of layer 0, all experts together.
@@ -76,6 +119,18 @@ struct OperandStatistics {
   std::uint64_t underflowed = 0;  // x != 0 became 0
   double snr_db =
       0.0;  // 10 log10(sum x^2 / sum (x - dequantized)^2) over finite elements; +inf if exact
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&OperandStatistics::before>("before"),
+                      engine::field<&OperandStatistics::after>("after"),
+                      engine::field<&OperandStatistics::amax>("amax"),
+                      engine::field<&OperandStatistics::scale>("scale"),
+                      engine::field<&OperandStatistics::scale_map>("scale_map"),
+                      engine::field<&OperandStatistics::elements>("elements"),
+                      engine::field<&OperandStatistics::saturated>("saturated"),
+                      engine::field<&OperandStatistics::underflowed>("underflowed"),
+                      engine::field<&OperandStatistics::snr_db>("snr_db")};
+  }
 };
 
 /// Error of one product of one expert against the product of the unquantized operands. A pass that
@@ -84,6 +139,12 @@ struct ProductAccuracyRow {
   double snr_db = 0.0;  // +inf if equal, NaN if there is no finite reference
   double max_abs_error = 0.0;
   double reference_rms = 0.0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ProductAccuracyRow::snr_db>("snr_db"),
+                      engine::field<&ProductAccuracyRow::max_abs_error>("max_abs_error"),
+                      engine::field<&ProductAccuracyRow::reference_rms>("reference_rms")};
+  }
 };
 
 /// Numerics and counts of one expert, product of layer 0 against the product of the unquantized
@@ -102,15 +163,36 @@ struct ExpertResult {
   /// Of dX and dW, layer 0; only where RunResult::backward says so.
   ProductAccuracyRow dgrad = {};
   ProductAccuracyRow wgrad = {};
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ExpertResult::rows>("rows"),
+                      engine::field<&ExpertResult::snr_db>("snr_db"),
+                      engine::field<&ExpertResult::max_abs_error>("max_abs_error"),
+                      engine::field<&ExpertResult::reference_rms>("reference_rms"),
+                      engine::field<&ExpertResult::saturated>("saturated"),
+                      engine::field<&ExpertResult::underflowed>("underflowed"),
+                      engine::field<&ExpertResult::x_snr_db>("x_snr_db"),
+                      engine::field<&ExpertResult::x_max_ulp>("x_max_ulp", {.sparse = true}),
+                      engine::field<&ExpertResult::dgrad>("dgrad", {.sparse = true}),
+                      engine::field<&ExpertResult::wgrad>("wgrad", {.sparse = true})};
+  }
 };
 
 /// Duration of one iteration: CUDA events around the launch on a GPU, the steady clock on the CPU.
 struct Iteration {
   std::int64_t start_ns = 0;  // since the run's first iteration
   std::int64_t duration_ns = 0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Iteration::start_ns>("start_ns"),
+                      engine::field<&Iteration::duration_ns>("duration_ns")};
+  }
 };
 
 enum class Product : std::uint8_t { Fprop, Dgrad, Wgrad };
+constexpr auto enum_names(Product) {
+  return std::to_array<std::string_view>({"fprop", "dgrad", "wgrad"});
+}
 
 /// Replays against an eager run, bit for bit. A run without a graph has none.
 struct ReplayCheck {
@@ -118,6 +200,13 @@ struct ReplayCheck {
   int layer = 0;
   Product product = Product::Fprop;
   std::vector<int> wrong_experts;  // output bits differ from the eager run; empty = equal
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ReplayCheck::replay>("replay"),
+                      engine::field<&ReplayCheck::layer>("layer"),
+                      engine::field<&ReplayCheck::product>("product"),
+                      engine::field<&ReplayCheck::wrong_experts>("wrong_experts")};
+  }
 };
 
 /// What a captured step consists of, and what one launch of it costs the host.
@@ -128,6 +217,15 @@ struct GraphFacts {
   int allocations = 0;  // memory nodes: allocate or free
   int host_calls = 0;
   std::int64_t host_launch_ns = 0;  // median of cudaGraphLaunch()
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&GraphFacts::kernels>("kernels"),
+                      engine::field<&GraphFacts::memsets>("memsets"),
+                      engine::field<&GraphFacts::copies>("copies"),
+                      engine::field<&GraphFacts::allocations>("allocations"),
+                      engine::field<&GraphFacts::host_calls>("host_calls"),
+                      engine::field<&GraphFacts::host_launch_ns>("host_launch_ns")};
+  }
 };
 
 /// How the replays of a graph were watched. All 0: nothing was replayed, or nobody watched.
@@ -136,6 +234,13 @@ struct ReplayWatchFacts {
   double p99_us = 0.0;            // of their durations
   double deadline_seconds = 0.0;  // of the next one, had there been one; 0 = it had none
   int markers = 0;                // nodes with a marker behind them; 0 = no markers
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ReplayWatchFacts::replays>("replays"),
+                      engine::field<&ReplayWatchFacts::p99_us>("p99_us"),
+                      engine::field<&ReplayWatchFacts::deadline_seconds>("deadline_seconds"),
+                      engine::field<&ReplayWatchFacts::markers>("markers")};
+  }
 };
 
 /// What trying the candidates of a product has shown, layer 0.
@@ -145,6 +250,14 @@ struct AlgorithmChoice {
   int chosen = 0;         // index in the heuristic's order
   double first_us = 0.0;  // median of the heuristic's first
   double chosen_us = 0.0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&AlgorithmChoice::product>("product"),
+                      engine::field<&AlgorithmChoice::candidates>("candidates"),
+                      engine::field<&AlgorithmChoice::chosen>("chosen"),
+                      engine::field<&AlgorithmChoice::first_us>("first_us"),
+                      engine::field<&AlgorithmChoice::chosen_us>("chosen_us")};
+  }
 };
 
 struct DeviceFacts {
@@ -156,6 +269,17 @@ struct DeviceFacts {
   std::string blas;         // "OpenBLAS 0.3.21" on the CPU
   int multiprocessors = 0;  // SMs, or CPU threads in use
   std::int64_t memory_bytes = 0;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&DeviceFacts::name>("name"),
+                      engine::field<&DeviceFacts::driver>("driver"),
+                      engine::field<&DeviceFacts::compute_capability>("compute_capability"),
+                      engine::field<&DeviceFacts::cublaslt_version>("cublaslt_version"),
+                      engine::field<&DeviceFacts::cublaslt_path>("cublaslt_path"),
+                      engine::field<&DeviceFacts::blas>("blas"),
+                      engine::field<&DeviceFacts::multiprocessors>("multiprocessors"),
+                      engine::field<&DeviceFacts::memory_bytes>("memory_bytes")};
+  }
 };
 
 struct RunResult {
@@ -183,6 +307,31 @@ struct RunResult {
   std::uint64_t dropped_records = 0;
   double flop = 0.0;         // of one step, all layers
   std::int64_t wall_ns = 0;  // whole run on the engine thread, set-up and statistics included
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RunResult::id>("id"),
+                      engine::field<&RunResult::effective>("effective"),
+                      engine::field<&RunResult::deviations>("deviations"),
+                      engine::field<&RunResult::splits>("splits"),
+                      engine::field<&RunResult::device>("device"),
+                      engine::field<&RunResult::activations>("activations"),
+                      engine::field<&RunResult::weights>("weights"),
+                      engine::field<&RunResult::gradients>("gradients", {.sparse = true}),
+                      engine::field<&RunResult::experts>("experts"),
+                      engine::field<&RunResult::backward>("backward"),
+                      engine::field<&RunResult::emulated>("emulated"),
+                      engine::field<&RunResult::graph>("graph"),
+                      engine::field<&RunResult::watch>("watch"),
+                      engine::field<&RunResult::algorithms>("algorithms"),
+                      engine::field<&RunResult::measurements>("measurements"),
+                      engine::field<&RunResult::iterations>("iterations"),
+                      engine::field<&RunResult::replay_checks>("replay_checks"),
+                      engine::field<&RunResult::iteration_method>("iteration_method"),
+                      engine::field<&RunResult::activity_method>("activity_method"),
+                      engine::field<&RunResult::dropped_records>("dropped_records"),
+                      engine::field<&RunResult::flop>("flop"),
+                      engine::field<&RunResult::wall_ns>("wall_ns")};
+  }
 };
 
 }  // namespace engine

@@ -6,7 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/fields.h"
+
 namespace engine {
+
+inline constexpr int kMaxExperts = 1024;
+inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
 
 /// What a person asks for, before routing has decided how many tokens each expert gets.
 struct ShapeSpec {
@@ -18,6 +23,16 @@ struct ShapeSpec {
   std::int64_t k = 512;        // input features, the reduction dimension of fprop
 
   bool operator==(const ShapeSpec&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&ShapeSpec::preset>("preset"),
+        engine::field<&ShapeSpec::num_experts>("num_experts", {.low = 1, .high = kMaxExperts}),
+        engine::field<&ShapeSpec::tokens>("tokens", {.low = 0, .high = kMaxDimension}),
+        engine::field<&ShapeSpec::n>("n", {.low = 1, .high = kMaxDimension}),
+        engine::field<&ShapeSpec::k>("k", {.low = 1, .high = kMaxDimension})};
+  }
+  std::string flaw() const;
 };
 
 /// A shape whose routing is known. splits[e] = m_e >= 0; experts with 0 rows are legal anywhere.

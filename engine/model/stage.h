@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/model/fields.h"
+
 namespace engine {
 
 /// Numbers are in session files: a new stage goes to the end.
@@ -22,12 +24,12 @@ enum class Stage : std::uint8_t {
   Dequantize,  // emulated products read dequantized operands
 };
 
-inline constexpr std::array<std::string_view, 11> kStageNames = {
-    "offsets", "amax",  "quantize", "fprop", "memory",    "check",
-    "other",   "dgrad", "wgrad",    "bias",  "dequantize"};
-
-constexpr std::string_view stage_name(Stage stage) {
-  return kStageNames[static_cast<std::size_t>(stage)];
+constexpr auto enum_names(Stage) {
+  return std::to_array<std::string_view>({"offsets", "amax", "quantize", "fprop", "memory", "check",
+                                          "other", "dgrad", "wgrad", "bias", "dequantize"});
 }
+inline constexpr auto kStageNames = enum_names(Stage{});
+
+constexpr std::string_view stage_name(Stage stage) { return name_of(stage); }
 
 }  // namespace engine

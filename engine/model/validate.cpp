@@ -1,88 +1,66 @@
-// The limits of a RunRequest, in one place, each refusal naming the value, the limit and the way
-// out.
+// What no limit of a single field can say about the values of this folder. Each sentence begins
+// with the field it is about, names value and limit, and says the way out.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "engine/model/amax_history.h"
+#include "engine/model/bench_suite.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
-namespace {
 
-Status refuse(std::string message) { return Error{ErrorCode::InvalidArgument, std::move(message)}; }
-
-Status check_range(const char* field, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value >= low && value <= high) return {};
-  return refuse(fmt::format("{} is {}; it must be between {} and {}", field, value, low, high));
+std::string ShapeSpec::flaw() const {
+  for (const auto& [field, value] : {std::pair{"n", n}, std::pair{"k", k}}) {
+    if (value % 16 == 0) continue;
+    return fmt::format(
+        "{} is {}; it must be a multiple of 16 (FP8 rows are read 16 bytes at a time): use {}",
+        field, value, (value + 15) / 16 * 16);
+  }
+  return {};
 }
 
-Status check_input(const char* field, const InputSpec& input) {
-  const auto* file = std::get_if<FileInput>(&input);
-  if (file == nullptr || !file->path.empty()) return {};
-  return refuse(fmt::format(
-      "{} is a file without a path; choose a .npy or .safetensors file or a synthetic distribution",
-      field));
+std::string FileInput::flaw() const {
+  if (!path.empty()) return {};
+  return "path is empty: a file without a path; choose a .npy or .safetensors file or a synthetic "
+         "distribution";
 }
 
-}  // namespace
-
-Status validate(const Recipe& recipe) {
-  if (!std::isfinite(recipe.amax_epsilon) || recipe.amax_epsilon < 0.0F) {
-    return refuse(fmt::format("recipe.amax_epsilon is {}; it must be finite and at least 0",
-                              recipe.amax_epsilon));
-  }
-  if (recipe.high_precision == ElementType::Fp32) {
-    return refuse(
-        "recipe.high_precision is FP32; grouped products give BF16 or FP16: choose one of them");
-  }
-  const Status history = check_range("recipe.delayed.history_length", recipe.delayed.history_length,
-                                     1, kMaxHistoryLength);
-  if (!history.ok()) return history;
-  return check_range("recipe.delayed.margin", recipe.delayed.margin, -kMaxMargin, kMaxMargin);
+std::string RoutingSpec::flaw() const {
+  if (distribution != RoutingDistribution::File || !path.empty()) return {};
+  return "path is empty, but routing is read from a file; name a .json or .npy file of splits";
 }
 
-Status validate(const RunRequest& request) {
-  const ShapeSpec& shape = request.shape;
-  for (const Status& status :
-       {check_range("num_experts", shape.num_experts, 1, kMaxExperts),
-        check_range("tokens", shape.tokens, 0, kMaxDimension),
-        check_range("n", shape.n, 1, kMaxDimension), check_range("k", shape.k, 1, kMaxDimension),
-        check_range("layers", request.layers, 1, kMaxLayers),
-        check_range("streams", request.streams, 1, kMaxStreams),
-        check_range("linear.micro_batches", request.linear.micro_batches, 1, kMaxMicroBatches),
-        check_range("launch.iterations", request.launch.iterations, 1, kMaxIterations),
-        check_range("measure.traced_iterations", request.measure.traced_iterations, 1,
-                    kMaxIterations),
-        check_range("routing.alignment", request.routing.alignment, 1, 4096),
-        check_input("activations", request.activations), check_input("weights", request.weights),
-        check_input("gradients", request.linear.gradients)}) {
-    if (!status.ok()) return status;
+std::string Recipe::flaw() const {
+  if (high_precision != ElementType::Fp32) return {};
+  return "high_precision is FP32; grouped products give BF16 or FP16: choose one of them";
+}
+
+std::string LinearOptions::flaw() const {
+  if (wgrad_type != ElementType::Fp16) return {};
+  return "wgrad_type is FP16; weight gradients are BF16 or FP32: choose one of them";
+}
+
+std::string MagnitudeHistogram::flaw() const {
+  // Bins are FP32 bits shifted right by 21 without the sign: there are 1024 of them.
+  constexpr std::int64_t kBins = 1024;
+  if (first_bin >= 0 && std::ssize(counts) <= kBins - first_bin) return {};
+  return fmt::format("first_bin is {}, with {} bins behind it; bins are 0..1023", first_bin,
+                     counts.size());
+}
+
+std::string ScaleMap::flaw() const {
+  const std::int64_t cells = std::int64_t{rows} * columns;
+  if (rows < 0 || columns < 0 || std::ssize(mean) != cells || std::ssize(maximum) != cells) {
+    return fmt::format("rows is {}; {} means and {} maxima are not that times {} columns", rows,
+                       mean.size(), maximum.size(), columns);
   }
-  const double factor = request.launch.deadline_factor;
-  if (factor != 0.0 && !(factor >= kMinDeadlineFactor && factor <= kMaxDeadlineFactor)) {
-    return refuse(fmt::format(
-        "launch.deadline_factor is {}; it must be between {:.0f} and {:.0f}, or 0 for none", factor,
-        kMinDeadlineFactor, kMaxDeadlineFactor));
-  }
-  for (const auto& [field, value] : {std::pair{"n", shape.n}, std::pair{"k", shape.k}}) {
-    if (value % 16 != 0) {
-      return refuse(fmt::format(
-          "{} is {}; it must be a multiple of 16 (FP8 rows are read 16 bytes at a time): use {}",
-          field, value, (value + 15) / 16 * 16));
-    }
-  }
-  if (Status recipe = validate(request.recipe); !recipe.ok()) return recipe;
-  if (request.linear.wgrad_type == ElementType::Fp16) {
-    return refuse(
-        "linear.wgrad_type is FP16; weight gradients are BF16 or FP32: choose one of them");
-  }
-  if (request.routing.distribution == RoutingDistribution::File && request.routing.path.empty()) {
-    return refuse(
-        "routing is read from a file but routing.path is empty; name a .json or .npy file of "
-        "splits");
+  for (const auto* optional : {&minimum, &deviation, &saturated_share, &underflowed_share}) {
+    if (optional->empty() || std::ssize(*optional) == cells) continue;
+    return fmt::format("rows is {}; a figure of {} cells is not that times {} columns", rows,
+                       optional->size(), columns);
   }
   return {};
 }
@@ -98,58 +76,126 @@ std::vector<Recipe> default_comparison() {
   };
 }
 
+std::string ComparisonRequest::flaw() const {
+  if (!weights || !gradients) return {};
+  return "weights and gradients are both chosen; a comparison is of one of them: order two";
+}
+
+std::string QuantizationSample::flaw() const {
+  const std::int64_t cells = std::int64_t{rows} * columns;
+  if (std::ssize(original) == cells && std::ssize(codes) == cells &&
+      std::ssize(scale_inv) == cells && std::ssize(decoded) == cells) {
+    return {};
+  }
+  return fmt::format("rows is {}; {} elements with {} codes are not that times {} columns", rows,
+                     original.size(), codes.size(), columns);
+}
+
 int kept_ring_rows(const AmaxHistoryRequest& request) {
   return std::min(request.request.recipe.delayed.history_length, request.steps);
 }
 
-Status validate(const AmaxHistoryRequest& request) {
-  if (Status run = validate(request.request); !run.ok()) return run;
-  const std::int64_t experts = request.request.shape.num_experts;
-  for (const Status& status :
-       {check_range("steps", request.steps, 1, kMaxHistorySteps),
-        check_range("tokens a step", request.tokens, 0, kMaxDimension),
-        check_range("outlier_step", request.outlier_step, -1, request.steps - 1),
-        check_range("outlier_expert", request.outlier_expert, 0, experts - 1),
-        check_range("the number of idle experts", std::ssize(request.idle), 0,
-                    request.steps * experts)}) {
-    if (!status.ok()) return status;
+std::string AmaxHistoryRequest::flaw() const {
+  const int experts = request.shape.num_experts;
+  const auto outside = [](std::string_view field, std::int64_t value, std::int64_t low,
+                          std::int64_t high) {
+    if (value >= low && value <= high) return std::string();
+    return fmt::format("{} is {}; it must be between {} and {}", field, value, low, high);
+  };
+  if (std::string flaw = outside("outlier_step", outlier_step, -1, steps - 1); !flaw.empty()) {
+    return flaw;
   }
-  if (!(request.outlier_factor > 0.0) || !std::isfinite(request.outlier_factor)) {
-    return refuse(
-        fmt::format("outlier_factor is {}; it must be finite and above 0", request.outlier_factor));
+  if (std::string flaw = outside("outlier_expert", outlier_expert, 0, experts - 1); !flaw.empty()) {
+    return flaw;
   }
-  for (const IdleExpert& idle : request.idle) {
-    for (const Status& status :
-         {check_range("the step of an idle expert", idle.step, 0, request.steps - 1),
-          check_range("an idle expert", idle.expert, 0, experts - 1)}) {
-      if (!status.ok()) return status;
+  if (!(outlier_factor > 0.0) || !std::isfinite(outlier_factor)) {
+    return fmt::format("outlier_factor is {}; it must be finite and above 0", outlier_factor);
+  }
+  if (std::ssize(idle) > std::int64_t{steps} * experts) {
+    return fmt::format("idle has {} entries; {} steps of {} experts take at most {}", idle.size(),
+                       steps, experts, std::int64_t{steps} * experts);
+  }
+  for (std::size_t i = 0; i < idle.size(); ++i) {
+    std::string flaw = outside(fmt::format("idle[{}].step", i), idle[i].step, 0, steps - 1);
+    if (flaw.empty()) {
+      flaw = outside(fmt::format("idle[{}].expert", i), idle[i].expert, 0, experts - 1);
     }
+    if (!flaw.empty()) return flaw;
   }
-  const std::int64_t ring = experts * request.steps * kept_ring_rows(request);
-  if (ring > kMaxRingFloats) {
-    return refuse(
-        fmt::format("{} steps of {} experts with {} rows of history make {} numbers; at most {} "
-                    "fit: choose fewer steps or a shorter history",
-                    request.steps, experts, kept_ring_rows(request), ring, kMaxRingFloats));
-  }
-  return {};
+  const std::int64_t ring = std::int64_t{experts} * steps * kept_ring_rows(*this);
+  if (ring <= kMaxRingFloats) return {};
+  return fmt::format(
+      "steps is {}; with {} experts and {} rows of history that makes {} numbers; at most {} fit: "
+      "choose fewer steps or a shorter history",
+      steps, experts, kept_ring_rows(*this), ring, kMaxRingFloats);
 }
 
-Status validate(const ComparisonRequest& request) {
-  if (Status run = validate(request.request); !run.ok()) return run;
-  if (request.weights && request.gradients) {
-    return refuse("a comparison is of W or of dY, not of both: order two of them");
+std::string AmaxHistory::flaw() const {
+  const std::int64_t cells = std::int64_t{steps} * experts;
+  for (const std::int64_t size :
+       {std::ssize(rows), std::ssize(amax), std::ssize(history_amax), std::ssize(scale_used),
+        std::ssize(scale_wanted), std::ssize(saturated), std::ssize(underflowed),
+        std::ssize(snr_db)}) {
+    if (size == cells) continue;
+    return fmt::format("steps is {}; {} values are not that times {} experts", steps, size,
+                       experts);
   }
-  const auto recipes = static_cast<std::int64_t>(request.recipes.size());
-  for (const Status& status :
-       {check_range("sample_row", request.sample_row, 0, kMaxDimension * kMaxExperts),
-        check_range("sample_column", request.sample_column, 0, kMaxDimension),
-        check_range("timed_launches", request.timed_launches, 0, kMaxTimedLaunches),
-        check_range("the number of recipes", recipes, 0, kMaxComparedRecipes)}) {
-    if (!status.ok()) return status;
+  if (std::ssize(ring) == cells * ring_rows) return {};
+  return fmt::format(
+      "ring_rows is {}; a ring of {} values is not that times {} steps of {} experts", ring_rows,
+      ring.size(), steps, experts);
+}
+
+namespace {
+
+/// What is wrong with the median of a row of a benchmark.
+std::string flaw_of_median(double median_us) {
+  if (median_us > 0 && std::isfinite(median_us)) return {};
+  return fmt::format("median_us is {}, which is no time", median_us);
+}
+
+}  // namespace
+
+std::string BenchRow::flaw() const { return flaw_of_median(median_us); }
+
+std::string LinearBenchRow::flaw() const {
+  return skipped.empty() ? flaw_of_median(median_us) : std::string();
+}
+
+std::string BenchShape::flaw() const {
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
+  if (columns % 16 != 0) {
+    return fmt::format("columns is {}; it must be a multiple of 16: use {}", columns,
+                       (columns + 15) / 16 * 16);
   }
-  for (const Recipe& recipe : request.recipes) {
-    if (Status limits = validate(recipe); !limits.ok()) return limits;
+  if (rows <= kMaxElements / columns) return {};
+  return fmt::format("rows is {}; times {} columns that is more than {} elements: take fewer rows",
+                     rows, columns, kMaxElements);
+}
+
+std::string BenchOrder::flaw() const {
+  if (!(seconds > 0)) return fmt::format("seconds is {}; it must be above 0", seconds);
+  if (suite != BenchSuite::Linear) return {};
+  if (linear.shapes.empty() || linear.routings.empty()) {
+    return "linear.shapes is empty, or linear.routings; the benchmark of the linear step needs one "
+           "of each at least";
+  }
+  if (linear.shapes.size() * linear.routings.size() > kMaxLinearBenchShapes) {
+    return fmt::format(
+        "linear.shapes has {} entries, each with {} routings; a benchmark takes {} of both",
+        linear.shapes.size(), linear.routings.size(), kMaxLinearBenchShapes);
+  }
+  for (const RoutingDistribution routing : linear.routings) {
+    if (routing == RoutingDistribution::File) {
+      return "linear.routings has a file; a benchmark routes by a rule, splits from a file are for "
+             "a run";
+    }
+  }
+  for (std::size_t i = 0; i < linear.shapes.size(); ++i) {
+    if (linear.shapes[i].tokens == 0) {
+      return fmt::format("linear.shapes[{}].tokens is 0; without tokens there is nothing to time",
+                         i);
+    }
   }
   return {};
 }

@@ -21,8 +21,6 @@ struct SettingsDifference {
 };
 
 /// Effective settings that differ exactly as the requested ones do are told once, as requested.
-/// `codec` names the fields; a request that it cannot print has none.
-SettingsDifference settings_difference(const RecordedRun& a, const RecordedRun& b,
-                                       const RequestCodec& codec);
+SettingsDifference settings_difference(const RecordedRun& a, const RecordedRun& b);
 
 }  // namespace profiling

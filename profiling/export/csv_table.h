@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "profiling/export/replaced_file.h"
 #include "profiling/session/session_file.h"
@@ -42,6 +43,10 @@ class CsvTable {
     separate();
     // Shortest text that reads back to the same number; nan and inf as pandas reads them.
     fmt::format_to(std::back_inserter(text_), "{}", value);
+    return *this;
+  }
+  CsvTable& cells(const std::vector<std::string>& values) {
+    for (const std::string& value : values) cell(value);
     return *this;
   }
   CsvTable& empty() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profiling/export/chrome_trace.h"
+#include "profiling/export/csv_columns.h"
 #include "profiling/export/csv_table.h"
 #include "profiling/export/doctor_csv.h"
 #include "profiling/export/run_csv.h"
@@ -21,44 +22,32 @@ namespace profiling {
 
 namespace {
 
+CsvColumns request_columns() { return CsvColumns(engine::kType<engine::RunRequest>); }
+CsvColumns device_columns() { return CsvColumns(engine::kType<engine::DeviceFacts>, "device."); }
+CsvColumns expert_columns() { return CsvColumns(engine::kType<engine::ExpertResult>); }
+
 void write_runs(const Session& session, CsvTable& table) {
+  const CsvColumns request = request_columns();
+  const CsvColumns device = device_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const RecordedRun& run = session.runs[i];
     const engine::RunResult& result = run.result;
-    const engine::RunRequest& request = result.effective;
     std::vector<double> durations;
     for (const engine::Iteration& iteration : result.iterations) {
       durations.push_back(static_cast<double>(iteration.duration_ns));
     }
     const Distribution time = summarize(std::move(durations));
     table.cell(i + 1).cell(result.id).cell(run.wall_clock_ms);
-    table.cell(request.shape.preset).cell(request.shape.num_experts).cell(request.shape.tokens);
-    table.cell(request.shape.n).cell(request.shape.k).cell(request.layers);
-    table.cell(routing_name(request.routing.distribution));
-    table.cell(input_name(request.activations)).cell(input_name(request.weights));
-    table.cell(request.seed).cell(scaling_name(request.recipe.scaling));
-    if (request.recipe.scaling == engine::Scaling::None) {
-      table.empty().empty().empty();
-    } else {
-      table.cell(format_name(request.recipe.activation_format));
-      table.cell(request.recipe.pow2_scales ? 1 : 0).cell(request.recipe.amax_epsilon);
-    }
-    table.cell(backend_name(request.backend)).cell(workspace_name(request.workspace));
-    table.cell(launch_name(request.launch.kind)).cell(time.n);
+    table.cells(request.cells(&result.effective)).cell(time.n);
     if (time.n == 0) {
       table.empty().empty().empty();
     } else {
       table.cell(time.median).cell(time.p5).cell(time.p95);
     }
     table.cell(result.iteration_method).cell(result.activity_method).cell(result.dropped_records);
-    table.cell(result.flop).cell(result.wall_ns).cell(result.device.name);
-    table.cell(result.device.driver).cell(result.device.cublaslt_version);
+    table.cell(result.flop).cell(result.wall_ns).cells(device.cells(&result.device));
     table.cell(result.activations.snr_db).cell(result.weights.snr_db);
     table.cell(result.deviations.size());
-    const engine::Recipe& recipe = request.recipe;
-    table.cell(recipe.delayed.history_length).cell(algorithm_name(recipe.delayed.algorithm));
-    table.cell(recipe.delayed.margin).cell(recipe.square_weight_blocks ? 1 : 0);
-    table.cell(recipe.hadamard ? 1 : 0).cell(recipe.stochastic_rounding ? 1 : 0);
     if (run.group.kind == GroupKind::None) {
       table.empty().empty().empty().empty();
     } else {
@@ -73,18 +62,14 @@ constexpr std::string_view kRecordColumns =
     "run,start_ns,end_ns,name,kind,stage,layer,lane,expert,iteration,node_id";
 
 void write_records(const Session& session, const TraceChoice& choice, CsvTable& table) {
-  constexpr std::string_view kKinds[] = {"host-span", "kernel", "memcpy", "memset", "graph"};
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     if (choice.run && *choice.run != i) continue;
     const Activity& activity = session.runs[i].activity;
     for (const ActivityRecord& record : records_in(activity, choice.range)) {
-      const auto kind = static_cast<std::size_t>(record.kind);
-      const auto stage = static_cast<std::size_t>(record.stage);
       table.cell(i + 1).cell(record.start_ns).cell(record.end_ns);
       table.cell(record.name < activity.names.size() ? std::string_view(activity.names[record.name])
                                                      : "?");
-      table.cell(kind < std::size(kKinds) ? kKinds[kind] : "unknown");
-      table.cell(stage < engine::kStageNames.size() ? engine::kStageNames[stage] : "unknown");
+      table.cell(engine::name_of(record.kind)).cell(engine::name_of(record.stage));
       table.cell(static_cast<int>(record.layer)).cell(static_cast<int>(record.lane));
       record.expert < 0 ? table.empty() : table.cell(static_cast<int>(record.expert));
       record.iteration < 0 ? table.empty() : table.cell(record.iteration);
@@ -95,13 +80,11 @@ void write_records(const Session& session, const TraceChoice& choice, CsvTable& 
 }
 
 void write_experts(const Session& session, CsvTable& table) {
+  const CsvColumns columns = expert_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const std::vector<engine::ExpertResult>& experts = session.runs[i].result.experts;
     for (std::size_t e = 0; e < experts.size(); ++e) {
-      const engine::ExpertResult& expert = experts[e];
-      table.cell(i + 1).cell(e).cell(expert.rows).cell(expert.snr_db).cell(expert.max_abs_error);
-      table.cell(expert.reference_rms).cell(expert.x_snr_db).cell(expert.saturated);
-      table.cell(expert.underflowed).cell(expert.x_max_ulp);
+      table.cell(i + 1).cell(e).cells(columns.cells(&experts[e]));
       table.end_row();
     }
   }
@@ -119,7 +102,7 @@ void write_memory(const Session& session, CsvTable& table) {
     for (std::size_t e = 0; e < events.size(); ++e) {
       const MemoryEvent& event = events[e];
       table.cell(i + 1).cell(event.time_ns);
-      table.cell(kMemoryOperationNames[static_cast<std::size_t>(event.operation)]);
+      table.cell(engine::name_of(event.operation));
       table.cell(fmt::format("{:#x}", event.address)).cell(event.bytes);
       event.iteration < 0 ? table.empty() : table.cell(event.iteration);
       table.cell(live.device_bytes[e]).cell(live.host_bytes[e]).cell(live.pool_bytes[e]);
@@ -169,7 +152,7 @@ void write_comparisons(const Session& session, CsvTable& table) {
       const engine::OperandStatistics& statistics = report.statistics;
       table.cell(i + 1).cell(session.comparisons[i].wall_clock_ms);
       table.cell(comparison.request.weights ? "W" : "X").cell(comparison.device.name);
-      table.cell(recipe_title(report.recipe)).cell(scaling_name(report.recipe.scaling));
+      table.cell(recipe_title(report.recipe)).cell(engine::name_of(report.recipe.scaling));
       table.cell(report.columnwise ? "columnwise" : "rowwise").cell(report.refused);
       if (!report.refused.empty()) {
         for (int empty = 0; empty < 12; ++empty) table.empty();
@@ -208,20 +191,17 @@ engine::Status export_csv(const Session& session, const std::string& folder) {
   const std::filesystem::path base(folder);
   const engine::Status runs = write_csv(
       base / "runs.csv",
-      "run,request_id,wall_clock_ms,preset,num_experts,tokens,n,k,layers,routing,activations,"
-      "weights,seed,scaling,activation_format,pow2_scales,amax_epsilon,backend,workspace,launch,"
-      "iterations,iteration_median_ns,iteration_p5_ns,iteration_p95_ns,iteration_method,"
-      "activity_method,dropped_records,flop,wall_ns,device,driver,cublaslt,activations_snr_db,"
-      "weights_snr_db,deviations,history_length,amax_algorithm,margin,square_weight_blocks,"
-      "hadamard,stochastic_rounding,group_kind,group_id,group_position,group_label",
+      fmt::format("run,request_id,wall_clock_ms,{},iterations,iteration_median_ns,"
+                  "iteration_p5_ns,iteration_p95_ns,iteration_method,activity_method,"
+                  "dropped_records,flop,wall_ns,{},activations_snr_db,weights_snr_db,deviations,"
+                  "group_kind,group_id,group_position,group_label",
+                  request_columns().header(), device_columns().header()),
       session, write_runs);
   if (!runs.ok()) return runs;
   const engine::Status records = export_records_csv(session, (base / "records.csv").string());
   if (!records.ok()) return records;
   const engine::Status experts =
-      write_csv(base / "experts.csv",
-                "run,expert,rows,snr_db,max_abs_error,reference_rms,x_snr_db,saturated,"
-                "underflowed,x_max_ulp",
+      write_csv(base / "experts.csv", fmt::format("run,expert,{}", expert_columns().header()),
                 session, write_experts);
   if (!experts.ok()) return experts;
   engine::Status derived = export_run_csv(session, base);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "profiling/export/csv_columns.h"
 #include "profiling/export/csv_table.h"
 #include "profiling/trace/statistics.h"
 
@@ -23,11 +24,15 @@ void write_time(const Distribution& time, CsvTable& table) {
   table.cell(time.minimum).cell(time.maximum).cell(time.sum);
 }
 
+CsvColumns iteration_columns() { return CsvColumns(engine::kType<engine::Iteration>); }
+CsvColumns replay_check_columns() { return CsvColumns(engine::kType<engine::ReplayCheck>); }
+
 void write_iterations(const Session& session, CsvTable& table) {
+  const CsvColumns columns = iteration_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const auto& iterations = session.runs[i].result.iterations;
     for (std::size_t k = 0; k < iterations.size(); ++k) {
-      table.cell(i + 1).cell(k).cell(iterations[k].start_ns).cell(iterations[k].duration_ns);
+      table.cell(i + 1).cell(k).cells(columns.cells(&iterations[k]));
       table.end_row();
     }
   }
@@ -86,12 +91,10 @@ void write_graph_nodes(const Session& session, CsvTable& table) {
 }
 
 void write_replay_checks(const Session& session, CsvTable& table) {
-  constexpr std::string_view kProducts[] = {"fprop", "dgrad", "wgrad"};
+  const CsvColumns columns = replay_check_columns();
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     for (const engine::ReplayCheck& check : session.runs[i].result.replay_checks) {
-      const std::string wrong = fmt::format("{}", fmt::join(check.wrong_experts, " "));
-      table.cell(i + 1).cell(check.replay).cell(check.layer);
-      table.cell(kProducts[static_cast<std::size_t>(check.product)]).cell(wrong);
+      table.cell(i + 1).cells(columns.cells(&check));
       table.end_row();
     }
   }
@@ -121,7 +124,7 @@ void write_histograms(const Session& session, CsvTable& table) {
 
 struct Table {
   const char* file;
-  const char* header;
+  std::string header;
   void (*write)(const Session&, CsvTable&);
 };
 
@@ -130,15 +133,13 @@ constexpr const char* kTime = "n,median_ns,p5_ns,p95_ns,minimum_ns,maximum_ns,su
 }  // namespace
 
 engine::Status export_run_csv(const Session& session, const std::filesystem::path& folder) {
-  const std::string kernels = std::string("run,name,stage,") + kTime + ",share";
-  const std::string experts = std::string("run,stage,expert,") + kTime;
   const Table tables[] = {
-      {"iterations.csv", "run,iteration,start_ns,duration_ns", write_iterations},
-      {"kernels.csv", kernels.c_str(), write_kernels},
-      {"expert_times.csv", experts.c_str(), write_expert_times},
+      {"iterations.csv", "run,iteration," + iteration_columns().header(), write_iterations},
+      {"kernels.csv", fmt::format("run,name,stage,{},share", kTime), write_kernels},
+      {"expert_times.csv", fmt::format("run,stage,expert,{}", kTime), write_expert_times},
       {"splits.csv", "run,expert,tokens", write_splits},
       {"graph_nodes.csv", "run,position,node_id,name,stage,layer,depends_on", write_graph_nodes},
-      {"replay_checks.csv", "run,replay,layer,product,wrong_experts", write_replay_checks},
+      {"replay_checks.csv", "run," + replay_check_columns().header(), write_replay_checks},
       {"histograms.csv", "run,operand,kind,bin,count", write_histograms},
   };
   for (const Table& table : tables) {

@@ -10,6 +10,9 @@
 namespace profiling {
 
 enum class Confidence : std::uint8_t { Possible, Likely, Proved, Disproved };
+constexpr auto enum_names(Confidence) {
+  return std::to_array<std::string_view>({"possible", "likely", "proved", "disproved"});
+}
 
 /// Why a node is thought to touch a piece of memory.
 struct Access {

@@ -11,15 +11,7 @@
 
 namespace profiling {
 
-std::string_view name_of(NodeType type);          // "kernel", "memset", ...
-std::string_view name_of(EdgeKind kind);          // "full", "programmatic", "launch order"
-std::string_view name_of(Confidence confidence);  // "possible", ...
-std::string_view name_of(Verdict verdict);        // "right", "wrong", "hung", ...
-std::string_view name_of(NodeState state);        // "not reached", "running", "done", "unmarked"
-std::string_view name_of(StallKind kind);
-std::string_view name_of(CaptureEvent::Kind kind);
-std::string_view name_of(engine::AllocationRole role);  // "workspace", "pointer array", ...
-std::string_view name_of(engine::MemorySpace space);
+using engine::name_of;  // of every enumeration that says its names
 
 /// Exact: "32 MiB", "4 KiB", "100 bytes".
 std::string size_text(std::uint64_t bytes);

@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "engine/model/allocation.h"
+#include "engine/model/fields.h"
 #include "engine/model/stage.h"
 
 namespace profiling {
@@ -32,12 +35,36 @@ enum class NodeType : std::uint8_t {
   Conditional,
   Unknown = 255,
 };
+constexpr auto enum_names(NodeType) {
+  using enum NodeType;
+  return std::to_array<std::pair<NodeType, std::string_view>>(
+      {{Kernel, "kernel"},
+       {Memcpy, "memcpy"},
+       {Memset, "memset"},
+       {Host, "host call"},
+       {ChildGraph, "child graph"},
+       {Empty, "empty"},
+       {WaitEvent, "event wait"},
+       {RecordEvent, "event record"},
+       {SignalSemaphore, "semaphore signal"},
+       {WaitSemaphore, "semaphore wait"},
+       {MemAlloc, "memory allocate"},
+       {MemFree, "memory free"},
+       {BatchMemOp, "memory write"},
+       {Conditional, "conditional"},
+       {Unknown, "unknown"}});
+}
 
 struct Extent {
   std::uint32_t x = 1;
   std::uint32_t y = 1;
   std::uint32_t z = 1;
   bool operator==(const Extent&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Extent::x>("x"), engine::field<&Extent::y>("y"),
+                      engine::field<&Extent::z>("z")};
+  }
 };
 
 /// One parameter inside KernelNode::parameters.
@@ -45,9 +72,17 @@ struct ParameterSlot {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
   bool operator==(const ParameterSlot&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ParameterSlot::offset>("offset"),
+                      engine::field<&ParameterSlot::bytes>("bytes")};
+  }
 };
 
 enum class Known : std::uint8_t { Unknown, No, Yes };
+constexpr auto enum_names(Known) {
+  return std::to_array<std::string_view>({"unknown", "no", "yes"});
+}
 
 struct KernelNode {
   std::string function = {};  // mangled; empty = the driver did not tell
@@ -60,6 +95,18 @@ struct KernelNode {
   std::vector<ParameterSlot> slots = {};   // ascending; empty = layout not known
   Known waits_for_programmatic = Known::Unknown;  // executes griddepcontrol.wait
   bool operator==(const KernelNode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&KernelNode::function>("function"),
+                      engine::field<&KernelNode::grid>("grid"),
+                      engine::field<&KernelNode::block>("block"),
+                      engine::field<&KernelNode::cluster>("cluster"),
+                      engine::field<&KernelNode::dynamic_shared_bytes>("dynamic_shared_bytes"),
+                      engine::field<&KernelNode::cooperative>("cooperative"),
+                      engine::field<&KernelNode::parameters>("parameters"),
+                      engine::field<&KernelNode::slots>("slots"),
+                      engine::field<&KernelNode::waits_for_programmatic>("waits_for_programmatic")};
+  }
 };
 
 struct MemsetNode {
@@ -76,6 +123,15 @@ struct MemsetNode {
     return height <= 1 ? row : (height - 1) * pitch + row;
   }
   bool operator==(const MemsetNode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MemsetNode::address>("address"),
+                      engine::field<&MemsetNode::value>("value"),
+                      engine::field<&MemsetNode::element_bytes>("element_bytes"),
+                      engine::field<&MemsetNode::width>("width"),
+                      engine::field<&MemsetNode::height>("height"),
+                      engine::field<&MemsetNode::pitch>("pitch")};
+  }
 };
 
 struct MemcpyNode {
@@ -85,21 +141,48 @@ struct MemcpyNode {
   std::uint64_t target = 0;
   std::uint64_t bytes = 0;
   bool operator==(const MemcpyNode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MemcpyNode::source_space>("source_space"),
+                      engine::field<&MemcpyNode::target_space>("target_space"),
+                      engine::field<&MemcpyNode::source>("source"),
+                      engine::field<&MemcpyNode::target>("target"),
+                      engine::field<&MemcpyNode::bytes>("bytes")};
+  }
 };
 
 struct MemAllocNode {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   bool operator==(const MemAllocNode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MemAllocNode::address>("address"),
+                      engine::field<&MemAllocNode::bytes>("bytes")};
+  }
 };
 
 struct MemFreeNode {
   std::uint64_t address = 0;
   bool operator==(const MemFreeNode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MemFreeNode::address>("address")};
+  }
 };
 
 using NodeParameters =
     std::variant<std::monostate, KernelNode, MemsetNode, MemcpyNode, MemAllocNode, MemFreeNode>;
+
+}  // namespace profiling
+
+template <>
+struct engine::ChoiceNames<profiling::NodeParameters> {
+  static constexpr std::array<std::string_view, 6> names = {"",       "kernel",    "memset",
+                                                            "memcpy", "mem_alloc", "mem_free"};
+};
+
+namespace profiling {
 
 struct SnapshotNode {
   NodeType type = NodeType::Unknown;
@@ -110,11 +193,24 @@ struct SnapshotNode {
   int parent = -1;  // index of the child-graph or conditional node that holds it; -1 = top level
   NodeParameters parameters = {};
   bool operator==(const SnapshotNode&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&SnapshotNode::type>("type"),
+                      engine::field<&SnapshotNode::id>("id"),
+                      engine::field<&SnapshotNode::name>("name"),
+                      engine::field<&SnapshotNode::stage>("stage"),
+                      engine::field<&SnapshotNode::layer>("layer"),
+                      engine::field<&SnapshotNode::parent>("parent"),
+                      engine::field<&SnapshotNode::parameters>("parameters")};
+  }
 };
 
 /// The driver's edge types. Only Full orders memory: the others order nothing unless the consumer
 /// waits (griddepcontrol.wait).
 enum class EdgeKind : std::uint8_t { Full, Programmatic, LaunchOrder };
+constexpr auto enum_names(EdgeKind) {
+  return std::to_array<std::string_view>({"full", "programmatic", "launch order"});
+}
 
 /// Indices into GraphSnapshot::nodes.
 struct SnapshotEdge {
@@ -122,6 +218,12 @@ struct SnapshotEdge {
   int to = 0;
   EdgeKind kind = EdgeKind::Full;
   bool operator==(const SnapshotEdge&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&SnapshotEdge::from>("from"),
+                      engine::field<&SnapshotEdge::to>("to"),
+                      engine::field<&SnapshotEdge::kind>("kind")};
+  }
 };
 
 /// A capture that the driver refused or broke off. CUDA's runtime error numbers.
@@ -130,14 +232,29 @@ struct CaptureFailure {
   std::string name = {};  // "cudaErrorStreamCaptureUnjoined"
   std::string call = {};  // what was called when it failed, if known
   bool operator==(const CaptureFailure&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&CaptureFailure::code>("code"),
+                      engine::field<&CaptureFailure::name>("name"),
+                      engine::field<&CaptureFailure::call>("call")};
+  }
 };
 
 /// What happened between the first and the last call of a capture that a capture should not have.
 struct CaptureEvent {
   enum class Kind : std::uint8_t { LazyLoad, Allocation, Release, HostSync };
+  friend constexpr auto enum_names(Kind) {
+    return std::to_array<std::string_view>(
+        {"a kernel was loaded", "memory was allocated", "memory was released", "the host waited"});
+  }
   Kind kind = Kind::LazyLoad;
   std::string what = {};  // kernel, allocation owner or call
   bool operator==(const CaptureEvent&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&CaptureEvent::kind>("kind"),
+                      engine::field<&CaptureEvent::what>("what")};
+  }
 };
 
 /// One captured graph, before it was instantiated.
@@ -155,6 +272,19 @@ struct GraphSnapshot {
       {};  // a node follows those it depends on; children follow parents
   std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
   bool operator==(const GraphSnapshot&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&GraphSnapshot::name>("name"),
+                      engine::field<&GraphSnapshot::variant_of>("variant_of"),
+                      engine::field<&GraphSnapshot::changed>("changed"),
+                      engine::field<&GraphSnapshot::degraded>("degraded"),
+                      engine::field<&GraphSnapshot::capture_began>("capture_began"),
+                      engine::field<&GraphSnapshot::capture_ended>("capture_ended"),
+                      engine::field<&GraphSnapshot::failure>("failure"),
+                      engine::field<&GraphSnapshot::events>("events"),
+                      engine::field<&GraphSnapshot::nodes>("nodes"),
+                      engine::field<&GraphSnapshot::edges>("edges")};
+  }
 };
 
 /// All that the rules read.
@@ -168,6 +298,18 @@ struct Snapshot {
   std::vector<engine::Allocation> ledger = {};  // ascending by id; freed ones too
   std::uint64_t ledger_clock = 0;               // when the ledger was read
   bool operator==(const Snapshot&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Snapshot::subject>("subject"),
+                      engine::field<&Snapshot::cublaslt_version>("cublaslt_version"),
+                      engine::field<&Snapshot::device>("device"),
+                      engine::field<&Snapshot::compute_capability>("compute_capability"),
+                      engine::field<&Snapshot::driver>("driver"),
+                      engine::field<&Snapshot::graphs>("graphs"),
+                      engine::field<&Snapshot::ledger>("ledger"),
+                      engine::field<&Snapshot::ledger_clock>("ledger_clock")};
+  }
+  std::string flaw() const;
 };
 
 }  // namespace profiling

@@ -8,10 +8,6 @@
 namespace profiling {
 namespace {
 
-engine::Error refuse(std::string what) {
-  return {engine::ErrorCode::Protocol, "The snapshot is malformed: " + std::move(what)};
-}
-
 bool known(NodeType type) { return type <= NodeType::Conditional || type == NodeType::Unknown; }
 bool known(engine::MemorySpace space) { return space <= engine::MemorySpace::Managed; }
 
@@ -34,29 +30,33 @@ std::string wrong_parameters(const NodeParameters& parameters) {
   return {};
 }
 
-engine::Status check_graph(const Snapshot& snapshot, std::size_t index) {
+/// Empty = nothing is wrong.
+std::string flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
   const GraphSnapshot& graph = snapshot.graphs[index];
-  const auto at = [&](std::size_t node) { return fmt::format("graph {}, node {}", index, node); };
+  const auto at = [&](std::size_t node) {
+    return fmt::format("graphs[{}].nodes[{}]", index, node);
+  };
   if (graph.variant_of != -1 &&
       (graph.variant_of < 0 || static_cast<std::size_t>(graph.variant_of) >= index)) {
-    return refuse(fmt::format("graph {} is a variant of graph {}", index, graph.variant_of));
+    return fmt::format("graphs[{}].variant_of is {}; a variant follows what it varies", index,
+                       graph.variant_of);
   }
   for (const CaptureEvent& event : graph.events) {
     if (event.kind > CaptureEvent::Kind::HostSync) {
-      return refuse(fmt::format("graph {} has an event of no kind", index));
+      return fmt::format("graphs[{}].events has one of no kind", index);
     }
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const SnapshotNode& node = graph.nodes[n];
-    if (!known(node.type)) return refuse(at(n) + " has no known type");
+    if (!known(node.type)) return at(n) + ".type is not known";
     if (static_cast<std::size_t>(node.stage) >= engine::kStageNames.size()) {
-      return refuse(at(n) + " has no known stage");
+      return at(n) + ".stage is not known";
     }
     if (node.parent < -1 || (node.parent >= 0 && static_cast<std::size_t>(node.parent) >= n)) {
-      return refuse(fmt::format("{} lies in node {}", at(n), node.parent));
+      return fmt::format("{}.parent is {}; a node follows its parent", at(n), node.parent);
     }
     if (const std::string wrong = wrong_parameters(node.parameters); !wrong.empty()) {
-      return refuse(at(n) + ": " + wrong);
+      return at(n) + ".parameters: " + wrong;
     }
   }
   for (const SnapshotEdge& edge : graph.edges) {
@@ -65,8 +65,8 @@ engine::Status check_graph(const Snapshot& snapshot, std::size_t index) {
     if (!in_range || edge.kind > EdgeKind::LaunchOrder ||
         graph.nodes[static_cast<std::size_t>(edge.from)].parent !=
             graph.nodes[static_cast<std::size_t>(edge.to)].parent) {
-      return refuse(
-          fmt::format("graph {} has an edge from node {} to node {}", index, edge.from, edge.to));
+      return fmt::format("graphs[{}].edges has an edge from node {} to node {}", index, edge.from,
+                         edge.to);
     }
   }
   return {};
@@ -74,20 +74,26 @@ engine::Status check_graph(const Snapshot& snapshot, std::size_t index) {
 
 }  // namespace
 
-engine::Status check_snapshot(const Snapshot& snapshot) {
-  for (std::size_t graph = 0; graph < snapshot.graphs.size(); ++graph) {
-    if (engine::Status status = check_graph(snapshot, graph); !status.ok()) return status;
+std::string Snapshot::flaw() const {
+  for (std::size_t graph = 0; graph < graphs.size(); ++graph) {
+    if (std::string flaw = flaw_of_graph(*this, graph); !flaw.empty()) return flaw;
   }
   std::uint64_t last = 0;
-  for (const engine::Allocation& allocation : snapshot.ledger) {
-    if (allocation.id <= last) return refuse("its allocations are not in ascending order");
+  for (const engine::Allocation& allocation : ledger) {
+    if (allocation.id <= last) return "ledger is not in ascending order";
     last = allocation.id;
     if (allocation.bytes > std::numeric_limits<std::uint64_t>::max() - allocation.address ||
         allocation.role > engine::kLastAllocationRole || !known(allocation.space)) {
-      return refuse(fmt::format("allocation {} is out of range", allocation.id));
+      return fmt::format("ledger has allocation {}, which is out of range", allocation.id);
     }
   }
   return {};
+}
+
+engine::Status check_snapshot(const Snapshot& snapshot) {
+  std::string flaw = snapshot.flaw();
+  if (flaw.empty()) return {};
+  return engine::Error{engine::ErrorCode::Protocol, "The snapshot is malformed: " + flaw};
 }
 
 }  // namespace profiling

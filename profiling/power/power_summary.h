@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "engine/model/fields.h"
+
 namespace profiling {
 
 /// What the device said at one moment; -1 = it did not say.
@@ -15,6 +17,15 @@ struct PowerSample {
   double power_w = -1;
   int temperature_c = -1;
   std::uint64_t clock_reasons = 0;  // NVML's bits, see clock_reason_names()
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&PowerSample::time_ns>("time_ns"),
+                      engine::field<&PowerSample::sm_clock_mhz>("sm_clock_mhz"),
+                      engine::field<&PowerSample::memory_clock_mhz>("memory_clock_mhz"),
+                      engine::field<&PowerSample::power_w>("power_w"),
+                      engine::field<&PowerSample::temperature_c>("temperature_c"),
+                      engine::field<&PowerSample::clock_reasons>("clock_reasons")};
+  }
 };
 
 /// "sw_power_cap, hw_slowdown"; idle and the person's own clock settings are named too. Empty for
@@ -30,6 +41,16 @@ struct PowerSummary {
   double power_max_w = -1;
   int temperature_max_c = -1;
   std::uint64_t clock_reasons = 0;  // seen in any
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&PowerSummary::samples>("samples"),
+                      engine::field<&PowerSummary::sm_clock_mhz>("sm_clock_mhz"),
+                      engine::field<&PowerSummary::sm_clock_min_mhz>("sm_clock_min_mhz"),
+                      engine::field<&PowerSummary::power_w>("power_w"),
+                      engine::field<&PowerSummary::power_max_w>("power_max_w"),
+                      engine::field<&PowerSummary::temperature_max_c>("temperature_max_c"),
+                      engine::field<&PowerSummary::clock_reasons>("clock_reasons")};
+  }
 };
 
 struct TimeSpan {

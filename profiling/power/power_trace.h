@@ -12,6 +12,12 @@ struct PowerTrace {
   std::string method;                // how power was read; empty without samples
   std::string missing;               // why there are no samples; empty if there are
   std::vector<PowerSample> samples;  // time_ns since the first timed iteration, rising
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&PowerTrace::method>("method"),
+                      engine::field<&PowerTrace::missing>("missing"),
+                      engine::field<&PowerTrace::samples>("samples")};
+  }
 };
 
 }  // namespace profiling

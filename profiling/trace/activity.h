@@ -11,12 +11,16 @@
 #include <vector>
 
 #include "engine/model/allocation.h"
+#include "engine/model/fields.h"
 #include "engine/model/stage.h"
 
 namespace profiling {
 
 /// Numbers are in session files. A Graph is a whole launch of a graph whose nodes were not traced.
 enum class ActivityKind : std::uint8_t { HostSpan, Kernel, Memcpy, Memset, Graph };
+constexpr auto enum_names(ActivityKind) {
+  return std::to_array<std::string_view>({"host-span", "kernel", "memcpy", "memset", "graph"});
+}
 
 /// 40 bytes; names live once in Activity::names.
 struct ActivityRecord {
@@ -32,6 +36,20 @@ struct ActivityRecord {
   engine::Stage stage = engine::Stage::Other;
 
   std::int64_t duration_ns() const { return end_ns - start_ns; }
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ActivityRecord::start_ns>("start_ns"),
+                      engine::field<&ActivityRecord::end_ns>("end_ns"),
+                      engine::field<&ActivityRecord::node_id>("node_id"),
+                      engine::field<&ActivityRecord::name>("name"),
+                      engine::field<&ActivityRecord::iteration>("iteration", {.low = -1}),
+                      engine::field<&ActivityRecord::expert>("expert"),
+                      engine::field<&ActivityRecord::layer>("layer"),
+                      engine::field<&ActivityRecord::kind>("kind"),
+                      engine::field<&ActivityRecord::lane>("lane"),
+                      engine::field<&ActivityRecord::stage>("stage")};
+  }
+  std::string flaw() const { return end_ns < start_ns ? "end_ns lies before its start_ns" : ""; }
 };
 static_assert(sizeof(ActivityRecord) <= 48);
 
@@ -42,6 +60,13 @@ struct GraphNode {
   engine::Stage stage = engine::Stage::Other;
   std::uint8_t layer = 0;
   std::vector<std::uint64_t> dependencies;  // node ids that must finish first
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&GraphNode::id>("id"), engine::field<&GraphNode::name>("name"),
+                      engine::field<&GraphNode::stage>("stage"),
+                      engine::field<&GraphNode::layer>("layer"),
+                      engine::field<&GraphNode::dependencies>("dependencies")};
+  }
 };
 
 /// Numbers are in session files.
@@ -54,9 +79,12 @@ enum class HostEventKind : std::uint8_t {
   Tracing,        // the tracer's own work: instrumentation, flushes and buffers
   Other,
 };
-inline constexpr std::array<std::string_view, 7> kHostEventNames = {
-    "stage range",       "lazy loading", "module loading", "compiler",
-    "launch queue full", "tracing",      "other overhead"};
+constexpr auto enum_names(HostEventKind) {
+  return std::to_array<std::string_view>({"stage range", "lazy loading", "module loading",
+                                          "compiler", "launch queue full", "tracing",
+                                          "other overhead"});
+}
+inline constexpr auto kHostEventNames = enum_names(HostEventKind{});
 
 /// What kept a host thread busy around the step.
 struct HostEvent {
@@ -69,12 +97,27 @@ struct HostEvent {
   std::uint16_t lane = 0;  // host thread, small numbers
   engine::Stage stage = engine::Stage::Other;
   bool operator==(const HostEvent&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&HostEvent::start_ns>("start_ns"),
+                      engine::field<&HostEvent::end_ns>("end_ns"),
+                      engine::field<&HostEvent::name>("name"),
+                      engine::field<&HostEvent::iteration>("iteration", {.low = -1}),
+                      engine::field<&HostEvent::layer>("layer"),
+                      engine::field<&HostEvent::kind>("kind"),
+                      engine::field<&HostEvent::lane>("lane"),
+                      engine::field<&HostEvent::stage>("stage")};
+  }
+  std::string flaw() const { return end_ns < start_ns ? "end_ns lies before its start_ns" : ""; }
 };
 
 /// Numbers are in session files.
 enum class MemoryOperation : std::uint8_t { Allocate, Release, MakePool, EndPool, TrimPool };
-inline constexpr std::array<std::string_view, 5> kMemoryOperationNames = {
-    "allocate", "release", "make pool", "end pool", "trim pool"};
+constexpr auto enum_names(MemoryOperation) {
+  return std::to_array<std::string_view>(
+      {"allocate", "release", "make pool", "end pool", "trim pool"});
+}
+inline constexpr auto kMemoryOperationNames = enum_names(MemoryOperation{});
 
 /// An allocation, a release, or a change of a memory pool, as the driver says it.
 struct MemoryEvent {
@@ -91,6 +134,21 @@ struct MemoryEvent {
   engine::Stage stage = engine::Stage::Other;
   bool stream_ordered = false;
   bool operator==(const MemoryEvent&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MemoryEvent::time_ns>("time_ns"),
+                      engine::field<&MemoryEvent::address>("address"),
+                      engine::field<&MemoryEvent::bytes>("bytes"),
+                      engine::field<&MemoryEvent::pool>("pool"),
+                      engine::field<&MemoryEvent::pool_bytes>("pool_bytes"),
+                      engine::field<&MemoryEvent::pool_used>("pool_used"),
+                      engine::field<&MemoryEvent::iteration>("iteration", {.low = -1}),
+                      engine::field<&MemoryEvent::layer>("layer"),
+                      engine::field<&MemoryEvent::operation>("operation"),
+                      engine::field<&MemoryEvent::space>("space"),
+                      engine::field<&MemoryEvent::stage>("stage"),
+                      engine::field<&MemoryEvent::stream_ordered>("stream_ordered")};
+  }
 };
 
 /// A run keeps at most so many of each; more count as dropped.
@@ -103,6 +161,14 @@ struct Activity {
   std::vector<GraphNode> nodes;                 // empty without a graph; in topological order
   std::vector<HostEvent> host_events = {};      // sorted by start_ns
   std::vector<MemoryEvent> memory_events = {};  // sorted by time_ns
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Activity::names>("names"),
+                      engine::field<&Activity::records>("records"),
+                      engine::field<&Activity::nodes>("nodes"),
+                      engine::field<&Activity::host_events>("host_events"),
+                      engine::field<&Activity::memory_events>("memory_events")};
+  }
 };
 
 }  // namespace profiling

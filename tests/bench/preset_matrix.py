@@ -18,9 +18,9 @@ import sys
 import tempfile
 
 RECIPES = {
-    "bf16": {"scaling": "SCALING_NONE"},
-    "fp8-per-tensor": {"scaling": "PER_TENSOR_CURRENT", "pow2_scales": False, "split_accumulator": True},
-    "fp8-block": {"scaling": "BLOCK", "pow2_scales": True, "split_accumulator": True},
+    "bf16": {"scaling": "SCALING_BF16"},
+    "fp8-per-tensor": {"scaling": "FP8_PER_TENSOR", "pow2_scales": False, "split_accumulator": True},
+    "fp8-block": {"scaling": "FP8_BLOCK", "pow2_scales": True, "split_accumulator": True},
 }
 LAUNCHES = {
     "eager": {"kind": "EAGER", "iterations": 20},

@@ -33,7 +33,6 @@
 #include <utility>
 
 #include "app/protocol/convert.h"
-#include "app/protocol/convert_bench.h"
 #include "app/protocol/framing.h"
 #include "tests/faults/fault_kinds.h"
 #include "tests/faults/hostile_frames.h"

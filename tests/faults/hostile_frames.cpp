@@ -8,9 +8,6 @@
 #include <vector>
 
 #include "app/protocol/convert.h"
-#include "app/protocol/convert_bench.h"
-#include "app/protocol/convert_doctor.h"
-#include "app/protocol/convert_measurement.h"
 #include "tests/unit/protocol/random_message.h"
 #include "tests/unit/session/sample_recording.h"
 #include "tests/unit/session/sample_visit.h"

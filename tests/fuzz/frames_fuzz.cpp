@@ -4,10 +4,6 @@
 #include <variant>
 
 #include "app/protocol/convert.h"
-#include "app/protocol/convert_bench.h"
-#include "app/protocol/convert_doctor.h"
-#include "app/protocol/convert_measurement.h"
-#include "app/protocol/convert_snapshot.h"
 #include "app/protocol/framing.h"
 #include "app/protocol/worker_frames.h"
 #include "tests/fuzz/frame_mutator.h"

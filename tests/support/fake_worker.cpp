@@ -17,8 +17,6 @@
 #include <thread>
 
 #include "app/protocol/convert.h"
-#include "app/protocol/convert_doctor.h"
-#include "app/protocol/convert_measurement.h"
 #include "app/protocol/framing.h"
 #include "tests/support/hostile_text.h"
 
@@ -274,8 +272,9 @@ void examine(const std::string& mode, bool bad_library, const app::wire::DoctorC
   if (mode == "refuse-order" || mode == "device-error") {
     app::wire::RunFailed& failed = *frame.mutable_failed();
     failed.set_id(command.id());
-    failed.set_code(mode == "device-error" ? app::wire::DEVICE : app::wire::UNSUPPORTED);
-    failed.set_message("there is no GPU here");
+    failed.mutable_error()->set_code(mode == "device-error" ? app::wire::DEVICE
+                                                            : app::wire::UNSUPPORTED);
+    failed.mutable_error()->set_message("there is no GPU here");
   } else {
     app::wire::DoctorReply& reply = *frame.mutable_doctor_reply();
     reply.set_id(command.id());

@@ -59,7 +59,7 @@ class Bench(CommandLine):
 
     def test_mistakes_are_named(self):
         self.assertIn("8x16", self.refused(1, "bench", *CPU, "--shapes", "8x16"))
-        self.assertIn("-1 seconds", self.refused(1, "bench", *CPU, "--seconds", "-1"))
+        self.assertIn("seconds is -1", self.refused(1, "bench", *CPU, "--seconds", "-1"))
         self.assertIn("/nowhere", self.refused(1, *self.SMALL, "--out", "/nowhere/rows.jsonl"))
         self.refused(1, "bench", *CPU, "--suite", "attention")
 

@@ -13,10 +13,10 @@ from command_line import CPU, PROGRAM, SMALL, CommandLine, call
 
 class Run(CommandLine):
     def test_json_states_request_and_result(self):
-        out = json.loads(self.ok("run", *CPU, *SMALL, "--recipe.scaling", "per-tensor-current",
+        out = json.loads(self.ok("run", *CPU, *SMALL, "--recipe.scaling", "fp8-per-tensor",
                                  "--pow2_scales", "false", "--routing.distribution", "zipf", "--json"))
         self.assertEqual(out["request"]["routing"]["distribution"], "ROUTING_ZIPF")
-        self.assertEqual(out["request"]["recipe"]["scaling"], "PER_TENSOR_CURRENT")
+        self.assertEqual(out["request"]["recipe"]["scaling"], "FP8_PER_TENSOR")
         self.assertIs(out["request"]["recipe"]["pow2_scales"], False)
         splits = [int(rows) for rows in out["result"]["splits"]]
         self.assertEqual(sum(splits), 64)
@@ -80,7 +80,7 @@ class Run(CommandLine):
                                  7, "--margin", -1, "--algorithm", "most-recent", "--hadamard", "off",
                                  "--json"))
         recipe = out["request"]["recipe"]
-        self.assertEqual(recipe["scaling"], "PER_TENSOR_CURRENT")
+        self.assertEqual(recipe["scaling"], "FP8_PER_TENSOR")
         self.assertEqual(recipe["delayed"], {"history_length": 7, "margin": -1,
                                              "algorithm": "AMAX_MOST_RECENT"})
         self.assertIs(recipe["hadamard"], False)
@@ -126,12 +126,12 @@ class Run(CommandLine):
     def test_a_request_log_runs_line_by_line_on_one_worker(self):
         shape = {"num_experts": 4, "tokens": 64, "n": 64, "k": 256}
         with open(self.path("log.jsonl"), "w") as file:
-            for scaling in ("SCALING_NONE", "BLOCK"):
+            for scaling in ("SCALING_BF16", "FP8_BLOCK"):
                 file.write(json.dumps({"shape": shape, "recipe": {"scaling": scaling}}) + "\n\n")
         lines = self.ok("run", *CPU, "--requests", self.path("log.jsonl"), "--json", "--record",
                         self.path("log.session")).splitlines()
         self.assertEqual([json.loads(line)["request"]["recipe"]["scaling"] for line in lines],
-                         ["SCALING_NONE", "BLOCK"])
+                         ["SCALING_BF16", "FP8_BLOCK"])
         self.ok("export", self.path("log.session"), "--csv", self.path("csv"))
         with open(self.path("csv/runs.csv")) as file:
             self.assertEqual(len(file.readlines()), 3)
@@ -151,12 +151,12 @@ class ListAndHelp(CommandLine):
         out = json.loads(self.ok("list", *CPU, "--json"))
         self.assertEqual(set(out), {"presets", "recipes", "backends", "gates", "libraries"})
         self.assertEqual([r["name"] for r in out["recipes"]],
-                         ["SCALING_NONE", "PER_TENSOR_CURRENT", "BLOCK", "PER_TENSOR_DELAYED", "MXFP8", "NVFP4"])
+                         ["bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"])
         for backend in out["backends"]:
-            self.assertEqual(backend["available"], backend["name"] == "CPU_REFERENCE")
+            self.assertEqual(backend["available"], backend["name"] == "cpu-reference")
             self.assertEqual(backend["reason"] == "", backend["available"])
         self.assertTrue(any(g["support"] == "refused" and g["reason"] for g in out["gates"]))
-        self.assertIn("CPU_REFERENCE", self.ok("list", *CPU))
+        self.assertIn("cpu-reference", self.ok("list", *CPU))
 
     def test_list_of_presets_needs_no_worker(self):
         self.assertIn("presets", json.loads(

@@ -169,9 +169,9 @@ class Compare(CommandLine):
         out = json.loads(self.ok("compare", *CPU, "--operand", "weights", "--recipes",
                                  "fp8-block,fp8-per-tensor", "--pow2_scales", "false",
                                  "--k", 256, "--timed_launches", 0, "--json"))
-        self.assertEqual(out["request"]["operand"], "OPERAND_WEIGHTS")
+        self.assertIs(out["request"]["weights"], True)
         self.assertEqual([r["recipe"]["scaling"] for r in out["reports"]],
-                         ["BLOCK"] * 2 + ["PER_TENSOR_CURRENT"] * 2)
+                         ["FP8_BLOCK"] * 2 + ["FP8_PER_TENSOR"] * 2)
         report = out["reports"][0]
         self.assertIs(report["recipe"]["pow2_scales"], False)
         self.assertEqual(report["times_ns"], [])

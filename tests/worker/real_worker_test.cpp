@@ -126,8 +126,8 @@ TEST(RealWorker, ABackendThatIsNotThereIsReplacedWithItsReason) {
   ASSERT_FALSE(done->result.deviations.empty());
   const engine::Deviation& deviation = done->result.deviations.front();
   EXPECT_EQ(deviation.field, "backend");
-  EXPECT_EQ(deviation.requested, "CUBLASLT_GROUPED");
-  EXPECT_EQ(deviation.effective, "CPU_REFERENCE");
+  EXPECT_EQ(deviation.requested, "cublaslt-grouped");
+  EXPECT_EQ(deviation.effective, "cpu-reference");
   EXPECT_THAT(deviation.reason, HasSubstr("--backend cpu"));
   EXPECT_EQ(done->result.effective.backend, engine::GemmBackend::CpuReference);
 }
@@ -374,7 +374,7 @@ TEST_F(BareWorker, AnOrderWithAnUnknownSettingIsAnsweredByName) {
     ASSERT_TRUE(frame.ok());
     if (frame.value() && frame.value()->has_failed()) {
       EXPECT_EQ(frame.value()->failed().id(), 77U);
-      EXPECT_THAT(frame.value()->failed().message(), HasSubstr("backend is 42"));
+      EXPECT_THAT(frame.value()->failed().error().message(), HasSubstr("backend is 42"));
       return;
     }
     if (!frame.value()) std::this_thread::sleep_for(10ms);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "app/gui/plot/format.h"
-#include "app/protocol/request_json.h"
 #include "profiling/compare/comparison_csv.h"
 
 namespace app {
@@ -121,7 +120,7 @@ void CompareModel::follow(const CompareSide& a, const CompareSide& b, engine::Pr
     result->a = a;
     result->b = b;
     result->runs = profiling::compare_runs(a.pointers(), b.pointers(), product);
-    result->settings = settings_difference(*a.runs.front(), *b.runs.front(), request_codec());
+    result->settings = settings_difference(*a.runs.front(), *b.runs.front());
     return std::shared_ptr<const Result>(std::move(result));
   });
 }

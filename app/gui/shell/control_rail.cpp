@@ -202,7 +202,9 @@ void ControlRail::row_label(const char* label) {
 }
 
 void ControlRail::error_under(const char* field) {
-  if (problem_.empty() || choices::field_of(problem_) != field) return;
+  const std::string_view wrong = choices::field_of(problem_);
+  const bool inside = wrong.starts_with(std::string(field) + ".");
+  if (problem_.empty() || (wrong != field && !inside)) return;
   const TextColorScope color(context_->theme.colors.bad);
   show_wrapped(problem_);
   controls::record(*context_, (std::string("error.") + field).c_str(), field, "text", problem_,

@@ -117,15 +117,15 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
   drag("shape.experts", "Experts", experts, 0, engine::kMaxExperts + 1, 8,
        "Groups of the grouped product");
   shape.num_experts = static_cast<int>(experts);
-  error_under("num_experts");
+  error_under("shape.num_experts");
   drag("shape.tokens", "Tokens", shape.tokens, 0, engine::kMaxDimension, 1024,
        "Rows of X: routed (token, expert) pairs, the sum of all splits");
-  error_under("tokens");
+  error_under("shape.tokens");
   drag("shape.n", "N", shape.n, 0, engine::kMaxDimension, 512, "Output features of one expert");
-  error_under("n");
+  error_under("shape.n");
   drag("shape.k", "K", shape.k, 0, engine::kMaxDimension, 512,
        "Input features: the reduction dimension of fprop");
-  error_under("k");
+  error_under("shape.k");
   if (!(shape == before)) shape.preset.clear();
 }
 
@@ -188,7 +188,7 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
   if (!file.path.empty() && field.tensors.empty() && field.error.empty()) {
     wishes_.inspect = file.path;
   }
-  error_under(prefix.c_str());
+  error_under(role == engine::OperandRole::Gradients ? "linear.gradients" : text.prefix);
   if (!field.error.empty()) {
     const TextColorScope color(context_->theme.colors.bad);
     show_wrapped(field.error);

@@ -93,18 +93,4 @@ std::string summary(const engine::RunRequest& request) {
                      request.launch.iterations);
 }
 
-std::string_view field_of(std::string_view message) {
-  if (message.starts_with("routing is")) return "routing.path";
-  for (const std::string_view field :
-       {"num_experts", "tokens", "layers", "launch.iterations", "routing.alignment", "routing.path",
-        "activations", "weights", "recipe.amax_epsilon", "recipe.delayed.history_length",
-        "recipe.delayed.margin", "gradients", "streams", "linear.micro_batches"}) {
-    if (message.starts_with(field)) return field;
-  }
-  // One letter each: only as a whole word.
-  if (message.starts_with("n ")) return "n";
-  if (message.starts_with("k ")) return "k";
-  return {};
-}
-
 }  // namespace app::choices

@@ -40,7 +40,9 @@ controls::Options gate(const engine::Verdict& verdict);
 /// One line that tells runs apart: preset or sizes, recipe, routing, launch.
 std::string summary(const engine::RunRequest& request);
 
-/// engine::validate's messages begin with the field they are about; empty when none is known.
-std::string_view field_of(std::string_view message);
+/// engine::validate's messages begin with the path of the field they are about.
+inline std::string_view field_of(std::string_view message) {
+  return message.substr(0, message.find(' '));
+}
 
 }  // namespace app::choices

@@ -3,46 +3,35 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <string>
 
-#include "app/protocol/request_json.h"
-#include "engine/input/json_text.h"
+#include "engine/model/values.h"
 
 namespace app {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kNamedFields = 2;
 
-std::string field_name(std::string pointer) {
-  if (!pointer.empty() && pointer.front() == '/') pointer.erase(0, 1);
-  for (char& c : pointer) {
-    if (c == '/') c = '.';
-  }
-  return pointer;
-}
-
-std::string value_text(const json& values, const std::string& key) {
-  const auto found = values.find(key);
-  if (found == values.end()) return "default";
-  return found->is_string() ? found->get<std::string>() : found->dump();
+std::string value_text(const engine::LeafTexts& values, const std::string& path) {
+  const auto found = values.find(path);
+  return found == values.end() ? "default" : found->second;
 }
 
 }  // namespace
 
 std::string request_difference(const engine::RunRequest& from, const engine::RunRequest& to) {
-  const json a = engine::written_json<json>(request_to_json(from)).flatten();
-  const json b = engine::written_json<json>(request_to_json(to)).flatten();
-  json keys = a;
-  keys.update(b);
+  const engine::LeafTexts a = engine::leaf_texts(from);
+  const engine::LeafTexts b = engine::leaf_texts(to);
+  engine::LeafTexts all = a;
+  all.insert(b.begin(), b.end());
   std::string text;
   std::size_t different = 0;
-  for (const auto& [key, ignored] : keys.items()) {
-    if (a.contains(key) && b.contains(key) && a[key] == b[key]) continue;
-    if (++different > kNamedFields) continue;
+  for (const auto& [path, ignored] : all) {
+    const std::string before = value_text(a, path);
+    const std::string after = value_text(b, path);
+    if (before == after || ++different > kNamedFields) continue;
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {} → {}", field_name(key), value_text(a, key), value_text(b, key));
+    text += fmt::format("{} {} → {}", path, before, after);
   }
   if (different > kNamedFields) text += fmt::format(" and {} more", different - kNamedFields);
   return text;

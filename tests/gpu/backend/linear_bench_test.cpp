@@ -42,7 +42,7 @@ TEST(CudaLinearBench, EveryRecipeHasEveryPart) {
       EXPECT_EQ(row.skipped, "") << row.subject << ", " << row.shape.preset;
       if (!row.skipped.empty()) continue;
       parts[row.subject].insert(row.part);
-      EXPECT_GT(row.median_us, 0) << row.subject << ' ' << linear_part_name(row.part);
+      EXPECT_GT(row.median_us, 0) << row.subject << ' ' << name_of(row.part);
       const bool step = row.part == LinearPart::Step || row.part == LinearPart::ForwardStep;
       EXPECT_DOUBLE_EQ(row.kernels_us, step ? 10 : 0);
     }

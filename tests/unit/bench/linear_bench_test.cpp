@@ -18,7 +18,7 @@ using testing::HasSubstr;
 const ShapeSpec kSmall{.preset = "small", .num_experts = 4, .tokens = 100, .n = 144, .k = 128};
 
 std::string refusal(const LinearBenchOrder& order) {
-  const Status status = validate(order);
+  const Status status = validate(BenchOrder{.suite = BenchSuite::Linear, .linear = order});
   return status.ok() ? std::string() : status.error().message;
 }
 
@@ -69,8 +69,8 @@ class FixedTarget final : public LinearTarget {
 
 TEST(LinearBenchOrder, LimitsAreNamed) {
   EXPECT_EQ(refusal({.shapes = {kSmall}}), "");
-  EXPECT_THAT(refusal({}), HasSubstr("needs a shape"));
-  EXPECT_THAT(refusal({.shapes = {kSmall}, .routings = {}}), HasSubstr("needs a shape"));
+  EXPECT_THAT(refusal({}), HasSubstr("needs one of each"));
+  EXPECT_THAT(refusal({.shapes = {kSmall}, .routings = {}}), HasSubstr("needs one of each"));
   EXPECT_THAT(refusal({.shapes = {kSmall}, .routings = {RoutingDistribution::File}}),
               HasSubstr("from a file"));
   EXPECT_THAT(refusal({.shapes = std::vector<ShapeSpec>(33, kSmall)}), HasSubstr("64"));
@@ -172,7 +172,7 @@ TEST(LinearBench, TheCpuReferenceHasEveryPart) {
             EXPECT_THAT(row.skipped, HasSubstr("FP32"));
             continue;
           }
-          EXPECT_GT(row.median_us, 0) << row.subject << linear_part_name(row.part);
+          EXPECT_GT(row.median_us, 0) << row.subject << name_of(row.part);
           EXPECT_LE(row.p5_us, row.median_us);
           const bool step = row.part == LinearPart::Step || row.part == LinearPart::ForwardStep;
           EXPECT_EQ(row.kernels_us > 0, step);

@@ -31,9 +31,9 @@ TEST(BenchShapes, MistakesAreNamed) {
   for (const char* text : {"", "8", "8x16", "8x16x32x", "8x16x32:zipf", "x8x16", "8xx16x16"}) {
     EXPECT_THAT(refusal(text), HasSubstr("is no shape")) << text;
   }
-  EXPECT_THAT(refusal("0x16x32"), HasSubstr("0 experts"));
-  EXPECT_THAT(refusal("1025x16x32"), HasSubstr("1025 experts"));
-  EXPECT_THAT(refusal("8x16x24"), HasSubstr("multiples of 16"));
+  EXPECT_THAT(refusal("0x16x32"), HasSubstr("experts is 0; it must be between 1 and 1024"));
+  EXPECT_THAT(refusal("1025x16x32"), HasSubstr("experts is 1025"));
+  EXPECT_THAT(refusal("8x16x24"), HasSubstr("a multiple of 16: use 32"));
   EXPECT_THAT(refusal("8x999999x999984"), HasSubstr("fewer rows"));
   EXPECT_FALSE(validate(BenchOrder{.seconds = 0}).ok());
 }

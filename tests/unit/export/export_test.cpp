@@ -306,13 +306,12 @@ TEST_F(Export, CsvTablesHaveOneRowARunRecordAndExpert) {
   for (const auto* table : {&runs, &records, &experts}) {
     for (const auto& row : *table) EXPECT_EQ(row.size(), table->front().size());
   }
-  EXPECT_EQ(at(runs, 1, "preset"), "mixtral \"small\"");
-  EXPECT_EQ(at(runs, 1, "scaling"), "fp8-block");
-  EXPECT_EQ(at(runs, 1, "pow2_scales"), "1");
+  EXPECT_EQ(at(runs, 1, "shape.preset"), "mixtral \"small\"");
+  EXPECT_EQ(at(runs, 1, "recipe.scaling"), "fp8-block");
+  EXPECT_EQ(at(runs, 1, "recipe.pow2_scales"), "1");
   EXPECT_EQ(at(runs, 1, "iterations"), "2");
   EXPECT_EQ(std::stod(at(runs, 1, "iteration_median_ns")), 5000.0);
-  EXPECT_EQ(at(runs, 2, "scaling"), "bf16");
-  EXPECT_EQ(at(runs, 2, "pow2_scales"), "");
+  EXPECT_EQ(at(runs, 2, "recipe.scaling"), "bf16");
   EXPECT_EQ(at(runs, 2, "iteration_median_ns"), "");
   EXPECT_EQ(at(records, 1, "name"), "offsets, all");
   EXPECT_EQ(at(records, 1, "start_ns"), "-1500");

@@ -31,7 +31,7 @@ TEST(UnwaitedEdges, AConsumerThatDoesNotWait) {
   EXPECT_EQ(findings[0].confidence, Confidence::Likely);
   EXPECT_EQ(findings[0].accesses.size(), 2U);
   EXPECT_FALSE(findings[0].missing_order.empty());
-  using Order = std::vector<std::pair<NodeRef, NodeRef>>;
+  using Order = std::vector<OrderedNodes>;
   EXPECT_EQ(findings[0].proof.cures.ordered, (Order{{{0, made.producer}, {0, made.consumer}}}));
 }
 

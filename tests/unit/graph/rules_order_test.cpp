@@ -31,7 +31,7 @@ TEST(UnorderedAccess, AReaderThatDoesNotWaitForTheWriter) {
   const Finding finding = only(made);
   EXPECT_EQ(finding.confidence, Confidence::Likely);
   EXPECT_THAT(finding.proof.shows.delayed, ElementsAre(NodeRef{0, writer}));
-  using Order = std::vector<std::pair<NodeRef, NodeRef>>;
+  using Order = std::vector<OrderedNodes>;
   EXPECT_EQ(finding.proof.cures.ordered, (Order{{{0, writer}, {0, reader}}}));
   EXPECT_EQ(finding.proof.cures.delayed, finding.proof.shows.delayed);
 }

@@ -87,7 +87,7 @@ const std::vector<Spoilt> kSpoilt = {
     {"recipe",
      Scaling::Block,
      [](auto& w) { w.recipe.scaling = Scaling::Mxfp8; },
-     {"recipe", "MXFP8", "FP8 block"}},
+     {"recipe", "mxfp8", "fp8-block"}},
     {"pow2",
      Scaling::Block,
      [](auto& w) { w.recipe.pow2_scales = false; },

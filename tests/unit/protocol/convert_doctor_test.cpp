@@ -1,5 +1,4 @@
 // Snapshots and experiments over the wire: nothing is lost, and nothing that is not known gets in.
-#include "app/protocol/convert_doctor.h"
 #include "app/protocol/convert.h"
 
 #include <gmock/gmock.h>
@@ -163,18 +162,28 @@ TEST(ConvertDoctor, WhatNoSnapshotCanHoldIsRefusedByName) {
               HasSubstr("edge"));  // into another parent
   EXPECT_THAT(
       refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_nodes(2)->set_parent(2); }),
-      HasSubstr("node 2"));
+      HasSubstr("nodes[2].parent"));
   EXPECT_THAT(
       refusal([](wire::Snapshot& m) { m.mutable_graphs(0)->mutable_nodes(0)->set_type(77); }),
-      HasSubstr("node.type"));
+      HasSubstr("graphs[0].nodes[0].type is 77"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) {
-                m.mutable_graphs(0)->mutable_nodes(0)->mutable_kernel()->set_slot_bytes(1, 17);
+                m.mutable_graphs(0)
+                    ->mutable_nodes(0)
+                    ->mutable_parameters()
+                    ->mutable_kernel()
+                    ->mutable_slots()
+                    ->set_bytes(1, 17);
               }),
               HasSubstr("slots"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) {
-                m.mutable_graphs(0)->mutable_nodes(0)->mutable_kernel()->add_slot_bytes(1);
+                m.mutable_graphs(0)
+                    ->mutable_nodes(0)
+                    ->mutable_parameters()
+                    ->mutable_kernel()
+                    ->mutable_slots()
+                    ->add_bytes(1);
               }),
-              HasSubstr("differ in length"));
+              HasSubstr("slots has 2 of offset but 3 of bytes"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_graphs(1)->set_variant_of(1); }),
               HasSubstr("variant"));
   EXPECT_THAT(refusal([](wire::Snapshot& m) { m.mutable_ledger(0)->set_bytes(~0ULL); }),

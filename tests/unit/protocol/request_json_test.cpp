@@ -47,14 +47,14 @@ TEST(RequestJson, ADefaultRequestStatesEveryField) {
   const auto json = nlohmann::json::parse(request_to_json(engine::RunRequest()));
   EXPECT_EQ(json["recipe"]["pow2_scales"], true);
   EXPECT_EQ(json["recipe"]["amax_epsilon"], 0.0);
-  EXPECT_EQ(json["recipe"]["scaling"], "BLOCK");
+  EXPECT_EQ(json["recipe"]["scaling"], "FP8_BLOCK");
   EXPECT_EQ(json["activations"]["synthetic"]["distribution"], "NORMAL");
   EXPECT_EQ(json["layers"], 1);
 }
 
 TEST(RequestJson, AbsentFieldsKeepTheDefaults) {
   const engine::Result<engine::RunRequest> request =
-      request_from_json(R"({"recipe": {"scaling": "SCALING_NONE"}, "shape": {"tokens": 64}})");
+      request_from_json(R"({"recipe": {"scaling": "SCALING_BF16"}, "shape": {"tokens": 64}})");
   ASSERT_TRUE(request.ok()) << request.error().message;
   engine::RunRequest expected;
   expected.recipe.scaling = engine::Scaling::None;

@@ -1,0 +1,44 @@
+// Values to messages and back by protobuf's own reflection: a described field
+// (engine/model/fields.h) travels in the message's field of the same name. The way in trusts
+// nothing: an unknown enumerator, a number that does not fit and columns of different length are
+// refused by the field's path.
+//
+// What travels as what:
+//   record         message; a sparse one that equals its default is left out
+//   number, bool   number of at least its width; enumerations also as uint32, by their numbers
+//   text           string, with what is no UTF-8 replaced
+//   list           repeated field; bytes where elements have one byte
+//   list of        repeated message; or, where the field is one message, the columns of a table: a
+//    records       repeated field for each member. Columns are several times quicker to convert and
+//                  smaller: for what comes in thousands.
+//   choice         message with a oneof of the alternatives' names
+//   optional       message, absent = none
+// An absent field with presence (optional, message) keeps the default of the member.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/model/values.h"
+
+namespace app {
+
+void write_fields(const engine::Type& type, const void* record, google::protobuf::Message& message);
+/// Protocol errors that begin with the path of the field. Limits are engine::validate's business.
+engine::Status read_fields(const engine::Type& type, void* record,
+                           const google::protobuf::Message& message);
+
+/// `count` records one behind the other as columns of the message; clears what it held.
+void write_columns(const engine::Type& record, const void* first, std::size_t count,
+                   google::protobuf::Message& message);
+
+/// What does not fit between a type and a message, in words; fields in `wire_only` belong to the
+/// message alone ("id"). Walks into records and messages.
+std::vector<std::string> wire_mismatches(const engine::Type& type,
+                                         const google::protobuf::Descriptor& message,
+                                         const std::vector<std::string>& wire_only = {});
+
+}  // namespace app

@@ -1,0 +1,378 @@
+// What the value types of this project consist of, said once beside each of them: the name of a
+// member, its limits, its unit, the names of its enumerators. Whatever takes values across a border
+// (wire, JSON, CSV, command line, validation, comparison of settings, tests) walks these tables.
+//
+//   struct LaunchMode {
+//     LaunchKind kind = LaunchKind::Eager;
+//     int iterations = 10;
+//     template <int = 0>
+//     static constexpr auto fields() {
+//       return std::array{engine::field<&LaunchMode::kind>("kind"),
+//                         engine::field<&LaunchMode::iterations>("iterations", {.low = 1, .high =
+//                         100})};
+//     }
+//     std::string flaw() const;  // optional: what no limit of a single field can say
+//   };
+//
+// The tables are plain data behind one accessor a member, and every border is one function that is
+// no template. Visitors that are templates over tuples of member pointers would be shorter here,
+// but each border would be compiled again for each type in each unit that touches it. fields() is a
+// template so that a unit which asks for no table makes none: for run_result.h that is 0.3 s.
+//
+// Supported members: bool, integers, float, double, std::string, described enumerations and
+// structs, std::vector and std::array of them, std::variant with ChoiceNames, std::optional and
+// std::shared_ptr<const T>. Anything else does not compile.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/model/error.h"
+
+namespace engine {
+
+struct Type;
+
+/// What a value must keep to, and how it is shown. Limits hold for each number of a list too.
+struct FieldRules {
+  /// Of numbers. A field with either limit takes no infinity and no NaN; without, it takes all.
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool zero_too = false;  // 0 is allowed beside the range, and means none
+  std::size_t most = std::numeric_limits<std::size_t>::max();  // elements of a list
+  std::string_view unit = {};
+  bool sparse = false;  // left out of a message where it equals its default
+};
+
+struct Field {
+  std::string_view name;  // of the wire, JSON, CSV and the command line alike
+  const Type* type;
+  void* (*at)(void* record);
+  FieldRules rules;
+  bool checked;  // something of it or in it can be wrong
+
+  void* in(void* record) const { return at(record); }
+  const void* in(const void* record) const { return at(const_cast<void*>(record)); }
+};
+
+struct EnumName {
+  std::int64_t value;
+  std::string_view name;
+};
+
+enum class Kind : std::uint8_t {
+  Bool,
+  Signed,
+  Unsigned,
+  Real,
+  Enum,
+  Text,    // std::string
+  Record,  // a struct with fields()
+  List,    // elements one behind the other in memory
+  Choice,  // exactly one of several records
+  Maybe,   // one or none
+};
+
+struct ListAccess {
+  std::size_t (*size)(const void* list);
+  bool (*resize)(void* list, std::size_t size);  // false: this list has another, fixed size
+  void* (*data)(void* list);
+};
+
+struct ChoiceAccess {
+  std::span<const std::string_view> names;  // empty = nothing is chosen (std::monostate)
+  std::span<const Type* const> types;       // null for the same
+  std::size_t (*index)(const void* choice);
+  void* (*chosen)(void* choice);
+  void* (*choose)(void* choice, std::size_t index);  // a fresh one
+};
+
+struct MaybeAccess {
+  const void* (*value)(const void* maybe);  // null = none
+  void* (*make)(void* maybe);               // a fresh one
+};
+
+struct Type {
+  Kind kind;
+  std::size_t size;                      // bytes
+  bool checked = false;                  // something in it can be wrong, see Field
+  bool is_signed = false;                // of what stands behind an enumeration
+  std::span<const EnumName> names = {};  // Enum
+  std::span<const Field> fields = {};    // Record
+  std::string (*flaw)(const void* record) = nullptr;
+  const void* (*defaults)() = nullptr;  // of a Record: one whose members have their initialisers
+  const Type* element = nullptr;        // List, Maybe
+  ListAccess list = {};
+  ChoiceAccess choice = {};
+  MaybeAccess maybe = {};
+};
+
+/// Names of a variant's alternatives; specialised beside the variant.
+template <class Variant>
+struct ChoiceNames;
+
+/// By a fields() of its own or, where its header is below this one, a fields_of() beside it.
+template <class T>
+concept Described = requires { T::fields(); } || requires(const T* type) { fields_of(type); };
+
+/// An enumeration whose namespace says its names, in the order of its numbers or, where those have
+/// gaps, as pairs: `constexpr auto enum_names(Scaling) { return std::array<std::string_view,
+/// 6>{...}; }`
+template <class T>
+concept Named = std::is_enum_v<T> && requires(T value) { enum_names(value); };
+
+namespace detail {
+
+template <class T>
+struct TypeOf;
+
+template <class T>
+constexpr auto make_fields() {
+  if constexpr (requires { T::fields(); }) {
+    return T::fields();
+  } else {
+    return fields_of(static_cast<const T*>(nullptr));
+  }
+}
+template <class T>
+inline constexpr auto kFields = make_fields<T>();
+
+template <class E>
+constexpr auto name_table() {
+  constexpr auto kNames = enum_names(E{});
+  std::array<EnumName, kNames.size()> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if constexpr (std::is_convertible_v<decltype(kNames[0]), std::string_view>) {
+      table[i] = {static_cast<std::int64_t>(i), kNames[i]};
+    } else {
+      table[i] = {static_cast<std::int64_t>(kNames[i].first), kNames[i].second};
+    }
+  }
+  return table;
+}
+
+template <Named E>
+inline constexpr auto kNameTable = name_table<E>();
+
+}  // namespace detail
+
+/// The table of a type.
+template <class T>
+inline constexpr Type kType = detail::TypeOf<T>::make();
+
+namespace detail {
+
+template <auto kMember>
+struct Member;
+template <class Record, class T, T Record::* kMember>
+struct Member<kMember> {
+  using Value = T;
+  static void* at(void* record) { return &(static_cast<Record*>(record)->*kMember); }
+};
+
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct TypeOf<T> {
+  static constexpr Type make() {
+    return {.kind = std::is_same_v<T, bool>       ? Kind::Bool
+                    : std::is_floating_point_v<T> ? Kind::Real
+                    : std::is_signed_v<T>         ? Kind::Signed
+                                                  : Kind::Unsigned,
+            .size = sizeof(T)};
+  }
+};
+
+template <Named T>
+struct TypeOf<T> {
+  static constexpr Type make() {
+    return {.kind = Kind::Enum,
+            .size = sizeof(T),
+            .is_signed = std::is_signed_v<std::underlying_type_t<T>>,
+            .names = kNameTable<T>};
+  }
+};
+
+template <>
+struct TypeOf<std::byte> {
+  static constexpr Type make() { return {.kind = Kind::Unsigned, .size = 1}; }
+};
+
+template <>
+struct TypeOf<std::string> {
+  static constexpr Type make() { return {.kind = Kind::Text, .size = sizeof(std::string)}; }
+};
+
+template <Described T>
+struct TypeOf<T> {
+  static constexpr Type make() {
+    Type type{.kind = Kind::Record, .size = sizeof(T), .fields = kFields<T>};
+    type.defaults = []() -> const void* {
+      static const T defaults{};
+      return &defaults;
+    };
+    for (const Field& field : kFields<T>) type.checked |= field.checked;
+    if constexpr (requires(const T& value) { value.flaw(); }) {
+      type.flaw = [](const void* record) { return static_cast<const T*>(record)->flaw(); };
+      type.checked = true;
+    }
+    return type;
+  }
+};
+
+template <class T>
+struct TypeOf<std::vector<T>> {
+  using List = std::vector<T>;
+  static constexpr Type make() {
+    return {.kind = Kind::List,
+            .size = sizeof(List),
+            .checked = kType<T>.checked,
+            .element = &kType<T>,
+            .list = {[](const void* list) { return static_cast<const List*>(list)->size(); },
+                     [](void* list, std::size_t size) {
+                       static_cast<List*>(list)->resize(size);
+                       return true;
+                     },
+                     [](void* list) -> void* { return static_cast<List*>(list)->data(); }}};
+  }
+};
+
+template <class T, std::size_t kSize>
+struct TypeOf<std::array<T, kSize>> {
+  using List = std::array<T, kSize>;
+  static constexpr Type make() {
+    return {.kind = Kind::List,
+            .size = sizeof(List),
+            .checked = kType<T>.checked,
+            .element = &kType<T>,
+            .list = {[](const void*) { return kSize; },
+                     [](void*, std::size_t size) { return size == kSize; },
+                     [](void* list) -> void* { return static_cast<List*>(list)->data(); }}};
+  }
+};
+
+template <class T>
+constexpr const Type* type_or_none() {
+  if constexpr (std::is_same_v<T, std::monostate>) {
+    return nullptr;
+  } else {
+    return &kType<T>;
+  }
+}
+
+template <class... T>
+struct TypeOf<std::variant<T...>> {
+  using Choice = std::variant<T...>;
+  static constexpr std::array<const Type*, sizeof...(T)> kTypes = {type_or_none<T>()...};
+  template <std::size_t... kIndex>
+  static void* emplace(Choice& choice, std::size_t index, std::index_sequence<kIndex...>) {
+    void* made = nullptr;
+    static_cast<void>(
+        ((index == kIndex && (made = &choice.template emplace<kIndex>(), true)) || ...));
+    return made;
+  }
+  static constexpr Type make() {
+    static_assert(ChoiceNames<Choice>::names.size() == sizeof...(T));
+    return {
+        .kind = Kind::Choice,
+        .size = sizeof(Choice),
+        .checked = true,
+        .choice = {.names = ChoiceNames<Choice>::names,
+                   .types = kTypes,
+                   .index = [](const void* c) { return static_cast<const Choice*>(c)->index(); },
+                   .chosen =
+                       [](void* c) {
+                         return std::visit([](auto& value) -> void* { return &value; },
+                                           *static_cast<Choice*>(c));
+                       },
+                   .choose =
+                       [](void* c, std::size_t index) {
+                         return emplace(*static_cast<Choice*>(c), index,
+                                        std::index_sequence_for<T...>());
+                       }}};
+  }
+};
+
+template <class T>
+struct TypeOf<std::optional<T>> {
+  using Maybe = std::optional<T>;
+  static constexpr Type make() {
+    return {.kind = Kind::Maybe,
+            .size = sizeof(Maybe),
+            .checked = kType<T>.checked,
+            .element = &kType<T>,
+            .maybe = {[](const void* m) -> const void* {
+                        const auto& maybe = *static_cast<const Maybe*>(m);
+                        return maybe ? &*maybe : nullptr;
+                      },
+                      [](void* m) -> void* { return &static_cast<Maybe*>(m)->emplace(); }}};
+  }
+};
+
+template <class T>
+struct TypeOf<std::shared_ptr<const T>> {
+  using Maybe = std::shared_ptr<const T>;
+  static constexpr Type make() {
+    return {
+        .kind = Kind::Maybe,
+        .size = sizeof(Maybe),
+        .checked = kType<T>.checked,
+        .element = &kType<T>,
+        .maybe = {[](const void* m) -> const void* { return static_cast<const Maybe*>(m)->get(); },
+                  [](void* m) -> void* {
+                    auto made = std::make_shared<T>();
+                    T* value = made.get();
+                    *static_cast<Maybe*>(m) = std::move(made);
+                    return value;
+                  }}};
+  }
+};
+
+}  // namespace detail
+
+/// One line of a fields().
+template <auto kMember>
+constexpr Field field(std::string_view name, FieldRules rules = {}) {
+  using Member = detail::Member<kMember>;
+  const FieldRules any;
+  const bool limited = rules.low != any.low || rules.high != any.high || rules.most != any.most;
+  return {name, &kType<typename Member::Value>, &Member::at, rules,
+          limited || kType<typename Member::Value>.checked};
+}
+
+/// CUDA's number stays where it was met.
+template <int = 0>
+constexpr auto fields_of(const Error*) {
+  return std::array{field<&Error::code>("code"), field<&Error::message>("message")};
+}
+
+/// Every limit of every field, then what each record says of itself (flaw), innermost first. The
+/// error names the field, the value, the limit and the way out; its message begins with the path
+/// of the field.
+Status validate(const Type& type, const void* value);
+template <Described T>
+Status validate(const T& value) {
+  return validate(kType<T>, &value);
+}
+
+/// The name of an enumerator; "unknown" for a number that has none, as a file may hold.
+template <Named E>
+constexpr std::string_view name_of(E value) {
+  for (const EnumName& entry : detail::kNameTable<E>) {
+    if (entry.value == static_cast<std::int64_t>(value)) return entry.name;
+  }
+  return "unknown";
+}
+
+}  // namespace engine
