@@ -45,10 +45,10 @@ std::size_t append_shown(std::string_view text, std::string& out) {
   const std::uint32_t code = code_point(sequence);
   if (is_shown(code)) {
     out += sequence;
-  } else if (code <= 0x7F) {
-    out += fmt::format("\\x{:02x}", code);
-  } else {
+  } else if (code <= 0xFFFF) {
     out += fmt::format("\\u{:04x}", code);
+  } else {  // as JSON spells it: a pair of surrogates
+    out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (code >> 10), 0xDC00 + (code & 0x3FF));
   }
   return length;
 }

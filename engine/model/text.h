@@ -43,8 +43,8 @@ std::string valid_utf8(std::string_view text);
 
 /// Nothing of the text gives orders to a terminal, turns the direction of reading or hides: control
 /// characters other than newline and tab, marks of direction and of no width, and bytes that are
-/// no UTF-8 become "\x1b" or "\u202e". What leaves `max_bytes` is cut, with "…" at its end. Done
-/// twice it changes nothing more.
+/// no UTF-8 become "\u001b" or "\xff". JSON stays the same JSON. What leaves `max_bytes` is cut,
+/// with "…" at its end. Done twice it changes nothing more.
 std::string shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBytes);
 /// Whether shown_text() would change nothing. Costs no memory.
 bool is_shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBytes);

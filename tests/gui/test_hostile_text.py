@@ -118,7 +118,7 @@ def test_every_text_of_a_worker(open_window, fake_worker):
 def test_what_a_worker_says_when_it_will_not(open_window, fake_worker, mode, field):
     window = open_window(*fake_worker(mode))
     words = window.wait("the sentence", lambda m: "\u2026" in m["state"][field])["state"][field]
-    assert 8000 < len(words) < 9000 and "\x1b" not in words and "\\x1b[2J" in words
+    assert 8000 < len(words) < 9000 and "\x1b" not in words and "\\u001b[2J" in words
     draw_everything(window)
 
 

@@ -186,7 +186,7 @@ void misbehave_after_hello(const std::string& mode) {
     frame.mutable_file_inspected()->set_path("/etc/passwd");
     send(frame);
   }
-  if (mode == "greets-twice") greet(app::kProtocolVersion, false);
+  if (mode == "greets-twice") greet(app::kProtocolVersion, false, false);
   if (mode == "escapes") {
     fmt::print(stderr,
                "\x1b]0;a title\x07\x1b[2Jgone\xc2\x9b"

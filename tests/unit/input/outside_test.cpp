@@ -36,9 +36,9 @@ TEST(ShownText, KeepsWordsOfEveryLanguage) {
 
 TEST(ShownText, ShowsWhatWouldGiveOrdersOrHide) {
   const std::pair<std::string, std::string> cases[] = {
-      {"\x1b[2J", "\\x1b[2J"},
-      {std::string("a\0b", 3), "a\\x00b"},
-      {"\a\b\r\x7f", "\\x07\\x08\\x0d\\x7f"},
+      {"\x1b[2J", "\\u001b[2J"},
+      {std::string("a\0b", 3), "a\\u0000b"},
+      {"\a\b\r\x7f", "\\u0007\\u0008\\u000d\\u007f"},
       {"\u009b31m", "\\u009b31m"},
       {"a\u202Eb", "a\\u202eb"},
       {"\u2066x\u2069", "\\u2066x\\u2069"},
@@ -60,8 +60,8 @@ TEST(ShownText, IsCutVisiblyAtWholeCharacters) {
   EXPECT_EQ(shown_text("12345678", 8), "12345678");
   EXPECT_EQ(shown_text("123456789", 8), "12345…");
   EXPECT_EQ(shown_text("1234ü6789", 8), "1234…");
-  EXPECT_EQ(shown_text("1234\x1b", 8), "1234\\x1b");
-  EXPECT_EQ(shown_text("1234\x1b-", 8), "1234…");
+  EXPECT_EQ(shown_text("12\x1b", 8), "12\\u001b");
+  EXPECT_EQ(shown_text("12\x1b-", 8), "12…");
   EXPECT_EQ(cut_text("1234ü6789", 8), "1234…");
   for (const std::string piece : {"x", "ü", "日", "\x1b", "\xFF", "\u202E", "\n"}) {
     std::string text;

@@ -12,7 +12,9 @@ TEST(RecordedRun, HasTheRecordsOfTheWorkerWithoutACopy) {
   done.power.samples.resize(10);
   const profiling::ActivityRecord* const records = done.activity.records.data();
   const profiling::PowerSample* const samples = done.power.samples.data();
-  const profiling::RecordedRun run = recorded_run(std::move(done), {.seed = 5});
+  engine::RunRequest request;
+  request.seed = 5;
+  const profiling::RecordedRun run = recorded_run(std::move(done), request);
   EXPECT_EQ(run.activity.records.data(), records);
   EXPECT_EQ(run.power.samples.data(), samples);
   EXPECT_EQ(run.result.id, 7U);

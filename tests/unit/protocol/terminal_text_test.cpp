@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/protocol/utf8.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -36,7 +36,7 @@ TEST(TerminalText, NoByteGetsThroughThatATerminalTakesForACommand) {
       std::string_view safe;
       const std::string made = terminal_text(text);
       for (safe = made; !safe.empty();) {
-        const std::size_t length = utf8_sequence_length(safe);
+        const std::size_t length = engine::utf8_sequence_length(safe);
         ASSERT_GT(length, 0U);
         const auto byte = static_cast<unsigned char>(safe.front());
         ASSERT_TRUE(length > 1 || (byte >= 0x20 && byte != 0x7F) || byte == '\n' || byte == '\t');
