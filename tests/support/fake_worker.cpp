@@ -153,10 +153,11 @@ void breed() {
 /// A benchmark of as many rows as nobody can take in at once.
 void bench(std::uint64_t id) {
   app::wire::Frame frame;
-  frame.mutable_bench_row()->set_id(id);
-  frame.mutable_bench_row()->set_median_us(1);
+  app::BenchRowReport report{.id = id, .row = {}, .power = {}};
+  report.row.median_us = 1;
   for (int row = 1; row <= 200'000; ++row) {
-    frame.mutable_bench_row()->set_launches(row);
+    report.row.launches = row;
+    *frame.mutable_bench_row() = app::to_wire(report);
     send(frame);
   }
   frame.mutable_bench_finished()->set_id(id);
@@ -175,7 +176,8 @@ void misbehave_after_hello(const std::string& mode) {
   if (mode == "close-output") ::close(STDOUT_FILENO);
   if (mode == "unordered") {
     app::wire::Frame frame;
-    frame.mutable_failed()->set_message("an answer to an order that nobody gave");
+    *frame.mutable_failed() = app::to_wire(app::RunError{
+        .id = 0, .error = {engine::ErrorCode::Device, "an answer to an order that nobody gave"}});
     for (std::uint64_t id = 1; id <= 1'000'000; ++id) {
       frame.mutable_failed()->set_id(id);
       send(frame);
@@ -336,7 +338,7 @@ int main(int argc, char** argv) {
       if (mode == "hostile-failure") {
         app::wire::Frame failed;
         failed.mutable_failed()->set_id(id);
-        failed.mutable_failed()->set_code(app::wire::DEVICE);
+        failed.mutable_failed()->mutable_error()->set_code(app::wire::DEVICE);
         send(failed);
         running_id = 0;
         continue;
@@ -350,9 +352,8 @@ int main(int argc, char** argv) {
       if (mode == "answers-twice") finish(id, 0);
       if (mode == "escaping-error") {
         app::wire::Frame failed;
-        failed.mutable_failed()->set_id(id);
-        failed.mutable_failed()->set_code(app::wire::DEVICE);
-        failed.mutable_failed()->set_message("\x1b[31mred\x1b[0m and \r over it");
+        *failed.mutable_failed() = app::to_wire(app::RunError{
+            .id = id, .error = {engine::ErrorCode::Device, "\x1b[31mred\x1b[0m and \r over it"}});
         send(failed);
         continue;
       }

@@ -111,11 +111,12 @@ TEST(Framing, FullFramesOfARunAreFarFromTheLimitOnMemory) {
   wire::Frame frame;
   for (int i = 0; i < 65536; ++i) {
     wire::ActivityChunk& chunk = *frame.mutable_activity();
-    chunk.add_start_ns(i);
-    chunk.add_end_ns(i);
-    chunk.add_name(0);
-    chunk.add_iteration(-1);
-    chunk.add_expert(-1);
+    wire::ActivityRecords& records = *chunk.mutable_records();
+    records.add_start_ns(i);
+    records.add_end_ns(i);
+    records.add_name(0);
+    records.add_iteration(-1);
+    records.add_expert(-1);
     chunk.add_names("a kernel");
   }
   EXPECT_EQ(verdict(encoded(frame)), "frame");
