@@ -78,7 +78,7 @@ TEST(WriteQueue, WritesAllInOrderAndOutlivesAnException) {
     EXPECT_EQ(failed, 1);
     queue.put([&]() -> WriteQueue::Outcome {
       written.push_back(100);
-      return "";
+      return std::string();
     });
   }
   EXPECT_EQ(written.back(), 100) << "what was asked for before the end is written";
