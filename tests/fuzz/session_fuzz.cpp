@@ -387,7 +387,7 @@ void use(const profiling::Session& session) {
     const profiling::RecordedRun& first = session.runs.front();
     static_cast<void>(profiling::comparison_csv(
         profiling::compare_runs({&first}, {&run}, engine::Product::Fprop),
-        profiling::settings_difference(first, run, app::request_codec())));
+        profiling::settings_difference(first, run)));
     static_cast<void>(profiling::sweep_point(run, engine::Product::Wgrad));
   }
   for (const profiling::RecordedVisit& visit : session.visits) {
