@@ -29,6 +29,7 @@ std::uint32_t read_length(const char* bytes) {
 
 constexpr int kMaxDepth = 100;  // as protobuf's own
 constexpr std::size_t kStringBytes = 48;
+constexpr std::size_t kGroupBytes = 64;
 
 /// Bytes that a message is about to take in memory, from what it says on the wire. Stops at what is
 /// no message, which the parser will refuse.
@@ -52,6 +53,12 @@ std::size_t memory_of(const google::protobuf::Descriptor& type,
         continue;
       case 2:
         break;
+      case 3:
+      case 4:
+        // A group's borders: no field of ours is one, but the parser keeps unknown ones. What is
+        // inside is weighed as if it stood beside them.
+        bytes += kGroupBytes;
+        continue;
       default:
         return bytes;
     }

@@ -107,6 +107,21 @@ TEST(Framing, AFrameThatWouldFillTheMemoryIsRefusedBeforeItIsRead) {
   EXPECT_THAT(read.error().message, HasSubstr("MiB of memory; the limit is 32"));
 }
 
+TEST(Framing, AGroupHidesNothingOfWhatFollowsIt) {
+  // A group that no message has does not stop the parser, so it must not stop the weighing.
+  std::string body = "\xA3\x06\xA4\x06";
+  wire::Frame frame;
+  for (int i = 0; i < 1'000'000; ++i) frame.mutable_hello_reply()->add_backends();
+  body += frame.SerializeAsString();
+  ASSERT_TRUE(frame.ParseFromString(body));
+  FrameDecoder decoder;
+  decoder.set_limit(4U << 20);
+  decoder.append(framed(body));
+  const engine::Result<std::optional<wire::Frame>> read = decoder.next();
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().message, HasSubstr("MiB of memory; the limit is 32"));
+}
+
 TEST(Framing, FullFramesOfARunAreFarFromTheLimitOnMemory) {
   wire::Frame frame;
   for (int i = 0; i < 65536; ++i) {
