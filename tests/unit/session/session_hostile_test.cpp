@@ -132,7 +132,7 @@ TEST_F(SessionHostile, NoDatabaseAtAll) {
   replace("");
   EXPECT_THAT(refusal(), HasSubstr("has 0 bytes"));
   std::filesystem::remove(path());
-  EXPECT_THAT(refusal(), HasSubstr("No such file"));
+  EXPECT_THAT(refusal(), HasSubstr("no such file"));
   std::filesystem::create_directory(path());
   EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
 }
@@ -192,7 +192,7 @@ TEST_F(SessionHostile, HugeTextInEveryColumn) {
 TEST_F(SessionHostile, NothingIsWaitedFor) {
   std::filesystem::remove(path());
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  EXPECT_THAT(refusal(), HasSubstr("FIFO"));
+  EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));
 }
 
 TEST_F(SessionHostile, ForeignDatabase) {
