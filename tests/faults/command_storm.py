@@ -138,6 +138,8 @@ class Calls:
         if command[0] == "run" and self.chance.random() < 0.5:
             command.append("--json")
         code = self.call(*command, *worker)
+        if not self.plan.said("fault"):
+            self.complain("the worker did not commit its fault")
         # One order is all there is: what comes behind its answer may not be seen any more.
         if command[0] == "run" and kind.moment == "order" and code == 0 and kind.expect == "stalled":
             self.complain("succeeds although the worker fell silent")

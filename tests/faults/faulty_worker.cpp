@@ -144,13 +144,13 @@ class FaultyWorker {
     return frame;
   }
 
-  void fail(std::uint64_t id, const std::string& message) {
+  static wire::Frame failure(std::uint64_t id, const std::string& message) {
     wire::Frame frame;
-    frame.mutable_failed()->set_id(id);
-    frame.mutable_failed()->set_code(wire::UNSUPPORTED);
-    frame.mutable_failed()->set_message(message);
-    send(frame);
+    *frame.mutable_failed() = to_wire(
+        RunError{.id = id, .error = {engine::ErrorCode::Unsupported, message}, .stalled = nullptr});
+    return frame;
   }
+  void fail(std::uint64_t id, const std::string& message) { send(failure(id, message)); }
 
   static wire::Frame usual_greeting() {
     wire::Frame frame;
@@ -480,14 +480,9 @@ class FaultyWorker {
     });
     answer(command);
   }
-  static wire::Frame failure(std::uint64_t id) {
-    wire::Frame frame;
-    frame.mutable_failed()->set_id(id);
-    frame.mutable_failed()->set_message(std::string(400, 'f'));
-    return frame;
-  }
+  static wire::Frame long_failure(std::uint64_t id) { return failure(id, std::string(400, 'f')); }
   void flood_failures(const wire::RunCommand& command) {
-    flood(number(1000, 5000), failure);
+    flood(number(1000, 5000), long_failure);
     answer(command);
   }
   static wire::Frame file_report(std::uint64_t id) {
@@ -533,23 +528,12 @@ class FaultyWorker {
     flood(number(500, 2000), [](std::uint64_t) { return usual_greeting(); });
     answer(command);
   }
-  static wire::Frame records(std::uint64_t id, int count) {
+  static wire::Frame records(std::uint64_t id, std::size_t count) {
+    profiling::Activity activity;
+    activity.names = {"record"};
+    activity.records.resize(count);
     wire::Frame frame;
-    wire::ActivityChunk& chunk = *frame.mutable_activity();
-    chunk.set_id(id);
-    chunk.add_names("record");
-    for (int i = 0; i < count; ++i) {
-      chunk.add_start_ns(i);
-      chunk.add_end_ns(i);
-      chunk.add_node_id(0);
-      chunk.add_name(0);
-      chunk.add_iteration(0);
-      chunk.add_expert(0);
-      chunk.add_layer(0);
-      chunk.add_kind(0);
-      chunk.add_lane(0);
-      chunk.add_stage(0);
-    }
+    *frame.mutable_activity() = make_activity_chunk(id, activity, 0);
     return frame;
   }
   void flood_records(const wire::RunCommand& command) {
@@ -573,7 +557,7 @@ class FaultyWorker {
   void great_flood(const wire::RunCommand& command) {
     switch (number(0, 5)) {
       case 0:
-        flood(400'000, failure);
+        flood(400'000, long_failure);
         break;
       case 1:
         flood(200'000, file_report);

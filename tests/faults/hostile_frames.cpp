@@ -264,7 +264,10 @@ wire::Frame HostileFrames::right(std::uint64_t id) {
       if (random_() % 2 == 0) {
         *frame.mutable_doctor_reply() = reply;
       } else {
-        frame.mutable_failed()->set_message("a replay was late");
+        *frame.mutable_failed() =
+            to_wire(RunError{.id = id,
+                             .error = {engine::ErrorCode::Device, "a replay was late"},
+                             .stalled = nullptr});
         *frame.mutable_failed()->mutable_stalled() = reply;
       }
       break;

@@ -125,14 +125,8 @@ std::vector<pid_t> children() {
   return found;
 }
 
-/// What a person sees of a link that gives no answer.
-template <class Status>
-bool has_word(const Status& status) {
-  if constexpr (requires { status.cancel_overdue; }) {
-    if (status.cancel_overdue) return true;
-  }
-  return !status.reason.empty();
-}
+/// What a person is told of a link that gives no answer.
+bool has_word(const LinkStatus& status) { return status.cancel_overdue || !status.reason.empty(); }
 
 bool gone(pid_t pid) {
   if (::waitpid(pid, nullptr, WNOHANG) == pid) return true;
