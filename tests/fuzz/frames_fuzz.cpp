@@ -41,10 +41,9 @@ std::vector<Frame> other_answers() {
     if (!made.outcome.stall.empty()) done.outcome = made.outcome;
   }
   *frames[2].mutable_doctor_reply() = app::to_wire(done);
-  *frames[3].mutable_failed() =
-      app::to_wire(app::RunError{.id = 4,
-                                 .error = {engine::ErrorCode::Device, "late"},
-                                 .stalled = std::make_shared<const app::DoctorDone>(done)});
+  app::RunError late{.id = 4, .error = {engine::ErrorCode::Device, "late"}};
+  late.stalled = std::make_shared<const app::DoctorDone>(done);
+  *frames[3].mutable_failed() = app::to_wire(late);
   return frames;
 }
 

@@ -75,7 +75,7 @@ void move_line(std::string& text) {
 }
 
 void spoil_once(std::string& text) {
-  if (text.empty()) text = "\n";
+  if (text.empty()) text.push_back('\n');
   const std::size_t at = dice().below(text.size());
   const std::size_t size = 1 + dice().below(std::min<std::size_t>(200, text.size() - at));
   switch (dice().below(8)) {

@@ -9,8 +9,9 @@ namespace fuzz {
 std::vector<std::string> seeds() {
   const std::string tours = EXPERTSCOPE_SOURCE "/assets/tours/";
   const std::string settings = scratch_folder() + "/settings";
-  require(app::save_settings(settings, {.recent = {"/a/b.session", "c"}}).empty(),
-          "settings can be saved");
+  app::Settings kept;
+  kept.recent = {"/a/b.session", "c"};
+  require(app::save_settings(settings, kept).empty(), "settings can be saved");
   return {content_of(tours + "first_steps.json"), content_of(tours + "workspace_bug.json"),
           R"({"title": "t", "steps": [{"name": "a", "caption": "b", "workspace": "numerics",)"
           R"( "view": "recipes", "run": 1, "seconds": 2.5, "open_sample": true,)"
