@@ -113,20 +113,26 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
     }
     // Status first: the events that arrived before an end must be looked at before the end is.
     const LinkStatus status = link_->status();
+    std::optional<engine::Result<LinkEvent>> end;
     for (LinkEvent& event : link_->poll()) {
-      if (wanted(event)) return std::move(event);
-      if (const auto* failure = std::get_if<RunError>(&event)) return failure->error;
       if (const auto* log = std::get_if<LogReport>(&event)) {
-        print(stderr, "worker: {}\n", log->text);
+        print(stderr, "worker: {}\n", log->text);  // behind the end, too: it may say why
+      } else if (end) {
+        continue;
+      } else if (wanted(event)) {
+        end.emplace(std::move(event));
+      } else if (const auto* failure = std::get_if<RunError>(&event)) {
+        end.emplace(failure->error);
       }
-    }
-    if (status.state == LinkState::Lost) {
-      return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + status.reason};
     }
     if (status.dropped_logs > dropped_logs_) {
       print(stderr, "worker: {} older lines were dropped: it writes faster than they are read\n",
             status.dropped_logs - dropped_logs_);
       dropped_logs_ = status.dropped_logs;
+    }
+    if (end) return *std::move(end);
+    if (status.state == LinkState::Lost) {
+      return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + status.reason};
     }
     if (const auto word = patience.word(status)) say_waiting(*word);
     if (const auto why = patience.exhausted(status)) {
