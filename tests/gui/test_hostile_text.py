@@ -178,5 +178,5 @@ def test_a_fifo_blocks_nothing(open_window, tmp_path, name):
     window.xdotool("type", "--delay", 10, str(path))
     window.settle()
     window.click("file.accept")
-    window.wait("the refusal", lambda m: any("FIFO" in c["value"] + c["label"] for c in m["controls"]))
+    window.wait("the refusal", lambda m: any("not a regular file" in c["value"] + c["label"] for c in m["controls"]))
     window.close_politely()

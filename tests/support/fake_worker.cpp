@@ -36,10 +36,14 @@ void send_bytes(const std::string& bytes) {
   if (!app::write_all(STDOUT_FILENO, bytes).ok()) ::_exit(1);
 }
 
-std::string hostile;  // not empty: what every text that is sent is
+std::string hostile;  // not empty: what every text of an answer is
+std::string shorter;  // and of what nobody ordered, where a frame may have but 4 MiB
 
 void send(app::wire::Frame frame) {
-  if (!hostile.empty()) app::testing::make_hostile(frame, hostile, "refused");
+  if (!hostile.empty()) {
+    const bool answer = frame.has_finished() || frame.has_failed();
+    app::testing::make_hostile(frame, answer ? hostile : shorter, "refused");
+  }
   const engine::Result<std::string> bytes = app::encode_frame(frame);
   if (bytes.ok()) send_bytes(bytes.value());
 }
@@ -59,7 +63,7 @@ void greet(std::uint32_t version, bool cuda, bool refuses) {
     reply.add_cublaslt_libraries("/lib/good");
     reply.add_cublaslt_libraries("/lib/bad");
   }
-  if (refuses) reply.set_refused(hostile);
+  if (refuses) reply.set_refused(shorter);
   send(frame);
 }
 
@@ -308,7 +312,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "libcuda.so.1 is not what was hoped for\n");
     return 3;
   }
-  if (mode.starts_with("hostile")) hostile = app::testing::hostile_text(1 << 20);
+  if (mode.starts_with("hostile")) {
+    hostile = app::testing::hostile_text(1 << 20);
+    shorter = app::testing::hostile_text(100'000);
+  }
   if (mode == "mute") std::this_thread::sleep_for(1h);  // reads nothing, says nothing
 
   const bool bad_library =
