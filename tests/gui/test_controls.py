@@ -95,7 +95,7 @@ def test_invalid_n_is_said_where_it_is(open_window):
     window.type_number("shape.n", "1000")
     state = window.wait("message", lambda m: m["state"]["request_error"] != "")
     assert "n is 1000" in state["state"]["request_error"]
-    assert "multiple of 16" in window.control("error.n")["value"]
+    assert "multiple of 16" in window.control("error.shape.n")["value"]
     run = window.control("run.now")
     assert not run["enabled"] and "1000" in run["reason"]
     assert window.state()["requested_id"] == before, "an invalid request was sent"
