@@ -16,6 +16,8 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/gemm/cublaslt_search.h"
+
 namespace engine {
 namespace {
 
@@ -200,6 +202,10 @@ LibraryFile::LibraryFile(LibraryFile&& other) noexcept
 
 LibraryFile::~LibraryFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<LibraryFile> LibraryFile::open(const std::string& path) {
+  return open(path, cublaslt_places(), pinned_libraries());
 }
 
 Result<LibraryFile> LibraryFile::open(const std::string& path, const CublasLtPlaces& places,

@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/gemm/cublaslt_search.h"
 #include "engine/model/error.h"
 
 namespace engine {
@@ -30,13 +29,15 @@ struct PinnedLibrary {
 /// Those that can be fetched, oldest first; assets/fetch_cublaslt.py pins the wheels they come in.
 const std::vector<PinnedLibrary>& pinned_libraries();
 
+struct CublasLtPlaces;  // cublaslt_search.h
+
 class LibraryFile {
  public:
   /// Opens and checks `path`. NotFound, or InvalidArgument where it is not what it should be; the
   /// error names the file, what is wrong and the way out. Hashing takes seconds.
-  static Result<LibraryFile> open(const std::string& path,
-                                  const CublasLtPlaces& places = cublaslt_places(),
-                                  const std::vector<PinnedLibrary>& pins = pinned_libraries());
+  static Result<LibraryFile> open(const std::string& path);
+  static Result<LibraryFile> open(const std::string& path, const CublasLtPlaces& places,
+                                  const std::vector<PinnedLibrary>& pins);
   LibraryFile(LibraryFile&& other) noexcept;
   LibraryFile(const LibraryFile&) = delete;
   LibraryFile& operator=(const LibraryFile&) = delete;

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/gemm/cublaslt_search.h"
+
 namespace engine {
 namespace {
 

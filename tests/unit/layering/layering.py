@@ -21,6 +21,7 @@ WINDOW_MAY_USE = (
     "app/protocol/",
     "app/sweep/",
     "engine/backend/backend.h",
+    "engine/gemm/library_file.h",
     "engine/gemm/support.h",
     "engine/input/",
     "engine/model/",
@@ -83,6 +84,18 @@ ONE_PLACE = (
         re.compile(r"\b(posix_spawnp?|v?fork|popen|system)\("),
         "children are started by app/protocol/child_process.h: below a guard, and never through a shell",
         ("app/protocol/child_process.cpp", "app/protocol/worker_guard.cpp"),
+    ),
+    (
+        PRODUCT,
+        re.compile(r"\bdlm?open\("),
+        "libraries are loaded by engine/gemm/library_file.h, which checks what a person chose; others have fixed names",
+        (
+            "engine/gemm/library_file.cpp",
+            # Names for the loader's own search: constants, or allowed as a path is.
+            "engine/gemm/cublaslt_library.cpp",
+            "profiling/cupti/cupti_library.cpp",
+            "profiling/power/nvml_library.cpp",
+        ),
     ),
     (
         ("app/",),

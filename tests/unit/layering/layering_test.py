@@ -85,6 +85,7 @@ class PlantedViolation(unittest.TestCase):
         self.assert_found({"app/doctor/a.cpp": "  ::posix_spawn(&pid, name);\n"}, "a.cpp:1", "child_process.h")
         self.assert_found({"engine/a.cpp": "\nstd::system(line);\n"}, "engine/a.cpp:2", "child_process.h")
         self.assert_found({"app/gui/a.cpp": 'words = {"ssh", host};\n'}, "worker_command.h")
+        self.assert_found({"app/worker/a.cpp": "::dlopen(path.c_str(), RTLD_NOW);\n"}, "library_file.h")
         self.assert_found({"app/cli/a.cpp": 'fmt::print(stderr, "{}", said);\n'}, "app/cli/terminal.h")
         self.assertEqual(self.violations({"app/protocol/child_process.cpp": "::posix_spawn(&pid);",
                                           "app/cli/a.cpp": 'print("{}", said);'}), [])
