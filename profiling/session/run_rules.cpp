@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/model/values.h"
 #include "profiling/session/doctor_rules.h"
 #include "profiling/session/measurement_schema.h"
 #include "profiling/session/rules.h"
@@ -102,6 +103,10 @@ void check_operand(const engine::OperandStatistics& operand, std::size_t experts
 
 namespace {
 
+bool is_empty(const engine::OperandStatistics& operand) {
+  return engine::leaf_texts(operand) == engine::leaf_texts(engine::OperandStatistics{});
+}
+
 void check_result(const engine::RunResult& result, Rules& rules) {
   rules.size("deviations", result.deviations.size(), kMaxDeviations);
   rules.size("splits", result.splits.size(), engine::kMaxExperts);
@@ -138,7 +143,13 @@ void check_result(const engine::RunResult& result, Rules& rules) {
   }
   check_operand(result.activations, experts, rules);
   check_operand(result.weights, experts, rules);
-  if (result.backward) check_operand(result.gradients, experts, rules);
+  // Without a backward pass there is no dY, and nothing would check, show or keep what a file has.
+  if (result.backward) {
+    check_operand(result.gradients, experts, rules);
+  } else {
+    rules.require(is_empty(result.gradients),
+                  [] { return std::string("it has statistics of dY but no backward pass"); });
+  }
   for (const engine::Iteration& iteration : result.iterations) {
     rules.between("iteration start_ns", iteration.start_ns, -kMaxTime_ns, kMaxTime_ns);
     rules.between("iteration duration_ns", iteration.duration_ns, 0, kMaxTime_ns);

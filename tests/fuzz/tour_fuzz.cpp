@@ -2,6 +2,7 @@
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/tour.h"
 #include "app/protocol/request_json.h"
+#include "engine/input/json_text.h"
 #include "tests/fuzz/json_mutator.h"
 
 namespace fuzz {
@@ -39,6 +40,12 @@ std::vector<std::string> dictionary() {
 
 namespace {
 
+/// As JSON: a request of a log keeps its own order of members until it is written.
+bool same_patch(const std::string& a, const std::string& b) {
+  return a.empty() == b.empty() &&
+         (a.empty() || engine::parse_json(a).value() == engine::parse_json(b).value());
+}
+
 void check_tour(const std::string& path, std::size_t size) {
   const auto tour = app::load_tour(path);
   if (!fuzz::accepted(tour)) return;
@@ -60,7 +67,7 @@ void check_tour(const std::string& path, std::size_t size) {
     // A selection is scaled on its way and may differ in the last bit.
     fuzz::require(a.name == b.name && a.title == b.title && a.caption == b.caption &&
                       a.workspace == b.workspace && a.view == b.view && a.preset == b.preset &&
-                      a.request_patch == b.request_patch && a.recording == b.recording &&
+                      same_patch(a.request_patch, b.request_patch) && a.recording == b.recording &&
                       a.open_sample == b.open_sample && std::max(a.run, -1) == b.run &&
                       a.selection.has_value() == b.selection.has_value(),
                   "a step comes back as it was", written);
