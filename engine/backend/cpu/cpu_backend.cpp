@@ -42,7 +42,7 @@ class RunScope {
 };
 
 /// What of the measurements belongs to a device.
-void settle_measure(MeasureOptions& measure, std::vector<Deviation>& deviations) {
+void limit_measurements(MeasureOptions& measure, std::vector<Deviation>& deviations) {
   const auto refuse = [&](bool& wanted, const char* field, const char* reason) {
     if (!wanted) return;
     wanted = false;
@@ -67,32 +67,34 @@ void settle_measure(MeasureOptions& measure, std::vector<Deviation>& deviations)
   }
 }
 
-/// What this backend does instead of what it was asked, each with the gate's sentence.
-void settle(RunResult& result) {
+template <class Enum>
+Deviation deviation(const char* field, Enum requested, Enum effective, std::string reason) {
+  return {.field = field,
+          .requested = std::string(name_of(requested)),
+          .effective = std::string(name_of(effective)),
+          .reason = std::move(reason)};
+}
+
+/// What this backend does instead of what was requested, each with the gate's sentence.
+void apply_limitations(RunResult& result) {
   RunRequest& effective = result.effective;
   if (effective.backend != GemmBackend::CpuReference) {
     result.deviations.push_back(
-        {.field = "backend",
-         .requested = "cuBLASLt grouped",
-         .effective = "CPU reference",
-         .reason = recipe_support(effective.recipe, effective.backend, kNoDevice).sentence});
+        deviation("backend", effective.backend, GemmBackend::CpuReference,
+                  recipe_support(effective.recipe, effective.backend, kNoDevice).sentence));
     effective.backend = GemmBackend::CpuReference;
   }
   const Verdict launch = launch_support(effective.launch, effective.backend, kNoDevice);
   if (effective.launch.kind != LaunchKind::Eager && launch.support == Support::Refused) {
-    result.deviations.push_back({.field = "launch",
-                                 .requested = "graph replay",
-                                 .effective = "eager",
-                                 .reason = launch.sentence});
+    result.deviations.push_back(
+        deviation("launch", effective.launch.kind, LaunchKind::Eager, launch.sentence));
     effective.launch.kind = LaunchKind::Eager;
   }
   const Verdict workspace = workspace_support(effective.workspace, effective, kNoDevice);
   if (effective.workspace != WorkspaceStrategy::PerMatmul &&
       workspace.support == Support::Refused) {
-    result.deviations.push_back({.field = "workspace",
-                                 .requested = "shared",
-                                 .effective = "per matmul",
-                                 .reason = workspace.sentence});
+    result.deviations.push_back(deviation("workspace", effective.workspace,
+                                          WorkspaceStrategy::PerMatmul, workspace.sentence));
     effective.workspace = WorkspaceStrategy::PerMatmul;
   }
   if (effective.recipe.scaling != Scaling::None && !effective.recipe.split_accumulator) {
@@ -104,7 +106,7 @@ void settle(RunResult& result) {
                    "backend with FP8 per-tensor scaling only"});
     effective.recipe.split_accumulator = true;
   }
-  settle_measure(effective.measure, result.deviations);
+  limit_measurements(effective.measure, result.deviations);
   if (!effective.cublaslt_library.empty()) {
     result.deviations.push_back(
         {.field = "cublaslt_library",
@@ -171,7 +173,7 @@ class CpuBackend final : public Backend {
     RunResult result;
     result.effective = request;
     result.device = device_;
-    settle(result);
+    apply_limitations(result);
     const Verdict verdict = recipe_support(request.recipe, GemmBackend::CpuReference, kNoDevice);
     if (verdict.support == Support::Refused) {
       return Error{ErrorCode::Unsupported, verdict.sentence};

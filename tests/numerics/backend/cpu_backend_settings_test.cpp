@@ -94,6 +94,27 @@ TEST(CpuBackendSettings, EveryDeviationNamesBothSidesAndTheReason) {
   EXPECT_TRUE(result.value().replay_checks.empty());
 }
 
+TEST(CpuBackendSettings, ADeviationNamesWhatWasRequested) {
+  for (const WorkspaceStrategy strategy :
+       {WorkspaceStrategy::Shared, WorkspaceStrategy::PerLayout, WorkspaceStrategy::PerCall}) {
+    for (const GemmBackend backend :
+         {GemmBackend::CublasLtGrouped, GemmBackend::CublasLtPerExpert}) {
+      RunRequest request = small_request();
+      request.backend = backend;
+      request.workspace = strategy;
+      RecordingObserver observer;
+      const auto result = make_cpu_backend()->run(request, {observer.progress, observer});
+      ASSERT_TRUE(result.ok());
+      const std::vector<Deviation>& deviations = result.value().deviations;
+      ASSERT_EQ(deviations.size(), 2U);
+      EXPECT_EQ(deviations[0].requested, name_of(backend));
+      EXPECT_EQ(deviations[0].effective, name_of(GemmBackend::CpuReference));
+      EXPECT_EQ(deviations[1].requested, name_of(strategy));
+      EXPECT_EQ(deviations[1].effective, name_of(WorkspaceStrategy::PerMatmul));
+    }
+  }
+}
+
 TEST(CpuBackendSettings, SpansNameEveryStageOfEveryExpert) {
   struct Case {
     Scaling scaling;
