@@ -63,6 +63,10 @@ def draw_everything(window):
             if part is not None:
                 window.click(part)
                 window.settle()
+            finding = window.control("doctor.finding.0")
+            if finding is not None and finding["visible"]:
+                window.click("doctor.finding.0")
+                window.settle()
             seen = [c for c in window.map()["controls"] if c["visible"] and "rect" in c][::4][:12]
             for control in seen:
                 left, top, right, bottom = control["rect"]

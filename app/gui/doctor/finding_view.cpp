@@ -9,6 +9,7 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/text.h"
 #include "profiling/graph/names.h"
 
 namespace app {
@@ -114,7 +115,9 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ImFont* body = theme.fonts.body;
     const float wrap = width - theme.px(16);
-    const ImVec2 title = shown_size(body, finding.title, wrap);
+    // The beginning: the next finding must stay in reach. The whole is said in the finding itself.
+    const std::string words = engine::shown_text(finding.title, 400);
+    const ImVec2 title = shown_size(body, words, wrap);
     const float chip = theme.fonts.label->FontSize + theme.px(8);
     const ImVec2 size(width, chip + title.y + theme.px(12));
     ImGui::PushID(static_cast<int>(i));
@@ -140,7 +143,7 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
         theme.colors.dim_text,
         plot::fitted(theme.fonts.label, finding.rule, at.x + width - chip_end - theme.px(12)));
     draw_shown(draw, body, ImVec2(at.x + theme.px(8), at.y + chip + theme.px(4)), theme.colors.text,
-               finding.title, wrap);
+               words, wrap);
     controls::record(context, fmt::format("doctor.finding.{}", i).c_str(), finding.title.c_str(),
                      "option",
                      std::string(profiling::name_of(finding.confidence)) + " " + finding.rule, at,
