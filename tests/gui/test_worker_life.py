@@ -101,10 +101,7 @@ def test_worker_is_replaced_from_the_palette(open_window, fake):
     window.wait_for_result()
     pid = window.state()["worker_pid"]
     window.key("ctrl+shift+p")
-    window.wait("palette", lambda m: any(c["id"] == "palette.worker.replace" for c in m["controls"]))
-    window.xdotool("type", "--delay", 30, "replace the worker")
-    window.settle()
-    window.press("Return")
+    window.click("palette.worker.replace")
     window.wait("another worker", lambda m: m["state"]["worker_pid"] not in (0, pid))
     assert wait_until(lambda: not is_there(pid))
 

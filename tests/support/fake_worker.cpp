@@ -266,7 +266,8 @@ void examine(const std::string& mode, bool bad_library, const app::wire::DoctorC
     std::this_thread::sleep_for(200ms);  // the board is seen once
     silent = true;
   }
-  if (mode == "hang-in-setup" || mode == "hang-in-replay" || mode == "silent-in-replay") {
+  if (mode == "breed" || mode == "hang-in-setup" || mode == "hang-in-replay" ||
+      mode == "silent-in-replay") {
     std::this_thread::sleep_for(1h);
   }
   if (mode == "die-in-replay") {

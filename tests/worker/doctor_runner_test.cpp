@@ -10,6 +10,7 @@
 
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/worker_link.h"
+#include "tests/support/fake_ssh.h"
 
 namespace app {
 namespace {
@@ -72,6 +73,16 @@ TEST(WorkerRunner, LoadsKernelsAtTheStartIfAsked) {
   EXPECT_EQ(made_by(runner_of("well-behaved"), experiment).reply.value().snapshot.device, "");
   experiment.eager_loading = true;
   EXPECT_EQ(made_by(runner_of("well-behaved"), experiment).reply.value().snapshot.device, "EAGER");
+}
+
+TEST(WorkerRunner, LoadsKernelsAtTheStartOnAnotherMachineToo) {
+  const testing::FakeSsh ssh;
+  Experiment experiment;
+  experiment.eager_loading = true;
+  const Made made =
+      made_by(WorkerRunner({.worker = {.program = FAKE_WORKER, .remote = "host"}}), experiment);
+  ASSERT_TRUE(made.reply.ok()) << made.reply.error().message;
+  EXPECT_EQ(made.reply.value().snapshot.device, "EAGER");
 }
 
 TEST(WorkerRunner, AHangInAReplayIsFoundByItsDeadline) {

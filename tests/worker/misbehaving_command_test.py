@@ -121,11 +121,10 @@ class Waiting(Misbehaving):
         self.assertTrue(wait_until(lambda: self.pids("stuck.pids")))
         time.sleep(1)
         process.send_signal(signal.SIGINT)
-        said = b""
-        while b"has not answered the cancel" not in said:
-            line = process.stderr.readline()
-            self.assertNotEqual(line, b"", said)
-            said += line
+        os.set_blocking(process.stderr.fileno(), False)
+        said = []
+        self.assertTrue(wait_until(lambda: said.append(process.stderr.read() or b"") or (
+            b"has not answered the cancel" in b"".join(said))), said)
         process.send_signal(signal.SIGINT)
         process.wait(timeout=20)
         self.gone(*self.pids("stuck.pids"))
@@ -171,12 +170,13 @@ class KilledProgram(Misbehaving):
         process.wait()
         self.gone(*self.pids("breed.pids"), *self.pids("hidden"))
 
-    def test_an_experiment_ends_with_a_killed_doctor(self):
-        process = self.start("doctor", *self.worker("hang-in-setup"), "--case", "shared-workspace")
-        self.assertTrue(wait_until(lambda: self.pids("hang-in-setup.pids")))
+    def test_an_experiment_and_all_below_it_end_with_a_killed_doctor(self):
+        process = self.start("doctor", *self.worker("breed"), "--case", "shared-workspace",
+                             env={"FAKE_WORKER_PIDS": self.path("hidden")})
+        self.assertTrue(wait_until(lambda: len(self.pids("hidden")) == 3))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        self.gone(*self.pids("hang-in-setup.pids"))
+        self.gone(*self.pids("breed.pids"), *self.pids("hidden"))
 
 
 if __name__ == "__main__":

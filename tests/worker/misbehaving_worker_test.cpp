@@ -308,6 +308,7 @@ TEST(MisbehavingWorker, DescendantsThatHideEndWithTheirWorker) {
 TEST(MisbehavingWorker, OneThatStopsItsGuardCannotMakeTheDestructorWait) {
   LinkHarness link({FAKE_WORKER, "stops-guard"});
   ASSERT_TRUE(link.wait([&] { return link.find_any<WorkerHello>() != nullptr; }));
+  std::this_thread::sleep_for(200ms);  // it begins behind its greeting
   const int pid = link->status().pid;
   EXPECT_LT(seconds_of([&] { link.destroy(); }), 4.0);
   for (int i = 0; i < 100 && runs(pid); ++i) std::this_thread::sleep_for(20ms);

@@ -4,15 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-
 #include "app/protocol/child_process.h"
-#include "app/protocol/line_splitter.h"
+#include "tests/support/fake_ssh.h"
 
 namespace app {
 namespace {
@@ -49,65 +44,35 @@ const std::vector<std::string> kNasty = {
     std::string(5000, '\''),
 };
 
-/// A folder with the fake ssh, first on PATH while it lives.
-class FakeSsh : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = ::testing::TempDir() + "fake_ssh." + std::to_string(::getpid());
-    ASSERT_TRUE(::mkdir(folder_.c_str(), 0700) == 0 || errno == EEXIST);
-    // As ssh: options until "--", then the destination; the rest is one line for the shell there.
-    write_program("ssh",
-                  "while [ \"$1\" != -- ]; do shift; done\nshift\n"
-                  "echo \"$1\" > \"$FAKE_SSH/destination\"\nshift\n"
-                  "cd \"$FAKE_SSH\" && exec sh -c \"$*\"\n");
-    // Prints what it was given, each with its length in front.
-    write_program("expertscope-worker",
-                  "for word; do printf '%s:' \"$(printf %s \"$word\" | wc -c)\";"
-                  " printf '%s;' \"$word\"; done\nprintf 'env=%s;' \"$NASTY\"\n");
-    path_ = std::getenv("PATH");
-    ::setenv("PATH", (folder_ + ":" + path_).c_str(), 1);
-    ::setenv("FAKE_SSH", folder_.c_str(), 1);
+/// All that the command prints.
+std::string output_of(const std::vector<std::string>& argv) {
+  auto child = ChildProcess::start(argv);
+  if (!child.ok()) return child.error().message;
+  std::string out;
+  char bytes[4096];
+  for (int i = 0; i < 20'000; ++i) {
+    const ssize_t count = ::read(child.value()->output.get(), bytes, sizeof bytes);
+    if (count > 0) out.append(bytes, static_cast<std::size_t>(count));
+    if (count == 0) break;
+    if (count < 0) ::usleep(1000);
   }
-  void TearDown() override {
-    ::setenv("PATH", path_.c_str(), 1);
-    for (const char* file : {"ssh", "expertscope-worker", "destination", "owned"}) {
-      ::unlink((folder_ + "/" + file).c_str());
-    }
-    ::rmdir(folder_.c_str());
-  }
-  void write_program(const std::string& name, const std::string& body) {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path) << "#!/bin/sh\n" << body;
-    ASSERT_EQ(::chmod(path.c_str(), 0700), 0);
-  }
-  bool owned() const { return ::access((folder_ + "/owned").c_str(), F_OK) == 0; }
+  return out;
+}
 
-  /// All that the command prints.
-  static std::string output_of(const std::vector<std::string>& argv) {
-    auto child = ChildProcess::start(argv);
-    if (!child.ok()) return child.error().message;
-    std::string out;
-    char bytes[4096];
-    for (int i = 0; i < 20'000; ++i) {
-      const ssize_t count = ::read(child.value()->output.get(), bytes, sizeof bytes);
-      if (count > 0) out.append(bytes, static_cast<std::size_t>(count));
-      if (count == 0) break;
-      if (count < 0) ::usleep(1000);
-    }
-    return out;
-  }
+/// Prints what it was given, each with its length in front.
+constexpr const char* kEcho =
+    "for word; do printf '%s:' \"$(printf %s \"$word\" | wc -c)\";"
+    " printf '%s;' \"$word\"; done\nprintf 'env=%s;' \"$NASTY\"\n";
 
-  std::string folder_;
-  std::string path_;
-};
-
-TEST_F(FakeSsh, EveryWordComesThroughAShellAsItIs) {
+TEST(WorkerCommand, EveryWordComesThroughAShellAsItIs) {
   for (const std::string& word : kNasty) {
     EXPECT_EQ(output_of({"/bin/sh", "-c", "printf '%s;' " + shell_quoted(word)}), word + ";");
   }
 }
 
-TEST_F(FakeSsh, ARemoteWorkerGetsItsWordsAndItsEnvironment) {
+TEST(WorkerCommand, ARemoteWorkerGetsItsWordsAndItsEnvironment) {
+  const testing::FakeSsh ssh;
+  ssh.write_program("expertscope-worker", kEcho);
   for (const std::string& word : kNasty) {
     if (word.empty()) continue;  // no library at all
     WorkerCommand command{.program = {},
@@ -124,21 +89,20 @@ TEST_F(FakeSsh, ARemoteWorkerGetsItsWordsAndItsEnvironment) {
       expected += std::to_string(one.size()) + ":" + one + ";";
     }
     EXPECT_EQ(output_of(argv.value()), expected + "env=" + word + ";");
-    EXPECT_FALSE(owned()) << word;
+    EXPECT_FALSE(ssh.owned()) << word;
   }
-  std::ifstream destination(folder_ + "/destination");
-  std::string line;
-  std::getline(destination, line);
-  EXPECT_EQ(line, "user@host");
+  EXPECT_EQ(ssh.text("destination"), "user@host\n");
 }
 
-TEST_F(FakeSsh, HereNoShellReadsAnything) {
-  WorkerCommand command{.program = folder_ + "/expertscope-worker",
+TEST(WorkerCommand, HereNoShellReadsAnything) {
+  const testing::FakeSsh ssh;
+  ssh.write_program("expertscope-worker", kEcho);
+  WorkerCommand command{.program = ssh.file("expertscope-worker"),
                         .cublaslt = "$(touch owned)'",
                         .environment = {"NASTY=`touch owned`"}};
   EXPECT_EQ(output_of(command.argv().value()),
             "10:--cublaslt;15:$(touch owned)';env=`touch owned`;");
-  EXPECT_FALSE(owned());
+  EXPECT_FALSE(ssh.owned());
 }
 
 TEST(WorkerCommand, TheDestinationIsTheNameOfAMachine) {
