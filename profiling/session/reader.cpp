@@ -354,6 +354,24 @@ engine::Result<Reading> read_once(const std::string& path, const RequestCodec& c
 
 }  // namespace
 
+engine::Status check_readable(sqlite3* database, const std::string& path,
+                              const RequestCodec& codec) {
+  const SessionLimits limits;
+  MemoryBudget budget(limits.max_memory_bytes);
+  std::vector<std::int64_t> record_counts;
+  Session session;
+  session.path = path;
+  engine::Status status = read_all({.database = database,
+                                    .path = path,
+                                    .codec = codec,
+                                    .limits = limits,
+                                    .file_bytes = limits.max_file_bytes,
+                                    .budget = budget,
+                                    .record_counts = record_counts},
+                                   kSchemaVersion, session);
+  return status.ok() ? check_all(session) : status;
+}
+
 engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
                                      const SessionLimits& limits) {
   constexpr auto kPatience = std::chrono::seconds(5);

@@ -24,4 +24,9 @@ struct TableSource {
 /// Fills notes and runs. Single cells are checked; what must hold between them is run_rules.h.
 engine::Status read_tables(const TableSource& source, Session& session);
 
+/// Whether a session whose tables are these could be opened; InvalidArgument says why not. `path`
+/// begins the sentence.
+engine::Status check_readable(sqlite3* database, const std::string& path,
+                              const RequestCodec& codec);
+
 }  // namespace profiling

@@ -23,6 +23,7 @@
 #include "profiling/session/numerics_tables.h"
 #include "profiling/session/recording_file.h"
 #include "profiling/session/run_rules.h"
+#include "profiling/session/run_tables.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 #include "profiling/session/snapshot_tables.h"
@@ -204,21 +205,25 @@ engine::Status create_tables(const Target& to) {
   return status.ok() ? run("COMMIT") : status;
 }
 
-/// The file of a recording that has no runs yet. Made in memory, so that no half of it is ever on a
-/// disk.
-engine::Result<std::vector<std::byte>> empty_recording(const std::string& path) {
+/// The tables of a recording that has no runs yet, in memory.
+engine::Result<Database> empty_tables(const std::string& path) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(":memory:", &raw, SQLITE_OPEN_READWRITE, nullptr);
-  const Database database(raw);
+  Database database(raw);
   if (code != SQLITE_OK) {
     return engine::Error{engine::ErrorCode::OutOfMemory,
                          fmt::format("{}: {}", path, sqlite3_errstr(code))};
   }
   engine::Status status = create_tables({.database = raw, .path = path});
   if (!status.ok()) return status.error();
+  return database;
+}
+
+/// A file of them: no half of it is ever on a disk.
+engine::Result<std::vector<std::byte>> file_of(sqlite3* tables, const std::string& path) {
   sqlite3_int64 bytes = 0;
   const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> image(
-      sqlite3_serialize(raw, "main", &bytes, 0), &sqlite3_free);
+      sqlite3_serialize(tables, "main", &bytes, 0), &sqlite3_free);
   if (image == nullptr) {
     return engine::Error{engine::ErrorCode::OutOfMemory, path + ": no memory for its tables"};
   }
@@ -344,8 +349,8 @@ class OpenRecording {
 
 class SqliteSessionWriter final : public SessionWriter {
  public:
-  SqliteSessionWriter(OpenRecording file, const RequestCodec& codec)
-      : file_(std::move(file)), codec_(codec) {}
+  SqliteSessionWriter(OpenRecording file, Database rehearsal, const RequestCodec& codec)
+      : file_(std::move(file)), rehearsal_(std::move(rehearsal)), codec_(codec) {}
   SqliteSessionWriter(const SqliteSessionWriter&) = delete;
   SqliteSessionWriter& operator=(const SqliteSessionWriter&) = delete;
 
@@ -353,40 +358,20 @@ class SqliteSessionWriter final : public SessionWriter {
   ~SqliteSessionWriter() override { static_cast<void>(close()); }
 
   engine::Status append(const RecordedRun& run) override {
-    return append_one(
-        "run", runs_, check_run(run),
-        [&] {
-          engine::Status status = write_run(run);
-          if (status.ok()) status = keep(run.snapshot, {.visit = false, .id = runs_ + 1});
-          return status;
-        },
-        &run.snapshot);
+    return append_one("run", counts_.runs, run, check_run(run), &run.snapshot);
   }
-
   engine::Status append(const RecordedVisit& visit) override {
-    return append_one(
-        "visit", visits_, check_visit(visit),
-        [&] {
-          engine::Status status = write_visit(target(), visits_ + 1, visit, codec_);
-          if (status.ok()) status = keep(visit.report.snapshot, {.visit = true, .id = visits_ + 1});
-          return status;
-        },
-        &visit.report.snapshot);
+    return append_one("visit", counts_.visits, visit, check_visit(visit), &visit.report.snapshot);
   }
-
   engine::Status append(const RecordedComparison& comparison) override {
-    return append_one("comparison", comparisons_, check_comparison(comparison), [&] {
-      return write_comparison(target(), comparisons_ + 1, comparison, codec_);
-    });
+    return append_one("comparison", counts_.comparisons, comparison, check_comparison(comparison));
   }
-
   engine::Status append(const RecordedHistory& history) override {
-    return append_one("history", histories_, check_history(history),
-                      [&] { return write_history(target(), histories_ + 1, history, codec_); });
+    return append_one("history", counts_.histories, history, check_history(history));
   }
 
   engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
-    if (static_cast<std::int64_t>(run) >= runs_) {
+    if (static_cast<std::int64_t>(run) >= counts_.runs) {
       return engine::Error{engine::ErrorCode::InvalidArgument,
                            fmt::format("{}: there is no run {} to pin notes to", path(), run + 1)};
     }
@@ -463,27 +448,70 @@ class SqliteSessionWriter final : public SessionWriter {
 
   Target target() const { return {.database = file_.database(), .path = file_.path()}; }
 
+  /// What is in a file; the next of each kind has the next number.
+  struct Counts {
+    std::int64_t runs = 0;
+    std::int64_t comparisons = 0;
+    std::int64_t histories = 0;
+    std::int64_t visits = 0;
+    std::int64_t snapshots = 0;
+  };
+
   /// The counters move on only if all of it is in the file.
-  template <class Work>
-  engine::Status append_one(const char* kind, std::int64_t& counter, const engine::Status& rules,
-                            Work work, const Snapshot* snapshot = nullptr) {
+  template <class Recorded>
+  engine::Status append_one(const char* kind, std::int64_t& counter, const Recorded& recorded,
+                            engine::Status rules, const Snapshot* snapshot = nullptr) {
+    if (rules.ok()) rules = rehearse(recorded);
     if (!rules.ok()) {
       return engine::Error{rules.error().code, fmt::format("{}: the {} is not recorded: {}", path(),
                                                            kind, rules.error().message)};
     }
     // A failed copy is tried again before more goes where nobody can find it.
     engine::Status status = keep_in_place();
-    if (status.ok()) status = in_transaction(work);
+    if (status.ok()) {
+      status = in_transaction([&] { return write(target(), counts_, recorded); });
+    }
     if (!status.ok()) {
       return engine::Error{status.error().code,
                            fmt::format("{}; {} {} is not in the recording, which has {} run(s)",
-                                       status.error().message, kind, counter + 1, runs_)};
+                                       status.error().message, kind, counter + 1, counts_.runs)};
     }
     ++counter;
-    if (snapshot != nullptr && is_kept(*snapshot)) ++snapshots_;
+    if (snapshot != nullptr && is_kept(*snapshot)) ++counts_.snapshots;
     // It is committed: should the copy fail now, the next call or close() says so.
     static_cast<void>(keep_in_place());
     return {};
+  }
+
+  /// What a reader refuses would cost the file all that is in it already. So everything is written
+  /// into memory first and read back there: the reader's rules hold here without being said again.
+  template <class Recorded>
+  engine::Status rehearse(const Recorded& recorded) {
+    static const std::string kWords = "it could not be read again";
+    sqlite3* database = rehearsal_.get();
+    engine::Status status = execute_sql(database, kWords, "BEGIN");
+    if (status.ok()) status = write({database, kWords}, {}, without_records(recorded));
+    if (status.ok()) status = check_readable(database, kWords, codec_);
+    sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
+    if (status.ok() || status.error().code == engine::ErrorCode::OutOfMemory) return status;
+    // Also what SQLite itself refused: no disk had a part in it.
+    return engine::Error{engine::ErrorCode::InvalidArgument, status.error().message};
+  }
+
+  /// There may be millions, and run_rules.h has all the rules of records and events.
+  static RecordedRun without_records(const RecordedRun& run) {
+    return {.request = run.request,
+            .result = run.result,
+            .activity = {.names = run.activity.names, .records = {}, .nodes = run.activity.nodes},
+            .wall_clock_ms = run.wall_clock_ms,
+            .snapshot = run.snapshot,
+            .power = run.power,
+            .group = run.group,
+            .notes = run.notes};
+  }
+  template <class Other>
+  static const Other& without_records(const Other& other) {
+    return other;
   }
 
   template <class Work>
@@ -498,34 +526,45 @@ class SqliteSessionWriter final : public SessionWriter {
   }
 
   static bool is_kept(const Snapshot& snapshot) { return !(snapshot == Snapshot{}); }
-  engine::Status keep(const Snapshot& snapshot, SnapshotOwner owner) {
+  static engine::Status keep(const Target& to, const Counts& before, const Snapshot& snapshot,
+                             SnapshotOwner owner) {
     if (!is_kept(snapshot)) return {};
-    return write_snapshot(target(), snapshots_ + 1, owner, snapshot);
+    return write_snapshot(to, before.snapshots + 1, owner, snapshot);
   }
 
-  engine::Status write_run(const RecordedRun& run) {
-    const Target to = target();
-    const std::int64_t run_id = runs_ + 1;
+  engine::Status write(const Target& to, const Counts& before, const RecordedRun& run) const {
+    const std::int64_t run_id = before.runs + 1;
     engine::Status status = write_header(to, run_id, run, codec_);
-    for (const auto write :
+    for (const auto write_part :
          {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
           write_operands, write_histograms, write_records, write_graph, write_step_tables,
           write_measurement_tables, write_numerics_tables, write_event_tables, write_expert_ulps,
           write_replay_watch}) {
-      if (!status.ok()) break;
-      status = write(to, run_id, run);
+      if (!status.ok()) return status;
+      status = write_part(to, run_id, run);
     }
-    return status;
+    return status.ok() ? keep(to, before, run.snapshot, {.visit = false, .id = run_id}) : status;
+  }
+  engine::Status write(const Target& to, const Counts& before, const RecordedVisit& visit) const {
+    const std::int64_t id = before.visits + 1;
+    engine::Status status = write_visit(to, id, visit, codec_);
+    return status.ok() ? keep(to, before, visit.report.snapshot, {.visit = true, .id = id})
+                       : status;
+  }
+  engine::Status write(const Target& to, const Counts& before,
+                       const RecordedComparison& comparison) const {
+    return write_comparison(to, before.comparisons + 1, comparison, codec_);
+  }
+  engine::Status write(const Target& to, const Counts& before,
+                       const RecordedHistory& history) const {
+    return write_history(to, before.histories + 1, history, codec_);
   }
 
   OpenRecording file_;
+  Database rehearsal_;  // the same tables in memory, always empty between calls
   const RequestCodec& codec_;
   std::string notice_;
-  std::int64_t runs_ = 0;
-  std::int64_t comparisons_ = 0;
-  std::int64_t histories_ = 0;
-  std::int64_t visits_ = 0;
-  std::int64_t snapshots_ = 0;
+  Counts counts_;
 };
 
 }  // namespace
@@ -534,7 +573,9 @@ engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::
                                                                      const RequestCodec& codec) {
   engine::Status status = check_nothing_beside(path);
   if (!status.ok()) return status.error();
-  const engine::Result<std::vector<std::byte>> empty = empty_recording(path);
+  engine::Result<Database> tables = empty_tables(path);
+  if (!tables.ok()) return tables.error();
+  const engine::Result<std::vector<std::byte>> empty = file_of(tables.value().get(), path);
   if (!empty.ok()) return empty.error();
   engine::Result<UnpublishedFile> file = UnpublishedFile::create(path);
   if (!file.ok()) return file.error();
@@ -546,8 +587,8 @@ engine::Result<std::unique_ptr<SessionWriter>> SessionWriter::create(const std::
     for (const char* part : {"", "-wal", "-shm"}) ::unlink((path + part).c_str());
     return opened.error();
   }
-  return std::unique_ptr<SessionWriter>(
-      std::make_unique<SqliteSessionWriter>(std::move(opened).value(), codec));
+  return std::unique_ptr<SessionWriter>(std::make_unique<SqliteSessionWriter>(
+      std::move(opened).value(), std::move(tables).value(), codec));
 }
 
 }  // namespace profiling

@@ -210,12 +210,13 @@ Message& body_of(wire::Frame& frame) {
   return *access.MutableMessage(&frame, field);
 }
 
-/// Fields of Frame that go to the window; a worker's begin at 16.
+/// Bodies of a frame that go to the window; a worker's begin at 16.
 std::vector<const FieldDescriptor*> bodies() {
   std::vector<const FieldDescriptor*> found;
   const auto& all = *wire::Frame::descriptor();
   for (int i = 0; i < all.field_count(); ++i) {
-    if (all.field(i)->number() >= 16) found.push_back(all.field(i));
+    const FieldDescriptor* field = all.field(i);
+    if (field->containing_oneof() != nullptr && field->number() >= 16) found.push_back(field);
   }
   return found;
 }

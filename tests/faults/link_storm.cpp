@@ -456,11 +456,22 @@ class Round {
   void expect_either(Caller& caller, std::uint64_t id) {
     const auto lost = [&] { return caller.status().state == LinkState::Lost; };
     caller.wait([&] { return lost() || (id != 0 && caller.answered(id)); }, 0.3);
-    if (lost()) return;
+    if (lost()) return refused(caller);
     const std::uint64_t next = caller.order();
-    if (caller.wait([&] { return lost() || caller.finished(next); }, kWordSeconds)) return;
+    if (caller.wait([&] { return lost() || caller.finished(next); }, kWordSeconds)) {
+      if (lost()) refused(caller);
+      return;
+    }
     // A length that grew swallows what follows: as good as no answer at all.
     expect_freedom(caller);
+  }
+
+  /// By the link, not by an accident of the faulty worker's own.
+  static void refused(Caller& caller) {
+    const std::string reason = caller.status().reason;
+    if (reason.starts_with("exited with") || reason.starts_with("killed by")) {
+      caller.complain("the link had no word on it: the worker " + reason);
+    }
   }
 
   /// Nobody answers. Whoever cancels hears something within two seconds, and may leave.
@@ -780,6 +791,9 @@ class Storm {
 };
 
 int storm(const StormOptions& options) {
+  // An arena for every thread keeps what was freed in it, in pieces: no leak, but it looks like
+  // one.
+  ::mallopt(M_ARENA_MAX, 1);
   // What a worker leaves behind becomes a child of this process, so that it can be looked for.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const profiling::ScratchFolder folder;
