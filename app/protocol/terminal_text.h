@@ -6,7 +6,8 @@
 
 namespace app {
 
-/// As engine::shown_text(), of any length.
+/// As engine::shown_text(), of any length. CSV's line ends (CR LF) stay: the line that the carriage
+/// return goes back in is over anyway.
 std::string terminal_text(std::string_view text);
 
 }  // namespace app

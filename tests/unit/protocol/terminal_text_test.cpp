@@ -15,6 +15,12 @@ TEST(TerminalText, PlainTextStays) {
   EXPECT_EQ(terminal_text(text), text);
 }
 
+TEST(TerminalText, LineEndsOfCsvStayAndLoneCarriageReturnsDoNot) {
+  EXPECT_EQ(terminal_text("a,b\r\n1,2\r\n"), "a,b\r\n1,2\r\n");
+  EXPECT_EQ(terminal_text("over\rwritten\r\n\r"), "over\\u000dwritten\r\n\\u000d");
+  EXPECT_EQ(terminal_text("\r\r\n"), "\\u000d\r\n");
+}
+
 TEST(TerminalText, WhatATerminalWouldObeyIsSpelledOut) {
   EXPECT_EQ(terminal_text("\x1b[2J\x07\r\b\x7f"), "\\u001b[2J\\u0007\\u000d\\u0008\\u007f");
   EXPECT_EQ(terminal_text("\xc2\x9b"
@@ -39,7 +45,9 @@ TEST(TerminalText, NoByteGetsThroughThatATerminalTakesForACommand) {
         const std::size_t length = engine::utf8_sequence_length(safe);
         ASSERT_GT(length, 0U);
         const auto byte = static_cast<unsigned char>(safe.front());
-        ASSERT_TRUE(length > 1 || (byte >= 0x20 && byte != 0x7F) || byte == '\n' || byte == '\t');
+        const bool line_end = safe.starts_with("\r\n");
+        ASSERT_TRUE(length > 1 || (byte >= 0x20 && byte != 0x7F) || byte == '\n' || byte == '\t' ||
+                    line_end);
         ASSERT_FALSE(length == 2 && byte == 0xC2 && static_cast<unsigned char>(safe[1]) < 0xA0);
         safe.remove_prefix(length);
       }
