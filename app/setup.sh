@@ -121,14 +121,28 @@ provide_python() {
   cp "$requirements" "$venv/requirements.txt"
 }
 
-# find_toolkit found|cpu: sets nvcc, cublas_root and no_cuda for what follows.
+# An NVIDIA driver: its device, or its library where the device appears only with the first use.
+has_driver() {
+  [[ -e /dev/nvidiactl ]] || [[ $(ldconfig -p 2>/dev/null) == *libcuda.so.1* ]]
+}
+
+# find_toolkit found|device|cpu: sets nvcc, cublas_root and no_cuda for what follows. With `device` the
+# CUDA flavour is built only where it can run, so that nobody waits for 440 MB that nothing would use.
 find_toolkit() {
-  if [[ $1 == cpu ]]; then
-    nvcc=""
-    cublas_root=""
-    no_cuda="--cpu or --sanitize asked for it"
-    return 0
-  fi
+  nvcc=""
+  cublas_root=""
+  case $1 in
+    cpu)
+      no_cuda="--cpu or --sanitize asked for it"
+      return 0
+      ;;
+    device)
+      if ! has_driver; then
+        no_cuda="no NVIDIA driver here (--cuda builds the CUDA flavour all the same)"
+        return 0
+      fi
+      ;;
+  esac
   find_nvcc
   provide_cublas
 }
