@@ -68,25 +68,25 @@ int main(int argc, char** argv) {
     return app::cli::kExitUserError;
   }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+  // The doctor's 1 says that it found something.
+  const auto failure = [&program] {
+    return program.got_subcommand("doctor") ? int{app::cli::kCouldNotRun}
+                                            : int{app::cli::kExitUserError};
+  };
+  int code = app::cli::kExitOk;
   try {
     program.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    if (program.exit(error) == 0) return app::cli::kExitOk;
-    // The doctor's 1 says that it found something.
-    if (program.got_subcommand("doctor")) return app::cli::kCouldNotRun;
-    return app::cli::kExitUserError;
-  }
-  int code = app::cli::kExitUserError;
-  try {
     code = chosen();
+  } catch (const CLI::ParseError& error) {  // --help and --version too
+    if (program.exit(error) != 0) return failure();
   } catch (const std::exception& error) {  // of standard output, mostly: its disk may be full
     app::cli::print(stderr, "expertscope: {}\n", error.what());
-    return app::cli::kExitUserError;
+    return failure();
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     app::cli::print(stderr, "expertscope: standard output cannot be written: {}\n",
                     std::strerror(errno));
-    return code == app::cli::kExitOk ? app::cli::kExitUserError : code;
+    return code == app::cli::kExitOk ? failure() : code;
   }
   return code;
 }
