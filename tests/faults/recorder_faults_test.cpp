@@ -114,6 +114,9 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
+/// For the campaign's count.
+void injected(const char* kind, int count) { fmt::print("faults {} {}\n", kind, count); }
+
 class RecorderFaults : public testing::Test {
  protected:
   void SetUp() override { app::set_write_signals(app::ClosedPipe::FailsWrite); }
@@ -155,6 +158,7 @@ TEST_F(RecorderFaults, TwoHundredKillsLoseNoRunAndBlockNoName) {
   }
   fmt::print("{} kills, {} before the file had its name, {} runs reported, none lost\n", kRounds,
              nothing_there, reported);
+  injected("killed-recording", kRounds);
   EXPECT_GT(reported, 0);
   EXPECT_GT(nothing_there, 0) << "no kill came while the file was made";
 }
@@ -182,6 +186,8 @@ TEST_F(RecorderFaults, KillsWhileClosingOrKeepingNotesLeaveAFileThatOpens) {
     child.kill_now();
     ASSERT_EQ(runs_in(path), 1U) << "round " << round;
   }
+  injected("killed-while-noting", 60);
+  injected("killed-while-closing", 60);
 }
 
 TEST_F(RecorderFaults, WhatADeadProgramLeftIsRemovedLater) {
@@ -219,6 +225,7 @@ TEST_F(RecorderFaults, OpensSixtyOfSixtyTimesWhileItIsWritten) {
     before = session.value().runs.size();
     ::usleep(static_cast<useconds_t>(1000 * (i % 7)));
   }
+  injected("read-while-written", 60);
 }
 
 TEST_F(RecorderFaults, OpeningItsOwnRecordingKeepsTheWritersLocks) {
@@ -309,6 +316,7 @@ TEST_F(RecorderFaults, TheNameIsTakenAway) {
   std::string kept;
   std::ifstream(folder_.file("n4.session")) >> kept;
   EXPECT_EQ(kept, "mine") << "what took the name was written to";
+  injected("name-taken-away", number);
 }
 
 TEST_F(RecorderFaults, TheFolderIsTakenAway) {
@@ -321,6 +329,7 @@ TEST_F(RecorderFaults, TheFolderIsTakenAway) {
   ASSERT_TRUE(writer->close().ok());
   EXPECT_EQ(runs_in(writer->path()), 2U);
   fs::remove(writer->path());
+  injected("folder-taken-away", 1);
 }
 
 // --- full disks ---------------------------------------------------------------------------------
@@ -374,6 +383,7 @@ TEST_F(RecorderFaults, AFullDiskFailsTheWriteAndTheRecordingGoesOnElsewhere) {
     EXPECT_EQ(runs_in(disk + "/a.session"), written);
   }
   ::umount(disk.c_str());
+  injected("full-disk", 1);
 }
 
 TEST_F(RecorderFaults, TheCommandLineSaysWhatIsInTheFile) {
@@ -437,6 +447,7 @@ TEST_F(RecorderFaults, NotesOfAnotherProgramAndRunsOfThisOneAreBothKept) {
   EXPECT_EQ(session.value().runs.size(), 41U);
   ASSERT_EQ(session.value().runs[0].notes.size(), 1U);
   EXPECT_EQ(session.value().runs[0].notes[0].begin_ns, 39);
+  injected("two-writers", 40);
 }
 
 // --- the window's recorder ----------------------------------------------------------------------
