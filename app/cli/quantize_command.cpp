@@ -147,10 +147,10 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
       .add_option("--num_experts", options->num_experts, "Experts of equal size, without --splits")
       ->capture_default_str()
       ->check(CLI::Range(1, engine::kMaxExperts));
-  const std::map<std::string, engine::OperandRole> operands = {
-      {"activations", engine::OperandRole::Activations},
-      {"weights", engine::OperandRole::Weights},
-      {"gradients", engine::OperandRole::Gradients}};
+  std::map<std::string, engine::OperandRole> operands;
+  for (const engine::EnumName& entry : engine::kType<engine::OperandRole>.names) {
+    operands.emplace(entry.name, static_cast<engine::OperandRole>(entry.value));
+  }
   command
       .add_option("--operand", options->operand,
                   "activations or gradients (1D blocks), or weights (square blocks, always E4M3)")

@@ -131,18 +131,6 @@ class Folder {
   engine::Status status_;
 };
 
-const char* operand_name(OperandRole role) {
-  switch (role) {
-    case OperandRole::Activations:
-      return "activations";
-    case OperandRole::Weights:
-      return "weights";
-    case OperandRole::Gradients:
-      break;
-  }
-  return "gradients";
-}
-
 const char* code_note(const engine::OperandLayout& layout) {
   const bool columnwise = layout.direction == kernels::Direction::Columnwise;
   if (layout.e2m1()) {
@@ -260,7 +248,7 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
   Folder folder(order.folder);
   nlohmann::ordered_json manifest;
   manifest["program"] = fmt::format("expertscope {}", kProgramVersion);
-  manifest["operand"] = operand_name(order.operand);
+  manifest["operand"] = engine::name_of(order.operand);
   manifest["shape"] = {operand.input.capacity_rows, operand.input.columns};
   for (const kernels::Direction direction : directions) {
     dump_direction(order, operand, direction, folder, manifest);

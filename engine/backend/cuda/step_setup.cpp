@@ -17,18 +17,6 @@ namespace {
 
 constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
 
-const char* role_name(OperandRole role) {
-  switch (role) {
-    case OperandRole::Activations:
-      return "activations";
-    case OperandRole::Weights:
-      return "weights";
-    case OperandRole::Gradients:
-      return "gradients";
-  }
-  return "operand";
-}
-
 class Upload {
  public:
   Upload(RunResult& result, const StepConfig& config, DeviceOperands& operands, cudaStream_t stream,
@@ -87,7 +75,7 @@ class Upload {
     const ElementType type = request_.recipe.high_precision;
     if (element != type && layer == 0 && expert <= 0) {
       result_.deviations.push_back(
-          {.field = role_name(role),
+          {.field = std::string(name_of(role)),
            .requested = element_name(element),
            .effective = element_name(type),
            .reason = fmt::format("The CUDA step takes {0} operands, so {1} values were rounded to "
