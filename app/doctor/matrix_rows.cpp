@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "app/doctor/matrix.h"
 #include "engine/input/json_text.h"
@@ -139,6 +141,11 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
     }
     const nlohmann::json& line = document.value();
     const auto word = [&](const char* key) { return line.at(key).get<std::string>(); };
+    const auto count = [&](const char* key) {
+      const auto number = engine::whole_number(line, key, 0, std::numeric_limits<int>::max());
+      if (!number.ok()) throw std::invalid_argument(number.error().message);
+      return static_cast<int>(number.value());
+    };
     const engine::Result<MatrixGeometry> geometry = parse_geometry(word("geometry"));
     if (!geometry.ok()) return geometry.error();
     MatrixRow row;
@@ -151,8 +158,8 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
                 .geometry = geometry.value()};
     row.version = word("version");
     row.verdict = named<Verdict>(word("verdict"), kVerdicts, verdict_name);
-    row.replay = line.at("replay").get<int>();
-    row.replays = line.at("replays").get<int>();
+    row.replay = count("replay");
+    row.replays = count("replays");
     row.seconds = line.at("seconds").get<double>();
     row.message = word("message");
     row.device = word("device");

@@ -27,6 +27,19 @@ std::int64_t line_of(std::string_view text, std::size_t at) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
 }
 
+Error no_number(const char* key, const nlohmann::json* found, const std::string& wanted) {
+  const std::string value =
+      found == nullptr
+          ? "missing"
+          : shown_text(found->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 60);
+  return refuse(fmt::format("'{}' is {}; it must be {}", key, value, wanted));
+}
+
+const nlohmann::json* member(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Status check_json(std::string_view text, const JsonLimits& limits) {
@@ -82,6 +95,33 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
   } catch (const typename Json::exception& error) {
     return refuse(fmt::format("JSON that cannot be kept: {}", shown_text(error.what(), 200)));
   }
+}
+
+Result<std::int64_t> whole_number(const nlohmann::json& object, const char* key, std::int64_t low,
+                                  std::int64_t high, std::optional<std::int64_t> absent) {
+  const nlohmann::json* const found = member(object, key);
+  if (found == nullptr && absent) return *absent;
+  const auto wanted = [&] { return fmt::format("a whole number from {} to {}", low, high); };
+  if (found == nullptr || !found->is_number_integer()) return no_number(key, found, wanted());
+  // Of the unsigned ones only those beyond a signed one's end are kept as such.
+  if (found->is_number_unsigned() && !std::in_range<std::int64_t>(found->get<std::uint64_t>())) {
+    return no_number(key, found, wanted());
+  }
+  const auto value = found->get<std::int64_t>();
+  if (value < low || value > high) return no_number(key, found, wanted());
+  return value;
+}
+
+Result<double> real_number(const nlohmann::json& object, const char* key, double low, double high,
+                           std::optional<double> absent) {
+  const nlohmann::json* const found = member(object, key);
+  if (found == nullptr && absent) return *absent;
+  const bool number = found != nullptr && found->is_number();
+  const double value = number ? found->get<double>() : 0;
+  if (!number || value < low || value > high) {
+    return no_number(key, found, fmt::format("a number from {} to {}", low, high));
+  }
+  return value;
 }
 
 template <class Json>

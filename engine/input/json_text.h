@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,14 @@ Status check_json(std::string_view text, const JsonLimits& limits = {});
 /// the last counts. Json is nlohmann::json or nlohmann::ordered_json.
 template <class Json = nlohmann::json>
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
+
+/// The number that an object has as `key`, or `absent` where it has none. What is no number, has a
+/// fraction where it must be whole, or lies outside low to high is an error that names key, value
+/// and limits. nlohmann's get<int>() cuts and overflows without a word.
+Result<std::int64_t> whole_number(const nlohmann::json& object, const char* key, std::int64_t low,
+                                  std::int64_t high, std::optional<std::int64_t> absent = {});
+Result<double> real_number(const nlohmann::json& object, const char* key, double low, double high,
+                           std::optional<double> absent = {});
 
 /// What this program wrote itself a moment ago, of any size. Null where it wrote nothing.
 template <class Json = nlohmann::ordered_json>

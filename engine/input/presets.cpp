@@ -26,14 +26,6 @@ std::optional<std::string> text_field(const Json& json, const char* key) {
   return found->get<std::string>();
 }
 
-std::optional<std::int64_t> integer_field(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_number_unsigned()) return std::nullopt;
-  const auto value = found->get<std::uint64_t>();
-  if (value > static_cast<std::uint64_t>(kMaxDimension)) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-
 Result<ShapePreset> load_preset(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::InvalidArgument, fmt::format("shape preset {}: {}", path, why)};
@@ -61,11 +53,9 @@ Result<ShapePreset> load_preset(const std::string& path) {
   std::int64_t experts = 0;
   for (const Field& field : {Field{"num_experts", &experts}, Field{"tokens", &preset.shape.tokens},
                              Field{"n", &preset.shape.n}, Field{"k", &preset.shape.k}}) {
-    const std::optional<std::int64_t> value = integer_field(json, field.key);
-    if (!value) {
-      return refuse(fmt::format("'{}' must be an integer from 0 to {}", field.key, kMaxDimension));
-    }
-    *field.value = *value;
+    const Result<std::int64_t> value = whole_number(json, field.key, 0, kMaxDimension);
+    if (!value.ok()) return refuse(value.error().message);
+    *field.value = value.value();
   }
   preset.shape.num_experts = static_cast<int>(experts);  // at most 2^24
   RunRequest request;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/gui/shell/recent_files.h"
 #include "engine/input/json_text.h"
@@ -19,17 +20,27 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxSettingsBytes = 1 << 20;
+constexpr int kMostPixels = 1'000'000;  // further away than any desktop, kNoPlace included
 
-Settings from_json(const json& document) {
+engine::Result<Settings> from_json(const json& document) {
   const Settings fallback;
   Settings settings;
-  settings.width = std::clamp(document.value("width", fallback.width), 640, 16384);
-  settings.height = std::clamp(document.value("height", fallback.height), 480, 16384);
-  settings.x = document.value("x", fallback.x);
-  settings.y = document.value("y", fallback.y);
-  settings.rail_width =
-      std::clamp(document.value("rail_width", fallback.rail_width), 260.0F, 640.0F);
-  settings.text_scale = std::clamp(document.value("text_scale", fallback.text_scale), 0.0F, 2.0F);
+  for (const auto& [key, pixels] : {std::pair{"width", &settings.width},
+                                    {"height", &settings.height},
+                                    {"x", &settings.x},
+                                    {"y", &settings.y}}) {
+    const auto number = engine::whole_number(document, key, -kMostPixels, kMostPixels, *pixels);
+    if (!number.ok()) return number.error();
+    *pixels = static_cast<int>(number.value());
+  }
+  settings.width = std::clamp(settings.width, 640, 16384);
+  settings.height = std::clamp(settings.height, 480, 16384);
+  // Clamped before they become floats, which a large double cannot.
+  const auto scaled = [&](const char* key, float absent, double low, double high) {
+    return static_cast<float>(std::clamp(document.value(key, double{absent}), low, high));
+  };
+  settings.rail_width = scaled("rail_width", fallback.rail_width, 260, 640);
+  settings.text_scale = scaled("text_scale", fallback.text_scale, 0, 2);
   settings.theme =
       document.value("theme", std::string("dark")) == "light" ? ThemeKind::Light : ThemeKind::Dark;
   settings.restart_automatically =
@@ -63,7 +74,9 @@ LoadedSettings load_settings(const std::string& path) {
   if (!document.value().is_object()) return fall_back(path + " is not a JSON object");
   // value() throws only for wrong types.
   try {
-    return {from_json(document.value()), {}};
+    const engine::Result<Settings> settings = from_json(document.value());
+    if (!settings.ok()) return fall_back(path + ": " + settings.error().message);
+    return {settings.value(), {}};
   } catch (const json::exception&) {
     return {{}, path + " holds a value of a wrong type; default settings are used"};
   }

@@ -24,6 +24,9 @@ using nlohmann::json;
 constexpr double kWorkerSeconds = 30;
 // Panels build what they derive from a run on its first frame and may size themselves on the next.
 constexpr int kSettleFrames = 4;
+constexpr double kFurthest = 1e18;  // end of a range: nanoseconds must fit 64 bits
+constexpr double kLongestStepSeconds = 24 * 3600;
+constexpr std::int64_t kLastRun = 1'000'000;  // far more than a recording may hold
 
 std::optional<Workspace> workspace_named(const std::string& name) {
   for (const Workspace one :
@@ -33,11 +36,12 @@ std::optional<Workspace> workspace_named(const std::string& name) {
   return std::nullopt;
 }
 
-/// "name": [first, second], scaled; nothing where it is missing or no range.
+/// "name": [first, second], scaled; nothing where it is missing or no range that a plot can show.
 std::optional<std::array<double, 2>> range_of(const json& select, const char* name, double scale) {
   if (!select.contains(name)) return std::nullopt;
   const auto ends = select.at(name).get<std::array<double, 2>>();
   if (ends[0] >= ends[1]) return std::nullopt;
+  if (std::max(-ends[0], ends[1]) > kFurthest / scale) return std::nullopt;
   return std::array<double, 2>{scale * ends[0], scale * ends[1]};
 }
 
@@ -108,16 +112,23 @@ engine::Result<TourScript> load_tour(const std::string& path) {
       step.recording = entry.value("recording", std::string());
       if (entry.contains("select")) {
         const json& select = entry["select"];
+        const auto expert = engine::whole_number(select, "expert", -1, engine::kMaxExperts - 1, -1);
+        if (!expert.ok()) return refuse("step " + step.name + ": " + expert.error().message);
         step.selection = {.timeline_ns = range_of(select, "timeline_ms", 1e6),
                           .values_log2 = range_of(select, "values_log2", 1.0),
-                          .expert = select.value("expert", -1)};
+                          .expert = static_cast<int>(expert.value())};
         if (step.selection->empty()) {
           return refuse("step " + step.name +
                         " selects neither timeline_ms nor values_log2 nor an expert");
         }
       }
-      step.run = entry.value("run", step.run);
-      step.seconds = entry.value("seconds", step.seconds);
+      const auto run = engine::whole_number(entry, "run", -1, kLastRun, step.run);
+      if (!run.ok()) return refuse("step " + step.name + ": " + run.error().message);
+      step.run = static_cast<int>(run.value());
+      const auto seconds =
+          engine::real_number(entry, "seconds", 0, kLongestStepSeconds, step.seconds);
+      if (!seconds.ok()) return refuse("step " + step.name + ": " + seconds.error().message);
+      step.seconds = seconds.value();
       steps.push_back(std::move(step));
     }
   } catch (const json::exception& error) {

@@ -26,6 +26,27 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 
+TEST(JsonNumber, IsInRangeOrNamedWithItsLimits) {
+  const nlohmann::json object = nlohmann::json::parse(
+      R"({"a": 7, "b": 4294967296, "c": 1e300, "d": 1.5, "e": "7", "f": 18446744073709551615,)"
+      R"( "g": -3, "h": null})");
+  EXPECT_EQ(whole_number(object, "a", 0, 10).value(), 7);
+  EXPECT_EQ(whole_number(object, "g", -3, 10).value(), -3);
+  EXPECT_EQ(whole_number(object, "missing", 0, 10, 5).value(), 5);
+  for (const char* const key : {"b", "c", "d", "e", "f", "g", "h", "missing"}) {
+    const auto number = whole_number(object, key, 0, 2147483647);
+    ASSERT_FALSE(number.ok()) << key;
+    EXPECT_THAT(number.error().message,
+                AllOf(HasSubstr(std::string("'") + key + "' is "),
+                      EndsWith("it must be a whole number from 0 to 2147483647")));
+  }
+  EXPECT_THAT(whole_number(object, "b", 0, 9).error().message, HasSubstr("'b' is 4294967296;"));
+  EXPECT_EQ(real_number(object, "d", 0, 2).value(), 1.5);
+  EXPECT_EQ(real_number(object, "missing", 0, 2, 1.25).value(), 1.25);
+  EXPECT_FALSE(real_number(object, "c", 0, 86400, 1).ok());
+  EXPECT_FALSE(real_number(object, "h", 0, 86400, 1).ok());
+}
+
 TEST(ShownText, KeepsWordsOfEveryLanguage) {
   for (const std::string text :
        {"", "plain", "two\nlines\tand a tab", "Grüße, 日本語, Ωμ, 🙂", "…"}) {
