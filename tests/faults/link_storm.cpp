@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "app/gui/shell/recorder.h"
+#include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/worker_link.h"
 #include "profiling/session/session_file.h"
@@ -361,8 +362,8 @@ class Round {
 
  private:
   Caller started(std::string_view kind) {
-    return Caller({FAULTY_WORKER, std::string(kind), fmt::to_string(fault_.seed),
-                   fmt::to_string(orders_before_)},
+    return Caller({executable_folder() + "/faulty_worker", std::string(kind),
+                   fmt::to_string(fault_.seed), fmt::to_string(orders_before_)},
                   recorder_, options_.patience);
   }
 
