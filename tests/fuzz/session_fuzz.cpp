@@ -385,9 +385,9 @@ void use(const profiling::Session& session) {
   for (const profiling::RecordedRun& run : session.runs) {
     static_cast<void>(profiling::diagnose(run.snapshot, {}));
     const profiling::RecordedRun& first = session.runs.front();
-    static_cast<void>(profiling::comparison_csv(
-        profiling::compare_runs({&first}, {&run}, engine::Product::Fprop),
-        profiling::settings_difference(first, run)));
+    static_cast<void>(
+        profiling::comparison_csv(profiling::compare_runs({&first}, {&run}, engine::Product::Fprop),
+                                  profiling::settings_difference(first, run)));
     static_cast<void>(profiling::sweep_point(run, engine::Product::Wgrad));
   }
   for (const profiling::RecordedVisit& visit : session.visits) {
