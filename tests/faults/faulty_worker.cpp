@@ -722,8 +722,9 @@ int main(int argc, char** argv) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   ::prctl(PR_SET_DUMPABLE, 0);
-  // A death that was meant is nothing for a sanitizer to report.
-  for (const int fatal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(fatal, SIG_DFL);
+  // A clean slate: nohup leaves signals ignored, and a sanitizer would report deaths that are
+  // meant.
+  for (int signal = 1; signal < SIGRTMIN; ++signal) std::signal(signal, SIG_DFL);
   // Without a fault: well behaved.
   static constexpr FaultKind kNone = {"none", Moment::Caller, Expect::Lives, 0, ""};
   const Plan plan = read_plan(argc, argv);
