@@ -10,8 +10,8 @@
 #include "app/cli/doctor_progress.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
-#include "profiling/graph/gallery.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "app/protocol/request_json.h"
-#include "profiling/graph/report.h"
+#include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"
 
 namespace app::cli {

@@ -9,7 +9,7 @@
 
 #include "app/doctor/conclusion.h"
 #include "app/doctor/experiment_title.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app::cli {
 namespace {

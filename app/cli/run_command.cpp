@@ -27,7 +27,7 @@
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
 #include "engine/input/json_text.h"
-#include "profiling/graph/report.h"
+#include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"
 
 namespace app::cli {

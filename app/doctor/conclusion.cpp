@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "app/doctor/experiment_title.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 namespace {

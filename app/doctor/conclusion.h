@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiling/graph/doctor_report.h"
+#include "profiling/hazards/model/doctor_report.h"
 
 namespace app {
 

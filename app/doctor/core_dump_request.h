@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/graph/experiment.h"
+#include "profiling/hazards/model/experiment.h"
 
 namespace app {
 

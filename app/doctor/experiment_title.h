@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "profiling/graph/experiment.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/experiment.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 

@@ -1,7 +1,7 @@
 // The order in which a report shows its findings.
 #pragma once
 
-#include "profiling/graph/doctor_report.h"
+#include "profiling/hazards/model/doctor_report.h"
 
 namespace app {
 

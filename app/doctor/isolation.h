@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "profiling/graph/experiment.h"
-#include "profiling/graph/finding.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/experiment.h"
+#include "profiling/hazards/model/finding.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 

@@ -9,7 +9,7 @@
 
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
-#include "profiling/graph/experiment.h"
+#include "profiling/hazards/model/experiment.h"
 
 namespace app {
 

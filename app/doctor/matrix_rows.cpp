@@ -10,7 +10,7 @@
 #include "app/doctor/matrix.h"
 #include "engine/input/json_text.h"
 #include "profiling/export/setting_names.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/protocol/doctor_order.h"
-#include "profiling/graph/diagnosis.h"
-#include "profiling/graph/doctor_report.h"
+#include "profiling/hazards/model/doctor_report.h"
+#include "profiling/hazards/rules/diagnosis.h"
 
 namespace app {
 

@@ -10,7 +10,7 @@
 #include "app/doctor/experiment_title.h"
 #include "app/doctor/finding_order.h"
 #include "app/doctor/isolation.h"
-#include "profiling/graph/gallery.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
-#include "profiling/graph/diagnosis.h"
-#include "profiling/graph/doctor_report.h"
+#include "profiling/hazards/model/doctor_report.h"
+#include "profiling/hazards/rules/diagnosis.h"
 
 namespace app {
 

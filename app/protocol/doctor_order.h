@@ -5,8 +5,8 @@
 #include <string>
 
 #include "engine/model/run_request.h"
-#include "profiling/graph/experiment.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/experiment.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 

@@ -10,9 +10,9 @@
 #include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
-#include "profiling/doctor/experiment_run.h"
-#include "profiling/doctor/gallery/gallery.h"
-#include "profiling/doctor/step_subject.h"
+#include "profiling/hazards/gallery/gallery.h"
+#include "profiling/hazards/proofs/experiment_run.h"
+#include "profiling/hazards/proofs/step_subject.h"
 #include "profiling/power/device_watch.h"
 #endif
 

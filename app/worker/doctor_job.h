@@ -7,8 +7,8 @@
 #include "app/protocol/doctor_order.h"
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
-#include "engine/backend/backend.h"
-#include "profiling/graph/live_board.h"
+#include "engine/observe/step_observer.h"
+#include "profiling/hazards/model/live_board.h"
 
 namespace app {
 

@@ -11,7 +11,7 @@
 #include "app/worker/bench_job.h"
 #include "app/worker/doctor_job.h"
 #include "app/worker/quantize_dump.h"
-#include "engine/quantize/amax_history.h"
+#include "engine/backend/cpu/amax_history.h"
 
 namespace app {
 namespace {

@@ -13,8 +13,8 @@
 #include "app/worker/idle_readings.h"
 #include "app/worker/job_slot.h"
 #include "app/worker/replay_guard.h"
-#include "engine/backend/backend.h"
-#include "profiling/graph/live_board.h"
+#include "engine/observe/step_observer.h"
+#include "profiling/hazards/model/live_board.h"
 
 namespace app {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/backend/backend.h"
+#include "engine/observe/step_observer.h"
 #include "profiling/power/nvml_library.h"
 #include "profiling/power/nvml_thread.h"
 #include "profiling/power/power_trace.h"

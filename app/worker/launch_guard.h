@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "profiling/graph/launch_clock.h"
+#include "profiling/hazards/model/launch_clock.h"
 
 namespace app {
 

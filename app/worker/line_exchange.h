@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "app/protocol/child_process.h"
-#include "engine/backend/backend.h"
 #include "engine/model/error.h"
+#include "engine/observe/step_observer.h"
 
 namespace app {
 

@@ -6,9 +6,9 @@
 
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
-#include "engine/backend/backend.h"
 #include "engine/model/bench_suite.h"
 #include "engine/model/error.h"
+#include "engine/observe/step_observer.h"
 
 namespace app {
 

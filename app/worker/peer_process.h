@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/bench/linear_subject.h"
 #include "engine/model/error.h"
+#include "engine/observe/step_observer.h"
 
 namespace app {
 

@@ -11,8 +11,8 @@
 
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
-#include "engine/backend/backend.h"
-#include "profiling/graph/live_board.h"
+#include "engine/observe/step_observer.h"
+#include "profiling/hazards/model/live_board.h"
 
 namespace app {
 

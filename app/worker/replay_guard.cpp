@@ -6,8 +6,8 @@
 #include "app/worker/stall_answer.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/device_facts.h"
-#include "profiling/doctor/run_watch.h"
-#include "profiling/doctor/stall_probe.h"
+#include "profiling/hazards/proofs/run_watch.h"
+#include "profiling/hazards/proofs/stall_probe.h"
 #include "profiling/power/device_watch.h"
 #else
 namespace profiling {

@@ -9,10 +9,10 @@
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/launch_guard.h"
-#include "engine/backend/replay_watch.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
-#include "profiling/graph/live_board.h"
+#include "engine/observe/replay_watch.h"
+#include "profiling/hazards/model/live_board.h"
 
 namespace profiling {
 class Probe;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "app/worker/frame_sender.h"
-#include "profiling/graph/stalled_run.h"
+#include "profiling/hazards/model/stalled_run.h"
 
 namespace app {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/bench/measured_span.h"
 #include "engine/model/linear_bench.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

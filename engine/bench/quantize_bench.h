@@ -5,10 +5,10 @@
 #include <functional>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/bench/bench_target.h"
 #include "engine/bench/measured_span.h"
 #include "engine/model/bench_suite.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

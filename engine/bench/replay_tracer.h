@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/backend/backend.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

@@ -1,7 +1,7 @@
 // What the machine has: the first CUDA device, or the sentence why there is none.
 #pragma once
 
-#include "engine/gemm/support.h"
+#include "engine/model/device_capability.h"
 #include "engine/model/error.h"
 #include "engine/model/run_result.h"
 

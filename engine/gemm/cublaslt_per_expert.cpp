@@ -8,11 +8,11 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/backend/scopes.h"
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
 #include "engine/gemm/cublaslt_handles.h"
 #include "engine/gemm/support.h"
+#include "engine/observe/scopes.h"
 
 namespace engine {
 namespace {

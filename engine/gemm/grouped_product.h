@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/device/check.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "engine/backend/scopes.h"
 #include "engine/linear/product_shape.h"
+#include "engine/observe/scopes.h"
 #include "kernels/bias/add_bias.h"
 #include "kernels/bias/bias_gradient.h"
 

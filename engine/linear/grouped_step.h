@@ -11,7 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/gemm/cublaslt_library.h"
 #include "engine/gemm/grouped_product.h"
 #include "engine/linear/pointer_arrays.h"
@@ -21,6 +20,7 @@
 #include "engine/linear/step_operand.h"
 #include "engine/linear/step_tensors.h"
 #include "engine/linear/workspaces.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

@@ -3,9 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include "engine/backend/replay_watch.h"
 #include "engine/model/replay_deadline.h"
 #include "engine/model/run_result.h"
+#include "engine/observe/replay_watch.h"
 
 namespace engine {
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "engine/backend/statistics_fold.h"
 #include "engine/linear/output_check.h"
 #include "engine/quantize/device_statistics.h"
+#include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {

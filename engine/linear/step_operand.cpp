@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/backend/scopes.h"
+#include "engine/observe/scopes.h"
 #include "kernels/dequantize/dequantize.h"
 
 namespace engine {

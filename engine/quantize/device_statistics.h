@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/backend/statistics_fold.h"
 #include "engine/quantize/quantize_cuda.h"
+#include "engine/quantize/statistics_fold.h"
 
 namespace engine {
 

@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "engine/backend/statistics_fold.h"
 #include "engine/quantize/operand_layout.h"
+#include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/micro_statistics.h"
 
 namespace engine {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/backend/statistics_fold.h"
 #include "engine/input/element_rounding.h"
 #include "engine/quantize/range_waste.h"
+#include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 

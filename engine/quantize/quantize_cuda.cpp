@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/backend/scopes.h"
+#include "engine/observe/scopes.h"
 #include "engine/quantize/rounding_key.h"
 #include "kernels/amax/delayed_scaling.h"
 #include "kernels/amax/group_amax.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/device/buffer.h"
+#include "engine/observe/step_observer.h"
 #include "engine/quantize/operand_layout.h"
 
 namespace engine {

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "kernels/activation/activate_run.h"
+#include "kernels/common/activate_run.h"
 #include "kernels/common/input_elements.h"
 
 namespace kernels {

@@ -1,7 +1,7 @@
 // CPU twins of the bias gradient, in the order that bias_gradient.h fixes.
 #include "kernels/bias/bias_gradient.h"
 
-#include "kernels/activation/activate_run.h"
+#include "kernels/common/activate_run.h"
 #include "kernels/common/input_elements.h"
 #include "kernels/common/value_tile.h"
 

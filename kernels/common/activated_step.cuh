@@ -2,9 +2,9 @@
 // input's type. What comes out is the same either way, so a kernel does not know the difference.
 #pragma once
 
-#include "kernels/activation/silu.h"
-#include "kernels/activation/silu_ordinary.cuh"
 #include "kernels/common/input_vectors.cuh"
+#include "kernels/common/silu.h"
+#include "kernels/common/silu_ordinary.cuh"
 
 namespace kernels {
 

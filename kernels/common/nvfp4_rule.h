@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "kernels/activation/silu.h"  // exact_add and its like
+#include "kernels/common/nvfp4_format.h"
 #include "kernels/common/scale_rule.h"
-#include "kernels/quantize/quantize_nvfp4.h"
+#include "kernels/common/silu.h"  // exact_add and its like
 
 namespace kernels {
 

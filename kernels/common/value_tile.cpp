@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/activation/activate_run.h"
+#include "kernels/common/activate_run.h"
 #include "kernels/common/group_rows.h"
 #include "kernels/common/input_elements.h"
 

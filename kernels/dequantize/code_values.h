@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "kernels/dequantize/fp8_decode.h"
+#include "kernels/common/fp8_decode.h"
 #include "kernels/dequantize/group_view.h"
 
 namespace kernels {

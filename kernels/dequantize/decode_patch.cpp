@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "kernels/common/vector_clones.h"
 #include "kernels/dequantize/code_values.h"
 #include "kernels/dequantize/decode_rule.h"
-#include "kernels/diagnostics/vector_clones.h"
 
 namespace kernels {
 

@@ -2,10 +2,10 @@
 // and on the device.
 #pragma once
 
-#include "kernels/activation/silu.h"  // exact_multiply and its like
 #include "kernels/common/mx_scale.h"
+#include "kernels/common/nvfp4_format.h"
+#include "kernels/common/silu.h"  // exact_multiply and its like
 #include "kernels/dequantize/group_view.h"
-#include "kernels/quantize/quantize_nvfp4.h"  // kHadamardSigns
 
 namespace kernels {
 

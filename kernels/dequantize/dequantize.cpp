@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/activation/activate_run.h"  // round_to_bf16, round_to_fp16
+#include "kernels/common/activate_run.h"  // round_to_bf16, round_to_fp16
+#include "kernels/common/fp8_decode.h"
+#include "kernels/common/vector_clones.h"
 #include "kernels/dequantize/decode_patch.h"
-#include "kernels/dequantize/fp8_decode.h"
-#include "kernels/diagnostics/vector_clones.h"
 
 namespace kernels {
 

@@ -3,8 +3,8 @@
 // one. The same bits on the host and on the device.
 #pragma once
 
-#include "kernels/activation/silu.h"  // exact_multiply and its like
 #include "kernels/common/scale_rule.h"
+#include "kernels/common/silu.h"  // exact_multiply and its like
 #include "kernels/dequantize/group_view.h"
 
 namespace kernels {

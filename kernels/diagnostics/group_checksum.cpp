@@ -1,8 +1,8 @@
 // Checksum of each group's bits on the CPU: a wrapping sum, so any order gives the same.
+#include "kernels/common/vector_clones.h"
 #include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/checksum_mix.h"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/vector_clones.h"
 
 namespace kernels {
 

@@ -7,7 +7,7 @@
 #include <bit>
 #include <memory>
 
-#include "kernels/diagnostics/vector_clones.h"
+#include "kernels/common/vector_clones.h"
 
 namespace kernels {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "kernels/common/input_elements.h"
+#include "kernels/common/vector_clones.h"
 #include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/vector_clones.h"
 #include "kernels/diagnostics/widen.h"
 
 namespace kernels {

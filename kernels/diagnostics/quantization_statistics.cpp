@@ -10,12 +10,12 @@
 #include <limits>
 #include <memory>
 
-#include "kernels/dequantize/fp8_decode.h"
+#include "kernels/common/fp8_decode.h"
+#include "kernels/common/vector_clones.h"
 #include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/code_ulp.h"
 #include "kernels/diagnostics/magnitude_histogram.h"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/vector_clones.h"
 #include "kernels/diagnostics/widen.h"
 
 namespace kernels {

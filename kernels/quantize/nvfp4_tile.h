@@ -1,7 +1,7 @@
 // Host: the Hadamard transform of a transposed tile.
 #pragma once
 
-#include "kernels/activation/activate_run.h"
+#include "kernels/common/activate_run.h"
 #include "kernels/common/input_elements.h"
 #include "kernels/common/nvfp4_rule.h"
 #include "kernels/common/value_tile.h"

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/common/fp8_decode.h"
 #include "kernels/common/fp8_encode.h"
 #include "kernels/common/micro_scale_bases.h"
 #include "kernels/common/philox.h"
 #include "kernels/common/row_cast.h"
-#include "kernels/dequantize/fp8_decode.h"
 #include "kernels/quantize/nvfp4_tile.h"
 
 namespace kernels {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/device/stage_range.h"
+#include "engine/observe/stage_range.h"
 
 namespace profiling {
 namespace {

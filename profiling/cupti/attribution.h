@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/backend/backend.h"
+#include "engine/observe/step_observer.h"
 #include "profiling/cupti/event_records.h"
 #include "profiling/trace/activity.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "profiling/capture/graph_reader.h"
+#include "profiling/hazards/snapshot/graph_reader.h"
 
 namespace profiling {
 

@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/device/driver_api.h"
 #include "engine/model/error.h"
+#include "engine/observe/step_observer.h"
 #include "profiling/cupti/cupti_library.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/snapshot.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {

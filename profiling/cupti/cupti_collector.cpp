@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "engine/device/allocation_ledger.h"
-#include "profiling/capture/driver_memory.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/captured_graph.h"
 #include "profiling/cupti/cupti_process.h"
 #include "profiling/cupti/recorded_memory.h"
-#include "profiling/graph/earlier_allocations.h"
+#include "profiling/hazards/snapshot/driver_memory.h"
+#include "profiling/hazards/snapshot/earlier_allocations.h"
 
 namespace profiling {
 namespace {

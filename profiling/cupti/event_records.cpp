@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/device/stage_range.h"
+#include "engine/observe/stage_range.h"
 
 namespace profiling {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "profiling/cupti/cupti_process.h"
-#include "profiling/graph/kernel_name.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 namespace profiling {
 namespace {

@@ -1,7 +1,7 @@
 // Buffer exchange and parsing of CUPTI's records.
 #include "profiling/cupti/record_buffers.h"
 
-#include "profiling/graph/kernel_name.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 #include <utility>
 

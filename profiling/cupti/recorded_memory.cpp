@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/device/allocation_ledger.h"
-#include "profiling/graph/foreign_memory.h"
+#include "profiling/hazards/snapshot/foreign_memory.h"
 #include "profiling/trace/live_memory.h"
 
 namespace profiling {

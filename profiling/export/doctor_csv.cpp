@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "profiling/export/csv_table.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace profiling {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "profiling/graph/snapshot_check.h"
+#include "profiling/hazards/model/snapshot_check.h"
 #include "profiling/session/doctor_schema.h"
 
 namespace profiling {

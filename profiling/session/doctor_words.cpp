@@ -1,4 +1,4 @@
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 #include "profiling/session/snapshot_tables.h"
 
 namespace profiling {

@@ -11,8 +11,8 @@
 
 #include "engine/input/regular_file.h"
 #include "engine/model/text.h"
-#include "profiling/graph/dot_import.h"
-#include "profiling/graph/dot_label.h"
+#include "profiling/hazards/snapshot/dot_import.h"
+#include "profiling/hazards/snapshot/dot_label.h"
 #include "profiling/session/run_rules.h"
 #include "profiling/session/sqlite_handle.h"
 

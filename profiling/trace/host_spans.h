@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "engine/backend/backend.h"
-#include "profiling/graph/snapshot.h"
+#include "engine/observe/step_observer.h"
+#include "profiling/hazards/model/snapshot.h"
 #include "profiling/trace/activity.h"
 
 namespace profiling {

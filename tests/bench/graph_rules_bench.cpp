@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/graph/diagnosis.h"
+#include "profiling/hazards/rules/diagnosis.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include "app/doctor/shipped_facts.h"
 #include "engine/input/presets.h"
 #include "engine/input/splits_file.h"
-#include "profiling/graph/library_facts.h"
+#include "profiling/hazards/rules/library_facts.h"
 #include "tests/fuzz/json_mutator.h"
 
 namespace fuzz {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "app/protocol/request_json.h"
-#include "profiling/graph/diagnosis.h"
+#include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/session/session_file.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include "app/gui/doctor/doctor_words.h"
 #include "app/gui/graph/node_text.h"
 #include "app/gui/plot/plot_text.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "app/gui/view.h"
-#include "profiling/graph/experiment.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/experiment.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 

@@ -12,7 +12,7 @@
 #include "app/gui/panels/card_ground.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 namespace {

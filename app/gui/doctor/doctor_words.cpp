@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/gui/graph/node_text.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 

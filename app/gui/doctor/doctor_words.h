@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/graph/doctor_report.h"
+#include "profiling/hazards/model/doctor_report.h"
 
 namespace app {
 

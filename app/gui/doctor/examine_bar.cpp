@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "app/gui/controls/widgets.h"
-#include "profiling/graph/gallery.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
 namespace {

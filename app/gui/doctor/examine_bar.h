@@ -7,7 +7,7 @@
 #include "app/gui/doctor/doctor_words.h"
 #include "app/gui/graph/graph_scene.h"
 #include "app/gui/view.h"
-#include "profiling/graph/gallery.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
 

@@ -10,7 +10,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "app/gui/panels/card_layout.h"
 #include "app/gui/view.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 

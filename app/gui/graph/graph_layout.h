@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 

@@ -13,7 +13,7 @@
 #include "app/gui/graph/graph_layout.h"
 #include "app/gui/graph/memory_map.h"
 #include "app/gui/shell/background_task.h"
-#include "profiling/graph/doctor_report.h"
+#include "profiling/hazards/model/doctor_report.h"
 #include "profiling/session/session_file.h"
 
 namespace app {

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "profiling/graph/reachability.h"
+#include "profiling/hazards/snapshot/reachability.h"
 
 namespace app {
 namespace {

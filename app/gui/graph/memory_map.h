@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "profiling/graph/accesses.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/snapshot.h"
+#include "profiling/hazards/snapshot/accesses.h"
 
 namespace app {
 

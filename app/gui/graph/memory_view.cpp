@@ -10,7 +10,7 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/gui/panels/card.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/theme/text.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 namespace {

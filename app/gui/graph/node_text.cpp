@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "app/gui/plot/format.h"
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 
 namespace app {
 

@@ -6,7 +6,7 @@
 
 #include "app/gui/graph/memory_map.h"
 #include "app/gui/plot/format.h"
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 

@@ -7,7 +7,7 @@
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/request_json.h"
 #include "profiling/export/replaced_file.h"
-#include "profiling/graph/report.h"
+#include "profiling/hazards/report/report.h"
 #include "profiling/session/snapshot_file.h"
 
 namespace app {

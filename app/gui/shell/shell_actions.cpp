@@ -8,7 +8,7 @@
 
 #include "app/gui/shell/request_actions.h"
 #include "app/gui/shell/shell.h"
-#include "profiling/graph/gallery.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
 

@@ -14,10 +14,10 @@
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"
+#include "engine/backend/cpu/recipe_comparison.h"
 #include "engine/backend/cpu/step_statistics.h"
 #include "engine/gemm/support.h"
 #include "engine/input/routing.h"
-#include "engine/quantize/comparison_cpu.h"
 
 namespace engine {
 namespace {

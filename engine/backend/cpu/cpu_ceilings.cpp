@@ -8,10 +8,10 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/backend/cpu/buffer.h"
 #include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"
+#include "engine/input/host_buffer.h"
 
 namespace engine {
 namespace {

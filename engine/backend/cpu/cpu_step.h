@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/backend/backend.h"
-#include "engine/backend/cpu/buffer.h"
 #include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/operand_stage.h"
+#include "engine/input/host_buffer.h"
 #include "engine/model/step_outputs.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/backend/backend.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

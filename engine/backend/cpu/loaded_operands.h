@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/cpu/buffer.h"
-#include "engine/backend/cpu/operand_store.h"
+#include "engine/input/host_buffer.h"
+#include "engine/input/operand_store.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 #include "engine/model/shape.h"

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/backend/cpu/buffer.h"
-#include "engine/backend/statistics_fold.h"
+#include "engine/input/host_buffer.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/run_request.h"
 #include "engine/quantize/operand_layout.h"
+#include "engine/quantize/statistics_fold.h"
 #include "kernels/common/types.h"
 
 namespace engine {

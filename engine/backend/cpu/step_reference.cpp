@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "engine/backend/cpu/product.h"
-#include "engine/backend/statistics_fold.h"
+#include "engine/quantize/statistics_fold.h"
 
 namespace engine {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "engine/backend/cpu/buffer.h"
 #include "engine/backend/cpu/cpu_step.h"
+#include "engine/input/host_buffer.h"
 #include "engine/model/run_result.h"
 #include "kernels/diagnostics/statistics.h"
 

@@ -8,10 +8,10 @@
 
 #include "engine/backend/backend.h"
 #include "engine/backend/cuda/cuda_run.h"
+#include "engine/backend/cuda/recipe_comparison.h"
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
 #include "engine/gemm/support.h"
-#include "engine/quantize/comparison_cuda.h"
 
 namespace engine {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "engine/backend/cuda/observer_meter.h"
 #include "engine/backend/cuda/step_setup.h"
-#include "engine/backend/scopes.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/graph_facts.h"
 #include "engine/input/routing.h"
@@ -21,6 +20,7 @@
 #include "engine/linear/output_check.h"
 #include "engine/linear/replay_watchdog.h"
 #include "engine/linear/step_numerics.h"
+#include "engine/observe/scopes.h"
 
 namespace engine {
 namespace {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

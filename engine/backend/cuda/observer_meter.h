@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/device/handles.h"
 #include "engine/linear/replay_watchdog.h"
 #include "engine/model/measurement.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "engine/backend/scopes.h"
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
 #include "engine/model/caller_tensor.h"
+#include "engine/observe/scopes.h"
 
 namespace engine {
 namespace {

@@ -6,13 +6,13 @@
 
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/backend/cuda/device_operands.h"
 #include "engine/device/buffer.h"
 #include "engine/gemm/support.h"
 #include "engine/linear/grouped_step.h"
 #include "engine/model/run_result.h"
 #include "engine/model/shape.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "engine/backend/cuda/recipe_comparison.h"
 #include "engine/device/allocation_ledger.h"
 #include "engine/device/handles.h"
 #include "engine/input/routing.h"
-#include "engine/quantize/comparison_cuda.h"
 #include "engine/quantize/device_statistics.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/backend.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
 #include "engine/gemm/support.h"
 #include "engine/linear/grouped_step.h"
 #include "engine/linear/output_check.h"
+#include "engine/observe/step_observer.h"
 #include "tests/gpu/backend/host_step.h"
 
 namespace engine::testing {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/device/stage_range.h"
-#include "profiling/graph/kernel_name.h"
+#include "engine/observe/stage_range.h"
+#include "profiling/hazards/model/kernel_name.h"
 
 namespace profiling {
 namespace {

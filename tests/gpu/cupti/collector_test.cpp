@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "engine/backend/scopes.h"
 #include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
+#include "engine/observe/scopes.h"
 #include "kernels/offsets/splits_to_offsets.h"
 #include "profiling/cupti/cupti_collector.h"
 

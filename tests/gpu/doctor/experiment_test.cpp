@@ -12,10 +12,10 @@
 
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
-#include "profiling/doctor/step_subject.h"
-#include "profiling/graph/diagnosis.h"
-#include "profiling/graph/reachability.h"
-#include "profiling/graph/snapshot_check.h"
+#include "profiling/hazards/model/snapshot_check.h"
+#include "profiling/hazards/proofs/step_subject.h"
+#include "profiling/hazards/rules/diagnosis.h"
+#include "profiling/hazards/snapshot/reachability.h"
 
 namespace profiling {
 namespace {

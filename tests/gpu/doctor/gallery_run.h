@@ -9,9 +9,9 @@
 
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
-#include "profiling/doctor/experiment_run.h"
-#include "profiling/doctor/gallery/gallery.h"
-#include "profiling/graph/gallery.h"
+#include "profiling/hazards/gallery/gallery.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
+#include "profiling/hazards/proofs/experiment_run.h"
 
 namespace profiling {
 

@@ -12,7 +12,7 @@
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
 #include "kernels/offsets/splits_to_offsets.h"
-#include "profiling/capture/graph_reader.h"
+#include "profiling/hazards/snapshot/graph_reader.h"
 
 namespace profiling {
 namespace {

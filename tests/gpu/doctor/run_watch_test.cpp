@@ -1,6 +1,6 @@
 // The watch over an ordinary run's replays, on a device: what it says of a run that is well, and of
 // one whose replay waits for a word in host memory that nobody writes.
-#include "profiling/doctor/run_watch.h"
+#include "profiling/hazards/proofs/run_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "engine/backend/backend.h"
 #include "engine/device/buffer.h"
 #include "engine/model/replay_deadline.h"
-#include "profiling/capture/graph_reader.h"
+#include "profiling/hazards/snapshot/graph_reader.h"
 #include "profiling/trace/host_spans.h"
 
 namespace profiling {

@@ -1,6 +1,6 @@
 // The short way to silu against the rule, for every FP32 bit pattern.
-#include "kernels/activation/silu.h"
-#include "kernels/activation/silu_ordinary.cuh"
+#include "kernels/common/silu.h"
+#include "kernels/common/silu_ordinary.cuh"
 #include "tests/gpu/kernels/device_array.h"
 
 namespace gpu_tests {

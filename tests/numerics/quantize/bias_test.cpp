@@ -6,7 +6,7 @@
 #include <array>
 #include <bit>
 
-#include "kernels/activation/activate_run.h"
+#include "kernels/common/activate_run.h"
 #include "tests/numerics/quantize/plain_reference.h"
 
 namespace quantize_tests {

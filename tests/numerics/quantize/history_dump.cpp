@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend/cpu/amax_history.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
-#include "engine/quantize/amax_history.h"
 
 namespace {
 

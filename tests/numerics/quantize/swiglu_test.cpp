@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/activation/activate_run.h"
-#include "kernels/activation/silu.h"
+#include "kernels/common/activate_run.h"
+#include "kernels/common/silu.h"
 #include "tests/numerics/quantize/plain_reference.h"
 
 namespace quantize_tests {

@@ -1,5 +1,5 @@
 // Folding of scale arrays: padding never counts, every scale lands in one cell, groups stay apart.
-#include "engine/backend/statistics_fold.h"
+#include "engine/quantize/statistics_fold.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 
 #include "app/doctor/conclusion.h"
 #include "app/doctor/experiment_title.h"
-#include "profiling/graph/gallery.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 #include "tests/unit/doctor/scripted_runner.h"
 
 namespace app {

@@ -1,4 +1,4 @@
-#include "profiling/graph/accesses.h"
+#include "profiling/hazards/snapshot/accesses.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Files of cudaGraphDebugDotPrint() as driver 580 writes them, with and without its flags, and
 // files that are none or were damaged.
-#include "profiling/graph/dot_import.h"
+#include "profiling/hazards/snapshot/dot_import.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <iterator>
 #include <string>
 
-#include "profiling/graph/snapshot_check.h"
+#include "profiling/hazards/model/snapshot_check.h"
 
 namespace profiling {
 namespace {

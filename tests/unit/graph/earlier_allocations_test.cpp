@@ -1,8 +1,8 @@
-#include "profiling/graph/earlier_allocations.h"
+#include "profiling/hazards/snapshot/earlier_allocations.h"
 
 #include <gmock/gmock.h>
 
-#include "profiling/graph/accesses.h"
+#include "profiling/hazards/snapshot/accesses.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 
 namespace profiling {

@@ -2,9 +2,9 @@
 // blame it for nothing more than "possible".
 #include <gmock/gmock.h>
 
-#include "profiling/graph/accesses.h"
-#include "profiling/graph/diagnosis.h"
-#include "profiling/graph/foreign_memory.h"
+#include "profiling/hazards/rules/diagnosis.h"
+#include "profiling/hazards/snapshot/accesses.h"
+#include "profiling/hazards/snapshot/foreign_memory.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 
 namespace profiling {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "profiling/graph/gallery.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace profiling {
 namespace {

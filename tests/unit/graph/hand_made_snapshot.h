@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiling/graph/snapshot.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
 

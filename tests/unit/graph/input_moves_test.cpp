@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "profiling/graph/input_moves.h"
+#include "profiling/hazards/snapshot/input_moves.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 
 namespace profiling {

@@ -1,4 +1,4 @@
-#include "profiling/graph/reachability.h"
+#include "profiling/hazards/snapshot/reachability.h"
 
 #include <gtest/gtest.h>
 

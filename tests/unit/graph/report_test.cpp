@@ -1,10 +1,10 @@
-#include "profiling/graph/report.h"
+#include "profiling/hazards/report/report.h"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
-#include "profiling/graph/names.h"
+#include "profiling/hazards/model/names.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 #include "tests/unit/graph/rule_checks.h"
 

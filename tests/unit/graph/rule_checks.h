@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/graph/diagnosis.h"
+#include "profiling/hazards/rules/diagnosis.h"
 
 namespace profiling {
 

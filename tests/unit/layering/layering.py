@@ -7,6 +7,35 @@ import pathlib
 import re
 
 LAYERS = ["kernels", "engine", "profiling", "app"]
+# Inside a layer too, from the lowest to the highest: a folder includes only itself and what stands before it. Folders
+# of one entry do not include each other. A file belongs to the longest name that fits.
+ORDER = (
+    ("kernels/common",),
+    ("kernels/offsets", "kernels/amax", "kernels/activation", "kernels/bias", "kernels/hazards"),
+    ("kernels/quantize", "kernels/dequantize"),
+    ("kernels/diagnostics",),
+    ("engine/model",),
+    ("engine/device", "engine/observe"),
+    ("engine/input",),
+    ("engine/quantize",),
+    ("engine/gemm",),
+    ("engine/linear",),
+    ("engine/backend",),
+    ("engine/backend/cpu", "engine/backend/cuda"),
+    ("engine/bench",),
+    ("profiling/hazards/model",),
+    ("profiling/trace", "profiling/power", "profiling/hazards/snapshot"),
+    ("profiling/cupti", "profiling/hazards/rules"),
+    ("profiling/hazards/report", "profiling/hazards/proofs"),
+    ("profiling/hazards/gallery",),
+    ("profiling/session",),
+    ("profiling/export",),
+    ("profiling/compare",),
+    ("app/protocol",),
+    ("app/worker", "app/doctor", "app/sweep"),
+    ("app/gui",),
+    ("app/cli",),
+)
 FOLDERS = {"app", "engine", "kernels", "profiling", "assets", "tests"}
 TOP_LEVEL = FOLDERS | {"CMakeLists.txt", "README.md", "LICENSE"}
 SOURCES = {".h", ".cuh", ".cpp", ".cu"}
@@ -20,15 +49,19 @@ WINDOW_MAY_USE = (
     "app/doctor/",
     "app/protocol/",
     "app/sweep/",
-    "engine/backend/backend.h",
     "engine/gemm/library_file.h",
     "engine/gemm/support.h",
     "engine/input/",
     "engine/model/",
+    "engine/observe/replay_watch.h",
+    "engine/observe/step_observer.h",
     "kernels/common/formats.h",
     "profiling/compare/",
     "profiling/export/",
-    "profiling/graph/",
+    "profiling/hazards/model/",
+    "profiling/hazards/report/",
+    "profiling/hazards/rules/",
+    "profiling/hazards/snapshot/",
     "profiling/power/power_summary.h",
     "profiling/power/power_trace.h",
     "profiling/session/",
@@ -143,6 +176,28 @@ def check_direction(root):
                 yield f'{name} includes "{target}", which points right: {" <- ".join(LAYERS)}'
 
 
+def check_order(root):
+    ranks = {folder: rank for rank, folders in enumerate(ORDER) for folder in folders}
+
+    def place(name):
+        """The folder of ORDER that `name` lies in."""
+        return max((folder for folder in ranks if name.startswith(folder + "/")), key=len, default=None)
+
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        layer = name.split("/")[0]
+        if layer not in LAYERS:
+            continue
+        own = place(name)
+        if own is None:
+            yield f"{name}: ORDER does not name its folder"
+            continue
+        for quoted, target in includes_of(path):
+            other = place(target) if quoted and target.startswith(layer + "/") else None
+            if other and other != own and ranks[other] >= ranks[own]:
+                yield f'{name} includes "{target}": {other} does not stand below {own}'
+
+
 def check_window(root):
     """Follows includes from app/gui and app/cli; each violation names the way that leads there."""
     ways = {}
@@ -220,7 +275,7 @@ def check(root):
     root = pathlib.Path(root)
     return [
         violation
-        for rule in (check_direction, check_window, check_headers, check_names, check_default_stream, check_one_place,
+        for rule in (check_direction, check_order, check_window, check_headers, check_names, check_default_stream, check_one_place,
                      check_top_level)
         for violation in rule(root)
     ]

@@ -48,13 +48,29 @@ class PlantedViolation(unittest.TestCase):
         self.assert_found({"kernels/amax/amax.cpp": '#include "engine/model/shape.h"\n'}, "amax.cpp", "points right")
 
     def test_engine_includes_profiling(self):
-        self.assert_found({"engine/run.cpp": '  #  include "profiling/trace/trace.h"\n'}, "points right")
+        self.assert_found({"engine/model/run.cpp": '  #  include "profiling/trace/trace.h"\n'}, "points right")
+
+    def test_arrows_inside_a_layer(self):
+        up = {"engine/model/up.cpp": '#include "engine/gemm/support.h"\n'}
+        self.assert_found(up, "engine/model/up.cpp", "engine/gemm does not stand below engine/model")
+        beside = {"engine/device/beside.cpp": '#include "engine/observe/scopes.h"\n'}
+        self.assert_found(beside, "engine/observe does not stand below engine/device")
+        self.assertEqual(self.violations({"engine/gemm/down.cpp": '#include "engine/model/shape.h"\n'}), [])
+
+    def test_the_longest_folder_counts(self):
+        self.assert_found(
+            {"profiling/hazards/model/up.cpp": '#include "profiling/hazards/rules/rules.h"\n'},
+            "profiling/hazards/rules does not stand below profiling/hazards/model",
+        )
+
+    def test_folder_without_a_place(self):
+        self.assert_found({"engine/elsewhere/a.cpp": "\n"}, "ORDER does not name its folder")
 
     def test_profiling_includes_app(self):
-        self.assert_found({"profiling/a.cpp": '#include "app/gui/window.h"\n'}, "points right")
+        self.assert_found({"profiling/trace/a.cpp": '#include "app/gui/window.h"\n'}, "points right")
 
     def test_product_includes_tests(self):
-        self.assert_found({"engine/a.cpp": '#include "tests/support/a.h"\n'}, "points right")
+        self.assert_found({"engine/model/a.cpp": '#include "tests/support/a.h"\n'}, "points right")
 
     def test_include_relative_to_the_file(self):
         self.assert_found({"engine/model/a.cpp": '#include "shape.h"\n'}, "from the root")
@@ -64,26 +80,26 @@ class PlantedViolation(unittest.TestCase):
 
     def test_window_reaches_device_over_an_allowed_header(self):
         planted = {
-            "engine/model/deep.h": '#pragma once\n#include "engine/device/stream.h"\n',
-            "app/gui/a.cpp": '#include "engine/model/deep.h"\n',
+            "engine/input/deep.h": '#pragma once\n#include "engine/device/stream.h"\n',
+            "app/gui/a.cpp": '#include "engine/input/deep.h"\n',
         }
-        self.assert_found(planted, "app/gui/a.cpp > engine/model/deep.h > engine/device/stream.h")
+        self.assert_found(planted, "app/gui/a.cpp > engine/input/deep.h > engine/device/stream.h")
 
     def test_window_includes_cuda(self):
         for header in ("cuda_runtime.h", "cupti.h", "cublasLt.h"):
             self.assert_found({"app/gui/a.cpp": f"#include <{header}>\n"}, "CUDA header", header)
 
     def test_header_without_pragma_once(self):
-        self.assert_found({"engine/a.h": "// #pragma once, some day\n"}, "engine/a.h has no #pragma once")
+        self.assert_found({"engine/model/a.h": "// #pragma once, some day\n"}, "engine/model/a.h has no #pragma once")
 
     def test_empty_words_in_names(self):
-        for name in ("engine/fast_path.cpp", "kernels/amax_v2.cu", "app/worker/info.cpp", "tests/utils.py"):
+        for name in ("engine/model/fast_path.cpp", "kernels/amax/amax_v2.cu", "app/worker/info.cpp", "tests/utils.py"):
             self.assert_found({name: ""}, name)
-        self.assertEqual(self.violations({"engine/database_renewal.cpp": ""}), [])
+        self.assertEqual(self.violations({"engine/model/database_renewal.cpp": ""}), [])
 
     def test_what_is_done_in_one_place(self):
         self.assert_found({"app/doctor/a.cpp": "  ::posix_spawn(&pid, name);\n"}, "a.cpp:1", "child_process.h")
-        self.assert_found({"engine/a.cpp": "\nstd::system(line);\n"}, "engine/a.cpp:2", "child_process.h")
+        self.assert_found({"engine/model/a.cpp": "\nstd::system(line);\n"}, "engine/model/a.cpp:2", "child_process.h")
         self.assert_found({"app/gui/a.cpp": 'words = {"ssh", host};\n'}, "worker_command.h")
         self.assert_found({"app/worker/a.cpp": "::dlopen(path.c_str(), RTLD_NOW);\n"}, "library_file.h")
         self.assert_found({"app/cli/a.cpp": 'fmt::print(stderr, "{}", said);\n'}, "app/cli/terminal.h")
@@ -93,9 +109,9 @@ class PlantedViolation(unittest.TestCase):
     def test_default_stream_without_a_wait(self):
         use = "void f() {\n  cudaMemset(p, 0, 4);\n"
         wait = "  cudaStreamSynchronize(cudaStreamLegacy);\n"
-        self.assert_found({"engine/a.cpp": use}, "engine/a.cpp:2", "is not waited for")
-        self.assert_found({"engine/a.cpp": wait + use}, "engine/a.cpp:3")
-        self.assertEqual(self.violations({"engine/a.cpp": use + wait, "engine/b.cpp": "cudaMemsetAsync(p, 0, 4, s);"}), [])
+        self.assert_found({"engine/model/a.cpp": use}, "engine/model/a.cpp:2", "is not waited for")
+        self.assert_found({"engine/model/a.cpp": wait + use}, "engine/model/a.cpp:3")
+        self.assertEqual(self.violations({"engine/model/a.cpp": use + wait, "engine/model/b.cpp": "cudaMemsetAsync(p, 0, 4, s);"}), [])
 
     def test_calls_that_one_place_makes(self):
         for call, where in (

@@ -1,0 +1,221 @@
+#include "engine/backend/cuda/recipe_comparison.h"
+
+#include <chrono>
+
+#include "engine/input/routing.h"
+#include "engine/quantize/operand_numerics.h"
+#include "engine/quantize/quantize_cuda.h"
+
+namespace engine {
+namespace {
+
+using kernels::Direction;
+
+class DeviceComparison {
+ public:
+  DeviceComparison(const ComparisonRequest& request, const DeviceFacts& device, cudaStream_t stream,
+                   RunContext context)
+      : stream_(stream), context_(context) {
+    result_.request = request;
+    if (result_.request.recipes.empty()) result_.request.recipes = default_comparison();
+    result_.device = device;
+  }
+
+  Result<RecipeComparison> run(DeviceOperands& operands) {
+    const auto begin = std::chrono::steady_clock::now();
+    ENGINE_TRY(load(operands));
+    for (const Recipe& recipe : result_.request.recipes) {
+      for (const Direction direction : {Direction::Rowwise, Direction::Columnwise}) {
+        ENGINE_TRY(add_report(recipe, direction));
+      }
+    }
+    context_.progress.fraction.store(1.0);
+    result_.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::steady_clock::now() - begin)
+                          .count();
+    return std::move(result_);
+  }
+
+ private:
+  Status load(DeviceOperands& operands) {
+    const RunRequest& request = result_.request.request;
+    context_.progress.stage.store(static_cast<int>(Stage::Memory));
+    const Result<GroupedShape> shape = resolve_shape(request);
+    if (!shape.ok()) return shape.error();
+    result_.splits = shape.value().splits;
+    rows_ = result_.splits;
+    if (weights()) rows_.assign(rows_.size(), request.shape.n);
+    row_offsets_.assign(1, 0);
+    for (const std::int64_t rows : rows_) row_offsets_.push_back(row_offsets_.back() + rows);
+    const DeviceOperandKey key = device_operand_key(request, role(), 0);
+    operands.keep_only({key});
+    const Result<const DeviceOperands::Operand*> operand =
+        operands.get(request, key, stream_, context_.progress);
+    if (!operand.ok()) return operand.error();
+
+    const std::int64_t elements = row_offsets_.back() * columns();
+    const auto offset_bytes = static_cast<std::int64_t>(row_offsets_.size() * sizeof(std::int64_t));
+    ENGINE_TRY(allocate(device_offsets_, offset_bytes, AllocationRole::Splits,
+                        "offsets of the comparison"));
+    ENGINE_TRY(allocate(copy_, 2 * elements, AllocationRole::Check, "copy of the comparison"));
+    ENGINE_TRY(copy_to_device(device_offsets_.data(), std::span<const std::int64_t>(row_offsets_),
+                              stream_));
+    values_.resize(static_cast<std::size_t>(elements));
+    ENGINE_TRY(
+        copy_to_host(std::span<std::uint16_t>(values_), operand.value()->values.data(), stream_));
+    device_input_ = {.input = operand.value()->values.data(),
+                     .type = kernels::InputType::Bf16,
+                     .row_offsets = device_offsets_.as<std::int64_t>(),
+                     .num_groups = static_cast<int>(rows_.size()),
+                     .capacity_rows = row_offsets_.back(),
+                     .columns = columns()};
+    host_input_ = device_input_;
+    host_input_.input = values_.data();
+    host_input_.row_offsets = row_offsets_.data();
+    result_.copy_bytes = 4 * elements;
+    for (Event& event : events_) {
+      Result<Event> made = make_timing_event();
+      if (!made.ok()) return made.error();
+      event = std::move(made).value();
+    }
+    return {};
+  }
+
+  static Status allocate(DeviceBuffer& buffer, std::int64_t bytes, AllocationRole role,
+                         const char* owner) {
+    Result<DeviceBuffer> allocated = DeviceBuffer::allocate(bytes, {role, owner});
+    if (!allocated.ok()) return allocated.error();
+    buffer = std::move(allocated).value();
+    return {};
+  }
+
+  Status add_report(const Recipe& recipe, Direction direction) {
+    ENGINE_TRY(advance(0.0));
+    QuantizationReport& report = result_.reports.emplace_back();
+    report.recipe = recipe;
+    report.columnwise = direction == Direction::Columnwise;
+    report.refused = cuda_refusal(recipe);
+    if (report.refused.empty() && row_offsets_.back() == 0) {
+      report.refused = "the operand has no rows";
+    }
+    if (!report.refused.empty()) return advance(1.0);
+    Result<CudaQuantizer> quantizer = CudaQuantizer::create({.recipe = recipe,
+                                                             .role = role(),
+                                                             .rowwise = !report.columnwise,
+                                                             .columnwise = report.columnwise,
+                                                             .input = device_input_,
+                                                             .seed = result_.request.request.seed,
+                                                             .keep_block_amax = true},
+                                                            stream_);
+    if (!quantizer.ok()) return quantizer.error();
+    context_.progress.stage.store(static_cast<int>(Stage::Quantize));
+    ENGINE_TRY(quantizer.value().quantize(stream_, unobserved_));
+    // Delayed scaling has no history in its first step; the second has this operand's amax.
+    if (recipe.scaling == Scaling::PerTensorDelayed) {
+      ENGINE_TRY(quantizer.value().quantize(stream_, unobserved_));
+    }
+    ENGINE_TRY(measure(quantizer.value(), report));
+    ENGINE_TRY(advance(0.5));
+    return time(quantizer.value(), report);
+  }
+
+  Status measure(const CudaQuantizer& quantizer, QuantizationReport& report) {
+    const Direction direction = report.columnwise ? Direction::Columnwise : Direction::Rowwise;
+    const Result<CudaQuantizer::HostArrays> host = quantizer.download(direction, stream_);
+    if (!host.ok()) return host.error();
+    context_.progress.stage.store(static_cast<int>(Stage::Check));
+    const OperandLayout& layout = quantizer.form(direction)->layout;
+    const std::int64_t columns = host_input_.columns;
+    const kernels::QuantizedView view = quantized_view(layout,
+                                                       {.capacity_rows = host_input_.capacity_rows,
+                                                        .num_groups = host_input_.num_groups,
+                                                        .columns = columns},
+                                                       {.codes = host.value().codes.data(),
+                                                        .scales = host.value().scales.data(),
+                                                        .amax = host.value().amax.data(),
+                                                        .row_offsets = row_offsets_.data()});
+    unpack_operand(layout, view, rows_, unpacked_);
+    measure_report(host_input_, layout, view, rows_, unpacked_, host.value().amax.data(), report);
+    report.sample = sample_operand(host_input_, unpacked_, result_.request.sample_row,
+                                   result_.request.sample_column);
+    report.code_bytes = written_code_bytes(layout, rows_, columns);
+    report.scale_bytes = written_scale_bytes(layout, rows_, columns);
+    const bool two_passes = report.recipe.scaling == Scaling::PerTensorCurrent || layout.e2m1();
+    const std::int64_t passes = two_passes ? 2 : 1;
+    report.moved_bytes =
+        passes * 2 * row_offsets_.back() * columns + report.code_bytes + report.scale_bytes;
+    return {};
+  }
+
+  /// Copy and launch by turns: both see the same clocks and the same state of the caches.
+  Status time(const CudaQuantizer& quantizer, QuantizationReport& report) {
+    context_.progress.stage.store(static_cast<int>(Stage::Quantize));
+    const int launches = result_.request.timed_launches;
+    for (int launch = 0; launch < launches; ++launch) {
+      ENGINE_CUDA_TRY(cudaEventRecord(events_[0].get(), stream_), "Recording an event");
+      ENGINE_CUDA_TRY(cudaMemcpyAsync(copy_.data(), device_input_.input, copy_.bytes(),
+                                      cudaMemcpyDeviceToDevice, stream_),
+                      "Copying the operand");
+      ENGINE_CUDA_TRY(cudaEventRecord(events_[1].get(), stream_), "Recording an event");
+      ENGINE_TRY(quantizer.quantize(stream_, unobserved_));
+      ENGINE_CUDA_TRY(cudaEventRecord(events_[2].get(), stream_), "Recording an event");
+      ENGINE_CUDA_TRY(cudaEventSynchronize(events_[2].get()), "Waiting for a quantize kernel");
+      ENGINE_TRY(add_time(0, result_.copy_times_ns));
+      ENGINE_TRY(add_time(1, report.times_ns));
+      ENGINE_TRY(advance(0.5 / launches));
+    }
+    report.time_method = "CUDA events around each call, a device copy of the operand between";
+    return launches == 0 ? advance(0.5) : Status();
+  }
+
+  Status add_time(std::size_t first, std::vector<std::int64_t>& times) {
+    float milliseconds = 0.0F;
+    ENGINE_CUDA_TRY(
+        cudaEventElapsedTime(&milliseconds, events_[first].get(), events_[first + 1].get()),
+        "Reading a time");
+    times.push_back(static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6));
+    return {};
+  }
+
+  Status advance(double units) {
+    done_ += units;
+    const double all = 2.0 * static_cast<double>(result_.request.recipes.size());
+    context_.progress.fraction.store(done_ / all);
+    if (!context_.progress.cancel.load()) return {};
+    return Error{ErrorCode::Cancelled, "the comparison was cancelled"};
+  }
+  bool weights() const { return result_.request.weights; }
+  OperandRole role() const {
+    if (result_.request.gradients) return OperandRole::Gradients;
+    return weights() ? OperandRole::Weights : OperandRole::Activations;
+  }
+  std::int64_t columns() const {
+    const ShapeSpec& shape = result_.request.request.shape;
+    return result_.request.gradients ? shape.n : shape.k;
+  }
+
+  cudaStream_t stream_;
+  RunContext context_;
+  RecipeComparison result_;
+  std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> row_offsets_;
+  std::vector<std::uint16_t> values_;  // the operand, here
+  DeviceBuffer device_offsets_;
+  DeviceBuffer copy_;
+  kernels::GroupedInput device_input_;
+  kernels::GroupedInput host_input_;
+  UnpackedOperand unpacked_;
+  Event events_[3];
+  StepObserver unobserved_;
+  double done_ = 0.0;
+};
+
+}  // namespace
+
+Result<RecipeComparison> compare_on_cuda(const ComparisonRequest& request,
+                                         const DeviceFacts& device, DeviceOperands& operands,
+                                         cudaStream_t stream, RunContext context) {
+  return DeviceComparison(request, device, stream, context).run(operands);
+}
+
+}  // namespace engine

@@ -1,0 +1,92 @@
+// What the programs of the gallery have in common: one small layer with experts, its inputs, and
+// the checks of its outputs. Shapes: kGroups experts, kRows rows of kColumns BF16 values in all.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/device/buffer.h"
+#include "engine/model/stage.h"
+#include "kernels/hazards/grouped_scale.h"
+#include "profiling/hazards/proofs/subject.h"
+
+namespace profiling {
+
+class GroupedProgram : public Subject {
+ public:
+  std::string title() const override;
+  std::vector<SubjectOutput> outputs() const override;
+  /// Unsupported when `changed`; programs whose inputs can change have their own.
+  engine::Status set_inputs(bool changed, cudaStream_t stream) override;
+  engine::Status reset(cudaStream_t stream) override;
+  engine::Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) override;
+
+  /// Before anything else; programs with memory of their own call it first.
+  virtual engine::Status set_up(cudaStream_t stream);
+
+ protected:
+  static constexpr int kGroups = 8;
+  static constexpr std::int64_t kRows = 1024;
+  static constexpr int kColumns = 128;
+  static constexpr std::int64_t kActivationBytes = kRows * kColumns * std::int64_t{2};
+  static constexpr int kTiles = kRows / kernels::kHazardRowsPerTile;
+  using Splits = std::array<std::int64_t, kGroups>;
+
+  GroupedProgram(std::string case_id, bool healthy)
+      : case_id_(std::move(case_id)), healthy_(healthy) {}
+  bool healthy() const { return healthy_; }
+
+  /// Rows an expert; the changed ones have a larger largest expert and an empty one.
+  static Splits splits(bool changed);
+  engine::Status write_splits(const Splits& splits, cudaStream_t stream);
+
+  /// y = x * weights * 1 over every row there may be; x and y are [kRows, kColumns].
+  kernels::GroupedScaleArgs scale(const void* x, void* y) const;
+  void* x() const { return x_.data(); }
+  void* y() const { return y_.data(); }
+
+  /// An output beside Y, [kRows, kColumns], which reset() fills with `fill`. Checked an expert, or
+  /// as a whole.
+  void check(const std::string& name, void* values, bool whole = false, int fill = 0xFF);
+  /// The output of that name is in other memory from now on.
+  void move_output(const std::string& name, void* values);
+
+  static engine::Result<engine::DeviceBuffer> activation(engine::AllocationRole role,
+                                                         const std::string& owner);
+  static engine::Result<bool> is_capturing(cudaStream_t stream);
+
+  /// Labels what `launch`, which returns a cudaError_t, puts on the stream.
+  template <class Launch>
+  static engine::Status work(engine::StepObserver& observer, engine::Stage stage, Launch&& launch) {
+    observer.begin_work({.stage = stage});
+    const cudaError_t error = launch();
+    observer.end_work();
+    return engine::check_cuda(error, "Launching a kernel of the gallery");
+  }
+
+ private:
+  struct Checked {
+    std::string name;
+    void* values = nullptr;
+    bool whole = false;
+    int fill = 0xFF;  // 0xFFFF is a NaN of BF16
+  };
+
+  engine::Status write_values(cudaStream_t stream);
+
+  std::string case_id_;
+  bool healthy_;
+  engine::DeviceBuffer x_;
+  engine::DeviceBuffer y_;
+  engine::DeviceBuffer weights_;
+  engine::DeviceBuffer row_offsets_;    // [kGroups + 1]
+  engine::DeviceBuffer whole_offsets_;  // [2]: all rows as one group
+  engine::DeviceBuffer sums_;
+  std::vector<Checked> checked_;
+};
+
+}  // namespace profiling

@@ -1,0 +1,86 @@
+// Expert weights of the step come through page-locked staging memory, which the sick program gives
+// back as soon as the copy is enqueued.
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "profiling/hazards/gallery/block_pool.h"
+#include "profiling/hazards/gallery/cases.h"
+
+namespace profiling {
+namespace {
+
+using engine::AllocationRole;
+using engine::DeviceBuffer;
+using engine::Status;
+
+constexpr std::int64_t kStagingBytes = std::int64_t{64} << 10;
+constexpr std::int64_t kGateBytes = sizeof(float);
+
+class HostSourceReused final : public GroupedProgram {
+ public:
+  explicit HostSourceReused(bool healthy) : GroupedProgram("host-source-reused", healthy) {}
+
+  Status set_up(cudaStream_t stream) override {
+    ENGINE_TRY(GroupedProgram::set_up(stream));
+    engine::Result<DeviceBuffer> gate =
+        DeviceBuffer::allocate(kGateBytes, {AllocationRole::Input, "gate of the step"});
+    if (!gate.ok()) return gate.error();
+    gate_ = std::move(gate).value();
+    engine::Result<BlockPool> staging =
+        BlockPool::create(kStagingBytes, engine::MemorySpace::PinnedHost);
+    if (!staging.ok()) return staging.error();
+    staging_ = std::move(staging).value();
+    if (!healthy()) return {};
+    const float gate_value = kGate;
+    return engine::copy_to_device(gate_.data(), std::span<const float>(&gate_value, 1), stream);
+  }
+
+  Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
+    if (!healthy()) ENGINE_TRY(copy_gate(stream, observer));
+    kernels::GroupedScaleArgs args = scale(x(), y());
+    args.device_scale = gate_.as<float>();
+    return work(observer, engine::Stage::Fprop,
+                [&] { return kernels::grouped_scale(args, stream); });
+  }
+
+  /// The staging memory's next user.
+  Status scribble_host() override {
+    engine::Result<std::byte*> next =
+        staging_.take(kGateBytes, {AllocationRole::Input, "staging of another tensor"});
+    if (!next.ok()) return next.error();
+    const float value = -kGate;
+    std::memcpy(next.value(), &value, sizeof value);
+    staging_.give_back(next.value());
+    return {};
+  }
+
+ private:
+  static constexpr float kGate = 0.75F;
+
+  Status copy_gate(cudaStream_t stream, engine::StepObserver& observer) {
+    engine::Result<std::byte*> staging =
+        staging_.take(kGateBytes, {AllocationRole::Input, "staging of the gate"});
+    if (!staging.ok()) return staging.error();
+    const float value = kGate;
+    std::memcpy(staging.value(), &value, sizeof value);
+    ENGINE_TRY(work(observer, engine::Stage::Memory, [&] {
+      return cudaMemcpyAsync(gate_.data(), staging.value(), kGateBytes, cudaMemcpyHostToDevice,
+                             stream);
+    }));
+    // The mistake: a captured copy has not read it, and will in every replay.
+    staging_.give_back(staging.value());
+    return {};
+  }
+
+  DeviceBuffer gate_;
+  BlockPool staging_;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupedProgram> make_host_source_reused(bool healthy) {
+  return std::make_unique<HostSourceReused>(healthy);
+}
+
+}  // namespace profiling

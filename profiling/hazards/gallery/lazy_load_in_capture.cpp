@@ -1,0 +1,41 @@
+// Captures launch another instance of the kernel than eager steps do; the sick program has never
+// launched it before.
+#include <memory>
+
+#include "kernels/hazards/late_loaded.h"
+#include "profiling/hazards/gallery/cases.h"
+
+namespace profiling {
+namespace {
+
+using engine::Status;
+using kernels::LateInstance;
+
+class LazyLoadInCapture final : public GroupedProgram {
+ public:
+  explicit LazyLoadInCapture(bool healthy) : GroupedProgram("lazy-load-in-capture", healthy) {}
+
+  Status set_up(cudaStream_t stream) override {
+    ENGINE_TRY(GroupedProgram::set_up(stream));
+    if (!healthy()) return {};  // the mistake: no warm-up of what will be captured
+    return engine::check_cuda(
+        kernels::grouped_scale_instance(scale(x(), y()), LateInstance::Captured, stream),
+        "Warming up a kernel");
+  }
+
+  Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
+    const engine::Result<bool> capturing = is_capturing(stream);
+    if (!capturing.ok()) return capturing.error();
+    const LateInstance instance = capturing.value() ? LateInstance::Captured : LateInstance::Eager;
+    return work(observer, engine::Stage::Fprop,
+                [&] { return kernels::grouped_scale_instance(scale(x(), y()), instance, stream); });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GroupedProgram> make_lazy_load_in_capture(bool healthy) {
+  return std::make_unique<LazyLoadInCapture>(healthy);
+}
+
+}  // namespace profiling

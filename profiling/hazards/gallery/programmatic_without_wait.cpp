@@ -1,0 +1,62 @@
+// A producer that lets its consumer start early. Only captured launches use the attribute, "for
+// speed in graphs"; the sick consumer does not wait for the producer's memory.
+#include <memory>
+#include <utility>
+
+#include "kernels/hazards/programmatic_pair.h"
+#include "profiling/hazards/gallery/cases.h"
+
+namespace profiling {
+namespace {
+
+using engine::Status;
+
+/// Far longer than a launch takes, so that the early consumer is always too early.
+constexpr std::uint64_t kProducerNs = 400'000;
+
+class ProgrammaticWithoutWait final : public GroupedProgram {
+ public:
+  explicit ProgrammaticWithoutWait(bool healthy)
+      : GroupedProgram("programmatic-without-wait", healthy) {}
+
+  Status set_up(cudaStream_t stream) override {
+    ENGINE_TRY(GroupedProgram::set_up(stream));
+    engine::Result<engine::DeviceBuffer> hidden =
+        activation(engine::AllocationRole::Quantized, "hidden activation");
+    if (!hidden.ok()) return hidden.error();
+    hidden_ = std::move(hidden).value();
+    return {};
+  }
+
+  Status reset(cudaStream_t stream) override {
+    // What the step before left would be right by accident.
+    ENGINE_CUDA_TRY(cudaMemsetAsync(hidden_.data(), 0xFF, kActivationBytes, stream),
+                    "Poisoning the hidden activation");
+    return GroupedProgram::reset(stream);
+  }
+
+  Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
+    const engine::Result<bool> capturing = is_capturing(stream);
+    if (!capturing.ok()) return capturing.error();
+    kernels::GroupedScaleArgs producer = scale(x(), hidden_.data());
+    producer.busy_ns = kProducerNs;
+    ENGINE_TRY(work(observer, engine::Stage::Quantize,
+                    [&] { return kernels::grouped_scale_early_trigger(producer, stream); }));
+    return work(observer, engine::Stage::Fprop, [&] {
+      return kernels::grouped_scale_dependent(
+          scale(hidden_.data(), y()),
+          {.programmatic = capturing.value(), .waits_for_producer = healthy()}, stream);
+    });
+  }
+
+ private:
+  engine::DeviceBuffer hidden_;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupedProgram> make_programmatic_without_wait(bool healthy) {
+  return std::make_unique<ProgrammaticWithoutWait>(healthy);
+}
+
+}  // namespace profiling

@@ -1,0 +1,88 @@
+// A step on two streams. The second routes for a while and then reads what the first wrote at its
+// start; in the sick program nothing orders the two but luck.
+#include <memory>
+#include <utility>
+
+#include "engine/device/handles.h"
+#include "profiling/hazards/gallery/cases.h"
+
+namespace profiling {
+namespace {
+
+using engine::AllocationRole;
+using engine::DeviceBuffer;
+using engine::Status;
+
+/// Long enough for the writer to be done, and a small part of the delay that experiments put in.
+constexpr std::uint64_t kRoutingNs = 400'000;
+
+class UnorderedSiblings final : public GroupedProgram {
+ public:
+  explicit UnorderedSiblings(bool healthy) : GroupedProgram("unordered-siblings", healthy) {}
+
+  Status set_up(cudaStream_t stream) override {
+    ENGINE_TRY(GroupedProgram::set_up(stream));
+    engine::Result<DeviceBuffer> hidden =
+        activation(AllocationRole::Quantized, "quantized activation");
+    if (!hidden.ok()) return hidden.error();
+    hidden_ = std::move(hidden).value();
+    engine::Result<DeviceBuffer> routed = activation(AllocationRole::Output, "routing weights");
+    if (!routed.ok()) return routed.error();
+    routed_ = std::move(routed).value();
+    check("routing weights", routed_.data());
+    engine::Result<engine::Stream> side = engine::make_stream();
+    if (!side.ok()) return side.error();
+    side_ = std::move(side).value();
+    for (engine::Event* event : {&fork_, &written_, &join_}) {
+      engine::Result<engine::Event> made = engine::make_order_event();
+      if (!made.ok()) return made.error();
+      *event = std::move(made).value();
+    }
+    return {};
+  }
+
+  Status reset(cudaStream_t stream) override {
+    // What the step before left would be right by accident.
+    ENGINE_CUDA_TRY(cudaMemsetAsync(hidden_.data(), 0xFF, kActivationBytes, stream),
+                    "Poisoning the quantized activation");
+    return GroupedProgram::reset(stream);
+  }
+
+  Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
+    const cudaStream_t side = side_.get();
+    ENGINE_TRY(order(fork_, stream, side));
+    ENGINE_TRY(work(observer, engine::Stage::Quantize,
+                    [&] { return kernels::grouped_scale(scale(x(), hidden_.data()), stream); }));
+    kernels::GroupedScaleArgs routing = scale(x(), routed_.data());
+    routing.busy_ns = kRoutingNs;
+    ENGINE_TRY(work(observer, engine::Stage::Other,
+                    [&] { return kernels::grouped_scale(routing, side); }));
+    // The mistake is that this is missing.
+    if (healthy()) ENGINE_TRY(order(written_, stream, side));
+    ENGINE_TRY(work(observer, engine::Stage::Fprop,
+                    [&] { return kernels::grouped_scale(scale(hidden_.data(), y()), side); }));
+    return order(join_, side, stream);
+  }
+
+ private:
+  /// What `after` gets from now on waits for what `before` has so far.
+  static Status order(const engine::Event& event, cudaStream_t before, cudaStream_t after) {
+    ENGINE_CUDA_TRY(cudaEventRecord(event.get(), before), "Recording an event");
+    return engine::check_cuda(cudaStreamWaitEvent(after, event.get(), 0), "Waiting for an event");
+  }
+
+  DeviceBuffer hidden_;
+  DeviceBuffer routed_;
+  engine::Stream side_;
+  engine::Event fork_;
+  engine::Event written_;
+  engine::Event join_;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupedProgram> make_unordered_siblings(bool healthy) {
+  return std::make_unique<UnorderedSiblings>(healthy);
+}
+
+}  // namespace profiling

@@ -1,0 +1,114 @@
+// Eager steps and captures have a workspace each. The sick program's grows during the capture; the
+// kernels captured before keep the old address, which the user's next tensor gets.
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "profiling/hazards/gallery/block_pool.h"
+#include "profiling/hazards/gallery/cases.h"
+
+namespace profiling {
+namespace {
+
+using engine::AllocationRole;
+using engine::DeviceBuffer;
+using engine::Result;
+using engine::Status;
+
+constexpr std::int64_t kPoolBytes = std::int64_t{16} << 20;
+constexpr int kUserFill = 0x3C;
+
+class WorkspaceRegrown final : public GroupedProgram {
+ public:
+  explicit WorkspaceRegrown(bool healthy) : GroupedProgram("workspace-regrown", healthy) {}
+
+  Status set_up(cudaStream_t stream) override {
+    ENGINE_TRY(GroupedProgram::set_up(stream));
+    Result<DeviceBuffer> z = activation(AllocationRole::Output, "Z");
+    if (!z.ok()) return z.error();
+    z_ = std::move(z).value();
+    check("Z", z_.data());
+    Result<BlockPool> pool = BlockPool::create(kPoolBytes, engine::MemorySpace::Device);
+    if (!pool.ok()) return pool.error();
+    pool_ = std::move(pool).value();
+    ENGINE_TRY(grow(of_captures_, bytes_for(healthy() ? kTiles : kFirstTiles)));
+    ENGINE_TRY(grow(of_eager_steps_, bytes_for(kTiles)));
+    ENGINE_TRY(take_user_tensor());
+    check("user tensor", user_tensor_, true, kUserFill);
+    return {};
+  }
+
+  Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
+    const Result<bool> capturing = is_capturing(stream);
+    if (!capturing.ok()) return capturing.error();
+    Workspace& workspace = capturing.value() ? of_captures_ : of_eager_steps_;
+    kernels::GroupedScaleArgs first = scale(x(), y());
+    first.tiles_per_group = kFirstTiles;
+    ENGINE_TRY(product(first, workspace, stream, observer));
+    return product(scale(y(), z_.data()), workspace, stream, observer);
+  }
+
+  Status captured(int /*graph*/, cudaStream_t /*stream*/) override {
+    // The user is done with one tensor and asks for the next.
+    pool_.give_back(user_tensor_);
+    ENGINE_TRY(take_user_tensor());
+    move_output("user tensor", user_tensor_);
+    return {};
+  }
+
+ private:
+  struct Workspace {
+    const char* owner;
+    std::byte* piece = nullptr;
+    std::int64_t bytes = 0;
+  };
+  static constexpr int kFirstTiles = kTiles / 4;  // enough for the largest expert
+
+  static std::int64_t bytes_for(int tiles) {
+    return kernels::grouped_scale_workspace_bytes(kGroups, kColumns, tiles);
+  }
+
+  Status product(const kernels::GroupedScaleArgs& args, Workspace& workspace, cudaStream_t stream,
+                 engine::StepObserver& observer) {
+    ENGINE_TRY(grow(workspace, bytes_for(args.tiles_per_group)));
+    return work(observer, engine::Stage::Fprop, [&] {
+      return kernels::grouped_scale_staged(args, reinterpret_cast<float*>(workspace.piece), stream);
+    });
+  }
+
+  /// The mistake, when it happens during a capture: launches before hold the old address.
+  Status grow(Workspace& workspace, std::int64_t bytes) {
+    if (bytes <= workspace.bytes) return {};
+    if (workspace.piece != nullptr) pool_.give_back(workspace.piece);
+    Result<std::byte*> larger = pool_.take(
+        bytes,
+        {AllocationRole::Workspace, fmt::format("{}, {} KiB", workspace.owner, bytes / 1024)});
+    if (!larger.ok()) return larger.error();
+    workspace.piece = larger.value();
+    workspace.bytes = bytes;
+    return {};
+  }
+
+  Status take_user_tensor() {
+    Result<std::byte*> tensor =
+        pool_.take(kActivationBytes, {AllocationRole::Output, "user tensor"});
+    if (!tensor.ok()) return tensor.error();
+    user_tensor_ = tensor.value();
+    return {};
+  }
+
+  DeviceBuffer z_;
+  BlockPool pool_;
+  Workspace of_captures_{.owner = "workspace of captures"};
+  Workspace of_eager_steps_{.owner = "workspace of eager steps"};
+  std::byte* user_tensor_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupedProgram> make_workspace_regrown(bool healthy) {
+  return std::make_unique<WorkspaceRegrown>(healthy);
+}
+
+}  // namespace profiling

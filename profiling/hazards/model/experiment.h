@@ -1,0 +1,229 @@
+// One experiment on a captured graph: what is changed about it, how often it is replayed, and what
+// came out. A proof is two of them: one that shows the fault and one that takes it away. Plain
+// values; profiling/hazards/proofs carries them out, each in a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/fields.h"
+
+namespace profiling {
+
+/// A node of a snapshot.
+struct NodeRef {
+  int graph = 0;
+  int node = 0;  // index into GraphSnapshot::nodes
+  auto operator<=>(const NodeRef&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&NodeRef::graph>("graph"),
+                      engine::field<&NodeRef::node>("node")};
+  }
+};
+
+/// The node's references to the allocation go to a fresh buffer of the same size and contents; a
+/// memset in front of it that only prepares it goes along.
+struct MovedMemory {
+  NodeRef node = {};
+  std::string owner = {};  // Allocation::owner
+  bool operator==(const MovedMemory&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MovedMemory::node>("node"),
+                      engine::field<&MovedMemory::owner>("owner")};
+  }
+};
+
+/// Before every replay the allocation is filled with this byte.
+struct FilledMemory {
+  std::string owner = {};
+  std::uint8_t value = 0;
+  bool operator==(const FilledMemory&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&FilledMemory::owner>("owner"),
+                      engine::field<&FilledMemory::value>("value")};
+  }
+};
+
+/// A full edge from the first to the second, in place of what is between them.
+struct OrderedNodes {
+  NodeRef first = {};
+  NodeRef second = {};
+  bool operator==(const OrderedNodes&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&OrderedNodes::first>("first"),
+                      engine::field<&OrderedNodes::second>("second")};
+  }
+};
+
+struct Experiment {
+  bool graph = true;  // false: eager launches, nothing is captured
+  int replays = 6;    // 0 = captured and instantiated only, and what is loaded meanwhile watched
+  std::vector<MovedMemory> moved = {};
+  std::vector<FilledMemory> filled = {};
+  /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
+  /// and before replays 1 and 2; -1 = it is not.
+  int poisoned_workspaces = -1;
+  bool red_zones = false;       // a pattern around every buffer, checked after the replays
+  bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars
+  bool recaptured = false;      // with changed_inputs: captured again after the change
+  bool scribbled_host = false;  // host memory that a copy node reads is overwritten before replays
+  /// From replay 2 on every input lies in other memory: the addresses in the graph and in arrays of
+  /// addresses follow, the old memory holds a poison while a replay runs.
+  bool moved_inputs = false;
+  bool patched_host = false;  // with moved_inputs: addresses in host memory that copy nodes read
+                              // follow too
+  std::vector<NodeRef> delayed = {};  // a delay of a few milliseconds right before the node
+  std::vector<OrderedNodes> ordered = {};
+  bool free_on_launch = false;  // instantiated so that unfreed allocations are freed by a relaunch
+  bool eager_loading = false;   // the process loads all kernels before the capture
+  bool markers = true;          // marker board: a host-visible word a kernel node
+  double deadline_seconds = 0;  // for one replay; 0 = from the times of eager launches
+  bool operator==(const Experiment&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Experiment::graph>("graph"),
+                      engine::field<&Experiment::replays>("replays"),
+                      engine::field<&Experiment::moved>("moved"),
+                      engine::field<&Experiment::filled>("filled"),
+                      engine::field<&Experiment::poisoned_workspaces>("poisoned_workspaces"),
+                      engine::field<&Experiment::red_zones>("red_zones"),
+                      engine::field<&Experiment::changed_inputs>("changed_inputs"),
+                      engine::field<&Experiment::recaptured>("recaptured"),
+                      engine::field<&Experiment::scribbled_host>("scribbled_host"),
+                      engine::field<&Experiment::moved_inputs>("moved_inputs"),
+                      engine::field<&Experiment::patched_host>("patched_host"),
+                      engine::field<&Experiment::delayed>("delayed"),
+                      engine::field<&Experiment::ordered>("ordered"),
+                      engine::field<&Experiment::free_on_launch>("free_on_launch"),
+                      engine::field<&Experiment::eager_loading>("eager_loading"),
+                      engine::field<&Experiment::markers>("markers"),
+                      engine::field<&Experiment::deadline_seconds>("deadline_seconds")};
+  }
+};
+
+enum class Verdict : std::uint8_t {
+  Right,    // all outputs equal the eager ones bit for bit, in every replay
+  Wrong,    // some differ; without replays: kernels were loaded during the capture, as message says
+  Hung,     // a replay passed its deadline
+  Refused,  // CUDA refused the capture, the instantiation or a launch: message says what
+  Crashed,  // the process died, or the device reported a fault
+  NotRun,   // could not be carried out here: message says why
+};
+constexpr auto enum_names(Verdict) {
+  return std::to_array<std::string_view>(
+      {"right", "wrong", "hung", "refused", "crashed", "not run"});
+}
+
+/// One output of one replay. Parts are experts, or 1 for an output without experts.
+struct OutputCheck {
+  int replay = 0;           // 1-based
+  std::string output = {};  // "Y, layer 0", "dW, layer 1", ...
+  int parts = 1;
+  std::vector<int> wrong_parts = {};  // ascending; empty = equal
+  bool operator==(const OutputCheck&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&OutputCheck::replay>("replay"),
+                      engine::field<&OutputCheck::output>("output"),
+                      engine::field<&OutputCheck::parts>("parts"),
+                      engine::field<&OutputCheck::wrong_parts>("wrong_parts")};
+  }
+};
+
+enum class NodeState : std::uint8_t { NotReached, Running, Done, Unmarked };
+constexpr auto enum_names(NodeState) {
+  return std::to_array<std::string_view>({"not reached", "running", "done", "unmarked"});
+}
+
+enum class StallKind : std::uint8_t {
+  KernelSpins,  // the device does other work, this graph's stream does not move
+  NothingRuns,  // the device is idle or does nothing at all
+  HostBlocked,  // the launch call itself has not returned
+  Unknown,
+};
+constexpr auto enum_names(StallKind) {
+  return std::to_array<std::string_view>(
+      {"a kernel spins", "nothing runs", "the host is blocked", "unknown"});
+}
+
+struct Stall {
+  int replay = 0;  // 1-based; 0 = a launch without a graph
+  int graph = 0;
+  double waited_seconds = 0;
+  double deadline_seconds = 0;
+  double p99_seconds = 0;  // of the replays before it, where the deadline follows them; 0 = it
+                           // follows eager launches or was given
+  std::vector<NodeState> nodes = {};  // of that graph; empty without markers
+  int last_finished = -1;             // node index; -1 = none
+  StallKind kind = StallKind::Unknown;
+  /// How the kind was told: "a probe kernel on another stream finished in ...".
+  std::string evidence = {};
+  std::string core_dump = {};  // path on the worker's machine; empty = none was taken
+  bool operator==(const Stall&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Stall::replay>("replay"),
+                      engine::field<&Stall::graph>("graph"),
+                      engine::field<&Stall::waited_seconds>("waited_seconds"),
+                      engine::field<&Stall::deadline_seconds>("deadline_seconds"),
+                      engine::field<&Stall::p99_seconds>("p99_seconds"),
+                      engine::field<&Stall::nodes>("nodes"),
+                      engine::field<&Stall::last_finished>("last_finished"),
+                      engine::field<&Stall::kind>("kind"),
+                      engine::field<&Stall::evidence>("evidence"),
+                      engine::field<&Stall::core_dump>("core_dump")};
+  }
+};
+
+/// What the markers cost: one graph with and without them, replayed in turns. Medians.
+struct MarkerCost {
+  int samples = 0;  // replays of each; 0 = not measured
+  double with_us = 0;
+  double without_us = 0;
+  bool operator==(const MarkerCost&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&MarkerCost::samples>("samples", {.low = 0}),
+                      engine::field<&MarkerCost::with_us>("with_us"),
+                      engine::field<&MarkerCost::without_us>("without_us")};
+  }
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::NotRun;
+  std::string message = {};  // of Refused, Crashed and NotRun, of Wrong without wrong outputs, and
+                             // of Wrong with moved inputs: where old addresses were found
+  std::vector<OutputCheck> checks = {};
+  std::vector<Stall> stall = {};       // one if hung, none otherwise
+  double seconds = 0;                  // wall time of the process, start included
+  std::vector<double> replay_us = {};  // one a replay, by CUDA events
+  MarkerCost marker_cost = {};         // of plain replays with markers that were right
+  bool operator==(const Outcome&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Outcome::verdict>("verdict"),
+                      engine::field<&Outcome::message>("message"),
+                      engine::field<&Outcome::checks>("checks"),
+                      engine::field<&Outcome::stall>("stall"),
+                      engine::field<&Outcome::seconds>("seconds"),
+                      engine::field<&Outcome::replay_us>("replay_us"),
+                      engine::field<&Outcome::marker_cost>("marker_cost", {.sparse = true})};
+  }
+};
+
+/// The first replay with a wrong output; 0 = none.
+inline int first_wrong_replay(const Outcome& outcome) {
+  int first = 0;
+  for (const OutputCheck& check : outcome.checks) {
+    if (!check.wrong_parts.empty() && (first == 0 || check.replay < first)) first = check.replay;
+  }
+  return first;
+}
+
+}  // namespace profiling

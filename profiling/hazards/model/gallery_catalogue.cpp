@@ -1,0 +1,230 @@
+#include "profiling/hazards/model/gallery_catalogue.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace profiling {
+namespace {
+
+std::vector<HazardCase> memory_cases() {
+  return {
+      {.id = "shared-workspace",
+       .hazard = 1,
+       .title = "Two grouped matmuls share one workspace",
+       .mistake = "Every grouped matmul of the step is given the same cuBLASLt workspace, because "
+                  "they run one after the other.",
+       .symptom = "Eager steps are right. From the second replay on, the second product is wrong "
+                  "for some experts, and nothing reports it.",
+       .cure = "Each matmul that a graph holds has a workspace of its own. A newer cuBLASLt does "
+               "without.",
+       .rule = "shared-workspace",
+       .plain = Verdict::Wrong,
+       .library = "13.5.1.27 or 13.6.0.2"},
+      {.id = "flag-not-reset",
+       .hazard = 10,
+       .title = "A counter that no replay sets back",
+       .mistake = "A kernel whose blocks wait for each other counts arrivals in device memory. The "
+                  "program clears the counter after a launch, but not while it is captured.",
+       .symptom = "The first replay is right. The second spins for ever: the counter starts where "
+                  "the first one left it and never shows the number that the blocks wait for.",
+       .cure = "A memset in front of the kernel, captured with it.",
+       .rule = "unreset-counter",
+       .plain = Verdict::Hung,
+       .library = {}},
+      {.id = "workspace-freed",
+       .hazard = 3,
+       .title = "A workspace goes back to its pool after the capture",
+       .mistake = "The program takes a workspace from a pool, captures with it and gives it back. "
+                  "The next tensor that the user asks for gets the same memory.",
+       .symptom = "The step's own output is right, but every replay overwrites the user's tensor.",
+       .cure = "The workspace belongs to the graph and lives as long as it.",
+       .rule = "freed-memory",
+       .plain = Verdict::Wrong,
+       .library = {}},
+      {.id = "workspace-regrown",
+       .hazard = 3,
+       .title = "A workspace grows in the middle of a capture",
+       .mistake =
+           "A later layer needs more scratch than the workspace has, so the program gives it "
+           "back and takes a larger one, while the capture runs. The kernels captured "
+           "before keep the old address.",
+       .symptom = "The step's own outputs are right, but every replay overwrites the tensor that "
+                  "got the old address.",
+       .cure = "The workspace has its final size before the capture starts.",
+       .rule = "freed-memory",
+       .plain = Verdict::Wrong,
+       .library = {}},
+      {.id = "pool-alias",
+       .hazard = 4,
+       .title = "Two graphs use one piece of a pool for different tensors",
+       .mistake = "After the forward graph was captured, the program drops its reference to the "
+                  "saved activation. The pool gives the memory to the backward graph as scratch.",
+       .symptom = "The backward graph overwrites the activation before it reads it: the weight "
+                  "gradient is wrong in every replay.",
+       .cure = "The program keeps the activation until the backward graph was captured too.",
+       .rule = "pool-alias",
+       .plain = Verdict::Wrong,
+       .library = {}},
+      {.id = "allocation-without-free",
+       .hazard = 12,
+       .title = "Memory allocated inside the graph is freed outside",
+       .mistake =
+           "cudaMallocAsync is captured, but the matching free happens before the next eager "
+           "launch, so the graph has an allocation that it never frees.",
+       .symptom = "The first replay is right. The second is refused: the allocation of the first "
+                  "still lives.",
+       .cure = "The free is captured too, or the memory is allocated before the capture.",
+       .rule = "unfreed-allocation",
+       .plain = Verdict::Refused,
+       .library = {}},
+  };
+}
+
+std::vector<HazardCase> baked_cases() {
+  return {
+      {.id = "host-pointer-array",
+       .hazard = 6,
+       .title = "Expert addresses are copied from a host array in every replay",
+       .mistake = "The host fills an array of expert addresses and copies it to the device in the "
+                  "step. The captured copy reads the host's array again in every replay, while the "
+                  "program has long used it for another layer. Experts that move are not followed "
+                  "either: every replay brings the old addresses back.",
+       .symptom = "Right as long as nobody touches the array; then experts read each other's rows.",
+       .cure = "A kernel makes the addresses from the row offsets, on the device.",
+       .rule = "host-array",
+       .plain = Verdict::Right,
+       .library = {}},
+      {.id = "host-source-reused",
+       .hazard = 7,
+       .title = "A copy from staging memory that was given back",
+       .mistake = "The step's input comes through a page-locked buffer that the program gives back "
+                  "as soon as the copy is enqueued. The captured copy keeps its address.",
+       .symptom = "Right until the staging memory has its next user; then the step computes with "
+                  "that one's values.",
+       .cure = "The input is copied outside of the graph, into device memory that stays.",
+       .rule = "dead-host-source",
+       .plain = Verdict::Right,
+       .library = {}},
+      {.id = "scalar-baked",
+       .hazard = 8,
+       .title = "A scale passed by value",
+       .mistake = "The host computes a scale for each step and passes it to the kernel by value. "
+                  "The graph keeps the one it was captured with.",
+       .symptom = "Every replay uses the first scale, whatever the schedule says.",
+       .cure =
+           "The kernel reads the scale from device memory, which the host writes between steps.",
+       .rule = "baked-scalar",
+       .plain = Verdict::Right,
+       .library = {}},
+      {.id = "splits-baked",
+       .hazard = 9,
+       .title = "A grid that follows the splits of the first step",
+       .mistake = "The host takes the largest expert's rows and launches as many thread blocks as "
+                  "those need. The graph keeps that grid.",
+       .symptom = "When an expert gets more rows than any had at the capture, its last rows are "
+                  "never computed.",
+       .cure = "The grid follows the capacity; the kernel reads the splits on the device.",
+       .rule = "baked-launch",
+       .plain = Verdict::Right,
+       .library = {}},
+  };
+}
+
+std::vector<HazardCase> order_cases() {
+  return {
+      {.id = "programmatic-without-wait",
+       .hazard = 13,
+       .title = "An early start without a wait",
+       .mistake = "For speed, the captured consumer is launched with programmatic stream "
+                  "serialization, but its kernel never waits for the producer's memory "
+                  "(cudaGridDependencySynchronize).",
+       .symptom = "The consumer reads rows that the producer has not written yet.",
+       .cure = "The consumer waits before its first read, or is launched without the attribute.",
+       .rule = "programmatic-without-wait",
+       .plain = Verdict::Wrong,
+       .library = {}},
+      {.id = "unordered-siblings",
+       .hazard = 14,
+       .title = "Two branches share a tensor without an order",
+       .mistake = "The step forks to a second stream. The matmul there reads the activation that "
+                  "the first branch writes, and no event stands between them.",
+       .symptom = "Right as long as the writer happens to be the quicker branch. A busier device "
+                  "or another clock makes single steps wrong.",
+       .cure = "The reading branch waits for an event that is recorded behind the writer.",
+       .rule = "unordered-access",
+       .plain = Verdict::Right,
+       .library = {}},
+      {.id = "missing-join",
+       .hazard = 14,
+       .title = "A fork that is never joined",
+       .mistake = "Half of the work goes to a second stream, and nothing makes the first stream "
+                  "wait for it: eager steps synchronise the device at the end anyway.",
+       .symptom = "The capture cannot be ended: cudaErrorStreamCaptureUnjoined.",
+       .cure = "An event behind the branch's last kernel, which the first stream waits for.",
+       .rule = "unjoined-capture",
+       .plain = Verdict::Refused,
+       .library = {}},
+      {.id = "lazy-load-in-capture",
+       .hazard = 15,
+       .title = "A kernel is loaded in the middle of a capture",
+       .mistake = "The warm-up runs another instance of the kernel than the capture, so the "
+                  "captured one is loaded when the capture first launches it.",
+       .symptom = "Often none. Loading may synchronise, so the capture can fail, or a host thread "
+                  "can wait for ever when another one holds the device.",
+       .cure = "Every kernel is launched once before the capture, or all are loaded at the start "
+               "(CUDA_MODULE_LOADING=EAGER).",
+       .rule = "lazy-load",
+       .plain = Verdict::Right,
+       .library = {}},
+      {.id = "sync-in-capture",
+       .hazard = 16,
+       .title = "The host waits inside a capture",
+       .mistake = "The step copies the splits to the host and waits for them, to size its launch.",
+       .symptom = "The capture is refused: cudaErrorStreamCaptureUnsupported.",
+       .cure = "The launch is sized by the capacity and the splits stay on the device.",
+       .rule = "sync-in-capture",
+       .plain = Verdict::Refused,
+       .library = {}},
+  };
+}
+
+constexpr std::string_view kTwin = " (healthy twin)";
+
+std::vector<HazardCase> all_cases() {
+  std::vector<HazardCase> all = memory_cases();
+  for (const auto& more : {baked_cases(), order_cases()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<HazardCase>& hazard_cases() {
+  static const std::vector<HazardCase> cases = all_cases();
+  return cases;
+}
+
+const HazardCase* find_hazard_case(const std::string& id) {
+  const std::vector<HazardCase>& cases = hazard_cases();
+  const auto found = std::find_if(cases.begin(), cases.end(),
+                                  [&](const HazardCase& hazard) { return hazard.id == id; });
+  return found == cases.end() ? nullptr : &*found;
+}
+
+std::string subject_title(const GallerySubject& subject) {
+  const HazardCase* hazard = find_hazard_case(subject.id);
+  const std::string name = hazard == nullptr ? subject.id : hazard->title;
+  return subject.healthy ? name + std::string(kTwin) : name;
+}
+
+std::optional<GallerySubject> gallery_subject(const std::string& title) {
+  const bool healthy = title.ends_with(kTwin);
+  const std::string name = healthy ? title.substr(0, title.size() - kTwin.size()) : title;
+  for (const HazardCase& hazard : hazard_cases()) {
+    if (hazard.title == name) return GallerySubject{.id = hazard.id, .healthy = healthy};
+  }
+  return std::nullopt;
+}
+
+}  // namespace profiling

@@ -1,0 +1,85 @@
+// The marker board of the replay under way, for a reader that must not touch CUDA: the pulse reads
+// it while the engine thread is stuck in a launch. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiling/hazards/model/experiment.h"
+
+namespace profiling {
+
+class LiveBoard {
+ public:
+  struct View {
+    int replay = 0;  // 1-based; 0 = no replay is under way
+    std::vector<NodeState> nodes;
+  };
+
+  /// `words` are written by the device; word of node n is words[slots[n]], -1 = it has none. A node
+  /// runs when all in `dependencies` of it are done. All must live until detach().
+  void attach(int replay, const volatile std::uint32_t* words, const std::vector<int>* slots,
+              const std::vector<std::vector<int>>* dependencies) {
+    const std::lock_guard lock(mutex_);
+    replay_ = replay;
+    words_ = words;
+    slots_ = slots;
+    dependencies_ = dependencies;
+  }
+
+  void detach() { attach(0, nullptr, nullptr, nullptr); }
+
+  /// Who says how the device is while it may be stuck; must not wait for it. Null takes it away.
+  void ask_device(std::function<std::string()> says) {
+    const std::lock_guard lock(mutex_);
+    says_ = std::move(says);
+  }
+  /// Empty where nobody was asked.
+  std::string device() const {
+    const std::lock_guard lock(mutex_);
+    return says_ ? says_() : std::string();
+  }
+
+  View read() const {
+    const std::lock_guard lock(mutex_);
+    View view{.replay = replay_, .nodes = {}};
+    if (words_ == nullptr) return view;
+    view.nodes = states(words_, *slots_, *dependencies_);
+    return view;
+  }
+
+  static std::vector<NodeState> states(const volatile std::uint32_t* words,
+                                       const std::vector<int>& slots,
+                                       const std::vector<std::vector<int>>& dependencies) {
+    std::vector<NodeState> nodes(slots.size(), NodeState::Unmarked);
+    // Nodes follow those they depend on, so one pass settles what is known of unmarked ones too.
+    std::vector<bool> past(slots.size(), false);
+    for (std::size_t n = 0; n < slots.size(); ++n) {
+      bool ready = true;
+      for (const int before : dependencies[n])
+        ready = ready && past[static_cast<std::size_t>(before)];
+      if (slots[n] < 0) {
+        past[n] = ready;
+        continue;
+      }
+      const bool done = words[slots[n]] != 0;
+      past[n] = done;
+      nodes[n] = done ? NodeState::Done : ready ? NodeState::Running : NodeState::NotReached;
+    }
+    return nodes;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::function<std::string()> says_;
+  int replay_ = 0;
+  const volatile std::uint32_t* words_ = nullptr;
+  const std::vector<int>* slots_ = nullptr;
+  const std::vector<std::vector<int>>* dependencies_ = nullptr;
+};
+
+}  // namespace profiling

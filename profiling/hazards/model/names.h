@@ -1,0 +1,23 @@
+// The words for the doctor's enumerations, one place for window, command line and reports.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "profiling/hazards/model/experiment.h"
+#include "profiling/hazards/model/finding.h"
+#include "profiling/hazards/model/snapshot.h"
+
+namespace profiling {
+
+using engine::name_of;  // of every enumeration that says its names
+
+/// Exact: "32 MiB", "4 KiB", "100 bytes".
+std::string size_text(std::uint64_t bytes);
+
+/// "deadline 0.5 s; 99 % of the replays before took 12.3 us or less", without the second part where
+/// the deadline does not follow them.
+std::string deadline_text(const Stall& stall);
+
+}  // namespace profiling

@@ -1,0 +1,99 @@
+#include "profiling/hazards/model/snapshot_check.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <string>
+
+namespace profiling {
+namespace {
+
+bool known(NodeType type) { return type <= NodeType::Conditional || type == NodeType::Unknown; }
+bool known(engine::MemorySpace space) { return space <= engine::MemorySpace::Managed; }
+
+/// What is wrong with the parameters; empty = nothing.
+std::string wrong_parameters(const NodeParameters& parameters) {
+  if (const auto* kernel = std::get_if<KernelNode>(&parameters)) {
+    std::uint64_t end = 0;
+    for (const ParameterSlot& slot : kernel->slots) {
+      if (slot.offset < end) return "its parameter slots overlap";
+      end = std::uint64_t{slot.offset} + slot.bytes;
+    }
+    if (!kernel->slots.empty() && !kernel->parameters.empty() && end > kernel->parameters.size()) {
+      return fmt::format("its parameter slots end at byte {} of {}", end,
+                         kernel->parameters.size());
+    }
+    if (kernel->waits_for_programmatic > Known::Yes) return "its wait state is unknown";
+  } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
+    if (!known(copy->source_space) || !known(copy->target_space)) return "its memory is of no kind";
+  }
+  return {};
+}
+
+/// Empty = nothing is wrong.
+std::string flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
+  const GraphSnapshot& graph = snapshot.graphs[index];
+  const auto at = [&](std::size_t node) {
+    return fmt::format("graphs[{}].nodes[{}]", index, node);
+  };
+  if (graph.variant_of != -1 &&
+      (graph.variant_of < 0 || static_cast<std::size_t>(graph.variant_of) >= index)) {
+    return fmt::format("graphs[{}].variant_of is {}; a variant follows what it varies", index,
+                       graph.variant_of);
+  }
+  for (const CaptureEvent& event : graph.events) {
+    if (event.kind > CaptureEvent::Kind::HostSync) {
+      return fmt::format("graphs[{}].events has one of no kind", index);
+    }
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const SnapshotNode& node = graph.nodes[n];
+    if (!known(node.type)) return at(n) + ".type is not known";
+    if (static_cast<std::size_t>(node.stage) >= engine::kStageNames.size()) {
+      return at(n) + ".stage is not known";
+    }
+    if (node.parent < -1 || (node.parent >= 0 && static_cast<std::size_t>(node.parent) >= n)) {
+      return fmt::format("{}.parent is {}; a node follows its parent", at(n), node.parent);
+    }
+    if (const std::string wrong = wrong_parameters(node.parameters); !wrong.empty()) {
+      return at(n) + ".parameters: " + wrong;
+    }
+  }
+  for (const SnapshotEdge& edge : graph.edges) {
+    const bool in_range = edge.from >= 0 && edge.from < edge.to &&
+                          static_cast<std::size_t>(edge.to) < graph.nodes.size();
+    if (!in_range || edge.kind > EdgeKind::LaunchOrder ||
+        graph.nodes[static_cast<std::size_t>(edge.from)].parent !=
+            graph.nodes[static_cast<std::size_t>(edge.to)].parent) {
+      return fmt::format("graphs[{}].edges has an edge from node {} to node {}", index, edge.from,
+                         edge.to);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Snapshot::flaw() const {
+  for (std::size_t graph = 0; graph < graphs.size(); ++graph) {
+    if (std::string flaw = flaw_of_graph(*this, graph); !flaw.empty()) return flaw;
+  }
+  std::uint64_t last = 0;
+  for (const engine::Allocation& allocation : ledger) {
+    if (allocation.id <= last) return "ledger is not in ascending order";
+    last = allocation.id;
+    if (allocation.bytes > std::numeric_limits<std::uint64_t>::max() - allocation.address ||
+        allocation.role > engine::kLastAllocationRole || !known(allocation.space)) {
+      return fmt::format("ledger has allocation {}, which is out of range", allocation.id);
+    }
+  }
+  return {};
+}
+
+engine::Status check_snapshot(const Snapshot& snapshot) {
+  std::string flaw = snapshot.flaw();
+  if (flaw.empty()) return {};
+  return engine::Error{engine::ErrorCode::Protocol, "The snapshot is malformed: " + flaw};
+}
+
+}  // namespace profiling

@@ -1,0 +1,238 @@
+#include "profiling/hazards/proofs/experiment_captures.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/device/allocation_ledger.h"
+#include "engine/device/check.h"
+#include "profiling/hazards/proofs/graph_changes.h"
+#include "profiling/hazards/proofs/marker_cost.h"
+#include "profiling/hazards/proofs/subject_capture.h"
+#include "profiling/hazards/snapshot/driver_memory.h"
+
+namespace profiling {
+
+using engine::Error;
+using engine::ErrorCode;
+using engine::Result;
+using engine::Status;
+
+Status ExperimentCaptures::capture() {
+  return capture_all(graphs_, state_.reply.snapshot.graphs, -1);
+}
+
+Status ExperimentCaptures::capture_again() {
+  const auto discarded = std::exchange(graphs_, {});
+  std::vector<GraphSnapshot> again;
+  ENGINE_TRY(capture_all(graphs_, again, -1));
+  return make_executables();
+}
+
+Status ExperimentCaptures::make_executables() {
+  for (std::size_t g = 0; g < graphs_.size(); ++g) ENGINE_TRY(make_executable(g));
+  return {};
+}
+
+void ExperimentCaptures::read_ledger() {
+  const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
+  state_.reply.snapshot.ledger = ledger.read();
+  state_.reply.snapshot.ledger_clock = ledger.clock();
+  add_driver_memory(state_.driver, state_.reply.snapshot);
+}
+
+Status ExperimentCaptures::poison_workspaces() const {
+  if (state_.experiment.poisoned_workspaces < 0) return {};
+  for (const engine::Allocation& allocation : engine::AllocationLedger::of_process().read()) {
+    if (allocation.role != engine::AllocationRole::Workspace || !allocation.live()) continue;
+    ENGINE_CUDA_TRY(
+        cudaMemsetAsync(reinterpret_cast<void*>(allocation.address),
+                        state_.experiment.poisoned_workspaces, allocation.bytes, state_.stream),
+        "Filling a workspace");
+  }
+  return {};
+}
+
+void ExperimentCaptures::start_load_watch(int variant_of) {
+  if (state_.experiment.replays > 0 || variant_of >= 0) return;
+  Result<std::unique_ptr<LoadWatch>> watch = LoadWatch::start();
+  if (watch.ok()) {
+    load_watch_ = std::move(watch).value();
+  } else {
+    unwatched_ = watch.error().message;
+  }
+}
+
+void ExperimentCaptures::note_loads(GraphSnapshot& snapshot) {
+  if (load_watch_ == nullptr) return;
+  const Result<std::vector<std::string>> loads = load_watch_->stop();
+  load_watch_.reset();
+  if (!loads.ok()) {
+    unwatched_ = loads.error().message;
+    return;
+  }
+  for (const std::string& load : loads.value()) {
+    snapshot.events.push_back({.kind = CaptureEvent::Kind::LazyLoad, .what = load});
+    loads_ += loads_.empty() ? load : "; " + load;
+  }
+}
+
+Status ExperimentCaptures::end_capture_only() {
+  if (!loads_.empty()) return state_.end(Verdict::Wrong, "loaded during the capture: " + loads_);
+  if (unwatched_.empty()) return state_.end(Verdict::Right);
+  return state_.end(Verdict::NotRun,
+                    "captured, but what was loaded meanwhile could not be watched: " + unwatched_);
+}
+
+Status ExperimentCaptures::capture_all(std::vector<CapturedGraph>& captured,
+                                       std::vector<GraphSnapshot>& snapshots, int variant_of) {
+  const std::vector<std::string> names = state_.subject.graph_names();
+  for (std::size_t g = 0; g < names.size(); ++g) {
+    ENGINE_TRY(poison_workspaces());
+    if (const cudaError_t synced = cudaStreamSynchronize(state_.stream); synced != cudaSuccess) {
+      return state_.end(Verdict::Crashed, engine::cuda_error(synced, "Before the capture").message);
+    }
+    start_load_watch(variant_of);
+    Result<Capture> capture =
+        capture_graph(state_.driver, state_.subject, static_cast<int>(g), state_.stream);
+    if (!capture.ok()) return capture.error();
+    note_loads(capture.value().read.snapshot);
+    GraphSnapshot snapshot = capture.value().read.snapshot;
+    snapshot.name = names[g];
+    if (variant_of >= 0) {
+      snapshot.variant_of = variant_of + static_cast<int>(g);
+      snapshot.changed = "inputs";
+    }
+    snapshots.push_back(std::move(snapshot));
+    if (capture.value().refused) {
+      read_ledger();
+      return state_.end(Verdict::Refused, capture.value().refused->message);
+    }
+    CapturedGraph& kept = captured.emplace_back();
+    kept.graph = std::move(capture.value().graph);
+    kept.read = std::move(capture.value().read);
+    if (variant_of < 0) ENGINE_TRY(state_.subject.captured(static_cast<int>(g), state_.stream));
+  }
+  if (variant_of < 0) read_ledger();
+  return {};
+}
+
+Status ExperimentCaptures::check_ref(const NodeRef& ref) const {
+  const bool known = ref.graph >= 0 && static_cast<std::size_t>(ref.graph) < graphs_.size() &&
+                     ref.node >= 0 &&
+                     static_cast<std::size_t>(ref.node) <
+                         graphs_[static_cast<std::size_t>(ref.graph)].read.snapshot.nodes.size();
+  if (known) return {};
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("The experiment names node {} of graph {}, which was not captured",
+                           ref.node, ref.graph)};
+}
+
+Status ExperimentCaptures::find_memory() const {
+  for (const MovedMemory& moved : state_.experiment.moved) ENGINE_TRY(check_ref(moved.node));
+  for (const NodeRef& node : state_.experiment.delayed) ENGINE_TRY(check_ref(node));
+  for (const auto& [first, second] : state_.experiment.ordered) {
+    ENGINE_TRY(check_ref(first));
+    ENGINE_TRY(check_ref(second));
+  }
+  const auto need = [&](const std::string& owner) -> Status {
+    if (state_.allocation_of(owner) != nullptr) return {};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("The experiment names memory \"{}\", which nobody allocated", owner)};
+  };
+  for (const MovedMemory& moved : state_.experiment.moved) ENGINE_TRY(need(moved.owner));
+  for (const FilledMemory& filled : state_.experiment.filled) ENGINE_TRY(need(filled.owner));
+  return {};
+}
+
+Status ExperimentCaptures::make_executable(std::size_t index) {
+  CapturedGraph& captured = graphs_[index];
+  const int graph = static_cast<int>(index);
+  for (const auto& [first, second] : state_.experiment.ordered) {
+    if (first.graph != graph || second.graph != graph) continue;
+    ENGINE_TRY(
+        order_nodes(state_.driver, captured.graph.get(), captured.read, first.node, second.node));
+  }
+  for (const NodeRef& node : state_.experiment.delayed) {
+    if (node.graph != graph) continue;
+    ENGINE_TRY(delay_node(state_.driver, captured.graph.get(), captured.read, node.node));
+  }
+  if (state_.experiment.markers) {
+    if (measures_markers(state_.experiment)) captured.unmarked = copy_of(captured);
+    Result<MarkerBoard> board =
+        MarkerBoard::add(state_.driver, captured.graph.get(), captured.read);
+    if (!board.ok()) return board.error();
+    captured.board.emplace(std::move(board).value());
+  }
+  cudaGraphExec_t raw = nullptr;
+  const unsigned flags =
+      state_.experiment.free_on_launch ? unsigned{cudaGraphInstantiateFlagAutoFreeOnLaunch} : 0U;
+  if (const cudaError_t made = cudaGraphInstantiateWithFlags(&raw, captured.graph.get(), flags);
+      made != cudaSuccess) {
+    return state_.end(Verdict::Refused,
+                      engine::cuda_error(made, "Instantiating the graph").message);
+  }
+  captured.executable = engine::GraphExec(raw);
+  return move_memory(captured, graph);
+}
+
+Status ExperimentCaptures::move_memory(CapturedGraph& captured, int graph) const {
+  const auto patch = [&](int node, std::span<const Relocation> ranges) {
+    return relocate_node(state_.driver, captured.executable.get(), captured.read, node, ranges);
+  };
+  for (const MovedMemory& moved : state_.experiment.moved) {
+    if (moved.node.graph != graph) continue;
+    const engine::Allocation& allocation = *state_.allocation_of(moved.owner);
+    Result<engine::DeviceBuffer> fresh = copy_elsewhere(allocation);
+    if (!fresh.ok()) return fresh.error();
+    const Relocation range{.address = allocation.address,
+                           .bytes = allocation.bytes,
+                           .target = reinterpret_cast<std::uint64_t>(fresh.value().data())};
+    captured.moved.push_back(std::move(fresh).value());
+    const Result<bool> holds = patch(moved.node.node, {&range, 1});
+    if (!holds.ok()) return holds.error();
+    if (!holds.value()) {
+      return Error{ErrorCode::NotFound,
+                   fmt::format("Node {} holds no address in \"{}\"", moved.node.node, moved.owner)};
+    }
+    captured.relocations[moved.node.node].push_back(range);
+    for (const int memset : memsets_before(captured.read.snapshot, moved.node.node)) {
+      captured.relocations[memset].push_back(range);
+    }
+  }
+  for (const auto& [node, ranges] : captured.relocations) {
+    if (const Result<bool> patched = patch(node, ranges); !patched.ok()) return patched.error();
+  }
+  return {};
+}
+
+Status ExperimentCaptures::move_inputs() {
+  Result<MovedInputs> moved =
+      MovedInputs::create(state_.driver, graphs_, state_.experiment.patched_host);
+  if (!moved.ok()) {
+    if (moved.error().code != ErrorCode::Unsupported) return state_.end_with(moved.error());
+    return state_.end(Verdict::NotRun, moved.error().message);
+  }
+  moved_inputs_.emplace(std::move(moved).value());
+  return {};
+}
+
+Status ExperimentCaptures::capture_variant() {
+  if (state_.experiment.changed_inputs) return {};
+  // A subject whose inputs cannot change has no variant; that is no fault of it.
+  if (!state_.subject.set_inputs(true, state_.stream).ok()) return {};
+  std::vector<GraphSnapshot> variants;
+  std::vector<CapturedGraph> unused;
+  const Outcome so_far = state_.reply.outcome;
+  if (!capture_all(unused, variants, 0).ok()) {
+    state_.reply.outcome = so_far;  // the replays stand, whatever a second capture did
+    state_.finished = false;
+    return {};
+  }
+  for (GraphSnapshot& variant : variants) {
+    state_.reply.snapshot.graphs.push_back(std::move(variant));
+  }
+  return {};
+}
+
+}  // namespace profiling

@@ -1,0 +1,43 @@
+// What can be told of a device when a deadline has passed, without a call that waits for it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/device/buffer.h"
+#include "engine/device/event_wait.h"
+#include "engine/device/handles.h"
+#include "engine/model/error.h"
+#include "profiling/hazards/model/experiment.h"
+
+namespace profiling {
+
+/// A kernel and a copy on streams of their own, ready before anything hangs.
+/// The node that finished last in the order of the graph; -1 = none is known to.
+int last_done(const std::vector<NodeState>& nodes);
+
+class Probe {
+ public:
+  static engine::Result<Probe> create();
+  /// Whether a kernel, and a copy, on streams of their own still finish, and in what time.
+  StallKind triage(const std::vector<NodeState>& nodes, std::string& evidence) const;
+  /// Completes a stall of which replay, deadline and nodes are known: the node that finished last,
+  /// the kind and its evidence. `device` is asked last, and what it says is added.
+  void explain(Stall& stall, const std::function<std::string()>& device) const;
+
+ private:
+  engine::Result<engine::Waited> try_kernel() const;
+  engine::Result<engine::Waited> try_copy() const;
+
+  engine::Stream kernel_stream_;
+  engine::Stream copy_stream_;
+  engine::Event done_;
+  engine::Event copied_;
+  engine::DeviceBuffer source_;
+  engine::PinnedBuffer target_;
+};
+
+}  // namespace profiling

@@ -1,0 +1,146 @@
+#include "profiling/hazards/proofs/step_subject.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/backend/cuda/device_operands.h"
+#include "engine/backend/cuda/step_setup.h"
+#include "engine/gemm/cublaslt_search.h"
+#include "engine/input/routing.h"
+#include "engine/linear/output_check.h"
+
+namespace profiling {
+namespace {
+
+using engine::Result;
+using engine::Status;
+
+const char* product_output(engine::Product product) {
+  switch (product) {
+    case engine::Product::Fprop:
+      return "Y";
+    case engine::Product::Dgrad:
+      return "dX";
+    case engine::Product::Wgrad:
+      return "dW";
+  }
+  return "output";
+}
+
+/// Other splits of the same tokens, with an empty expert where the order alone changes nothing.
+std::vector<std::int64_t> other_splits(const std::vector<std::int64_t>& splits) {
+  std::vector<std::int64_t> changed(splits.rbegin(), splits.rend());
+  if (changed != splits) return changed;
+  if (splits.size() == 1) return {splits.front() / 2};
+  changed.back() += std::exchange(changed.front(), 0);
+  return changed;
+}
+
+class StepSubject final : public Subject {
+ public:
+  static Result<std::unique_ptr<Subject>> make(engine::RunResult described,
+                                               std::shared_ptr<const engine::CublasLt> library,
+                                               const engine::FoundDevice& device,
+                                               cudaStream_t stream) {
+    auto subject = std::unique_ptr<StepSubject>(new StepSubject(std::move(described)));
+    ENGINE_TRY(subject->set_up(std::move(library), device, stream));
+    return std::unique_ptr<Subject>(std::move(subject));
+  }
+
+  std::string title() const override {
+    const engine::RunRequest& request = described_.effective;
+    return fmt::format("grouped linear step, {} experts, {} tokens, n {}, k {}, {} layer{}",
+                       splits_.size(), request.shape.tokens, request.shape.n, request.shape.k,
+                       request.layers, request.layers == 1 ? "" : "s");
+  }
+
+  std::vector<SubjectOutput> outputs() const override {
+    std::vector<SubjectOutput> outputs;
+    for (const engine::StepOutput& output : engine::step_outputs(*step_)) {
+      outputs.push_back(
+          {.name = fmt::format("{}, layer {}", product_output(output.product), output.layer),
+           .parts = step_->config().num_groups});
+    }
+    return outputs;
+  }
+
+  Status set_inputs(bool changed, cudaStream_t stream) override {
+    if (changed && step_->config().backend == engine::GemmBackend::CublasLtPerExpert) {
+      return engine::Error{engine::ErrorCode::Unsupported,
+                           "The per-expert backend launches the splits it was made for; a graph "
+                           "of it cannot follow others. Choose the grouped backend."};
+    }
+    return step_->write_splits(changed ? other_splits(splits_) : splits_, stream);
+  }
+
+  Status reset(cudaStream_t stream) override { return check_.poison(*step_, stream); }
+
+  Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
+    return step_->launch(stream, observer);
+  }
+
+  Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) override {
+    return check_.checksums(*step_, stream);
+  }
+
+  Status noted_errors(cudaStream_t stream) override { return step_->check_splits(stream); }
+
+ private:
+  explicit StepSubject(engine::RunResult described) : described_(std::move(described)) {}
+
+  Status set_up(std::shared_ptr<const engine::CublasLt> library, const engine::FoundDevice& device,
+                cudaStream_t stream) {
+    const Result<engine::GroupedShape> shape = engine::resolve_shape(described_.effective);
+    if (!shape.ok()) return shape.error();
+    splits_ = shape.value().splits;
+    const engine::StepConfig config =
+        engine::step_config(described_, shape.value(), device.capability.compute_major);
+    engine::StepObserver unobserved;
+    engine::RunProgress progress;
+    Result<engine::UploadedStep> uploaded = engine::upload_step(
+        described_, config, operands_, stream, {.progress = progress, .observer = unobserved});
+    if (!uploaded.ok()) return uploaded.error();
+    biases_ = std::move(uploaded.value().biases);
+    Result<engine::GroupedStep> step = engine::GroupedStep::create(
+        std::move(library), config, std::move(uploaded.value().operands), {}, stream);
+    if (!step.ok()) return step.error();
+    step_.emplace(std::move(step).value());
+    Result<engine::OutputCheck> check = engine::OutputCheck::create(*step_);
+    if (!check.ok()) return check.error();
+    check_ = std::move(check).value();
+    ENGINE_TRY(step_->write_splits(splits_, stream));
+    ENGINE_TRY(step_->prepare(stream, unobserved));
+    return step_->keep_weights(false, stream);
+  }
+
+  engine::RunResult described_;
+  std::vector<std::int64_t> splits_;
+  engine::DeviceOperands operands_;
+  std::vector<engine::DeviceBuffer> biases_;
+  std::optional<engine::GroupedStep> step_;
+  engine::OutputCheck check_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Subject>> make_step_subject(const engine::RunRequest& request,
+                                                   const std::string& cublaslt,
+                                                   const engine::FoundDevice& device,
+                                                   cudaStream_t stream, ExperimentFacts& facts) {
+  Result<std::shared_ptr<const engine::CublasLt>> library = engine::CublasLt::load(
+      request.cublaslt_library.empty() ? cublaslt : request.cublaslt_library);
+  if (!library.ok()) return library.error();
+  facts.device.cublaslt_version = engine::cublaslt_version_text(library.value()->version());
+  facts.device.cublaslt_path = library.value()->path();
+  engine::DeviceCapability capability = device.capability;
+  capability.cublaslt_version = library.value()->version();
+  engine::RunResult described;
+  ENGINE_TRY(engine::apply_gates(request, capability, library.value()->path(), described));
+  return StepSubject::make(std::move(described), std::move(library).value(), device, stream);
+}
+
+}  // namespace profiling

@@ -1,0 +1,52 @@
+// What the doctor examines: something that can be launched, captured and checked. The step is one,
+// every case of the hazard gallery is one.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "engine/observe/step_observer.h"
+
+namespace profiling {
+
+struct SubjectOutput {
+  std::string name;  // "Y, layer 0"
+  int parts = 1;     // experts; 1 = no experts
+};
+
+/// All calls from one thread, in this order: set_inputs, then launches, each of them reset() and
+/// enqueue() of every graph in turn, then checksums(). Memory is allocated through engine/device,
+/// with owners that are the same in every process.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  virtual std::string title() const = 0;
+  /// Graphs that one step consists of, launched in this order ("forward", "backward").
+  virtual std::vector<std::string> graph_names() const { return {"step"}; }
+  virtual std::vector<SubjectOutput> outputs() const = 0;
+
+  /// The inputs of the first run, or others: other splits, values and scalars. In device memory
+  /// where the program has them there, in host memory where it reads them from the host.
+  /// Synchronises.
+  virtual engine::Status set_inputs(bool changed, cudaStream_t stream) = 0;
+  /// Before a launch: outputs become a pattern that no launch writes. Enqueues only.
+  virtual engine::Status reset(cudaStream_t stream) = 0;
+  /// One graph's work, eager or under capture.
+  virtual engine::Status enqueue(int graph, cudaStream_t stream,
+                                 engine::StepObserver& observer) = 0;
+  /// What the program does once the graph was captured, before the next graph is.
+  virtual engine::Status captured(int /*graph*/, cudaStream_t /*stream*/) { return {}; }
+  /// Host memory that the program no longer needs, by its own belief, gets other contents.
+  virtual engine::Status scribble_host() { return {}; }
+  /// Parts of all outputs one after the other. Synchronises.
+  virtual engine::Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) = 0;
+  /// Errors that the program's own kernels have noted on the device. Synchronises.
+  virtual engine::Status noted_errors(cudaStream_t /*stream*/) { return {}; }
+};
+
+}  // namespace profiling

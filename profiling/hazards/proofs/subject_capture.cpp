@@ -1,0 +1,72 @@
+#include "profiling/hazards/proofs/subject_capture.h"
+
+#include <utility>
+
+#include "engine/device/allocation_ledger.h"
+#include "engine/device/check.h"
+#include "profiling/hazards/proofs/capture_watch.h"
+
+namespace profiling {
+namespace {
+
+void note_memory_events(GraphSnapshot& snapshot) {
+  const auto inside = [&](std::uint64_t when) {
+    return when > snapshot.capture_began && when <= snapshot.capture_ended;
+  };
+  for (const engine::Allocation& allocation : engine::AllocationLedger::of_process().read()) {
+    if (inside(allocation.allocated_at)) {
+      snapshot.events.push_back({.kind = CaptureEvent::Kind::Allocation, .what = allocation.owner});
+    }
+    if (inside(allocation.freed_at)) {
+      snapshot.events.push_back({.kind = CaptureEvent::Kind::Release, .what = allocation.owner});
+    }
+  }
+}
+
+void note_failure(GraphSnapshot& snapshot, const engine::Error& error, const char* call) {
+  const auto code = static_cast<cudaError_t>(error.device_error);
+  snapshot.failure = {.code = error.device_error, .name = cudaGetErrorName(code), .call = call};
+  if (code == cudaErrorStreamCaptureUnsupported) {
+    snapshot.events.push_back({.kind = CaptureEvent::Kind::HostSync, .what = call});
+  }
+}
+
+}  // namespace
+
+engine::Result<Capture> capture_graph(const engine::DriverApi& driver, Subject& subject, int graph,
+                                      cudaStream_t stream) {
+  const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
+  GraphSnapshot around{.capture_began = ledger.clock()};
+  CaptureWatch watch(stream);
+  ENGINE_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+                  "Starting the capture");
+  const engine::Status enqueued = subject.enqueue(graph, stream, watch);
+  cudaGraph_t raw = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream, &raw);
+  Capture capture;
+  capture.graph = engine::Graph(raw);
+  around.capture_ended = ledger.clock();
+  note_memory_events(around);
+  // The call that broke the capture says why; the end only says that it is broken.
+  if (!enqueued.ok()) {
+    (void)cudaGetLastError();
+    capture.refused = enqueued.error();
+    note_failure(around, enqueued.error(), enqueued.error().message.c_str());
+  } else if (ended != cudaSuccess) {
+    capture.refused = engine::cuda_error(ended, "Ending the capture");
+    note_failure(around, *capture.refused, "cudaStreamEndCapture");
+  } else {
+    engine::Result<ReadGraph> read = read_captured_graph(driver, raw);
+    if (!read.ok()) return read.error();
+    capture.read = std::move(read).value();
+    watch.label(capture.read.snapshot.nodes);
+  }
+  GraphSnapshot& snapshot = capture.read.snapshot;
+  snapshot.capture_began = around.capture_began;
+  snapshot.capture_ended = around.capture_ended;
+  snapshot.events = std::move(around.events);
+  snapshot.failure = std::move(around.failure);
+  return capture;
+}
+
+}  // namespace profiling

@@ -1,0 +1,27 @@
+// A visit to the doctor as a document: Markdown for people, JSON for scripts. The same report gives
+// the same text.
+#pragma once
+
+#include <string>
+
+#include "profiling/hazards/model/doctor_report.h"
+
+namespace profiling {
+
+/// Conclusion, what was examined, findings with evidence and fixes, and the experiments: a table a
+/// replay, what is known of a stall, and the wrong parts (experts) of every output.
+std::string to_markdown(const DoctorReport& report);
+
+/// {"schema": "expertscope.doctor.1", "conclusion", "snapshot": {"subject", "cublaslt_version",
+/// "device", "compute_capability", "driver", "allocations", "graphs": [{"name", "nodes", "edges",
+/// "variant_of", "changed", "degraded", "failure": {"code", "name", "call"}}]},
+/// "findings": [{"rule", "hazard", "confidence", "title", "explanation", "nodes": [[graph, node]],
+/// "accesses": [{"node", "place", "word" (hexadecimal), "owner", "offset"}], "missing_order",
+/// "evidence", "fix": {"words", "cublaslt", "pytorch", "transformer_engine"}, "proof"}],
+/// "experiments": [{"title", "finding", "verdict", "message", "seconds", "first_wrong_replay",
+/// "replay_us", "checks": [{"replay", "output", "parts", "wrong_parts"}], "stall": null or
+/// {"replay", "graph", "waited_seconds", "deadline_seconds", "p99_seconds", "last_finished",
+/// "kind", "evidence"}}], "smallest_cure": [{"node", "owner"}]}. Keys are only ever added.
+std::string to_json(const DoctorReport& report);
+
+}  // namespace profiling

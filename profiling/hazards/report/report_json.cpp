@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "profiling/hazards/model/names.h"
+#include "profiling/hazards/report/report.h"
+
+namespace profiling {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(NodeRef node) { return Json::array({node.graph, node.node}); }
+
+Json json_of(const GraphSnapshot& graph) {
+  return {
+      {"name", graph.name},
+      {"nodes", graph.nodes.size()},
+      {"edges", graph.edges.size()},
+      {"variant_of", graph.variant_of},
+      {"changed", graph.changed},
+      {"degraded", graph.degraded},
+      {"failure",
+       {{"code", graph.failure.code}, {"name", graph.failure.name}, {"call", graph.failure.call}}}};
+}
+
+Json json_of(const Snapshot& snapshot) {
+  Json graphs = Json::array();
+  for (const GraphSnapshot& graph : snapshot.graphs) graphs.push_back(json_of(graph));
+  return {{"subject", snapshot.subject}, {"cublaslt_version", snapshot.cublaslt_version},
+          {"device", snapshot.device},   {"compute_capability", snapshot.compute_capability},
+          {"driver", snapshot.driver},   {"allocations", snapshot.ledger.size()},
+          {"graphs", std::move(graphs)}};
+}
+
+Json json_of(const Access& access) {
+  return {{"node", json_of(access.node)},
+          {"place", access.place},
+          {"word", fmt::format("{:#x}", access.word)},
+          {"owner", access.owner},
+          {"offset", access.offset}};
+}
+
+Json json_of(const Finding& finding) {
+  Json nodes = Json::array();
+  for (const NodeRef node : finding.nodes) nodes.push_back(json_of(node));
+  Json accesses = Json::array();
+  for (const Access& access : finding.accesses) accesses.push_back(json_of(access));
+  return {{"rule", finding.rule},
+          {"hazard", finding.hazard},
+          {"confidence", name_of(finding.confidence)},
+          {"title", finding.title},
+          {"explanation", finding.explanation},
+          {"nodes", std::move(nodes)},
+          {"accesses", std::move(accesses)},
+          {"missing_order", finding.missing_order},
+          {"evidence", finding.evidence},
+          {"fix",
+           {{"words", finding.fix.words},
+            {"cublaslt", finding.fix.cublaslt},
+            {"pytorch", finding.fix.pytorch},
+            {"transformer_engine", finding.fix.transformer_engine}}},
+          {"proof", finding.proof.words}};
+}
+
+Json json_of(const std::vector<Stall>& stalls) {
+  if (stalls.empty()) return nullptr;
+  const Stall& stall = stalls.front();
+  return {{"replay", stall.replay},
+          {"graph", stall.graph},
+          {"waited_seconds", stall.waited_seconds},
+          {"deadline_seconds", stall.deadline_seconds},
+          {"p99_seconds", stall.p99_seconds},
+          {"last_finished", stall.last_finished},
+          {"kind", name_of(stall.kind)},
+          {"evidence", stall.evidence}};
+}
+
+Json json_of(const MarkerCost& cost) {
+  if (cost.samples == 0) return nullptr;
+  return {{"samples", cost.samples}, {"with_us", cost.with_us}, {"without_us", cost.without_us}};
+}
+
+Json json_of(const ExperimentRecord& record) {
+  Json checks = Json::array();
+  for (const OutputCheck& check : record.outcome.checks) {
+    checks.push_back({{"replay", check.replay},
+                      {"output", check.output},
+                      {"parts", check.parts},
+                      {"wrong_parts", check.wrong_parts}});
+  }
+  return {{"title", record.title},
+          {"finding", record.finding},
+          {"verdict", name_of(record.outcome.verdict)},
+          {"message", record.outcome.message},
+          {"seconds", record.outcome.seconds},
+          {"first_wrong_replay", first_wrong_replay(record.outcome)},
+          {"replay_us", record.outcome.replay_us},
+          {"marker_cost", json_of(record.outcome.marker_cost)},
+          {"checks", std::move(checks)},
+          {"stall", json_of(record.outcome.stall)}};
+}
+
+}  // namespace
+
+std::string to_json(const DoctorReport& report) {
+  Json findings = Json::array();
+  for (const Finding& finding : report.findings) findings.push_back(json_of(finding));
+  Json experiments = Json::array();
+  for (const ExperimentRecord& record : report.experiments) experiments.push_back(json_of(record));
+  Json cure = Json::array();
+  for (const MovedMemory& moved : report.smallest_cure) {
+    cure.push_back({{"node", json_of(moved.node)}, {"owner", moved.owner}});
+  }
+  const Json json = {{"schema", "expertscope.doctor.1"},      {"conclusion", report.conclusion},
+                     {"snapshot", json_of(report.snapshot)},  {"findings", std::move(findings)},
+                     {"experiments", std::move(experiments)}, {"smallest_cure", std::move(cure)}};
+  // Names come from files and drivers: what is not UTF-8 is replaced, not thrown at the caller.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace profiling

@@ -1,0 +1,245 @@
+// Hazards 8 and 9: what a capture fixed although the program changes it. Seen where the graph was
+// captured a second time with other inputs: what differs between the two is baked.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "profiling/hazards/rules/rules.h"
+#include "profiling/hazards/snapshot/allocation_index.h"
+
+namespace profiling {
+namespace {
+
+constexpr std::size_t kMaxDifferences = 16;  // shown of one finding
+
+/// A difference between a node and its twin in the second capture.
+struct Difference {
+  int node = 0;
+  bool launch = false;   // grid, cluster, shared memory: not an argument
+  bool certain = false;  // a parameter of its own; in a structure it may be padding
+  std::string text;
+};
+
+std::string text_of(const Extent& extent) {
+  return fmt::format("{} x {} x {}", extent.x, extent.y, extent.z);
+}
+
+std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t at, std::size_t size) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data() + at, size);
+  return word;
+}
+
+/// Words that mean memory in one of the graphs: such differences are not scalars.
+class Addresses {
+ public:
+  Addresses(const Snapshot& snapshot, const GraphSnapshot& graph) : index_(snapshot, graph) {
+    for (const SnapshotNode& node : graph.nodes) {
+      const auto* allocates = std::get_if<MemAllocNode>(&node.parameters);
+      if (allocates != nullptr) blocks_.push_back(*allocates);
+    }
+  }
+
+  bool may_hold(std::uint64_t word) const {
+    // Where Linux maps what the ledger may not know of.
+    if (word >= kMappings && word >> 47 == 0) return true;
+    if (index_.find(word) >= 0) return true;
+    return std::any_of(blocks_.begin(), blocks_.end(), [&](const MemAllocNode& block) {
+      return word >= block.address && word - block.address < block.bytes;
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t kMappings = 0x7000'0000'0000;
+  AllocationIndex index_;
+  std::vector<MemAllocNode> blocks_;
+};
+
+class Comparison {
+ public:
+  Comparison(const RuleContext& context, int graph, int variant)
+      : context_(context),
+        graph_(graph),
+        variant_(variant),
+        addresses_(context.snapshot, context.graph(graph)),
+        other_addresses_(context.snapshot, context.graph(variant)) {}
+
+  std::vector<Difference> differences;
+
+  void run() {
+    const GraphSnapshot& first = context_.graph(graph_);
+    const GraphSnapshot& second = context_.graph(variant_);
+    if (first.nodes.size() != second.nodes.size()) {
+      add({.launch = true,
+           .certain = true,
+           .text = fmt::format("{} nodes at first, {} after the change", first.nodes.size(),
+                               second.nodes.size())});
+      return;
+    }
+    for (int n = 0; n < static_cast<int>(first.nodes.size()); ++n) compare(n);
+  }
+
+ private:
+  void add(Difference difference) { differences.push_back(std::move(difference)); }
+
+  void compare(int n) {
+    const SnapshotNode& a = context_.node({graph_, n});
+    const SnapshotNode& b = context_.node({variant_, n});
+    const auto* before = std::get_if<KernelNode>(&a.parameters);
+    const auto* after = std::get_if<KernelNode>(&b.parameters);
+    if (a.type != b.type || (before == nullptr) != (after == nullptr) ||
+        (before != nullptr && before->function != after->function)) {
+      add({.node = n,
+           .launch = true,
+           .certain = true,
+           .text = fmt::format("another {}: {} at first, {} after the change",
+                               a.type == b.type ? "kernel" : "node", a.name, b.name)});
+      return;
+    }
+    if (before != nullptr) return compare_kernels(n, *before, *after);
+    compare_sizes(n, a.parameters, b.parameters);
+  }
+
+  void compare_sizes(int n, const NodeParameters& a, const NodeParameters& b) {
+    const auto changed = [&](std::uint64_t before, std::uint64_t after, const char* what) {
+      if (before == after) return;
+      add({.node = n,
+           .launch = true,
+           .certain = true,
+           .text = fmt::format("{} {} bytes at first, {} after the change", what, before, after)});
+    };
+    const auto* memset = std::get_if<MemsetNode>(&a);
+    const auto* other_memset = std::get_if<MemsetNode>(&b);
+    if (memset != nullptr && other_memset != nullptr) {
+      changed(memset->bytes(), other_memset->bytes(), "sets");
+    }
+    const auto* copy = std::get_if<MemcpyNode>(&a);
+    const auto* other_copy = std::get_if<MemcpyNode>(&b);
+    if (copy != nullptr && other_copy != nullptr) changed(copy->bytes, other_copy->bytes, "copies");
+  }
+
+  void compare_kernels(int n, const KernelNode& a, const KernelNode& b) {
+    const bool launch = a.grid != b.grid || a.block != b.block || a.cluster != b.cluster ||
+                        a.dynamic_shared_bytes != b.dynamic_shared_bytes;
+    if (launch) {
+      // Arguments that differ as well say the same once more.
+      add({.node = n,
+           .launch = true,
+           .certain = true,
+           .text = fmt::format("grid {} at first, {} after the change", text_of(a.grid),
+                               text_of(b.grid))});
+      return;
+    }
+    if (a.parameters.size() != b.parameters.size()) return;  // one of them was not readable
+    const auto size = static_cast<std::uint32_t>(a.parameters.size());
+    if (a.slots.empty()) return compare_words(n, a, b, {.offset = 0, .bytes = size}, false);
+    for (const ParameterSlot& slot : a.slots) {
+      if (slot.offset > size || slot.bytes > size - slot.offset) continue;
+      compare_words(n, a, b, slot, slot.bytes <= 8);
+    }
+  }
+
+  void compare_words(int n, const KernelNode& a, const KernelNode& b, ParameterSlot slot,
+                     bool certain) {
+    const std::size_t end = std::size_t{slot.offset} + slot.bytes;
+    for (std::size_t at = slot.offset; at < end;) {
+      const std::size_t left = end - at;
+      const bool wide = left >= 8 && at % 8 == 0;
+      // Both halves of an address may differ, so an aligned pair is looked at as one first.
+      if (wide) {
+        const std::uint64_t before = word_at(a.parameters, at, 8);
+        const std::uint64_t after = word_at(b.parameters, at, 8);
+        if (before == after || addresses_.may_hold(before) || other_addresses_.may_hold(after)) {
+          at += 8;
+          continue;
+        }
+      }
+      const std::size_t bytes = std::min<std::size_t>(left, 4);
+      const std::uint64_t before = word_at(a.parameters, at, bytes);
+      const std::uint64_t after = word_at(b.parameters, at, bytes);
+      if (before != after) {
+        add({.node = n,
+             .certain = certain,
+             .text = fmt::format("parameter byte {}: {:#x} at first, {:#x} after the change", at,
+                                 before, after)});
+      }
+      at += bytes;
+    }
+  }
+
+  const RuleContext& context_;
+  int graph_;
+  int variant_;
+  Addresses addresses_;
+  Addresses other_addresses_;
+};
+
+Finding finding_of(const RuleContext& context, int graph, int variant, bool launch,
+                   const std::vector<Difference>& differences) {
+  const std::string& changed = context.graph(variant).changed;
+  Finding finding{.rule = launch ? "baked-launch" : "baked-scalar",
+                  .hazard = launch ? 9 : 8,
+                  .confidence = Confidence::Possible};
+  std::vector<NodeRef> nodes;
+  std::size_t shown = 0;
+  for (const Difference& difference : differences) {
+    const NodeRef node{graph, difference.node};
+    const bool has_node =
+        static_cast<std::size_t>(difference.node) < context.graph(graph).nodes.size();
+    if (has_node) add_node(finding.nodes, node);
+    if (difference.certain) finding.confidence = Confidence::Likely;
+    if (shown++ < kMaxDifferences) {
+      finding.evidence.push_back(has_node ? context.text(node) + ": " + difference.text
+                                          : difference.text);
+    }
+  }
+  if (shown > kMaxDifferences) {
+    finding.evidence.push_back(fmt::format("and {} more", shown - kMaxDifferences));
+  }
+  if (!differences.empty() && finding.confidence == Confidence::Possible) {
+    finding.evidence.push_back(
+        "The words are part of a structure: they may be padding that nobody reads.");
+  }
+  const std::string what = changed.empty() ? "inputs" : changed;
+  finding.title = fmt::format("{} of graph \"{}\" {} with other {}",
+                              launch ? "The launches" : "Arguments", context.graph(graph).name,
+                              launch ? "would differ" : "passed by value would differ", what);
+  finding.explanation =
+      launch ? "The graph keeps the grid, and with it the amount of work, of the numbers that were "
+               "on the host at capture. With more rows an expert's last tiles are never launched; "
+               "with fewer, kernels run past the end."
+             : "The graph keeps the value that the argument had at capture. What the program sets "
+               "later never reaches the kernel, and nothing fails: results just do not follow.";
+  finding.fix = fix_of(finding.rule);
+  finding.proof.words =
+      "The inputs are changed from the second replay on and the results compared with eager "
+      "launches of the changed inputs; then the graph is captured anew after the change.";
+  finding.proof.shows.changed_inputs = true;
+  finding.proof.cures.changed_inputs = true;
+  finding.proof.cures.recaptured = true;
+  return finding;
+}
+
+}  // namespace
+
+void find_baked_values(RuleContext& context, std::vector<Finding>& findings) {
+  for (int g = 0; g < context.graphs(); ++g) {
+    if (!context.variant(g)) continue;
+    const int base = context.graph(g).variant_of;
+    if (context.graph(g).failure.code != 0 || context.graph(base).failure.code != 0) continue;
+    Comparison comparison(context, base, g);
+    comparison.run();
+    std::vector<Difference> launches;
+    std::vector<Difference> scalars;
+    for (Difference& difference : comparison.differences) {
+      // Numbers that follow the splits are sizes, wherever they are passed.
+      const bool size = difference.launch || context.graph(g).changed == "splits";
+      (size ? launches : scalars).push_back(std::move(difference));
+    }
+    if (!launches.empty()) findings.push_back(finding_of(context, base, g, true, launches));
+    if (!scalars.empty()) findings.push_back(finding_of(context, base, g, false, scalars));
+  }
+}
+
+}  // namespace profiling

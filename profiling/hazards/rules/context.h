@@ -1,0 +1,73 @@
+// What every rule reads: the snapshot, the addresses in its graphs, the order of its nodes and the
+// words for them. Made once for a diagnosis.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiling/hazards/rules/diagnosis.h"
+#include "profiling/hazards/snapshot/accesses.h"
+#include "profiling/hazards/snapshot/reachability.h"
+
+namespace profiling {
+
+class RuleContext {
+ public:
+  RuleContext(const Snapshot& from, const std::vector<LibraryFact>& known);
+
+  const Snapshot& snapshot;
+  const std::vector<LibraryFact>& facts;
+
+  int graphs() const { return static_cast<int>(snapshot.graphs.size()); }
+  const GraphSnapshot& graph(int index) const {
+    return snapshot.graphs[static_cast<std::size_t>(index)];
+  }
+  /// A second capture after a change: it is compared, never replayed.
+  bool variant(int index) const { return graph(index).variant_of >= 0; }
+  const SnapshotNode& node(NodeRef ref) const {
+    return graph(ref.graph).nodes[static_cast<std::size_t>(ref.node)];
+  }
+  const std::vector<Touch>& touches(int graph) const {
+    return touches_[static_cast<std::size_t>(graph)];
+  }
+  /// Null for -1.
+  const engine::Allocation* allocation(int index) const {
+    return index < 0 ? nullptr : &snapshot.ledger[static_cast<std::size_t>(index)];
+  }
+  /// Valid until the order of another graph is asked for: large graphs have large ones, and only
+  /// so many of them are kept.
+  const Reachability& memory_order(int graph);
+  const Reachability& any_order(int graph);
+  /// Too large for questions about order to be answered in time: rules about it leave it out.
+  bool too_large_to_order(int index) const {
+    return graph(index).nodes.size() > static_cast<std::size_t>(Reachability::kMaxClosure);
+  }
+
+  /// "node 7 (k_grouped, fprop of layer 0)"; the graph's name too where there are several.
+  std::string text(NodeRef ref) const;
+  /// "node 1, node 2 and 5 more".
+  std::string text(const std::vector<NodeRef>& nodes) const;
+  Access access(int graph, const Touch& touch) const { return to_access(snapshot, graph, touch); }
+
+ private:
+  const Reachability& order(int graph, OrderedBy by);
+
+  std::vector<std::vector<Touch>> touches_;
+  std::map<std::pair<int, OrderedBy>, std::unique_ptr<Reachability>> orders_;
+  std::size_t order_bytes_ = 0;
+};
+
+/// At most these many nodes and accesses are listed in one finding.
+inline constexpr std::size_t kMaxListed = 256;
+
+/// Adds unless it is there or the list is full. Keeps the list in order.
+void add_node(std::vector<NodeRef>& nodes, NodeRef node);
+void add_access(std::vector<Access>& accesses, Access access);
+
+/// "workspace of all products" in quotation marks, with its size and role.
+std::string text(const engine::Allocation& allocation);
+
+}  // namespace profiling

@@ -1,0 +1,210 @@
+// Hazards 3 and 4: memory that a captured graph holds and that its owner gave back. If another
+// graph got it meanwhile, the two destroy each other's contents.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "profiling/hazards/rules/rules.h"
+
+namespace profiling {
+namespace {
+
+using engine::Allocation;
+
+bool overlap(const Allocation& a, const Allocation& b) {
+  return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
+}
+
+bool on_device(const Allocation& allocation) {
+  return allocation.space == engine::MemorySpace::Device ||
+         allocation.space == engine::MemorySpace::Managed;
+}
+
+/// Touches of one graph in one allocation that is gone.
+struct Held {
+  int graph = 0;
+  int allocation = 0;
+  std::vector<const Touch*> touches;
+};
+
+enum class Gone { No, BeforeCapture, DuringCapture, AfterCapture };
+
+Gone when_gone(const GraphSnapshot& graph, const Allocation& allocation) {
+  if (allocation.live()) return Gone::No;
+  if (allocation.freed_at <= graph.capture_began) return Gone::BeforeCapture;
+  return allocation.freed_at <= graph.capture_ended ? Gone::DuringCapture : Gone::AfterCapture;
+}
+
+/// An argument structure may hold leftovers of an earlier call in its padding: memory that was gone
+/// before the capture is only believed of a parameter of its own and of memsets and copies.
+bool believable(const Touch& touch, Gone gone) {
+  return gone != Gone::BeforeCapture || touch.certain() || touch.whole_slot;
+}
+
+std::vector<Held> held_by(const RuleContext& context, int graph) {
+  std::map<int, Held> held;
+  for (const Touch& touch : context.touches(graph)) {
+    const Allocation* allocation = context.allocation(touch.allocation);
+    if (allocation == nullptr || !on_device(*allocation) ||
+        allocation->role == engine::AllocationRole::Check) {
+      continue;
+    }
+    const Gone gone = when_gone(context.graph(graph), *allocation);
+    if (gone == Gone::No || !believable(touch, gone)) continue;
+    Held& of_allocation = held[touch.allocation];
+    of_allocation.graph = graph;
+    of_allocation.allocation = touch.allocation;
+    of_allocation.touches.push_back(&touch);
+  }
+  std::vector<Held> all;
+  for (auto& [allocation, of_allocation] : held) all.push_back(std::move(of_allocation));
+  return all;
+}
+
+/// Of allocations that graphs hold: which graph holds it, by allocation.
+using Holders = std::map<int, std::vector<int>>;
+
+Holders holders_of(const RuleContext& context) {
+  Holders holders;
+  for (int g = 0; g < context.graphs(); ++g) {
+    if (context.variant(g)) continue;
+    for (const Touch& touch : context.touches(g)) {
+      if (touch.allocation < 0 || touch.place == Touch::Place::Descriptor) continue;
+      std::vector<int>& graphs = holders[touch.allocation];
+      if (graphs.empty() || graphs.back() != g) graphs.push_back(g);
+    }
+  }
+  return holders;
+}
+
+/// The allocation of another graph that got the memory later, and that graph.
+std::vector<std::pair<int, int>> successors_of(const RuleContext& context, const Held& held,
+                                               const Holders& holders) {
+  const Allocation& gone = *context.allocation(held.allocation);
+  std::vector<std::pair<int, int>> successors;
+  for (const auto& [other, graphs] : holders) {
+    const Allocation& allocation = *context.allocation(other);
+    if (allocation.allocated_at < gone.freed_at || !overlap(gone, allocation)) continue;
+    for (const int graph : graphs) {
+      if (graph != held.graph) successors.emplace_back(other, graph);
+    }
+  }
+  return successors;
+}
+
+Finding freed_finding(const RuleContext& context, const Held& held) {
+  const Allocation& gone = *context.allocation(held.allocation);
+  const GraphSnapshot& graph = context.graph(held.graph);
+  const Gone when = when_gone(graph, gone);
+  Finding finding{.rule = "freed-memory", .hazard = 3, .confidence = Confidence::Possible};
+  for (const Touch* touch : held.touches) {
+    add_node(finding.nodes, {held.graph, touch->node});
+    add_access(finding.accesses, context.access(held.graph, *touch));
+    const bool sure = touch->place != Touch::Place::Descriptor &&
+                      (when != Gone::BeforeCapture || touch->certain());
+    if (sure) finding.confidence = Confidence::Likely;
+  }
+  const std::string nodes = context.text(finding.nodes);
+  finding.title = when == Gone::DuringCapture
+                      ? fmt::format("{} was regrown during capture; {} holds the old address",
+                                    text(gone), nodes)
+                      : fmt::format("{} is freed, but {} holds its address", text(gone), nodes);
+  finding.explanation = fmt::format(
+      "The graph keeps the address {:#x} of a block that was given back {}. Every replay still "
+      "reads or writes there: whoever has the memory by then is overwritten, or the replay faults "
+      "because nothing is mapped there.",
+      gone.address,
+      when == Gone::DuringCapture  ? "while the graph was captured, so it was freed or replaced "
+                                     "by a larger one (regrown during capture)"
+      : when == Gone::AfterCapture ? "after the capture"
+                                   : "before the capture began");
+  finding.evidence.push_back(
+      fmt::format("Ledger: allocated at {}, freed at {}; the capture went from {} to {}.",
+                  gone.allocated_at, gone.freed_at, graph.capture_began, graph.capture_ended));
+  for (const Allocation& later : context.snapshot.ledger) {
+    if (later.live() && later.allocated_at >= gone.freed_at && overlap(gone, later)) {
+      finding.evidence.push_back("Ledger: the memory belongs to " + text(later) + " now.");
+      break;
+    }
+  }
+  finding.fix = fix_of(finding.rule);
+  finding.proof.words =
+      "Plain replays are compared with eager launches, the new owner's contents too; then the "
+      "nodes get a buffer of their own in place of the freed one.";
+  if (gone.owner.empty()) return finding;
+  for (const NodeRef& node : finding.nodes) {
+    finding.proof.cures.moved.push_back({.node = node, .owner = gone.owner});
+  }
+  return finding;
+}
+
+Finding alias_finding(const RuleContext& context, const Held& held, int successor, int graph) {
+  const Allocation& first = *context.allocation(held.allocation);
+  const Allocation& second = *context.allocation(successor);
+  Finding finding{.rule = "pool-alias", .hazard = 4, .confidence = Confidence::Likely};
+  std::vector<NodeRef> earlier;
+  std::vector<NodeRef> later;
+  for (const Touch* touch : held.touches) {
+    add_node(earlier, {held.graph, touch->node});
+    add_access(finding.accesses, context.access(held.graph, *touch));
+  }
+  for (const Touch& touch : context.touches(graph)) {
+    if (touch.allocation != successor || touch.place == Touch::Place::Descriptor) continue;
+    add_node(later, {graph, touch.node});
+    add_access(finding.accesses, context.access(graph, touch));
+  }
+  for (const auto& nodes : {earlier, later}) {
+    for (const NodeRef node : nodes) add_node(finding.nodes, node);
+  }
+  finding.title =
+      fmt::format("{} of graph \"{}\" and {} of graph \"{}\" are the same memory", text(first),
+                  context.graph(held.graph).name, text(second), context.graph(graph).name);
+  finding.explanation = fmt::format(
+      "The block at {:#x} was given back after the first graph had been captured, and the pool "
+      "gave "
+      "it to the second. Both graphs keep the address: {} writes what {} relies on, or the other "
+      "way round, depending on the order of replays.",
+      std::max(first.address, second.address), context.text(later), context.text(earlier));
+  finding.evidence.push_back(
+      fmt::format("Ledger: the first was freed at {}, the second allocated at {}.", first.freed_at,
+                  second.allocated_at));
+  finding.fix = fix_of(finding.rule);
+  finding.proof.words =
+      "Plain replays of both graphs are compared with eager launches; then the later graph's nodes "
+      "get a buffer of their own.";
+  if (second.owner.empty()) return finding;
+  for (const NodeRef& node : later) {
+    finding.proof.cures.moved.push_back({.node = node, .owner = second.owner});
+  }
+  return finding;
+}
+
+}  // namespace
+
+void find_freed_memory(RuleContext& context, std::vector<Finding>& findings) {
+  const Holders holders = holders_of(context);
+  for (int g = 0; g < context.graphs(); ++g) {
+    if (context.variant(g)) continue;
+    for (const Held& held : held_by(context, g)) {
+      // The other rule tells more.
+      if (!successors_of(context, held, holders).empty()) continue;
+      findings.push_back(freed_finding(context, held));
+    }
+  }
+}
+
+void find_pool_aliases(RuleContext& context, std::vector<Finding>& findings) {
+  const Holders holders = holders_of(context);
+  for (int g = 0; g < context.graphs(); ++g) {
+    if (context.variant(g)) continue;
+    for (const Held& held : held_by(context, g)) {
+      for (const auto& [successor, graph] : successors_of(context, held, holders)) {
+        findings.push_back(alias_finding(context, held, successor, graph));
+      }
+    }
+  }
+}
+
+}  // namespace profiling

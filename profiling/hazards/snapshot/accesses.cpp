@@ -1,0 +1,123 @@
+#include "profiling/hazards/snapshot/accesses.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "profiling/hazards/snapshot/allocation_index.h"
+
+namespace profiling {
+namespace {
+
+constexpr std::uint32_t kWord = 8;
+constexpr std::uint32_t kTensorMapBytes = 128;  // CUtensorMap, passed at 64-byte boundaries
+constexpr std::uint32_t kTensorMapAlign = 64;
+
+class Scan {
+ public:
+  Scan(const Snapshot& snapshot, const GraphSnapshot& graph) : index_(snapshot, graph) {}
+
+  void node(int node, const NodeParameters& parameters) {
+    node_ = node;
+    if (const auto* kernel = std::get_if<KernelNode>(&parameters)) {
+      arguments(*kernel);
+    } else if (const auto* memset = std::get_if<MemsetNode>(&parameters)) {
+      range(Touch::Place::MemsetTarget, memset->address, memset->bytes());
+    } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
+      range(Touch::Place::CopySource, copy->source, copy->bytes);
+      range(Touch::Place::CopyTarget, copy->target, copy->bytes);
+    } else if (const auto* allocates = std::get_if<MemAllocNode>(&parameters)) {
+      range(Touch::Place::Allocates, allocates->address, allocates->bytes);
+    } else if (const auto* frees = std::get_if<MemFreeNode>(&parameters)) {
+      range(Touch::Place::Frees, frees->address, 0);
+    }
+  }
+
+  std::vector<Touch> touches;
+
+ private:
+  void range(Touch::Place place, std::uint64_t address, std::uint64_t bytes) {
+    if (address == 0) return;
+    touches.push_back({.node = node_,
+                       .place = place,
+                       .word = address,
+                       .bytes = bytes,
+                       .allocation = index_.find(address)});
+  }
+
+  void arguments(const KernelNode& kernel) {
+    const auto size = static_cast<std::uint32_t>(kernel.parameters.size());
+    if (kernel.slots.empty()) {
+      words(kernel, {.offset = 0, .bytes = size}, Touch::Place::Parameter);
+      return;
+    }
+    for (const ParameterSlot& slot : kernel.slots) {
+      if (slot.offset > size || slot.bytes > size - slot.offset) continue;
+      const bool tensor_map = slot.bytes == kTensorMapBytes && slot.offset % kTensorMapAlign == 0;
+      words(kernel, slot, tensor_map ? Touch::Place::Descriptor : Touch::Place::Parameter);
+    }
+  }
+
+  void words(const KernelNode& kernel, ParameterSlot slot, Touch::Place place) {
+    const std::uint64_t end = std::uint64_t{slot.offset} + slot.bytes;
+    for (std::uint64_t at = (slot.offset + kWord - 1) / kWord * kWord; at + kWord <= end;
+         at += kWord) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, kernel.parameters.data() + at, sizeof(word));
+      const int allocation = index_.find(word);
+      if (allocation < 0) continue;
+      touches.push_back({.node = node_,
+                         .place = place,
+                         .whole_slot = slot.bytes == kWord && !kernel.slots.empty(),
+                         .byte = static_cast<std::uint32_t>(at),
+                         .word = word,
+                         .allocation = allocation});
+    }
+  }
+
+  AllocationIndex index_;
+  int node_ = 0;
+};
+
+}  // namespace
+
+std::vector<Touch> find_touches(const Snapshot& snapshot, const GraphSnapshot& graph) {
+  Scan scan(snapshot, graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    scan.node(static_cast<int>(n), graph.nodes[n].parameters);
+  }
+  return std::move(scan.touches);
+}
+
+std::string place_text(const Touch& touch) {
+  switch (touch.place) {
+    case Touch::Place::Parameter:
+      return fmt::format("parameter byte {}", touch.byte);
+    case Touch::Place::Descriptor:
+      return fmt::format("parameter byte {}, in a tensor map", touch.byte);
+    case Touch::Place::MemsetTarget:
+      return "memset target";
+    case Touch::Place::CopySource:
+      return "copy source";
+    case Touch::Place::CopyTarget:
+      return "copy target";
+    case Touch::Place::Allocates:
+      return "allocated here";
+    case Touch::Place::Frees:
+      return "freed here";
+  }
+  return "unknown";
+}
+
+Access to_access(const Snapshot& snapshot, int graph, const Touch& touch) {
+  Access access{
+      .node = {.graph = graph, .node = touch.node}, .place = place_text(touch), .word = touch.word};
+  if (touch.allocation >= 0) {
+    const engine::Allocation& owner = snapshot.ledger[static_cast<std::size_t>(touch.allocation)];
+    access.owner = owner.owner;
+    access.offset = touch.word - owner.address;
+  }
+  return access;
+}
+
+}  // namespace profiling

@@ -1,0 +1,31 @@
+// The statements in a file of cudaGraphDebugDotPrint(): clusters, which are graphs, with their
+// nodes and edges. By lines, because names in it are not escaped.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "profiling/hazards/snapshot/dot_label.h"
+
+namespace profiling {
+
+struct DotEdge {
+  std::size_t from = 0;  // indices into DotGraph::nodes
+  std::size_t to = 0;
+  int line = 0;  // 1-based
+};
+
+struct DotGraph {
+  std::string label;  // "graph_1": how nodes of other graphs name it
+  int line = 0;
+  std::vector<DotNode> nodes = {};
+  std::vector<DotEdge> edges = {};
+};
+
+/// In the order of the file. The error names line and reason.
+engine::Result<std::vector<DotGraph>> read_dot_graphs(std::string_view text);
+
+}  // namespace profiling

@@ -1,0 +1,104 @@
+#include "profiling/hazards/snapshot/foreign_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <variant>
+
+#include "profiling/hazards/snapshot/allocation_index.h"
+
+namespace profiling {
+namespace {
+
+using engine::Allocation;
+using engine::AllocationRole;
+
+// Counts and strides are smaller, doubles and packed pairs larger than what a device maps.
+constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 24;
+constexpr std::uint64_t kHighestAddress = std::uint64_t{1} << 57;
+
+class Search {
+ public:
+  Search(const Snapshot& snapshot, const GraphSnapshot& graph, std::set<std::uint64_t>& words)
+      : index_(snapshot, graph), words_(words) {}
+
+  void add(std::uint64_t word) {
+    if (word < kLowestAddress || word >= kHighestAddress || index_.find(word) >= 0) return;
+    if (words_.size() < kMostUnlistedWords) words_.insert(word);
+  }
+
+  void add(const KernelNode& kernel) {
+    for (const ParameterSlot& slot : kernel.slots) {
+      const std::uint64_t end =
+          std::min<std::uint64_t>(slot.offset + slot.bytes, kernel.parameters.size());
+      for (std::uint64_t at = slot.offset; at + sizeof(std::uint64_t) <= end; at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
+        add(word);
+      }
+    }
+  }
+
+ private:
+  AllocationIndex index_;
+  std::set<std::uint64_t>& words_;
+};
+
+bool overlap(const Allocation& allocation, const ForeignRange& range) {
+  return allocation.live() && allocation.address < range.address + range.bytes &&
+         range.address < allocation.address + allocation.bytes;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> unlisted_words(const Snapshot& snapshot) {
+  std::set<std::uint64_t> words;
+  for (const GraphSnapshot& graph : snapshot.graphs) {
+    Search search(snapshot, graph, words);
+    for (const SnapshotNode& node : graph.nodes) {
+      if (const auto* kernel = std::get_if<KernelNode>(&node.parameters)) {
+        search.add(*kernel);
+      } else if (const auto* memset = std::get_if<MemsetNode>(&node.parameters)) {
+        search.add(memset->address);
+      } else if (const auto* copy = std::get_if<MemcpyNode>(&node.parameters)) {
+        search.add(copy->source);
+        search.add(copy->target);
+      }
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
+void add_foreign_memory(Snapshot& snapshot, std::span<const ForeignRange> ranges,
+                        AllocationRole role) {
+  std::uint64_t id = snapshot.ledger.empty() ? 0 : snapshot.ledger.back().id;
+  std::int64_t number = std::ranges::count_if(
+      snapshot.ledger, [](const Allocation& entry) { return engine::foreign(entry.role); });
+  for (const ForeignRange& range : ranges) {
+    if (range.bytes == 0 || range.address + range.bytes < range.address) continue;
+    const bool listed = std::ranges::any_of(
+        snapshot.ledger, [&](const Allocation& entry) { return overlap(entry, range); });
+    if (listed) continue;
+    snapshot.ledger.push_back({.id = ++id,
+                               .address = range.address,
+                               .bytes = range.bytes,
+                               .space = range.space,
+                               .role = role,
+                               .owner = fmt::format("foreign memory #{}", ++number)});
+  }
+}
+
+std::vector<ForeignRange> graph_allocations(const Snapshot& snapshot) {
+  std::vector<ForeignRange> ranges;
+  for (const GraphSnapshot& graph : snapshot.graphs) {
+    for (const SnapshotNode& node : graph.nodes) {
+      const auto* made = std::get_if<MemAllocNode>(&node.parameters);
+      if (made != nullptr) ranges.push_back({.address = made->address, .bytes = made->bytes});
+    }
+  }
+  return ranges;
+}
+
+}  // namespace profiling

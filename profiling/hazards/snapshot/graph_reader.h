@@ -1,0 +1,33 @@
+// Reads a captured graph through the driver: nodes with their parameters, edges with their kinds.
+// The runtime's getters refuse kernel nodes that another copy of the runtime recorded, which is
+// what cuBLASLt's are.
+#pragma once
+
+#include <vector>
+
+#include "engine/device/driver_api.h"
+#include "engine/model/error.h"
+#include "profiling/hazards/model/snapshot.h"
+
+namespace profiling {
+
+struct ReadGraph {
+  GraphSnapshot snapshot;            // without name, capture times and events
+  std::vector<CUgraphNode> handles;  // of snapshot.nodes; valid as long as the graph is
+};
+
+/// `graph` must not be under capture any more. Nodes come in the order they were made, as far as
+/// their dependencies allow; those of child graphs follow the node that holds them. Ids, stages and
+/// layers are left empty. Errors name the driver call.
+engine::Result<ReadGraph> read_captured_graph(const engine::DriverApi& driver, CUgraph graph);
+
+/// Argument bytes of a kernel node at their offsets, and where each argument lies. The driver gives
+/// an argument as `kernelParams` or inside `extra`, whichever was set last.
+struct KernelArguments {
+  std::vector<std::byte> bytes;
+  std::vector<ParameterSlot> slots;
+};
+KernelArguments read_arguments(const engine::DriverApi& driver,
+                               const CUDA_KERNEL_NODE_PARAMS& parameters);
+
+}  // namespace profiling

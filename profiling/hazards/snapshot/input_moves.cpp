@@ -1,0 +1,93 @@
+#include "profiling/hazards/snapshot/input_moves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <variant>
+
+#include "profiling/hazards/model/names.h"
+
+namespace profiling {
+namespace {
+
+using engine::Allocation;
+using engine::AllocationRole;
+
+constexpr std::uint32_t kDescriptorBytes = 128;  // sizeof(CUtensorMap)
+constexpr std::uint32_t kWord = sizeof(std::uint64_t);
+
+const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word) {
+  const auto found =
+      std::ranges::find_if(inputs, [word](const Allocation& input) { return input.holds(word); });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+/// Words half a word aside from where pointers lie: only a packed structure has addresses there,
+/// and patching one that is none would break what is right.
+std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
+                           std::span<const Allocation> inputs) {
+  const std::uint64_t end =
+      std::min<std::uint64_t>(slot.offset + slot.bytes, kernel.parameters.size());
+  for (std::uint64_t at = slot.offset + kWord / 2; at + kWord <= end; at += kWord) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
+    const Allocation* input = holder(inputs, word);
+    if (input == nullptr) continue;
+    return fmt::format("parameter byte {} seems to hold an address in \"{}\" where no pointer lies",
+                       at, input->owner);
+  }
+  return {};
+}
+
+std::string why_kernel_stays(const KernelNode& kernel, std::span<const Allocation> inputs,
+                             bool plain_descriptors) {
+  if (!kernel.parameters.empty() && kernel.slots.empty()) {
+    return "the layout of its parameters is not known";
+  }
+  for (const ParameterSlot& slot : kernel.slots) {
+    if (!plain_descriptors && slot.bytes >= kDescriptorBytes) {
+      return "its parameters may hold a TMA descriptor, and this driver does not keep a "
+             "descriptor's address as a plain word";
+    }
+    if (std::string packed = packed_address(kernel, slot, inputs); !packed.empty()) return packed;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_input(const Allocation& allocation) {
+  return allocation.live() && allocation.space == engine::MemorySpace::Device &&
+         (allocation.role == AllocationRole::Input || allocation.role == AllocationRole::Splits);
+}
+
+std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const Allocation> inputs,
+                            bool plain_descriptors) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const SnapshotNode& node = graph.nodes[n];
+    std::string why;
+    switch (node.type) {
+      case NodeType::Kernel:
+        if (const auto* kernel = std::get_if<KernelNode>(&node.parameters)) {
+          why = why_kernel_stays(*kernel, inputs, plain_descriptors);
+        }
+        break;
+      case NodeType::Host:
+      case NodeType::SignalSemaphore:
+      case NodeType::WaitSemaphore:
+      case NodeType::BatchMemOp:
+      case NodeType::Conditional:
+      case NodeType::Unknown:
+        why = "what addresses it holds cannot be read";
+        break;
+      default:
+        break;
+    }
+    if (!why.empty()) return fmt::format("node {} ({}): {}", n, name_of(node.type), why);
+  }
+  return {};
+}
+
+}  // namespace profiling

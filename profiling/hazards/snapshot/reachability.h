@@ -1,0 +1,57 @@
+// Which node of a graph is certain to be finished before which other one starts. Only edges that
+// order memory count, unless asked otherwise: the question behind every race.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profiling/hazards/model/snapshot.h"
+
+namespace profiling {
+
+enum class OrderedBy : std::uint8_t {
+  Memory,   // full edges, and programmatic ones whose consumer waits
+  AnyEdge,  // every edge: what the author of the graph meant to be in order
+};
+
+/// Does the edge let the consumer see all that the producer wrote?
+bool orders_memory(const GraphSnapshot& graph, const SnapshotEdge& edge);
+
+/// Exact. Children of a child graph are ordered as their parent is. Edges that are malformed are
+/// left out (snapshot_check.h). Keeps a reference to the graph. Memory: nodes^2 / 8 bytes up to
+/// kMaxClosure nodes; larger graphs are walked at every question.
+class Reachability {
+ public:
+  static constexpr int kMaxClosure = 32768;
+
+  explicit Reachability(const GraphSnapshot& graph, OrderedBy by = OrderedBy::Memory);
+
+  /// Node a is finished before node b starts. False for a node and the child graph that holds it,
+  /// and for indices out of range.
+  bool before(int a, int b) const;
+  bool ordered(int a, int b) const { return before(a, b) || before(b, a); }
+
+  /// Fewest nodes from a to b, both included; empty if a is not before b. For nodes in different
+  /// child graphs the path is that of their parents.
+  std::vector<int> path(int a, int b) const;
+
+  /// Of nodes that are in topological order: is every pair of them ordered?
+  bool chain(const std::vector<int>& nodes) const;
+
+ private:
+  struct Pair {
+    int a = -1;
+    int b = -1;
+  };
+  Pair lift(int a, int b) const;
+  bool walk(int from, int to) const;
+
+  const GraphSnapshot& graph_;
+  int count_ = 0;
+  std::size_t words_ = 0;
+  std::vector<std::vector<int>> before_;     // predecessors by an edge
+  std::vector<int> depth_;                   // 0 = top level
+  std::vector<std::uint64_t> predecessors_;  // [count, words], bit a of row b: a before b
+};
+
+}  // namespace profiling
