@@ -7,11 +7,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
 #include "engine/backend/backend.h"
+#include "engine/model/guarded_thread.h"
 #include "profiling/graph/live_board.h"
 
 namespace app {
@@ -34,7 +34,7 @@ class Pulse {
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
   bool stopped_ = false;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace app

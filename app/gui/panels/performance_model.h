@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/shell/background_task.h"
 
 namespace app {
 

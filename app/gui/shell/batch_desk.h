@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "app/gui/shell/link_supervisor.h"
+#include "app/controllers/link_supervisor.h"
 #include "app/gui/view.h"
 
 namespace app {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/shell/background_task.h"
+#include "app/controllers/background.h"
 #include "app/gui/view.h"
 #include "app/protocol/worker_command.h"
 

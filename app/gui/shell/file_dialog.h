@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/shell/background_task.h"
+#include "app/controllers/background.h"
 #include "app/gui/view.h"
 
 namespace app {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "app/gui/shell/background_task.h"
+#include "app/controllers/background.h"
 #include "app/gui/view.h"
 
 namespace app {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/shell/background_task.h"
+#include "app/controllers/background.h"
 
 namespace app {
 

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/shell/background_task.h"
+#include "app/controllers/background.h"
+#include "app/controllers/link_supervisor.h"
+#include "app/controllers/recorder.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/batch_desk.h"
 #include "app/gui/shell/command_palette.h"
@@ -19,10 +21,8 @@
 #include "app/gui/shell/file_dialog.h"
 #include "app/gui/shell/library_consent.h"
 #include "app/gui/shell/library_desk.h"
-#include "app/gui/shell/link_supervisor.h"
 #include "app/gui/shell/notices.h"
 #include "app/gui/shell/recent_files.h"
-#include "app/gui/shell/recorder.h"
 #include "app/gui/shell/request_history.h"
 #include "app/gui/shell/run_names.h"
 #include "app/gui/shell/session_state.h"

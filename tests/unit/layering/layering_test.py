@@ -73,6 +73,11 @@ class PlantedViolation(unittest.TestCase):
         for header in ("cuda_runtime.h", "cupti.h", "cublasLt.h"):
             self.assert_found({"app/gui/a.cpp": f"#include <{header}>\n"}, "CUDA header", header)
 
+    def test_controller_includes_what_draws(self):
+        for line in ('#include "app/gui/view.h"', "#include <imgui.h>", "#include <GLFW/glfw3.h>"):
+            self.assertIn("draws nothing", self.violations({"app/controllers/a.cpp": line + "\n", "app/gui/view.h": "#pragma once\n"})[0])
+        self.assertEqual(self.violations({"app/controllers/a.cpp": "#include <vector>\n"}), [])
+
     def test_header_without_pragma_once(self):
         self.assert_found({"engine/a.h": "// #pragma once, some day\n"}, "engine/a.h has no #pragma once")
 
@@ -105,6 +110,8 @@ class PlantedViolation(unittest.TestCase):
             ("std::ifstream file(path);", "regular_file.h"),
             ("ImGui::TextUnformatted(text.c_str());", "theme/text.h"),
             ("draw->AddText(at, color, text.c_str());", "theme/text.h"),
+            ("thread_ = std::thread([this] { work(); });", "guarded_thread.h"),
+            ("auto sums = std::async(std::launch::async, sum);", "guarded_thread.h"),
         ):
             self.assert_found({"app/gui/a.cpp": f"void f() {{\n  {call}\n}}\n"}, "app/gui/a.cpp:2", where)
             self.assertEqual(self.violations({"tests/unit/a.cpp": call, "app/gui/a.cpp": f"// {call}\n"}), [])

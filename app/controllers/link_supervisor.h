@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "app/protocol/worker_command.h"
 #include "app/protocol/worker_link.h"
 #include "engine/gemm/support.h"
+#include "engine/model/guarded_thread.h"
 
 namespace app {
 
@@ -82,7 +82,7 @@ class LinkSupervisor {
   std::uint64_t newest_history_id_ = 0;
   std::uint64_t answered_id_ = 0;
   std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
-  std::future<void> taking_down_;
+  engine::GuardedThread taking_down_;
 };
 
 }  // namespace app

@@ -1,24 +1,22 @@
-// File work and derivations off the window's thread. BackgroundTask: reads, of which only the
-// newest asked for counts. WriteQueue: writes, all of them, in the order in which they were asked
-// for. Whatever a thread's work throws ends that work, never the program. Threads are waited for
-// only when the window closes.
+// Work off the window's thread. BackgroundTask: reads and derivations, of which only the newest
+// asked for counts. WriteQueue: writes, all of them, in the order in which they were asked for.
+// What the work throws is its result's error. Threads are waited for only when the window closes.
 #pragma once
 
 #include <atomic>
 #include <concepts>
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/model/error.h"
+#include "engine/model/guarded_thread.h"
 
 namespace app {
 
@@ -39,51 +37,33 @@ class BackgroundFailures {
   inline static std::vector<std::string> failures_;
 };
 
-/// To be called in a catch block.
-inline engine::Error background_error() {
-  try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    return {engine::ErrorCode::OutOfMemory, "there is not enough memory for it"};
-  } catch (const std::exception& thrown) {
-    return {engine::ErrorCode::Internal, thrown.what()};
-  } catch (...) {
-    return {engine::ErrorCode::Internal, "unknown failure"};
-  }
-}
-
 template <class T>
 class BackgroundTask {
  public:
   explicit BackgroundTask(std::function<void()> wake) : wake_(std::move(wake)) {}
-  ~BackgroundTask() {
-    for (Worker& worker : threads_) worker.thread.join();
-  }
   BackgroundTask(const BackgroundTask&) = delete;
   BackgroundTask& operator=(const BackgroundTask&) = delete;
 
   void start(std::function<T()> work) {
     // Only threads that have ended are joined here; another could wait for a slow disk.
-    std::erase_if(threads_, [](Worker& worker) {
-      const bool ended = worker.ended->load();
-      if (ended) worker.thread.join();
-      return ended;
-    });
+    std::erase_if(threads_, [](const Worker& worker) { return worker.ended->load(); });
     slot_ = std::make_shared<Slot>();
     auto ended = std::make_shared<std::atomic<bool>>(false);
-    try {
-      std::thread thread([slot = slot_, ended, work = std::move(work), wake = wake_]() mutable {
-        slot->run(work);
-        // What nobody wants any more is freed here: gigabytes would hold up a frame.
-        slot.reset();
-        work = nullptr;
-        wake();
-        ended->store(true);
-      });
-      threads_.push_back({.thread = std::move(thread), .ended = std::move(ended)});
-    } catch (...) {  // no thread to be had
-      slot_->fail(background_error());
-    }
+    engine::GuardedThread thread(
+        [slot = slot_, ended, work = std::move(work), wake = wake_]() mutable {
+          slot->put(work());
+          // What nobody wants any more is freed here: gigabytes would hold up a frame.
+          slot.reset();
+          work = nullptr;
+          wake();
+          ended->store(true);
+        },
+        [slot = std::weak_ptr(slot_), ended, wake = wake_](const engine::Error& error) {
+          if (const std::shared_ptr<Slot> wanted = slot.lock()) wanted->fail(error);
+          wake();
+          ended->store(true);
+        });
+    threads_.push_back({.ended = std::move(ended), .thread = std::move(thread)});
   }
 
   /// Nobody wants the result any more.
@@ -112,31 +92,24 @@ class BackgroundTask {
     std::optional<T> result;
     bool ended = false;
 
-    void run(const std::function<T()>& work) {
-      try {
-        T made = work();
-        const std::lock_guard lock(mutex);
-        result = std::move(made);
-        ended = true;
-      } catch (...) {
-        fail(background_error());
-      }
+    void put(T made) {
+      const std::lock_guard lock(mutex);
+      result = std::move(made);
+      ended = true;
     }
-    void fail(engine::Error error) {
+    void fail(const engine::Error& error) {
       if constexpr (std::constructible_from<T, engine::Error>) {
-        const std::lock_guard lock(mutex);
-        result = T(std::move(error));
-        ended = true;
+        put(T(error));
       } else {
-        BackgroundFailures::add(std::move(error.message));
+        BackgroundFailures::add(error.message);
         const std::lock_guard lock(mutex);
         ended = true;
       }
     }
   };
   struct Worker {
-    std::thread thread;
     std::shared_ptr<std::atomic<bool>> ended;
+    engine::GuardedThread thread;
   };
   std::function<void()> wake_;
   std::shared_ptr<Slot> slot_;
@@ -156,21 +129,19 @@ class WriteQueue {
       finishing_ = true;
     }
     changed_.notify_one();
-    if (thread_.joinable()) thread_.join();
+    thread_.join();
   }
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
 
   void put(std::function<Outcome()> work) {
-    const std::lock_guard lock(mutex_);
-    try {
-      if (!thread_.joinable()) thread_ = std::thread([this] { write_all(); });
-    } catch (...) {
-      outcomes_.emplace_back(background_error());
-      return;
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(work));
     }
-    waiting_.push_back(std::move(work));
-    changed_.notify_one();
+    if (thread_.started()) return changed_.notify_one();
+    thread_ = engine::GuardedThread([this] { write_all(); },
+                                    [this](const engine::Error& error) { fail_all(error); });
   }
 
   /// Outcomes in order, each once.
@@ -191,13 +162,7 @@ class WriteQueue {
       std::function<Outcome()> work = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
-      Outcome outcome = [&]() -> Outcome {
-        try {
-          return work();
-        } catch (...) {
-          return background_error();
-        }
-      }();
+      Outcome outcome = engine::guarded(work);
       work = nullptr;
       lock.lock();
       outcomes_.push_back(std::move(outcome));
@@ -206,6 +171,14 @@ class WriteQueue {
       lock.lock();
     }
   }
+  /// There is no thread to write with: nobody shall wait for it.
+  void fail_all(const engine::Error& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (; !waiting_.empty(); waiting_.pop_front()) outcomes_.emplace_back(error);
+    }
+    wake_();
+  }
 
   const std::function<void()> wake_;
   std::mutex mutex_;
@@ -213,7 +186,7 @@ class WriteQueue {
   std::deque<std::function<Outcome()>> waiting_;
   std::deque<Outcome> outcomes_;
   bool finishing_ = false;
-  std::thread thread_;  // started by the first piece
+  engine::GuardedThread thread_;  // started by the first piece
 };
 
 }  // namespace app

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <variant>
 #include <vector>
 
+#include "engine/model/guarded_thread.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
@@ -92,7 +92,7 @@ class Recorder {
   bool finishing_ = false;
   bool closing_ = false;  // the window too
   Progress progress_;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace app

@@ -1,9 +1,8 @@
 // Automatic restarts are limited, so that a worker that dies at its start does not spin the
 // machine.
-#include "app/gui/shell/link_supervisor.h"
+#include "app/controllers/link_supervisor.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "app/sweep/planned_run.h"
@@ -47,15 +46,14 @@ void LinkSupervisor::give_up_present() {
   // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
   std::shared_ptr<WorkerLink> old(std::move(link_));
   old->kill();
-  try {
-    taking_down_ = std::async(std::launch::async,
-                              [held = std::move(old), before = std::move(taking_down_)]() mutable {
-                                held.reset();
-                                if (before.valid()) before.wait();
-                              });
-  } catch (const std::system_error&) {
-    // No thread is left: it was taken down on this one while the exception went by.
-  }
+  auto before = std::make_shared<engine::GuardedThread>(std::move(taking_down_));
+  taking_down_ = engine::GuardedThread(
+      [held = std::move(old), before = std::move(before)]() mutable {
+        held.reset();
+        before->join();
+      },
+      // Without a thread it was taken down on this one, when the work above was given up.
+      [](const engine::Error&) {});
 }
 
 std::vector<LinkEvent> LinkSupervisor::poll() {

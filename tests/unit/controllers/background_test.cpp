@@ -1,5 +1,5 @@
 // Threads behind the window: whatever their work throws is told and ends nothing.
-#include "app/gui/shell/background_task.h"
+#include "app/controllers/background.h"
 
 #include <gtest/gtest.h>
 

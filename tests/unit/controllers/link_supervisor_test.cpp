@@ -1,6 +1,6 @@
 // The window's keeper of workers: a restart with another library obeys nothing in its name, on this
 // machine and on another, and replacing waits for nobody.
-#include "app/gui/shell/link_supervisor.h"
+#include "app/controllers/link_supervisor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The queue holds shared pointers to immutable runs, so handing one over costs nothing. An entry
 // leaves it only when it is in the file: whatever goes wrong, the rest still waits.
-#include "app/gui/shell/recorder.h"
+#include "app/controllers/recorder.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/gui/shell/background_task.h"
 #include "app/protocol/request_json.h"
 
 namespace app {
@@ -26,7 +25,8 @@ constexpr std::size_t kMaxWaiting = 256;
 Recorder::Recorder(std::string path, std::function<void()> wake)
     : path_(std::move(path)), wake_(std::move(wake)) {
   progress_.path = path_;
-  thread_ = std::thread([this] { write_all(); });
+  thread_ = engine::GuardedThread([this] { write_all(); },
+                                  [this](const engine::Error& error) { end(error.message); });
 }
 
 Recorder::~Recorder() {
@@ -184,7 +184,7 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
       }
       entry = waiting_.front();
     }
-    const engine::Status status = write(writer, entry);
+    const engine::Status status = engine::guarded([&] { return write(writer, entry); });
     blocked = !status.ok() && status.error().code != engine::ErrorCode::InvalidArgument;
     if (blocked) {
       set_error(status.error().message);
@@ -220,20 +220,16 @@ void Recorder::rescue(profiling::SessionWriter& writer) {
 }
 
 void Recorder::write_all() {
-  try {
-    auto created = profiling::SessionWriter::create(path_, request_codec());
-    if (!created.ok()) return end(created.error().message);
-    profiling::SessionWriter& writer = *created.value();
-    write_until_finished(writer);
-    rescue(writer);
-    const engine::Status closed = writer.close();
-    tell(writer.take_notice());
-    const Progress last = progress();
-    if (last.waiting > 0) return end(last.error);
-    end(closed.ok() ? "" : closed.error().message);
-  } catch (...) {
-    end(background_error().message);
-  }
+  auto created = profiling::SessionWriter::create(path_, request_codec());
+  if (!created.ok()) return end(created.error().message);
+  profiling::SessionWriter& writer = *created.value();
+  write_until_finished(writer);
+  rescue(writer);
+  const engine::Status closed = writer.close();
+  tell(writer.take_notice());
+  const Progress last = progress();
+  if (last.waiting > 0) return end(last.error);
+  end(closed.ok() ? "" : closed.error().message);
 }
 
 }  // namespace app
