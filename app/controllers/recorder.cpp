@@ -82,7 +82,7 @@ std::vector<std::string> Recorder::take_notices() {
   return std::exchange(notices_, {});
 }
 
-void Recorder::tell(std::string notice) {
+void Recorder::add_notice(std::string notice) {
   if (notice.empty()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -140,7 +140,7 @@ void Recorder::count(const Entry& entry) {
 }
 
 /// Goes where a person wants it, and where its file has been taken from.
-void Recorder::look_after(profiling::SessionWriter& writer) {
+void Recorder::keep_in_place(profiling::SessionWriter& writer) {
   std::optional<std::string> wanted;
   {
     const std::lock_guard lock(mutex_);
@@ -148,10 +148,10 @@ void Recorder::look_after(profiling::SessionWriter& writer) {
   }
   const engine::Status status = wanted ? writer.move_to(*wanted) : writer.keep_in_place();
   if (!status.ok()) {
-    wanted ? tell("The recording stays where it is: " + status.error().message)
+    wanted ? add_notice("The recording stays where it is: " + status.error().message)
            : set_error(status.error().message);
   } else if (wanted) {
-    tell("The recording goes on in " + *wanted);
+    add_notice("The recording goes on in " + *wanted);
   }
   bool nothing_waits = false;
   {
@@ -160,7 +160,7 @@ void Recorder::look_after(profiling::SessionWriter& writer) {
     nothing_waits = waiting_.empty();
   }
   if (status.ok() && nothing_waits) set_error("");
-  tell(writer.take_notice());
+  add_notice(writer.take_notice());
 }
 
 void Recorder::write_until_finished(profiling::SessionWriter& writer) {
@@ -174,7 +174,7 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
       });
       last_try = finishing_;
     }
-    look_after(writer);
+    keep_in_place(writer);
     Entry entry;
     {
       const std::lock_guard lock(mutex_);
@@ -192,7 +192,7 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
       continue;
     }
     // One that breaks a rule would break it again.
-    status.ok() ? count(entry) : tell(status.error().message);
+    status.ok() ? count(entry) : add_notice(status.error().message);
     {
       const std::lock_guard lock(mutex_);
       waiting_.pop_front();
@@ -200,7 +200,7 @@ void Recorder::write_until_finished(profiling::SessionWriter& writer) {
       progress_.path = writer.path();
     }
     set_error("");
-    tell(writer.take_notice());
+    add_notice(writer.take_notice());
   }
 }
 
@@ -226,7 +226,7 @@ void Recorder::write_all() {
   write_until_finished(writer);
   rescue(writer);
   const engine::Status closed = writer.close();
-  tell(writer.take_notice());
+  add_notice(writer.take_notice());
   const Progress last = progress();
   if (last.waiting > 0) return end(last.error);
   end(closed.ok() ? "" : closed.error().message);

@@ -56,7 +56,7 @@ class Recorder {
   /// No more follows: the file is closed as soon as the last is written.
   void finish();
   Progress progress() const;
-  /// What a person must be told, each sentence once.
+  /// Sentences for the person, each once.
   std::vector<std::string> take_notices();
 
  private:
@@ -73,13 +73,13 @@ class Recorder {
   void put(Entry entry);
   void write_all();
   void write_until_finished(profiling::SessionWriter& writer);
-  void look_after(profiling::SessionWriter& writer);
+  void keep_in_place(profiling::SessionWriter& writer);
   void rescue(profiling::SessionWriter& writer);
   engine::Status write(profiling::SessionWriter& writer, const Entry& entry);
   void count(const Entry& entry);
   void end(const std::string& error);
   void set_error(const std::string& error);
-  void tell(std::string notice);
+  void add_notice(std::string notice);
 
   const std::string path_;
   const std::function<void()> wake_;

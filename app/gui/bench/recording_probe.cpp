@@ -72,7 +72,7 @@ void RecordingProbe::begin(Shell& shell, std::function<void()> /*wake*/) {
   resident_before_bytes_ = resident_bytes();
   cpu_before_ms_ = process_cpu_ms();
   enter(Phase::Open);
-  shell.open_recording(path_);
+  shell.carry_out(OpenFile{path_});
 }
 
 bool RecordingProbe::wants_frame(Shell& shell) {

@@ -1,4 +1,4 @@
-// What the Compare workspace derives from a pair of sides: worked out on a thread of its own, once
+// What the Compare page derives from a pair of sides: worked out on a thread of its own, once
 // a pair; tables and bars are made from it once, never in a frame without a change.
 #pragma once
 

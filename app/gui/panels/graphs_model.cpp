@@ -1,4 +1,4 @@
-// Derivations of the Graphs workspace.
+// Derivations of the Graphs page.
 #include "app/gui/panels/graphs_model.h"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ std::string short_label(const std::string& label) {
 
 namespace {
 
-/// As in the Performance workspace: small runs are derived in the frame that brings them.
+/// As in the Performance page: small runs are derived in the frame that brings them.
 constexpr std::size_t kRecordsAtOnce = 4096;
 
 template <class Scale>

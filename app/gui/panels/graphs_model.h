@@ -1,4 +1,4 @@
-// What the Graphs workspace derives from a run: the node x replay matrix, its rows and the node
+// What the Graphs page derives from a run: the node x replay matrix, its rows and the node
 // list.
 #pragma once
 

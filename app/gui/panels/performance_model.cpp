@@ -1,4 +1,4 @@
-// Derivations of the Performance workspace.
+// Derivations of the Performance page.
 #include "app/gui/panels/performance_model.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What the Performance workspace shows of a run. Derivations over the records of a large run are
+// What the Performance page shows of a run. Derivations over the records of a large run are
 // made on background threads; until they arrive the last ones stay, and deriving() says so.
 #pragma once
 
