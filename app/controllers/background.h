@@ -1,6 +1,6 @@
-// Work off the window's thread. BackgroundTask: reads and derivations, of which only the newest
-// asked for counts. WriteQueue: writes, all of them, in the order in which they were asked for.
-// What the work throws is its result's error. Threads are waited for only when the window closes.
+// Work off the window's thread. BackgroundTask: reads and derivations; only the newest counts.
+// WriteQueue: writes; all of them, in order. An exception in the work becomes the error of its
+// result. Threads are joined only when the window closes.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace app {
 
-/// Of work whose result cannot say that it failed; the window shows them. Any thread.
+/// Failures of work whose result type holds no error; the window shows them. Any thread.
 class BackgroundFailures {
  public:
   static void add(std::string what) {

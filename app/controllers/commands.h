@@ -1,5 +1,5 @@
-// Everything that the window can be told to do, by a key, a page, the palette or a tour: one
-// variant, carried out between frames by the one visitor in Shell.
+// Everything the window can be asked to do, by a key, a page, the palette or a tour: one variant,
+// handled between frames by the one visitor in Shell.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace app {
 
-/// What needs no further word; the table in gui/shell/keys.h gives each its name and its keys.
+/// Commands without arguments; the table in gui/shell/keys.h gives each its name and its keys.
 enum class Action {
   Run,
   Cancel,
@@ -60,7 +60,7 @@ enum class Action {
   Quit,
 };
 
-/// What a path that a person chooses is for.
+/// What a path chosen in the file dialog is for.
 enum class FilePurpose {
   OpenRecording,
   OpenSecond,  // to compare with
@@ -76,51 +76,52 @@ enum class FilePurpose {
   Routing
 };
 
-/// A change in the rail, or on a page as if there. Changes of one drag are one step of the history.
+/// A change in the rail, or on a page as if made in the rail. The changes of one drag are one undo
+/// step.
 struct EditRequest {
   engine::RunRequest request;
 };
-/// All at once, a step of the history of its own; another library starts another worker.
+/// Replaces the request in one undo step; a different library restarts the worker.
 struct ChooseRequest {
   engine::RunRequest request;
 };
-/// In place of the present worker; empty = the worker's own library.
+/// Replaces the current worker; empty = the worker's default library.
 struct StartWorker {
   std::string cublaslt;
 };
-/// The worker reads the header of a tensor file.
+/// Asks the worker for the header of a tensor file.
 struct InspectFile {
   std::string path;
 };
 struct SelectRun {
   std::size_t index = 0;
 };
-/// Of the run on screen; -1 = none.
+/// In the run on screen; -1 = none.
 struct SelectExpert {
   int expert = -1;
 };
-/// In place of the notes of the run on screen.
+/// Replaces the notes of the run on screen.
 struct SetNotes {
   std::vector<profiling::TimeNote> notes;
 };
 
-/// A recording, a captured graph, a tensor or a tour, by its ending.
+/// A recording, a captured graph, a tensor or a tour, by its suffix.
 struct OpenFile {
   std::string path;
 };
-/// Its values are those of X from now on.
+/// X takes its values from this file.
 struct UseTensor {
   std::string path;
 };
-/// Asks the person for a path.
+/// Asks the user for a path.
 struct AskPath {
   FilePurpose purpose = FilePurpose::OpenRecording;
 };
-/// Asks where to.
+/// Asks for the path.
 struct ExportReport {
   DoctorState::Report report;
 };
-/// Records of the run on screen as a file; asks where to.
+/// Records of the run on screen as a file; asks for the path.
 struct RecordsOrder {
   bool csv = false;                             // else a Chrome trace
   std::optional<profiling::TimeRange> range{};  // since the first timed iteration; none = all
@@ -129,20 +130,20 @@ struct CsvOrder {
   std::string stem;  // of the file's name: "performance-kernels"
   std::string text;
 };
-/// A part of the window as a PNG, without what lies over it.
+/// A part of the window as a PNG, without overlays.
 struct PictureOrder {
   std::string stem;            // "performance-timeline"
   std::array<float, 2> min{};  // window pixels
   std::array<float, 2> max{};
 };
-/// A list of recent files is about to be shown: are they still there?
+/// A list of recent files is about to be shown: checks which still exist.
 struct CheckRecentFiles {};
 
 struct FetchLibrary {
   std::string version;
 };
 struct CancelFetch {};
-/// The worker starts again with this library, which the person has chosen.
+/// Restarts the worker with this library, which the user chose.
 struct UseLibrary {
   std::string path;
 };
@@ -150,18 +151,18 @@ struct CancelVisit {};
 
 struct ShowPage {
   Page page = Page::Performance;
-  std::optional<std::string> view{};  // empty = its first; none = the one that it showed last
+  std::optional<std::string> view{};  // empty = its first; nullopt = as it was
 };
-/// On the page on screen.
+/// On the current page.
 struct Select {
   Selection selection;
 };
 struct PlayTour {
   std::string path;
 };
-/// The tour's step, which waited for an answer about a library.
+/// The tour's step that waited for an answer about a library.
 struct RepeatTourStep {};
-/// For the status bar: what was just done, or why it could not be.
+/// For the status bar: what was just done, or why it was not possible.
 struct StatusMessage {
   std::string text;
 };
@@ -174,7 +175,7 @@ using Command =
                  FetchLibrary, CancelFetch, UseLibrary, ShowPage, Select, PlayTour, RepeatTourStep,
                  StatusMessage>;
 
-/// For std::visit: the call operators of all of them.
+/// For std::visit: combines the call operators of lambdas.
 template <class... Visitors>
 struct Overloaded : Visitors... {
   using Visitors::operator()...;

@@ -17,13 +17,13 @@
 namespace app {
 
 enum class FileKind { Recording, Graph, Tensor, Tour, Unknown };
-/// By its ending.
+/// By its suffix.
 FileKind file_kind(const std::string& path);
 
 /// The path of a recording in the assets.
 std::string shipped_recording(const std::string& name = "h200.session");
 
-/// What is kept between starts of the window.
+/// Kept between starts of the window.
 struct RememberedFiles {
   std::string folder{};               // where the last file was opened or saved
   std::vector<std::string> recent{};  // opened before, newest first
@@ -42,31 +42,31 @@ class FilesController {
   FilesController(const std::function<void()>& wake, RememberedFiles& remembered, Notices& notices);
 
   void open_recording(const std::string& path);
-  /// The recording that ships.
+  /// The recording in the assets.
   void open_sample();
   /// To compare with.
   void open_second(const std::string& path);
-  /// Read since the last call.
+  /// Whatever was read since the last call.
   std::optional<engine::Result<profiling::Session>> take_recording() { return loader_.take(); }
   std::optional<engine::Result<profiling::Session>> take_second() { return second_loader_.take(); }
 
-  /// Writes every result from now on, or ends that; what was given is written.
+  /// Starts to write every result, or stops; pending results are still written.
   void toggle_recording();
   void record_to(const std::string& path);
   void move_recording(const std::string& path);
-  /// Waits until everything is in the file.
+  /// Blocks until everything is in the file.
   void close_recording() { recorder_.reset(); }
   bool recording() const { return recorder_ != nullptr; }
   /// As of the last tick().
   const Recorder::Progress& recording_progress() const { return progress_; }
-  /// Of the recording under way, or of the next.
+  /// Of the current recording, or of the next.
   const std::string& recording_path() const { return recording_path_; }
   template <class Entry>
   void record(Entry entry) {
     if (recorder_ != nullptr) recorder_->append(std::move(entry));
   }
 
-  /// The live runs and whatever belongs to them.
+  /// All live results, with notes.
   void save_session(const SessionState& state, const std::string& path);
   /// Into the recording that the run on screen is from, or with the live run.
   void save_notes(const SessionState& state, const std::vector<profiling::TimeNote>& notes);
@@ -74,20 +74,20 @@ class FilesController {
   void save_report(DoctorState::Report report, const std::string& path);
   void save_records(const SessionState::Run& run, const RecordsOrder& order,
                     const std::string& path);
-  /// `done` is the notice once it is there.
+  /// `done` is the notice after success.
   void save_text(const std::string& path, const std::string& text, const std::string& done);
 
   /// `path` moved or put to the front of the recent files.
   void remember_file(const std::string& path);
   void remember_folder(const std::string& path);
-  /// Asks the disk anew, which may sleep: the answer comes later.
+  /// Checks in the background which recent files still exist.
   void check_recent();
   std::vector<RecentFile> recent() const;
   const std::string& folder() const { return remembered_.folder; }
-  /// In the last folder; no file of this name is there.
+  /// In the last folder; a name that is not taken.
   std::string dated_path(const std::string& stem, const char* suffix) const;
 
-  /// Takes in what was written; true when there is something to draw.
+  /// Collects results of writes; true when there is something to draw.
   bool tick();
 
  private:
@@ -103,7 +103,7 @@ class FilesController {
   std::vector<RecentFile> checked_;
   WriteQueue writes_;
   std::unique_ptr<Recorder> recorder_;
-  std::unique_ptr<Recorder> saver_;  // writes what is at hand, then ends
+  std::unique_ptr<Recorder> saver_;  // writes all live results, then ends
   std::string recording_path_;
   Recorder::Progress progress_;
 };

@@ -120,7 +120,7 @@ bool LibraryController::may_load(const std::string& library, const LinkSuperviso
                                  Command order) {
   if (library.empty() || consent.allows(library) || library == link.cublaslt()) return true;
   if (link.hello() && has_library(*link.hello(), library)) return true;
-  if (alone_) {
+  if (unattended_) {
     refused_ = library;
   } else {
     consent.ask(library, std::move(order));

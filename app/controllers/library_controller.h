@@ -1,6 +1,6 @@
-// cuBLASLt libraries of the person's own choice: fetching a version, by the command line's
-// mechanism and off the window's thread, and the question whether one that only a file names may be
-// loaded. Loading a library runs its code, so a file alone never loads one.
+// cuBLASLt libraries: fetches a version in the background, by the same code as the command line, and
+// asks whether a library that only a file names may be loaded. Loading a library runs its code, so a
+// file alone never loads one.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace app {
 
-/// Which libraries this person lets the workers of this window load. Forgotten with the window.
+/// Which libraries the user lets the workers of this window load. Not kept after the window closes.
 class LibraryConsent {
  public:
   struct Question {
@@ -28,29 +28,29 @@ class LibraryConsent {
     std::string file;  // that names it; empty = not known
   };
 
-  /// Chosen by this person: by an option, by fetching it.
+  /// Chosen by the user: with an option, or by fetching it.
   void allow(const std::string& library);
   const std::vector<std::string>& allowed() const { return allowed_; }
   bool allows(const std::string& library) const;
 
   /// A file that was just read names this library (empty = none): the question will say so.
   void named(const std::string& library, const std::string& file);
-  /// `order` waits for the answer; of several orders of one kind the newest stays.
+  /// `order` waits for the answer; of several of one kind only the newest is kept.
   void ask(const std::string& library, Command order);
-  /// No order of this kind waits any more.
+  /// Drops waiting orders of this kind.
   template <class Order>
   void withdraw() {
     withdraw_kind(Command(Order{}).index());
   }
-  /// The oldest that waits; null when nothing does.
+  /// The oldest open question; null = none.
   const Question* question() const;
-  /// Answers it, and returns what waited for the answer.
+  /// Closes it and returns the orders that waited for it.
   std::vector<Command> answer(bool yes);
 
  private:
   struct Open {
     Question question;
-    std::vector<Command> waiting;  // as they were asked for
+    std::vector<Command> waiting;  // in the order they were made
   };
   void withdraw_kind(std::size_t kind);
 
@@ -62,30 +62,29 @@ class LibraryConsent {
 class LibraryController {
  public:
   explicit LibraryController(const std::function<void()>& wake) : wake_(wake), task_(wake) {}
-  /// Cancels what is under way; its processes are gone when this returns.
+  /// Cancels a fetch in progress; its processes are gone when this returns.
   ~LibraryController() { *cancel_ = true; }
   LibraryController(const LibraryController&) = delete;
   LibraryController& operator=(const LibraryController&) = delete;
 
-  /// Ignored while another fetch is under way.
+  /// Ignored during another fetch.
   void fetch(const std::string& version);
   void cancel_fetch() { *cancel_ = true; }
   const LibraryFetch& newest_fetch() const { return fetch_; }
-  /// Takes in what the fetch says; true when there is something to draw.
+  /// Collects output of the fetch; true when there is something to draw.
   bool tick();
 
   LibraryConsent consent;
-  /// Every order that names a library comes by here, wherever its request came from. False = the
-  /// person is asked first, and `order` follows a yes.
+  /// Every order that names a library is checked here, wherever its request came from. False = the
+  /// user is asked first; a yes carries out `order`.
   bool may_load(const std::string& library, const LinkSupervisor& link, Command order);
-  /// Null until a worker has said what it has: before, nobody knows whether there is anything to
-  /// ask.
+  /// Null until a worker has listed its libraries: one of its own needs no question.
   const LibraryConsent::Question* question(const LinkSupervisor& link) const;
-  /// From now on nobody is there to ask: what would be a question is refused.
-  void leave_alone() { alone_ = true; }
-  /// The library that was just refused because nobody is there, once.
+  /// Nobody is there to answer: what would be a question is refused from now on.
+  void refuse_questions() { unattended_ = true; }
+  /// The library just refused because nobody is there; returned once.
   std::optional<std::string> take_refused() { return std::exchange(refused_, std::nullopt); }
-  /// Libraries that the runs of a recording name.
+  /// Records which libraries the runs of a recording name.
   void note(const profiling::Session& session);
 
  private:
@@ -98,7 +97,7 @@ class LibraryController {
 
   std::function<void()> wake_;
   LibraryFetch fetch_;
-  bool alone_ = false;
+  bool unattended_ = false;
   std::optional<std::string> refused_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);

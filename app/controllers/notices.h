@@ -1,5 +1,5 @@
-// Sentences for the person: notices above the page, which stay until they are read, and one line in
-// the status bar, which the next one replaces.
+// Messages to the user: notices above the page, which stay until dismissed, and one line in the
+// status bar, which the next one replaces.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ struct Notice {
 
 class Notices {
  public:
-  /// The same text again only moves to the end.
+  /// A text that is already shown only moves to the end.
   void add(Severity severity, std::string text);
   void dismiss(std::size_t index);
   void clear();
   const std::vector<Notice>& all() const { return notices_; }
 
-  /// What was just done, or why it could not be; empty takes it away.
+  /// What was just done, or why it was not possible; empty clears it.
   void set_status(std::string message);
   const std::string& status_message() const { return status_message_; }
 

@@ -1,5 +1,5 @@
-// Runs, comparisons, amax histories and batches of the window: the request in the rail and what
-// came before it, the worker that is asked, and the results at hand.
+// Runs, comparisons, amax histories and batches: the request in the rail with its undo history, the
+// worker, and the results.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace app {
 
 class RunsController {
  public:
-  /// A result that a recording keeps.
+  /// A result that goes into a recording.
   using Result = std::variant<SessionState::Run, SessionState::Comparison, SessionState::History>;
-  /// A run whose replay or launch did not come to its end, and what the worker saw of it.
+  /// A run whose replay or launch did not finish, and what the worker observed.
   struct Stall {
     engine::RunRequest request;
     std::shared_ptr<const DoctorDone> seen;
@@ -40,12 +40,12 @@ class RunsController {
   /// ... and runs the request, where it is asked to.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
-  /// With another of the same kind, at once, whatever it is doing.
+  /// By another of the same kind, immediately, whatever it is doing.
   void replace_worker();
 
   /// The request in the rail.
   void submit();
-  /// These follow a run on its way.
+  /// These wait for a run in progress.
   void compare(const engine::ComparisonRequest& request);
   void step_history(const engine::AmaxHistoryRequest& request);
   void start(const SweepOrder& order);
@@ -56,22 +56,22 @@ class RunsController {
   BatchStatus batch() const { return batches_.status(link.status()); }
   bool batch_running() const { return batches_.running(); }
 
-  /// A change of a control; those of one non-zero `gesture` are one step of the history.
+  /// A change of a control; those with the same non-zero `gesture` are one undo step.
   void edit(const engine::RunRequest& request, std::uint64_t gesture);
   void choose(const engine::RunRequest& request);
-  /// In place of the request, without a step of the history.
+  /// Replaces the request without an undo step.
   void show(const engine::RunRequest& request);
   void undo(bool back);
   const RequestHistory& history() const { return history_; }
   void set_live(bool live);
 
-  /// Takes in what the worker says and gives it what is next; true when there is something to draw.
+  /// Processes the worker's events and sends it what is next; true when there is something to draw.
   bool tick();
-  /// Each of these once.
+  /// Each result is returned once.
   std::vector<Result> take_results() { return std::exchange(results_, {}); }
   std::vector<FileReport> take_file_reports() { return std::exchange(file_reports_, {}); }
   std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
-  /// The worker's header of a tensor file, asked for once by the same worker.
+  /// Asks for the header of a tensor file, once per worker.
   void inspect_file(const std::string& path);
 
   /// A worker of this machine times iterations: drawing now would disturb what it measures.
@@ -87,7 +87,7 @@ class RunsController {
   void take(RunError&& error);
   void take(FileReport&& report) { file_reports_.push_back(std::move(report)); }
   void take(LogReport&& line);
-  /// Answers to orders that the window does not give.
+  /// Answers to requests that only the command line makes.
   void take(auto&&) {}
   void compare_next();
   void step_next();
@@ -98,7 +98,7 @@ class RunsController {
   Notices& notices_;
   BatchController batches_;
   RequestHistory history_;
-  // An order of its own would supersede the run on its way: these wait for it.
+  // Sent at once, they would supersede the run in progress: they wait for it.
   std::optional<engine::ComparisonRequest> next_comparison_;
   engine::ComparisonRequest asked_comparison_;
   std::optional<engine::AmaxHistoryRequest> next_history_;
@@ -109,7 +109,7 @@ class RunsController {
   std::string asked_inspection_;  // the file that the present worker was asked about
   bool keep_backend_ = false;
   bool run_at_greeting_ = false;
-  int frames_while_timing_ = 0;  // of the run on its way
+  int frames_while_timing_ = 0;  // of the run in progress
 };
 
 }  // namespace app

@@ -117,7 +117,7 @@ void TourController::play_to_pictures(const std::string& path, const std::string
   // A second tour replaces the first one's recording.
   for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(recording + suffix, error);
   parts_.files.record_to(recording);
-  parts_.libraries.leave_alone();
+  parts_.libraries.refuse_questions();
   pictures_.emplace(Pictures{.folder = folder, .deadline = {}});
   begin(std::move(script).value());
   set_deadline(kWorkerSeconds);

@@ -1,6 +1,6 @@
-// Plays tours: to a person, who may step, pause and stop and gets everything back at the end, or to
-// pictures, one of each step, where nobody is there and a step without its result is a failure. And
-// the tour in the making, which a person puts together from what is on screen.
+// Plays tours: to a user, who can step, pause and stop and gets everything back at the end, or
+// unattended, one picture per step, where a step without a result is a failure. Also the draft of a
+// new tour, which a user puts together from what is on screen.
 #pragma once
 
 #include <chrono>
@@ -20,16 +20,16 @@
 
 namespace app {
 
-/// Where a tour is. A value; TourController does what the phase asks for.
+/// The position in a tour. A value; TourController acts on its phase.
 class Tour {
  public:
   enum class Phase {
-    Begin,  // the step is to be carried out
-    Wait,   // its result is on its way
-    Show,   // it can be read and looked at
+    Begin,  // the step is about to start
+    Wait,   // for its result
+    Show,   // its result is on screen
     Done,   // past the last step
   };
-  /// Seconds on any clock that goes on.
+  /// Seconds on any steady clock.
   using Seconds = double;
 
   explicit Tour(TourScript script) : script_(std::move(script)) {}
@@ -48,13 +48,14 @@ class Tour {
   void pause() { playing_ = false; }
   void back();
   void next();
-  /// Past the last step too.
+  /// As next(); after the last step the tour is done.
   void finish_step();
 
-  /// For the run of this number, or for a recording (0).
+  /// For the run with this id, or for a recording (0).
   void wait_for(std::uint64_t run_id);
   void show(Seconds now, std::string trouble = {});
-  /// Read long enough: goes to the next step, or rests at the last. True when something changed.
+  /// After the time to read the caption: goes to the next step, or pauses at the last. True =
+  /// changed.
   bool advance(Seconds now);
 
  private:
@@ -84,7 +85,7 @@ class TourController {
     std::string title;
     std::string path;
   };
-  /// How a tour to pictures has ended.
+  /// How an unattended tour ended.
   struct End {
     bool complete = false;
     std::string text;  // the path of its recording, or why it failed
@@ -92,42 +93,42 @@ class TourController {
 
   TourController(const Parts& parts, const std::function<void()>& wake);
 
-  /// Those that ship.
+  /// Reads the tours in the assets.
   void find_shipped();
   const std::vector<Named>& shipped() const { return shipped_; }
 
-  /// To a person, as soon as it is read.
+  /// To the user, as soon as it is read.
   void play(const std::string& path) {
     loader_.start([path, describe = parts_.describe] { return load_tour(path, describe); });
   }
-  /// To pictures in `folder`, which belongs to the tour, and a recording of its runs beside them.
+  /// Unattended; writes one picture per step and a recording of the runs to `folder`.
   void play_to_pictures(const std::string& path, const std::string& folder);
 
-  /// Null while none is played.
+  /// Null = none is playing.
   const Tour* tour() const { return tour_ ? &*tour_ : nullptr; }
   bool to_person() const { return tour_ && !pictures_; }
   bool to_pictures() const { return pictures_.has_value(); }
   void back() { tour_->back(); }
   void next() { tour_->next(); }
   void toggle() { tour_->toggle(); }
-  /// Of a person's: what was on screen before comes back.
+  /// Ends a tour to the user and restores what was on screen before.
   void stop();
   /// The library that the step waits for was refused.
   void library_refused();
   void repeat_step();
 
-  /// What the newest frame showed.
+  /// `on_screen` is what the newest frame showed.
   void frame_drawn(const PageState& on_screen);
-  /// The picture that the frame just drawn is to be written to.
+  /// Path for a picture of the frame just drawn; nullopt = none is due.
   std::optional<std::string> wanted_picture() const;
-  /// `problem` empty = it is there.
+  /// `problem` empty = success.
   void picture_written(const std::string& problem);
   std::optional<End> take_end() { return std::exchange(end_, std::nullopt); }
 
-  /// A tour in the making.
+  /// The draft of a new tour.
   struct Draft {
     bool open = false;
-    std::string words;  // of the step to come
+    std::string words;  // caption of the next step
     std::vector<TourStep> steps;
   };
   Draft draft;
@@ -136,24 +137,24 @@ class TourController {
   void save_draft();
   void drop_draft() { draft = {}; }
 
-  /// Goes on with the tour; true when there is something to draw.
+  /// Advances the tour; true when there is something to draw.
   bool tick();
-  /// What the pages are to show, in order, once.
+  /// What the pages should show, in order; returned once.
   std::vector<Command> take_commands() { return std::exchange(commands_, {}); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// What the person had before the tour.
+  /// What was there before the tour.
   struct Before {
     engine::RunRequest request;
     bool live = false;
     PageState page;
-    std::string recording;  // that was open; empty = live
+    std::string recording;  // open before; empty = live
   };
   struct Pictures {
     std::string folder;
     Clock::time_point deadline;
-    int frames = 0;  // drawn since the step's result is on screen
+    int frames = 0;  // drawn with the step's result on screen
   };
 
   void begin(TourScript script);
@@ -161,7 +162,7 @@ class TourController {
   void begin_step();
   void begin_run();
   void show_step();
-  /// The step has no result: a person reads why, pictures end.
+  /// The step has no result: a user reads why, an unattended tour ends.
   void fail_step(const std::string& why);
   void fail(const std::string& why);
   void set_deadline(double seconds);

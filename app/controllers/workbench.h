@@ -1,4 +1,4 @@
-// Everything the window does but draw: owns the controllers and carries their news to each other.
+// Everything the window does except drawing: owns the controllers and passes results between them.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,13 @@ class Workbench {
   struct Options {
     WorkerCommand worker;
     bool no_worker = false;
-    /// That files may name without a question.
+    /// Files may name these without a question.
     std::vector<std::string> allowed_libraries{};
     std::vector<engine::ShapePreset> presets{};
     DescribeRequest describe = nullptr;
   };
 
-  /// `wake` may be called from any thread when tick() would find something; `remembered` outlives
+  /// `wake` may be called from any thread when tick() would find a result; `remembered` outlives
   /// this.
   Workbench(Options options, const std::function<void()>& wake, RememberedFiles& remembered);
 
@@ -40,37 +40,36 @@ class Workbench {
   DoctorController doctor;
   TourController tours;
 
-  /// With this request in the rail, named by `file`, run as soon as there is a worker.
+  /// Puts this request, which came from `file`, in the rail; `run`: as soon as there is a worker.
   void begin_with(const engine::RunRequest& request, const std::string& file, bool run);
-  /// Recording, graph, tensor or tour, by its ending; what it cannot be is a notice.
+  /// Recording, graph, tensor or tour, by its suffix; a notice if it is none of them.
   void open_file(const std::string& path);
-  /// In place of the runs on screen.
+  /// Replaces the runs on screen.
   void open_recording(const std::string& path);
   void open_graph(const std::string& path);
   void examine(const VisitOrder& order);
   void use_library(const std::string& path);
   void set_notes(const std::vector<profiling::TimeNote>& notes);
-  /// What Escape means where nothing of the window's own is open.
+  /// Escape, when the shell has nothing open itself.
   void close_front();
 
-  /// False = the action is the window's own.
+  /// False = the shell handles the action.
   bool act(Action action);
 
   /// The answer to the question about a library.
   void answer_library(bool yes);
   const LibraryConsent::Question* library_question() const { return libraries.question(runs.link); }
 
-  /// Why the action cannot be had now; empty = it can. Of those that are the window's own: empty.
+  /// Why the action is not possible now; empty = it is. Always empty for actions of the shell.
   std::string refusal(Action action) const;
-  /// Why there can be no visit to the doctor; empty = there can.
+  /// Why a visit to the doctor is not possible now; empty = it is.
   std::string no_visit() const;
-  /// Of a frame, but for what only the pages know.
+  /// For one frame; the shell adds what only the pages know.
   SessionView view() const;
 
-  /// Takes in what has happened; true when there is something to draw.
+  /// Processes what has happened since; true when there is something to draw.
   bool tick();
-  /// What the controllers want done with pages, and orders whose library was just allowed, in
-  /// order.
+  /// Commands of the controllers for the shell, and those whose library was just allowed, in order.
   std::vector<Command> take_commands() { return std::exchange(commands_, {}); }
 
  private:

@@ -1,5 +1,5 @@
-// What becomes of a worker one of whose threads fails: it ends, and its window starts another. One
-// that pulsed without an engine, or worked without a pulse, would keep its window waiting for ever.
+// A worker ends when one of its threads fails, and its window starts another. With a pulse but no
+// engine, or an engine but no pulse, it would keep the window waiting forever.
 #pragma once
 
 #include "engine/model/error.h"
@@ -8,7 +8,7 @@ namespace app {
 
 inline constexpr int kExitThreadFailed = 3;
 
-/// Says why on stderr and ends the process with kExitThreadFailed, on any thread.
+/// Prints the reason to stderr and ends the process with kExitThreadFailed. Any thread.
 [[noreturn]] void end_worker(const engine::Error& error);
 
 }  // namespace app

@@ -1,5 +1,5 @@
-// Where this program starts threads. Whatever a thread's work throws becomes an Error that somebody
-// hears, so that it neither ends the program nor leaves whoever waits for the work waiting.
+// All threads of the program start here. An exception in a thread's work becomes an Error for a
+// handler: it neither ends the program nor leaves anyone waiting for the work.
 #pragma once
 
 #include <exception>
@@ -11,10 +11,10 @@
 
 namespace engine {
 
-/// What is being thrown, as an Error. To be called in a catch block.
+/// The current exception as an Error; call it in a catch block.
 Error caught_error();
 
-/// What `work` returns (a Result or a Status), or what it threw.
+/// What `work` returns (a Result or a Status), or its exception as an Error.
 template <class Work>
 auto guarded(Work&& work) -> decltype(work()) {
   try {
@@ -24,12 +24,12 @@ auto guarded(Work&& work) -> decltype(work()) {
   }
 }
 
-/// Joins when it goes. Move-only.
+/// Move-only; the destructor joins.
 class GuardedThread {
  public:
   GuardedThread() = default;
-  /// Runs `work`. `failed` gets what it threw, on the same thread; where the system has no thread
-  /// left, it gets that before this returns. It must not throw.
+  /// Runs `work`; `failed` gets its exception, on the same thread. If no thread can be started,
+  /// `failed` gets that error before the constructor returns. It must not throw.
   GuardedThread(std::function<void()> work, std::function<void(const Error&)> failed);
   GuardedThread(GuardedThread&& other) noexcept = default;
   GuardedThread& operator=(GuardedThread&& other) noexcept;
@@ -37,7 +37,7 @@ class GuardedThread {
 
   bool started() const { return thread_.joinable(); }
   void join();
-  /// Lets it run on by itself: its work may use nothing that ends before the process does.
+  /// Detaches it: its work may use nothing that is destroyed before the process ends.
   void leave_behind() { thread_.detach(); }
 
  private:

@@ -1,4 +1,4 @@
-// Coloured strips above the page. Never a modal, nothing steals the focus.
+// Coloured strips above the page. Never modal; they do not take the focus.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace app {
 
-/// One strip with a sentence; buttons may follow on the same line.
+/// One strip with a sentence; buttons can follow on the same line.
 class Banner {
  public:
   Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& text,
@@ -18,17 +18,17 @@ class Banner {
   Banner& operator=(const Banner&) = delete;
 };
 
-// Each draws nothing while there is nothing to say.
+// Each draws nothing if it has nothing to say.
 
-/// The worker is lost, stalled, or does not answer Cancel.
+/// For a worker that is lost, stalled, or does not answer Cancel.
 void draw_link_banner(const PanelContext& context, LinkSupervisor& link);
-/// Nothing can be written: results wait in memory, and the person may know a better place.
+/// While nothing can be written: results wait in memory, and the user can choose another place.
 void draw_recorder_banner(const PanelContext& context, const Recorder::Progress& progress);
 void draw_library_question(const PanelContext& context, const LibraryConsent::Question* question);
 void draw_notices(const PanelContext& context, Notices& notices);
-/// The caption of the tour's step, and what steps through it.
+/// Caption of the tour's step, and buttons to step through the tour.
 void draw_tour(const PanelContext& context, const Workbench& workbench);
-/// The tour in the making.
+/// The draft of a new tour.
 void draw_tour_draft(const PanelContext& context, TourController& tours);
 
 }  // namespace app

@@ -21,7 +21,7 @@ struct PaletteEntry {
   Command command{};
 };
 
-/// Everything that can be ordered now, and what cannot, with the reason.
+/// All commands; each that is not possible now has the reason.
 std::vector<PaletteEntry> palette_entries(const Workbench& workbench);
 
 class CommandPalette {
@@ -29,7 +29,7 @@ class CommandPalette {
   void open();
   void close() { open_ = false; }
   bool is_open() const { return open_; }
-  /// Orders what is chosen with Enter or a click; the palette is closed then.
+  /// Adds the command chosen with Enter or a click, and closes.
   void draw(const PanelContext& context, const std::vector<PaletteEntry>& entries);
 
  private:

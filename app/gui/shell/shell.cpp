@@ -1,4 +1,4 @@
-// What is ordered, and by whom it is done. All of it returns at once.
+// Which controller carries out which command. Everything returns immediately.
 #include "app/gui/shell/shell.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// The window: draws the bar, the rail and the page on screen, and hands what was ordered in a frame
-// to the controllers after it. Knows nothing of GLFW.
+// The window: draws the bar, the rail and the current page, and forwards the commands of a frame to
+// the controllers after it. Knows nothing of GLFW.
 #pragma once
 
 #include <array>
@@ -28,17 +28,17 @@ class Shell {
 
   /// Starts the worker and whatever the options ask to begin with.
   void begin();
-  /// Takes in news; true when something on screen has changed.
+  /// Processes results; true when something on screen has changed.
   bool tick();
   void carry_out(const Command& command);
   void draw(const Theme& theme, const PlotKeys& keys);
-  /// Somebody can see the window: only then is the device looked at between runs.
+  /// The window is visible: only then is the device read between runs.
   void seen(bool visible) { workbench_.runs.link.watch_device(visible); }
-  /// The frame stands in the framebuffer, before it is swapped.
+  /// After the frame is rendered and before the swap.
   void after_render(const Theme& theme, int width, int height);
 
   Settings& settings() { return settings_; }
-  /// A worker of this machine times iterations: drawing now would disturb what it measures.
+  /// A worker on this machine times iterations: drawing now would disturb the measurement.
   bool timing() const { return workbench_.runs.timing(); }
   bool touring() const { return workbench_.tours.to_person(); }
   const SessionState& state() const { return workbench_.runs.state; }
