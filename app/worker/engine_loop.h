@@ -18,13 +18,6 @@
 
 namespace app {
 
-inline constexpr int kExitEngineFailed = 3;
-
-/// Runs the engine thread. An exception that no order can answer ends the process with
-/// kExitEngineFailed and says why on stderr: a worker that pulses without an engine would keep its
-/// window waiting for ever.
-void run_engine_thread(const std::function<void()>& body) noexcept;
-
 class EngineLoop {
  public:
   EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)

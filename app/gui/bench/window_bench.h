@@ -1,5 +1,5 @@
 // Times the window as a person would use it: opens a recording, zooms, pans, hovers, changes
-// workspaces, waits; every frame's cost is kept.
+// pages, waits; every frame's cost is kept.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ struct ScriptStep {
   std::function<bool(Shell& shell, int frame)> feed;
 };
 
-/// Zooms, pans, hovers and selects on the plots of all workspaces, and changes between those.
+/// Zooms, pans, hovers and selects on the plots of all pages, and changes between those.
 std::vector<ScriptStep> window_script();
 
 }  // namespace app

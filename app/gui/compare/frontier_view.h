@@ -22,7 +22,7 @@ struct FrontierWish {
 
 class FrontierView {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// `taken_left` of the first row belongs to the page.
   std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:

@@ -1,4 +1,4 @@
-// What every panel of a workspace is made of: a card with a title, the question it answers, a menu
+// What every panel of a page is made of: a card with a title, the question it answers, a menu
 // (copy, how it is measured), headline figures, and the empty state that says what to do.
 #pragma once
 
@@ -71,7 +71,7 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const std::string& sentence, const char* button_id, const char* button_label);
 
-/// The one empty state of a workspace without a run: what is going on and the button that helps.
+/// The one empty state of a page without a run: what is going on and the button that helps.
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);
 
 /// Dims the area of a result that no longer answers the rail, or that is being worked out anew,

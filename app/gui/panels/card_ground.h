@@ -1,4 +1,4 @@
-// Where the cards of a workspace lie. A window that is too small for them, or whose text is large,
+// Where the cards of a page lie. A window that is too small for them, or whose text is large,
 // keeps them readable: they stand below each other where it is narrow, and scroll where it is low.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where the cards of a workspace stand: an area cut into rows or columns of given shares, a gap
+// Where the cards of a page stand: an area cut into rows or columns of given shares, a gap
 // between them, whole pixels. No ImGui calls.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace app {
 
 class HistoryView {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// `taken_left` of the first row belongs to the page.
   void draw(const PanelContext& context, const Area& area, float taken_left);
   /// While playing: true when the next step is due.
   bool tick();

@@ -1,4 +1,4 @@
-// What the Numerics workspace derives from a run: bins, the scale map, bars and rows, made once a
+// What the Numerics page derives from a run: bins, the scale map, bars and rows, made once a
 // run and operand.
 #pragma once
 

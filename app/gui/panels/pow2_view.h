@@ -12,7 +12,7 @@ namespace app {
 
 class Pow2View {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// `taken_left` of the first row belongs to the page.
   void draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:

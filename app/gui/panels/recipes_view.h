@@ -1,4 +1,4 @@
-// The Recipes view of the Numerics workspace: every recipe on the same operand, side by side. A
+// The Recipes view of the Numerics page: every recipe on the same operand, side by side. A
 // table with one row a recipe; up to three of them are laid over each other below it.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace app {
 
 class RecipesView {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// `taken_left` of the first row belongs to the page.
   void draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:

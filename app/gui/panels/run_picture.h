@@ -1,4 +1,4 @@
-// What the Performance workspace derives from the records of a run. Most derivations here go over
+// What the Performance page derives from the records of a run. Most derivations here go over
 // all of them, so that they belong on a background thread; drawing only reads the results, which
 // never change once made.
 #pragma once

@@ -282,9 +282,9 @@ void snap_selection(const PlotFrame& frame, const TimelineLanes& lanes, PlotView
   if (!snapped_range.empty()) view.selection = snapped_range;
 }
 
-void say_what_lies_here(const PanelContext& context, const PlotFrame& frame,
-                        const profiling::Activity& activity, const TimelineLanes& lanes,
-                        const Hover& hover, const PlotView& view) {
+void draw_tooltip(const PanelContext& context, const PlotFrame& frame,
+                  const profiling::Activity& activity, const TimelineLanes& lanes,
+                  const Hover& hover, const PlotView& view) {
   if (view.drag_start) {
     const Range range = between(*view.drag_start, frame.hover_x());
     return read_out(context, "",
@@ -367,7 +367,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
     result.selection_changed = true;
     snap_selection(frame, lanes, view);
   }
-  say_what_lies_here(context, frame, activity, lanes, hover, view);
+  draw_tooltip(context, frame, activity, lanes, hover, view);
   return result;
 }
 
