@@ -1,6 +1,6 @@
-// cuBLASLt libraries: fetches a version in the background, by the same code as the command line, and
-// asks whether a library that only a file names may be loaded. Loading a library runs its code, so a
-// file alone never loads one.
+// cuBLASLt libraries: fetches a version in the background, by the same code as the command line,
+// and asks whether a library that only a file names may be loaded. Loading a library runs its code,
+// so a file alone never loads one.
 #pragma once
 
 #include <atomic>
