@@ -8,6 +8,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/figures.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
@@ -39,22 +40,18 @@ engine::Result<engine::RunRequest> read_request(const std::string& path) {
   return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
 }
 
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
-
 nlohmann::ordered_json time_json(const TimeDifference& time) {
   nlohmann::ordered_json json;
   json["verdict"] = time_verdict_name(time.verdict);
   json["reason"] = time.reason;
   json["n_a"] = time.n_a;
   json["n_b"] = time.n_b;
-  json["median_a_ns"] = number(time.median_a);
-  json["median_b_ns"] = number(time.median_b);
-  json["ratio"] = number(time.ratio);
-  json["ratio_low"] = number(time.interval.low);
-  json["ratio_high"] = number(time.interval.high);
-  json["control_ratio"] = number(time.control_ratio);
+  json["median_a_ns"] = json_number(time.median_a);
+  json["median_b_ns"] = json_number(time.median_b);
+  json["ratio"] = json_number(time.ratio);
+  json["ratio_low"] = json_number(time.interval.low);
+  json["ratio_high"] = json_number(time.interval.high);
+  json["control_ratio"] = json_number(time.control_ratio);
   json["block_p"] = time.block_p;
   return json;
 }

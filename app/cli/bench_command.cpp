@@ -14,6 +14,7 @@
 
 #include "app/cli/bench_rows.h"
 #include "app/cli/command.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/linear_bench_options.h"
 #include "app/cli/linear_rows.h"
 #include "app/cli/progress_bar.h"
@@ -34,16 +35,6 @@ struct BenchOptions {
   std::string output;
   bool json = false;
 };
-
-volatile sig_atomic_t interrupted = 0;
-
-/// The first Ctrl-C asks the worker to stop, and rows so far stay; a second one ends the program.
-void stop_on_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
-}
 
 engine::Error wrong_suite(const char* what, const char* instead) {
   return {engine::ErrorCode::InvalidArgument,
@@ -142,7 +133,8 @@ class RowWriter {
 
 engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
   session.link().bench(order);
-  bool told = false;
+  bool cancelled = false;
+  const InterruptWatch interrupt;
   ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);
   const engine::Result<LinkEvent> done = session.wait(
       [&writer](const LinkEvent& event) {
@@ -153,8 +145,8 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
       },
       [&](const LinkStatus& status) {
         bar.show(status);
-        if (interrupted == 0 || told) return;
-        told = true;
+        if (!interrupt.seen() || cancelled) return;
+        cancelled = true;
         session.link().cancel();
       });
   if (!done.ok()) return done.error();
@@ -184,7 +176,6 @@ int bench(const BenchOptions& options) {
     const engine::Status added = add_default_presets(order.value(), session.hello());
     if (!added.ok()) return report(added.error());
   }
-  stop_on_interrupt();
   RowWriter writer(order.value().suite, options.json, file ? &*file : nullptr);
   const engine::Status done = follow(session, order.value(), writer);
   if (!done.ok()) {

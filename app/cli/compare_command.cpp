@@ -11,6 +11,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/figures.h"
 #include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
@@ -35,11 +36,6 @@ struct CompareOptions {
 
 double median_ns(const std::vector<std::int64_t>& times) {
   return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
-}
-
-std::string decibels(double value) {
-  if (std::isnan(value)) return "none";
-  return std::isinf(value) ? "exact" : fmt::format("{:.2f}", value);
 }
 
 /// Bytes a second of a recipe's launches against those of the copies beside them.

@@ -8,6 +8,7 @@
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
 #include "app/cli/doctor_progress.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
@@ -79,6 +80,7 @@ int examine(const DoctorOptions& options) {
   WorkerRunner runner(std::move(worker));
   profiling::DoctorReport so_far;
   const engine::Result<profiling::DoctorReport> report = [&] {
+    const InterruptWatch interrupt;
     DoctorProgress bar(::isatty(STDERR_FILENO) != 0);
     return visit(
         subject.value(), options.visit, facts.value(), runner,
@@ -89,7 +91,7 @@ int examine(const DoctorOptions& options) {
                             progress.so_far.findings.size() != so_far.findings.size();
           if (more) so_far = progress.so_far;
         },
-        cancel_on_interrupt());
+        interrupt.flag());
   }();
   if (report.ok()) return finish_report(options, subject.value().request, report.value());
   if (report.error().code == engine::ErrorCode::Cancelled && !so_far.snapshot.graphs.empty()) {

@@ -13,6 +13,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "app/doctor/matrix.h"
@@ -46,7 +47,8 @@ std::string now() {
 }
 
 /// Cancelled is the only error: anything else is what the row says.
-engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCell& cell) {
+engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCell& cell,
+                                   const InterruptWatch& interrupt) {
   MatrixRow row;
   row.cell = cell;
   row.replays = options.experiment.replays;
@@ -54,7 +56,7 @@ engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCel
   const engine::Result<ExperimentRunner::Reply> reply =
       WorkerRunner(runner_of(options, cell))
           .run({.request = request_of(cell), .gallery_case = {}, .healthy = false},
-               options.experiment, {}, cancel_on_interrupt());
+               options.experiment, {}, interrupt.flag());
   if (!reply.ok()) {
     if (reply.error().code == engine::ErrorCode::Cancelled) return reply.error();
     const bool refused = reply.error().code == engine::ErrorCode::Unsupported;
@@ -170,9 +172,10 @@ int sweep(MatrixOptions options) {
   std::vector<MatrixRow>& rows = kept.value().rows;
   const std::vector<MatrixCell> missing = missing_cells(cells, rows);
   const bool person = ::isatty(STDERR_FILENO) != 0;
+  const InterruptWatch interrupt;
   bool cancelled = false;
   for (std::size_t i = 0; i < missing.size() && !cancelled; ++i) {
-    const engine::Result<MatrixRow> row = make_row(options, missing[i]);
+    const engine::Result<MatrixRow> row = make_row(options, missing[i], interrupt);
     if (!row.ok()) {
       cancelled = row.error().code == engine::ErrorCode::Cancelled;
       report(row.error());

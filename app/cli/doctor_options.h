@@ -29,9 +29,6 @@ struct DoctorOptions {
   std::string record;
 };
 
-/// Set by the first Ctrl-C; a second one ends the program.
-const std::atomic<bool>& cancel_on_interrupt();
-
 /// A runner of this worker, with the limits that were asked for.
 WorkerRunner::Options runner_options(const WorkerChoice& worker);
 

@@ -15,7 +15,7 @@ namespace {
 using profiling::NodeState;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kCells = 16;
+constexpr int kBarCells = 16;
 constexpr std::size_t kBoardCells = 40;
 constexpr std::chrono::milliseconds kStill{300};  // a replay that has not moved for so long
 constexpr std::chrono::milliseconds kRedraw{100};
@@ -90,10 +90,11 @@ void DoctorProgress::show(const VisitProgress& progress) {
   if (progress.replay > 0 && now - shown_ < kRedraw) return;
   shown_ = now;
   const int all = std::max(progress.experiments, 1);
-  const auto filled = static_cast<std::size_t>(kCells * std::max(progress.experiment - 1, 0) / all);
+  const auto filled =
+      static_cast<std::size_t>(kBarCells * std::max(progress.experiment - 1, 0) / all);
   std::string line =
       fmt::format("[{}{}] {} of {}  {}", std::string(filled, '#'),
-                  std::string(kCells - filled, '.'), progress.experiment, all, progress.doing);
+                  std::string(kBarCells - filled, '.'), progress.experiment, all, progress.doing);
   if (progress.replay > 0 && now - moved_ > kStill) {
     line += still_line(progress, std::chrono::duration<double>(now - moved_).count());
   }

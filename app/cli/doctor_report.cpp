@@ -20,9 +20,6 @@
 namespace app::cli {
 namespace {
 
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // written in a signal handler
-
 engine::Status write_markdown(const std::string& path, const profiling::DoctorReport& report) {
   std::ofstream file(path, std::ios::trunc);
   file << profiling::to_markdown(report);
@@ -59,14 +56,6 @@ int exit_code_of(const profiling::DoctorReport& report) {
 }
 
 }  // namespace
-
-const std::atomic<bool>& cancel_on_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = true; };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
-  return interrupted;
-}
 
 WorkerRunner::Options runner_options(const WorkerChoice& worker) {
   WorkerRunner::Options options{.worker = worker.command,

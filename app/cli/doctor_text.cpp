@@ -16,7 +16,6 @@ namespace {
 
 using profiling::DoctorReport;
 using profiling::Finding;
-using profiling::Outcome;
 using profiling::Verdict;
 
 constexpr std::size_t kWidth = 96;
@@ -96,7 +95,7 @@ std::string finding_text(const DoctorReport& report, const Finding& finding) {
 }
 
 /// A sign a replay: "=" right, "x" wrong, "!" where it ended.
-std::string signs_of(const Outcome& outcome) {
+std::string signs_of(const profiling::Outcome& outcome) {
   std::map<int, bool> wrong;
   for (const profiling::OutputCheck& check : outcome.checks) {
     wrong[check.replay] = wrong[check.replay] || !check.wrong_parts.empty();
@@ -108,7 +107,7 @@ std::string signs_of(const Outcome& outcome) {
 }
 
 /// Which outputs and experts of the first wrong replay.
-std::string wrong_parts(const Outcome& outcome) {
+std::string wrong_parts(const profiling::Outcome& outcome) {
   const int first = profiling::first_wrong_replay(outcome);
   std::string text;
   for (const profiling::OutputCheck& check : outcome.checks) {

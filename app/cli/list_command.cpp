@@ -11,6 +11,7 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/paths.h"
+#include "app/sweep/planned_run.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
 
@@ -71,23 +72,6 @@ Json list_backends(const WorkerHello& hello) {
                     {"blas", offer.device.blas}});
   }
   return list;
-}
-
-/// "13.10.0" -> {13, 10, 0}; what is missing is 0.
-std::vector<int> version_parts(const std::string& text) {
-  std::vector<int> parts(3, 0);
-  std::sscanf(text.c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
-  return parts;
-}
-
-engine::DeviceCapability capability_of(const BackendOffer& offer) {
-  const std::vector<int> compute = version_parts(offer.device.compute_capability);
-  const std::vector<int> cublaslt = version_parts(offer.device.cublaslt_version);
-  return {.cuda = offer.available && offer.kind == engine::GemmBackend::CublasLtGrouped,
-          .compute_major = compute[0],
-          .compute_minor = compute[1],
-          // As cublasLtGetVersion() counts: 13.10.0 -> 131000.
-          .cublaslt_version = cublaslt[0] * 10000L + cublaslt[1] * 100L + cublaslt[2]};
 }
 
 Json list_gates(const WorkerHello& hello) {

@@ -27,7 +27,7 @@ struct QuantizeOptions {
   int num_experts = 1;
 };
 
-engine::Error refuse(std::string message) {
+engine::Error invalid_argument(std::string message) {
   return {engine::ErrorCode::InvalidArgument, std::move(message)};
 }
 
@@ -36,7 +36,8 @@ engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) 
   if (!tensors.ok()) return tensors.error();
   for (const engine::TensorEntry& tensor : tensors.value()) {
     if (tensor.name != options.tensor) continue;
-    if (!tensor.usable) return refuse(fmt::format("'{}': {}", options.input, tensor.reason));
+    if (!tensor.usable)
+      return invalid_argument(fmt::format("'{}': {}", options.input, tensor.reason));
     return tensor;
   }
   return engine::Error{engine::ErrorCode::NotFound,
@@ -50,7 +51,8 @@ engine::Result<int> count_splits(const std::string& path) {
     engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(path);
     if (!tensors.ok()) return tensors.error();
     const std::vector<std::int64_t>& shape = tensors.value().front().shape;
-    if (shape.size() != 1) return refuse(fmt::format("'{}' is not a list of splits", path));
+    if (shape.size() != 1)
+      return invalid_argument(fmt::format("'{}' is not a list of splits", path));
     return static_cast<int>(std::min<std::int64_t>(shape[0], engine::kMaxExperts + 1));
   }
   const engine::Result<std::vector<std::int64_t>> splits = engine::read_splits_file(path);
@@ -63,7 +65,7 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   if (!found.ok()) return found.error();
   const std::vector<std::int64_t>& shape = found.value().shape;
   if (shape.size() < 2) {
-    return refuse(
+    return invalid_argument(
         fmt::format("'{}' has {} dimensions; it must have 2 or 3", options.input, shape.size()));
   }
   engine::RunRequest request;
@@ -73,14 +75,14 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
   if (options.operand == engine::OperandRole::Weights) {
     if (!options.splits.empty()) {
-      return refuse(
+      return invalid_argument(
           "weights have the same rows for every expert; give --num_experts, not --splits");
     }
     if (shape.size() == 3) request.shape.num_experts = static_cast<int>(shape[0]);
     const std::int64_t rows = shape.size() == 3 ? shape[0] * shape[1] : shape[0];
     if (request.shape.num_experts < 1 || rows % request.shape.num_experts != 0) {
-      return refuse(fmt::format("{} rows of weights do not divide into {} experts", rows,
-                                request.shape.num_experts));
+      return invalid_argument(fmt::format("{} rows of weights do not divide into {} experts", rows,
+                                          request.shape.num_experts));
     }
     request.shape.n = rows / request.shape.num_experts;
     request.shape.k = shape.back();

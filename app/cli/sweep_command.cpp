@@ -9,6 +9,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/figures.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
@@ -42,11 +43,6 @@ SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hell
   return axes;
 }
 
-std::string decibels(double value) {
-  if (std::isnan(value)) return "none";
-  return std::isinf(value) ? "exact" : fmt::format("{:.2f}", value);
-}
-
 const char* state_name(const Batch& batch) {
   switch (batch.state()) {
     case BatchState::Cancelled:
@@ -78,12 +74,6 @@ void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
   }
 }
 
-nlohmann::ordered_json number(double value) {
-  if (std::isnan(value)) return nullptr;
-  if (std::isinf(value)) return "Infinity";  // as Protobuf's JSON writes it
-  return value;
-}
-
 void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
   nlohmann::ordered_json document;
   document["group"] = batch.id();
@@ -99,11 +89,11 @@ void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
     if (row.outcome == Outcome::Measured) {
       const SweepPoint& point = points[measured++];
       entry["n"] = point.time.n;
-      entry["median_ns"] = number(point.time.median);
-      entry["p5_ns"] = number(point.time.p5);
-      entry["p95_ns"] = number(point.time.p95);
-      entry["worst_snr_db"] = number(point.worst_snr_db);
-      entry["median_snr_db"] = number(point.median_snr_db);
+      entry["median_ns"] = json_number(point.time.median);
+      entry["p5_ns"] = json_number(point.time.p5);
+      entry["p95_ns"] = json_number(point.time.p95);
+      entry["worst_snr_db"] = json_number(point.worst_snr_db);
+      entry["median_snr_db"] = json_number(point.median_snr_db);
       entry["on_frontier"] = point.on_frontier;
     }
     document["runs"].push_back(std::move(entry));
