@@ -19,7 +19,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 void note_interrupt(int) { interrupted = 1; }
 
-/// Ctrl+C sets a flag meanwhile; a second one ends the program as always.
+/// Ctrl+C sets a flag meanwhile; a second one ends the program as usual.
 class InterruptScope {
  public:
   InterruptScope() {

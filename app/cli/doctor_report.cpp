@@ -1,4 +1,4 @@
-// What the ways to a doctor's report share: worker, facts, output and exit code.
+// What all ways to a doctor's report share: worker, facts, output and exit code.
 #include <fmt/format.h>
 #include <signal.h>
 

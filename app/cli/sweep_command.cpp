@@ -80,7 +80,7 @@ void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
 
 nlohmann::ordered_json number(double value) {
   if (std::isnan(value)) return nullptr;
-  if (std::isinf(value)) return "Infinity";  // as Protobuf's JSON writes it
+  if (std::isinf(value)) return "Infinity";  // as in Protobuf's JSON
   return value;
 }
 
@@ -145,14 +145,14 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<SweepOptions>();
   command
       .add_option("--axes", options->axes,
-                  "What is varied, separated by commas: recipe, pow2, backend, workspace, routing "
+                  "What to vary, separated by commas: recipe, pow2, backend, workspace, routing "
                   "(default: recipe,pow2)")
       ->option_text("NAMES")
       ->delimiter(',')
       ->check(CLI::IsMember({"recipe", "pow2", "backend", "workspace", "routing"}));
   command
       .add_option("--record", options->record,
-                  "Keep every run as a recording (a file that is not there yet)")
+                  "Keep every run as a recording (a file that does not exist yet)")
       ->option_text("FILE");
   command.add_flag("--json", options->json, "Print the points as JSON");
   options->worker.add_to(command);

@@ -8,8 +8,8 @@
 
 namespace app {
 
-/// The first node that `experiment` names in `ours` and that `theirs` does not have, or has as
-/// another one. None where nothing was captured: then nothing was changed either.
+/// The first node named by `experiment` in `ours` that `theirs` lacks or has as a different node.
+/// Empty if nothing was captured: then nothing was changed either.
 std::optional<profiling::NodeRef> stranger(const profiling::Snapshot& ours,
                                            const profiling::Snapshot& theirs,
                                            const profiling::Experiment& experiment);

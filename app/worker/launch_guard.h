@@ -1,5 +1,5 @@
-// Looks every 50 ms whether the engine thread is stuck inside a launch call, from a thread of its
-// own that makes no CUDA call. The pulse goes on meanwhile.
+// Checks every 50 ms whether the engine thread is stuck inside a launch call, from a thread that
+// makes no CUDA call. The pulse continues meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -20,9 +20,9 @@ class LaunchGuard {
   LaunchGuard(const LaunchGuard&) = delete;
   LaunchGuard& operator=(const LaunchGuard&) = delete;
 
-  /// For whoever launches.
+  /// For the launching thread.
   profiling::LaunchClock& clock() { return clock_; }
-  /// Of launches from now on; `told` need not return. Starts the thread with the first call.
+  /// Watches launches from now on; `told` need not return. The first call starts the thread.
   void watch(Told told);
 
  private:

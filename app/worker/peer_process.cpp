@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds kStartLimit = 180s;  // torch from a cold disk
+constexpr std::chrono::seconds kStartLimit = 180s;  // torch loading from a cold disk
 constexpr std::chrono::seconds kOpenLimit = 120s;
 constexpr std::chrono::seconds kTimeLimit = 60s;
 constexpr std::size_t kMostCases = 64;
@@ -41,7 +41,7 @@ std::string text_of(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Asks one question after another.
+/// Asks one question after the other.
 class Asker {
  public:
   Asker(LineExchange exchange, engine::RunProgress& progress)
@@ -55,7 +55,7 @@ class Asker {
   engine::RunProgress& progress_;
 };
 
-/// A shape that the peer holds operands of, until its last subject is gone.
+/// A shape whose operands the peer holds until its last subject is gone.
 class OpenShape {
  public:
   explicit OpenShape(Asker& asker) : asker_(asker) {}

@@ -58,7 +58,7 @@ TEST(LinkSupervisor, AWorkerThatCannotBeNamedIsSaid) {
   LinkSupervisor supervisor({.program = {}, .remote = "a b"}, [] {});
   supervisor.start("");
   EXPECT_FALSE(supervisor.started());
-  EXPECT_THAT(supervisor.status().reason, ::testing::HasSubstr("'a b' is no name of a machine"));
+  EXPECT_THAT(supervisor.status().reason, ::testing::HasSubstr("'a b' is not a machine name"));
 }
 
 }  // namespace

@@ -254,7 +254,7 @@ app::RunError stalled_run(std::uint64_t id) {
     seen.outcome.stall.front().core_dump = dump;
   }
   return {.id = id,
-          .error = {engine::ErrorCode::Device, "replay 41 was not over after 0.50 s"},
+          .error = {engine::ErrorCode::Device, "replay 41 had not finished after 0.50 s"},
           .stalled = std::make_shared<const app::DoctorDone>(std::move(seen))};
 }
 

@@ -77,7 +77,7 @@ TEST(MisbehavingWorker, AHugeFrameNamesTheLimit) {
 }
 
 TEST(MisbehavingWorker, AnUnknownBodyIsRefused) {
-  EXPECT_THAT(reason_when_lost("unknown-body"), HasSubstr("no body that this version knows"));
+  EXPECT_THAT(reason_when_lost("unknown-body"), HasSubstr("no body known to this version"));
 }
 
 TEST(MisbehavingWorker, ACommandFromAWorkerIsRefused) {
@@ -204,7 +204,7 @@ TEST(MisbehavingWorker, AnAnswerToAnOrderThatNobodyGaveIsTheEnd) {
 }
 
 TEST(MisbehavingWorker, NothingUnaskedIsTakenIn) {
-  EXPECT_THAT(reason_when_lost("unasked-file"), HasSubstr("a file that nobody asked about"));
+  EXPECT_THAT(reason_when_lost("unasked-file"), HasSubstr("a file that was not asked about"));
   EXPECT_THAT(reason_when_lost("greets-twice"), HasSubstr("greeted a second time"));
   LinkHarness other({FAKE_WORKER, "wrong-kind"});
   other->submit({});

@@ -34,7 +34,7 @@ class StalledRun(unittest.TestCase):
         done = subprocess.run([PROGRAM, "run", "--worker", self.worker, *arguments], capture_output=True,
                               text=True, timeout=60)
         self.assertEqual(done.returncode, WORKER_FAILED, done.stdout + done.stderr)
-        self.assertIn("replay 41 was not over", done.stderr)
+        self.assertIn("replay 41 had not finished", done.stderr)
         return done.stdout
 
     def test_says_where_it_stands(self):
