@@ -14,7 +14,7 @@ TEST(DoctorWords, BoardNamesWhatRuns) {
   const std::vector<NodeState> board = {NodeState::Done, NodeState::Running, NodeState::NotReached};
   EXPECT_EQ(board_text(&graph, 2, board), "replay 2: 1 of 3 nodes done, running: 1  spin_kernel");
   EXPECT_EQ(board_text(nullptr, 2, board), "replay 2: 1 of 3 nodes done");
-  EXPECT_EQ(board_text(&graph, 0, {}), "no replay is under way");
+  EXPECT_EQ(board_text(&graph, 0, {}), "no replay is in progress");
 }
 
 TEST(DoctorWords, StallSaysWhereAndWhy) {

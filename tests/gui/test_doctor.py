@@ -99,7 +99,7 @@ def test_a_stalled_visit_says_where(open_window, recording):
     window.wait("the list of visits", lambda m: any(
         c["id"] == "graphs.source.1" for c in m["controls"]))
     window.click("graphs.source.1")
-    window.wait("why it stands still", lambda m: any(
+    window.wait("why it stalled", lambda m: any(
         c["id"] == "doctor.stall" for c in m["controls"]))
     text = window.control("doctor.stall")["value"]
     assert "a kernel spins" in text and "2  grouped_gemm_kernel" in text

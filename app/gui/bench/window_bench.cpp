@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that goes with its owner, and what SQLite may have left beside it.
+/// A file that is deleted with its owner, together with anything SQLite left next to it.
 class TemporaryRecording {
  public:
   explicit TemporaryRecording(std::size_t records)
@@ -65,7 +65,7 @@ std::string gl_text(GLenum name) {
   return text == nullptr ? "" : reinterpret_cast<const char*>(text);
 }
 
-/// Passes everything on; says first what it runs on, once.
+/// Passes everything on; reports the machine first, once.
 template <class Probe>
 class AnnouncedProbe : public Probe {
  public:

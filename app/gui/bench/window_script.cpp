@@ -1,4 +1,4 @@
-// Input overwrites what GLFW has read for the frame; places come from the control map.
+// Input overwrites what GLFW has read for the frame; positions come from the control map.
 #include "app/gui/bench/window_script.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ const ControlEntry* control(const Shell& shell, const std::string& id) {
   return nullptr;
 }
 
-/// Moves the mouse to a place in the control, 0..1 from left to right and from top to bottom.
+/// Moves the mouse to a position in the control, 0..1 from left to right and from top to bottom.
 bool move_to(const Shell& shell, const std::string& id, float part_x, float part_y) {
   const ControlEntry* entry = control(shell, id);
   if (entry == nullptr) return false;
@@ -61,7 +61,7 @@ ScriptStep show(Action action) {
           }};
 }
 
-/// Frames while what a background thread makes is on its way and arrives.
+/// Frames while a background thread's result is pending and arrives.
 ScriptStep linger(const std::string& what, int frames) {
   return {what, [frames](Shell&, int frame) { return frame + 1 >= frames; }};
 }

@@ -17,19 +17,20 @@
 namespace app {
 namespace {
 
-constexpr float kNarrow = 620;        // grid pixels
-constexpr double kStandsStill = 1.0;  // seconds without a node finishing that are worth a word
+constexpr float kNarrow = 620;  // grid pixels
+constexpr double kStandsStill =
+    1.0;  // show a note after this many seconds without a node finishing
 
 const std::vector<plot::Column> kColumns = {
-    {"#", 24, true, "In the order they were made"},
+    {"#", 24, true, "In the order they were run"},
     {"experiment", 0, false, "What was changed about the captured graph"},
-    {"finding", 54, true, "Number of the finding it was made for; none = of the visit as a whole"},
+    {"finding", 54, true, "Number of the finding it was made for; none = for the visit as a whole"},
     {"outcome", 150, false, "Against the outputs of eager launches, bit for bit"},
-    {"replays", 54, true, "How often it was to be replayed"},
+    {"replays", 54, true, "Number of requested replays"},
     {"median", 66, true, "Median duration of a replay, by CUDA events"},
-    {"took", 58, true, "Wall time of its process, start included"}};
+    {"took", 58, true, "Wall time of its process, including its start"}};
 
-/// Of a graph that nobody has examined yet.
+/// For a graph that has not been examined yet.
 std::string by_rules(std::size_t findings) {
   if (findings == 0) {
     return "By the rules alone: no fault. Only replays of a live graph can say more.";
@@ -49,7 +50,7 @@ ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   }
 }
 
-/// Every check of every experiment; null without one.
+/// Lists every check of every experiment; null without one.
 std::function<std::string()> of_checks(const profiling::DoctorReport* report, char separator) {
   if (report == nullptr || report->experiments.empty()) return {};
   return [report, separator] {
@@ -162,10 +163,10 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
       context,
       {.id = "doctor.state_card",
        .title = news.busy ? "Under way" : "Conclusion",
-       .question = "What came of it, or where does it stand?",
+       .question = "What was the outcome, or what is happening now?",
        .note = news.busy ? "" : note,
-       .measured = "Every experiment runs in a process of its own, which is ended with it; a "
-                   "marker behind every node tells how far a replay came.",
+       .measured = "Every experiment runs in its own process, which ends with it; a "
+                   "marker after every node shows how far a replay got.",
        .text =
            report == nullptr
                ? std::function<std::string()>()
@@ -202,7 +203,7 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
       if (record.outcome.stall.empty()) continue;
       const std::string text = stall_text(report->snapshot, record.outcome.stall.front());
       wrapped(record.title + ": " + text, theme.colors.warn);
-      controls::record(context, "doctor.stall", "why it stands still", "text", text,
+      controls::record(context, "doctor.stall", "why it stalled", "text", text,
                        ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
       draw_board(context, "##doctor.stalled",
                  ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
@@ -234,7 +235,7 @@ void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
   Card card(context,
             {.id = "doctor.experiments_card",
              .title = "Experiments",
-             .question = "What was tried, and what came of it?",
+             .question = "What was tried, and what was the outcome?",
              .note = rows_.empty() ? "" : fmt::format("n {}", rows_.size()),
              .measured = "Outputs of every replay against three eager launches, as checksums of "
                          "their bits, output by output and expert by expert.",
@@ -245,8 +246,7 @@ void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
   const ImVec2 room = card.room();
   if (rows_.empty()) {
     draw_empty(context, room, "Rules only",
-               "Prove makes the experiments that show a fault and take it away again.", "",
-               nullptr);
+               "Prove runs the experiments that show a fault and remove it again.", "", nullptr);
   } else {
     plot::draw_table(context, "##doctor.experiments", kColumns, rows_, shown_, room, table_);
   }
@@ -262,7 +262,7 @@ void DoctorView::draw_proof_grids(const PanelContext& context, const Area& area,
   Card card(context,
             {.id = "doctor.proof_card",
              .title = "Before and after",
-             .question = "Which replays and experts are wrong, and does the cure set them right?",
+             .question = "Which replays and experts are wrong, and does the cure fix them?",
              .note = "",
              .measured = "Green: equal to the eager launches bit for bit. Red: not.",
              .text = of_checks(report, '\t'),
@@ -331,7 +331,7 @@ void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene&
   const bool narrow = area.size.x < theme.px(kNarrow);
   const profiling::HazardCase* explained = bar_.gallery_case();
   const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
-  // Whoever turns to another case wants to read what it is.
+  // After choosing another case the user wants to read about it.
   if (bar_.gallery_case() != explained) scene.choose_finding(-1);
   const Area cards{ImVec2(area.at.x, area.at.y + used), ImVec2(area.size.x, area.size.y - used)};
   const CardGround ground(context, "##doctor.cards", cards,

@@ -9,19 +9,19 @@ namespace app {
 namespace {
 
 constexpr int kSweeps = 4;
-constexpr float kAspect = 2.0F;  // width over height that wrapping aims at
+constexpr float kAspect = 2.0F;  // width over height that wrapping aims for
 constexpr int kFewestLayersToWrap = 6;
 
 using Lists = std::vector<std::vector<int>>;
 
 struct Flow {
   Lists after;   // of nodes, then of the end of each node's children
-  Lists before;  // of nodes only: what pulls a node towards its place
+  Lists before;  // nodes only: pulls a node towards its place
 };
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// What follows a child graph waits for all its children: an end of its own stands for them.
+/// What follows a child graph waits for all its children: a separate end node represents that.
 Flow flow_of(const profiling::GraphSnapshot& graph) {
   const int n = static_cast<int>(graph.nodes.size());
   std::vector<bool> holds(at(n), false);
@@ -50,7 +50,7 @@ Flow flow_of(const profiling::GraphSnapshot& graph) {
   return flow;
 }
 
-/// Longest path from the beginning. An end stands in the layer of the last of its children.
+/// Longest path from the beginning. An end is in the layer of the last of its children.
 std::vector<int> layers_of(const Flow& flow, int n) {
   std::vector<int> waits(flow.after.size(), 0);
   std::vector<int> layer(flow.after.size(), 0);
@@ -72,7 +72,7 @@ std::vector<int> layers_of(const Flow& flow, int n) {
   return layer;
 }
 
-/// Rows of one layer as near to where they are wanted as a distance of one allows.
+/// Places the rows of one layer as close to the wanted positions as a distance of one allows.
 void settle(std::vector<int>& order, const std::vector<float>& wanted, std::vector<float>& rows) {
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return wanted[at(a)] < wanted[at(b)]; });
@@ -118,7 +118,7 @@ struct Reach {
   float high = 0.0F;
 };
 
-/// Of the rows of layers [first, last).
+/// Over the rows of layers [first, last).
 Reach reach_of(const Lists& by_layer, const std::vector<float>& rows, std::size_t first,
                std::size_t last) {
   Reach reach{1e9F, -1e9F};
@@ -134,7 +134,7 @@ Reach reach_of(const Lists& by_layer, const std::vector<float>& rows, std::size_
 std::size_t layers_a_band(const Lists& by_layer, const std::vector<float>& rows) {
   const std::size_t layers = by_layer.size();
   if (layers < static_cast<std::size_t>(kFewestLayersToWrap)) return layers;
-  // By the widest layer: over thousands of layers the rows of a stream drift.
+  // Uses the widest layer: over thousands of layers the rows of a stream drift.
   float widest = 0.0F;
   for (std::size_t i = 0; i < layers; ++i) {
     const Reach reach = reach_of(by_layer, rows, i, i + 1);

@@ -11,7 +11,7 @@
 namespace app {
 namespace {
 
-/// As certain as it looks: a fault that was ruled out worries less than one that is possible.
+/// Severity by confidence: a disproved fault ranks below a possible one.
 int worry(profiling::Confidence confidence) {
   switch (confidence) {
     case profiling::Confidence::Disproved:
@@ -53,7 +53,7 @@ void add_durations(const profiling::GraphSnapshot& graph, const profiling::Activ
 void GraphScene::show(const Report& report, const Run& run, const Request& request) {
   request_ = request;
   if (report == report_ && run == run_) return;
-  // A report that grew keeps what a person chose in it.
+  // A report that has grown keeps the user's choices in it.
   const bool same = report != nullptr && report_ != nullptr &&
                     report->snapshot.subject == report_->snapshot.subject &&
                     report->snapshot.graphs.size() == report_->snapshot.graphs.size();

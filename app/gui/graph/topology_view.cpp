@@ -146,7 +146,7 @@ void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, f
 
 namespace {
 
-/// Every node with the nodes it waits for; null without a graph.
+/// Lists every node with the nodes it waits for; null without a graph.
 std::function<std::string()> of_nodes(const profiling::GraphSnapshot* graph, char separator) {
   if (graph == nullptr) return {};
   return [graph, separator] {
@@ -183,7 +183,7 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
              .question = "What waits for what? Layers from left to right, bands from top to "
                          "bottom; dashed edges do not order memory.",
              .note = note,
-             .measured = "Nodes, edges and parameters as the driver gives them for the captured "
+             .measured = "Nodes, edges and parameters as the driver reports them for the captured "
                          "graph, before it was instantiated.",
              .text = of_nodes(graph, '\t'),
              .csv = of_nodes(graph, ','),

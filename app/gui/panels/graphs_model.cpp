@@ -16,15 +16,15 @@ namespace {
 const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
-    {"stage", 50, false, "Stage of the step it works for"},
+    {"stage", 50, false, "Stage of the step it belongs to"},
     {"layer", 32, true, "Grouped product of the step"},
     {"after", 44, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {
     {"#", 26, true, "Order of first start; the row of the heatmap"},
     {"work", 0, false, "Span as the worker recorded it"},
-    {"stage", 50, false, "Stage of the step it works for"},
-    {"expert", 42, true, "Expert it works for"},
+    {"stage", 50, false, "Stage of the step it belongs to"},
+    {"expert", 42, true, "Expert it belongs to"},
 
     {"median", 66, true, "Median duration over the iterations"}};
 
@@ -32,7 +32,7 @@ const std::vector<plot::Column> kWorkColumns = {
 
 namespace {
 
-/// The label of a row with its kernel name shortened; what the label adds in brackets stays.
+/// The label of a row with its kernel name shortened; a suffix in brackets is kept.
 std::string short_label(const std::string& label) {
   for (const char* mark : {" [layer ", " [expert "}) {
     const std::size_t at = label.rfind(mark);
@@ -47,7 +47,7 @@ std::string short_label(const std::string& label) {
 
 namespace {
 
-/// As in the Performance workspace: small runs are derived in the frame that brings them.
+/// As in the Performance workspace: small runs are processed in the frame they arrive in.
 constexpr std::size_t kRecordsAtOnce = 4096;
 
 template <class Scale>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPlayStep{250};
 
-/// Of a number field with its label before it.
+/// Width of a number field with its label before it.
 float field_width(const Theme& theme, const char* label, float width) {
   return plot::text_size(theme.fonts.body, label).x + theme.px(kGapSmall + width);
 }
@@ -56,7 +56,7 @@ void HistoryView::follow(const PanelContext& context) {
   shown_ = !view.histories.empty();
   if (!shown_) return;
   const Recorded& newest = view.histories.back();
-  // A history that came after the choice was made is what was asked for now.
+  // A history that arrives after the choice is what was requested last.
   if (newest_ != newest) chosen_ = nullptr;
   newest_ = newest;
   const bool listed = std::ranges::find(view.histories, chosen_) != view.histories.end();
@@ -70,7 +70,7 @@ void HistoryView::show(const PanelContext& context, const Recorded& found) {
   model_.set({found, &found->history});
   const engine::AmaxHistory& history = found->history;
   if (context.view.from_file) {
-    // What was asked for then is what the controls show, and what Step would ask for again.
+    // The controls show the settings it was requested with; Step would request the same again.
     settings_ = history.request;
     idle_expert_ = settings_.idle.empty() ? -1 : settings_.idle.front().expert;
     if (!settings_.idle.empty()) {
