@@ -22,14 +22,14 @@ engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(const
 
 /// Closes it (may be null). Notices about its location go to stderr, here and in keep().
 engine::Status close_recording(profiling::SessionWriter* writer);
-void tell_whereabouts(profiling::SessionWriter& writer);
+void report_location(profiling::SessionWriter& writer);
 
 /// Appends to the recording, which may be null.
 template <class Recorded>
 engine::Status keep(profiling::SessionWriter* writer, const Recorded& recorded) {
   if (writer == nullptr) return {};
   engine::Status status = writer->append(recorded);
-  tell_whereabouts(*writer);
+  report_location(*writer);
   return status;
 }
 

@@ -144,7 +144,7 @@ class RowWriter {
 
 engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
   session.link().bench(order);
-  bool told = false;
+  bool cancelled = false;
   ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);
   const engine::Result<LinkEvent> done = session.wait(
       [&writer](const LinkEvent& event) {
@@ -155,8 +155,8 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
       },
       [&](const LinkStatus& status) {
         bar.show(status);
-        if (interrupted == 0 || told) return;
-        told = true;
+        if (interrupted == 0 || cancelled) return;
+        cancelled = true;
         session.link().cancel();
       });
   if (!done.ok()) return done.error();

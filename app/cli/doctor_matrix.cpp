@@ -169,7 +169,7 @@ int sweep(MatrixOptions options) {
   const std::vector<MatrixCell> cells = cells_of(options.axes);
   std::vector<MatrixRow>& rows = kept.value().rows;
   const std::vector<MatrixCell> missing = missing_cells(cells, rows);
-  const bool person = ::isatty(STDERR_FILENO) != 0;
+  const bool interactive = ::isatty(STDERR_FILENO) != 0;
   bool cancelled = false;
   for (std::size_t i = 0; i < missing.size() && !cancelled; ++i) {
     const engine::Result<MatrixRow> row = make_row(options, missing[i]);
@@ -184,7 +184,7 @@ int sweep(MatrixOptions options) {
       kept.value().file << to_json_line(row.value()) << '\n' << std::flush;
     }
     if (options.json) print("{}\n", to_json_line(row.value()));
-    if (person) print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
+    if (interactive) print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
     std::fflush(stdout);
   }
   if (kept.value().file.is_open() && !kept.value().file.flush()) {

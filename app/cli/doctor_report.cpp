@@ -76,7 +76,7 @@ WorkerRunner::Options runner_options(const WorkerChoice& worker) {
     options.start_seconds = options.setup_seconds =
         limit > 0 ? limit : std::numeric_limits<double>::infinity();
   }
-  options.say = say_waiting;
+  options.report_wait = report_wait;
   return options;
 }
 

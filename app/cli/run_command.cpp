@@ -82,9 +82,9 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
 }
 
 /// Reports a stalled run, and records it as a visit to the doctor.
-engine::Status tell_stall(const RunError& failure, const engine::RunRequest& request,
-                          const CoreDumpRequest& core_dump, bool json,
-                          profiling::SessionWriter* writer) {
+engine::Status report_stall(const RunError& failure, const engine::RunRequest& request,
+                            const CoreDumpRequest& core_dump, bool json,
+                            profiling::SessionWriter* writer) {
   const engine::Result<std::vector<profiling::LibraryFact>> facts = shipped_facts();
   if (!facts.ok()) return facts.error();
   DoctorDone seen = *failure.stalled;
@@ -122,8 +122,8 @@ engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunReque
 
 /// What the window's Numerics page shows in addition to a run, for the same X: recorded, not
 /// printed.
-engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& request,
-                           WorkerSession& session, profiling::SessionWriter& writer) {
+engine::Status record_numerics(const RunOptions& options, const engine::RunRequest& request,
+                               WorkerSession& session, profiling::SessionWriter& writer) {
   if (options.comparison) {
     session.link().compare({.request = request, .recipes = {}});
     engine::Result<LinkEvent> done = wait_for(session, [](const LinkEvent& event) {
@@ -193,10 +193,10 @@ int run(const RunOptions& options) {
     engine::Result<LinkEvent> end = run_one(*started.value(), request);
     if (!end.ok()) return report(end.error());
     if (const auto* failure = std::get_if<RunError>(&end.value())) {
-      if (const engine::Status told =
-              tell_stall(*failure, request, core_dump, options.json, writer);
-          !told.ok()) {
-        return report(told.error());
+      if (const engine::Status reported =
+              report_stall(*failure, request, core_dump, options.json, writer);
+          !reported.ok()) {
+        return report(reported.error());
       }
       return report(failure->error);
     }
@@ -209,7 +209,7 @@ int run(const RunOptions& options) {
   }
   if (writer != nullptr) {
     const engine::Status kept =
-        keep_beside(options, requests.value().front(), *started.value(), *writer);
+        record_numerics(options, requests.value().front(), *started.value(), *writer);
     if (!kept.ok()) return report(kept.error());
   }
   if (const engine::Status closed = close_recording(writer); !closed.ok()) {

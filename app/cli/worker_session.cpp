@@ -49,7 +49,7 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
       ->check(CLI::NonNegativeNumber);
 }
 
-void say_waiting(const std::string& word) {
+void report_wait(const std::string& word) {
   if (::isatty(STDERR_FILENO) != 0) show_line("");
   print(stderr, "expertscope: {}\n", word);
 }
@@ -136,7 +136,7 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
     if (status.state == LinkState::Lost) {
       return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + status.reason};
     }
-    if (const auto word = patience.word(status)) say_waiting(*word);
+    if (const auto word = patience.word(status)) report_wait(*word);
     if (const auto why = patience.exhausted(status)) {
       return engine::Error{engine::ErrorCode::Device, *why};
     }

@@ -43,7 +43,7 @@ struct WorkerChoice {
 };
 
 /// Prints to stderr, on a line of its own.
-void say_waiting(const std::string& word);
+void report_wait(const std::string& word);
 
 class WorkerSession {
  public:

@@ -128,7 +128,7 @@ engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
   } else {
     record.outcome = std::move(reply.value().outcome);
     const Snapshot& captured = reply.value().snapshot;
-    if (const auto node = stranger(report().snapshot, captured, experiment)) {
+    if (const auto node = find_foreign_node(report().snapshot, captured, experiment)) {
       record.outcome = {};
       record.outcome.message =
           fmt::format("this process captured a different graph: {} is not in it",

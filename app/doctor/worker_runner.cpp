@@ -187,8 +187,8 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
       return with_time(std::move(reply));
     }
     if (const auto word = status.pulse.replay > 0 ? std::nullopt : patience.word(status);
-        word && options_.say) {
-      options_.say(*word);
+        word && options_.report_wait) {
+      options_.report_wait(*word);
     }
     if (!order) {
       if (seconds_since(started) > options_.start_seconds) {

@@ -25,7 +25,7 @@ class WorkerRunner final : public ExperimentRunner {
     double grace_seconds = 5;    // beyond a replay's deadline, for the worker to report it itself
     /// Reports what is being waited for when nothing moves for 2 s before the first replay; may be
     /// empty.
-    std::function<void(const std::string&)> say = {};
+    std::function<void(const std::string&)> report_wait = {};
   };
   explicit WorkerRunner(Options options) : options_(std::move(options)) {}
 

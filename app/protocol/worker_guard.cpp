@@ -49,7 +49,7 @@ void report(pid_t pid, int error) {
 }
 
 /// The standard streams belong to the program alone: its pipes must end with it.
-void let_go_of_streams() {
+void release_standard_streams() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int stream = 0; stream <= 2; ++stream) ::dup2(null, stream);
   if (null > 2) ::close(null);
@@ -123,7 +123,7 @@ int end_all(pid_t program) {
   }
 }
 
-[[noreturn]] void end_likewise(int status) {
+[[noreturn]] void exit_like(int status) {
   if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
   const int number = WTERMSIG(status);
   const rlimit none{};
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     return kExitWrongCall;
   }
   ::setpgid(program, program);  // set here too: parent and child race
-  let_go_of_streams();
+  release_standard_streams();
 
   while (!has_ended(program)) {
     pollfd waits[2] = {{children, POLLIN, 0}, {kGuardChannel, POLLIN, 0}};
@@ -171,5 +171,5 @@ int main(int argc, char** argv) {
     }
     if (waits[1].revents != 0) break;  // the guard receives no messages: the other end has closed
   }
-  end_likewise(end_all(program));
+  exit_like(end_all(program));
 }

@@ -43,7 +43,7 @@ int CommandReader::read_until_end() {
         return kExitMalformed;
       }
       if (!frame.value()) break;
-      if (const std::optional<int> code = obey(*frame.value())) return *code;
+      if (const std::optional<int> code = handle(*frame.value())) return *code;
     }
   }
   return 0;
@@ -64,7 +64,7 @@ std::optional<int> CommandReader::take_order(const wire::Frame& frame, std::uint
   return std::nullopt;
 }
 
-std::optional<int> CommandReader::obey(const wire::Frame& frame) {
+std::optional<int> CommandReader::handle(const wire::Frame& frame) {
   switch (frame.body_case()) {
     case wire::Frame::kHello:
       return greet(frame.hello());

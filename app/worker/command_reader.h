@@ -28,7 +28,7 @@ class CommandReader {
 
  private:
   /// Returns the exit code if this was the last command.
-  std::optional<int> obey(const wire::Frame& frame);
+  std::optional<int> handle(const wire::Frame& frame);
   std::optional<int> greet(const wire::Hello& hello);
   template <class Message>
   std::optional<int> take_order(const wire::Frame& frame, std::uint64_t id, const Message& message);

@@ -83,7 +83,7 @@ void EngineLoop::run(const BackendOptions& options, IdleReadings& readings,
   }
 }
 
-engine::Status EngineLoop::carry_out(Backends& backends, const Job& job) {
+engine::Status EngineLoop::execute(Backends& backends, const Job& job) {
   if (const auto* request = std::get_if<engine::RunRequest>(&job.order)) {
     return run_request(backends, job.id, *request);
   }
@@ -107,7 +107,7 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
   // Third-party code below may throw; an order that fails must not take the worker with it.
   try {
     status = backends.check_library(library_named_by(job), job.allowed_libraries);
-    if (status.ok()) status = carry_out(backends, job);
+    if (status.ok()) status = execute(backends, job);
   } catch (const std::bad_alloc&) {
     status =
         engine::Error{engine::ErrorCode::OutOfMemory,

@@ -40,7 +40,7 @@ class EngineLoop {
 
  private:
   void perform(Backends& backends, const Job& job);
-  engine::Status carry_out(Backends& backends, const Job& job);
+  engine::Status execute(Backends& backends, const Job& job);
   engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
   engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
   engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);

@@ -13,7 +13,7 @@ namespace app {
 
 class LaunchGuard {
  public:
-  using Told = std::function<void(const profiling::BlockedLaunch&)>;
+  using OnBlocked = std::function<void(const profiling::BlockedLaunch&)>;
 
   LaunchGuard() = default;
   ~LaunchGuard();
@@ -22,16 +22,16 @@ class LaunchGuard {
 
   /// For the launching thread.
   profiling::LaunchClock& clock() { return clock_; }
-  /// Watches launches from now on; `told` need not return. The first call starts the thread.
-  void watch(Told told);
+  /// Watches launches from now on; `on_blocked` need not return. The first call starts the thread.
+  void watch(OnBlocked on_blocked);
 
  private:
-  void look_until_stopped();
+  void check_until_stopped();
 
   profiling::LaunchClock clock_;
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
-  Told told_;
+  OnBlocked on_blocked_;
   bool stopped_ = false;
   std::thread thread_;
 };

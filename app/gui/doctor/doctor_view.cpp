@@ -18,7 +18,7 @@ namespace app {
 namespace {
 
 constexpr float kNarrow = 620;  // grid pixels
-constexpr double kStandsStill =
+constexpr double kStallNoticeSeconds =
     1.0;  // show a note after this many seconds without a node finishing
 
 const std::vector<plot::Column> kColumns = {
@@ -51,7 +51,7 @@ ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
 }
 
 /// Lists every check of every experiment; null without one.
-std::function<std::string()> of_checks(const profiling::DoctorReport* report, char separator) {
+std::function<std::string()> checks_text(const profiling::DoctorReport* report, char separator) {
   if (report == nullptr || report->experiments.empty()) return {};
   return [report, separator] {
     std::string text =
@@ -111,7 +111,7 @@ void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
   }
 }
 
-void DoctorView::draw_under_way(const PanelContext& context, ImVec2 room, GraphScene& scene) {
+void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene) {
   const Theme& theme = context.theme;
   const DoctorNews& news = context.view.doctor;
   const VisitProgress& progress = news.progress;
@@ -144,7 +144,7 @@ void DoctorView::draw_under_way(const PanelContext& context, ImVec2 room, GraphS
   const profiling::GraphSnapshot* graph = fits ? scene.graph() : nullptr;
   std::string state = board_text(graph, progress.replay, progress.board);
   const double still = ImGui::GetTime() - moved_at_;
-  const bool stands = !progress.board.empty() && count.running > 0 && still > kStandsStill;
+  const bool stands = !progress.board.empty() && count.running > 0 && still > kStallNoticeSeconds;
   if (stands) state += fmt::format("; nothing has finished for {:.0f} s", still);
   wrapped(state, stands ? theme.colors.warn : theme.colors.dim_text);
   if (progress.board.empty()) return;
@@ -173,7 +173,7 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
                : [report] { return report->snapshot.subject + "\n" + report->conclusion + "\n"; }},
       area.size);
   if (news.busy) {
-    draw_under_way(context, card.room(), scene);
+    draw_visit_progress(context, card.room(), scene);
     return;
   }
   ImGui::BeginChild("##doctor.state", card.room(), false);
@@ -265,8 +265,8 @@ void DoctorView::draw_proof_grids(const PanelContext& context, const Area& area,
              .question = "Which replays and experts are wrong, and does the cure fix them?",
              .note = "",
              .measured = "Green: equal to the eager launches bit for bit. Red: not.",
-             .text = of_checks(report, '\t'),
-             .csv = of_checks(report, ',')},
+             .text = checks_text(report, '\t'),
+             .csv = checks_text(report, ',')},
             area.size);
   ProofRecords shown;
   if (report != nullptr) {

@@ -22,7 +22,7 @@ class DoctorView {
  private:
   void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
   void draw_state(const PanelContext& context, const Area& area, GraphScene& scene);
-  void draw_under_way(const PanelContext& context, ImVec2 room, GraphScene& scene);
+  void draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene);
   void draw_experiments(const PanelContext& context, const Area& area, GraphScene& scene);
   void draw_proof_grids(const PanelContext& context, const Area& area, GraphScene& scene);
   void follow(const PanelContext& context, const GraphScene& scene);

@@ -80,8 +80,8 @@ VisitOrder ExamineBar::order_for(const PanelContext& context, const GraphScene& 
     made.subject.healthy = subject->healthy;
   } else {
     made.subject.gallery_case.clear();
-    made.of_rail = scene.request() == nullptr;
-    if (!made.of_rail) made.subject.request = *scene.request();
+    made.uses_current_request = scene.request() == nullptr;
+    if (!made.uses_current_request) made.subject.request = *scene.request();
   }
   return made;
 }

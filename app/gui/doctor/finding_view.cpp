@@ -68,7 +68,7 @@ void confidence_chip(const PanelContext& context, profiling::Confidence confiden
 namespace {
 
 /// Null if there is nothing to list.
-std::function<std::string()> of_findings(const profiling::DoctorReport* report, char separator) {
+std::function<std::string()> findings_text(const profiling::DoctorReport* report, char separator) {
   if (report == nullptr || report->findings.empty()) return {};
   return [report, separator] {
     std::string text = fmt::format("rule{0}hazard{0}confidence{0}title\n", separator);
@@ -96,8 +96,8 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
              .note = count == 0 ? "" : fmt::format("{}, most certain first", count),
              .measured = "Possible and likely come from rules over the snapshot; proved and "
                          "disproved only from experiments that show the fault and remove it.",
-             .text = of_findings(report, '\t'),
-             .csv = of_findings(report, ',')},
+             .text = findings_text(report, '\t'),
+             .csv = findings_text(report, ',')},
             area.size);
   if (count == 0) {
     draw_empty(context, card.room(), report == nullptr ? "Not examined" : "No finding",

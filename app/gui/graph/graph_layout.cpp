@@ -73,7 +73,8 @@ std::vector<int> layers_of(const Flow& flow, int n) {
 }
 
 /// Places the rows of one layer as close to the wanted positions as a distance of one allows.
-void settle(std::vector<int>& order, const std::vector<float>& wanted, std::vector<float>& rows) {
+void place_rows(std::vector<int>& order, const std::vector<float>& wanted,
+                std::vector<float>& rows) {
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return wanted[at(a)] < wanted[at(b)]; });
   float below = -1e9F;
@@ -107,7 +108,7 @@ std::vector<float> rows_of_nodes(const Flow& flow, Lists& by_layer, int n) {
       for (const int node : layer) {
         wanted[at(node)] = mean_row((down ? flow.before : after)[at(node)], rows, rows[at(node)]);
       }
-      settle(layer, wanted, rows);
+      place_rows(layer, wanted, rows);
     }
   }
   return rows;
@@ -131,7 +132,7 @@ Reach reach_of(const Lists& by_layer, const std::vector<float>& rows, std::size_
   return reach;
 }
 
-std::size_t layers_a_band(const Lists& by_layer, const std::vector<float>& rows) {
+std::size_t layers_per_band(const Lists& by_layer, const std::vector<float>& rows) {
   const std::size_t layers = by_layer.size();
   if (layers < static_cast<std::size_t>(kFewestLayersToWrap)) return layers;
   // Uses the widest layer: over thousands of layers the rows of a stream drift.
@@ -160,7 +161,7 @@ GraphLayout lay_out(const profiling::GraphSnapshot& graph) {
   const std::vector<float> rows = rows_of_nodes(flow, by_layer, n);
 
   layout.places.resize(at(n));
-  const std::size_t each = layers_a_band(by_layer, rows);
+  const std::size_t each = layers_per_band(by_layer, rows);
   float top = 0.0F;
   for (std::size_t first = 0; first < by_layer.size(); first += each, ++layout.bands) {
     const Reach reach = reach_of(by_layer, rows, first, first + each);

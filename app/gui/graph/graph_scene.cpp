@@ -12,7 +12,7 @@ namespace app {
 namespace {
 
 /// Severity by confidence: a disproved fault ranks below a possible one.
-int worry(profiling::Confidence confidence) {
+int severity(profiling::Confidence confidence) {
   switch (confidence) {
     case profiling::Confidence::Disproved:
       return 0;
@@ -97,7 +97,8 @@ void GraphScene::restart() {
       if (node.graph != graph_ || node.node < 0) continue;
       if (static_cast<std::size_t>(node.node) >= suspicion_.size()) continue;
       int& now = suspicion_[static_cast<std::size_t>(node.node)];
-      if (now < 0 || worry(finding.confidence) > worry(static_cast<profiling::Confidence>(now))) {
+      if (now < 0 ||
+          severity(finding.confidence) > severity(static_cast<profiling::Confidence>(now))) {
         now = static_cast<int>(finding.confidence);
       }
     }

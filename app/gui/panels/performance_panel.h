@@ -21,7 +21,7 @@ class PerformancePanel : public WorkspacePanel {
   void draw(const PanelContext& context, ImVec2 size) override;
 
  private:
-  /// Between which pixels the time axis lies.
+  /// The pixels between which the time axis lies.
   struct PixelSpan {
     float left = 0.0F;
     float right = 0.0F;
@@ -60,7 +60,7 @@ class PerformancePanel : public WorkspacePanel {
 
   PerformanceModel model_;
   bool has_run_ = false;
-  std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
+  std::chrono::steady_clock::time_point pulse_{};  // of the last frame requested while deriving
   TimelineFind find_;
   plot::PlotView timeline_view_;
   TimeNotes notes_;

@@ -17,7 +17,7 @@ using Facts = engine::Result<std::vector<profiling::LibraryFact>>;
 
 std::string subject_text(const VisitOrder& order) {
   if (order.subject.gallery_case.empty()) {
-    return order.of_rail ? "the step in the rail" : "the step on screen";
+    return order.uses_current_request ? "the step in the rail" : "the step on screen";
   }
   return order.subject.gallery_case + (order.subject.healthy ? ", healthy twin" : "");
 }
