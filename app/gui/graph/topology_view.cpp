@@ -180,7 +180,7 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
   Card card(context,
             {.id = "topology.card",
              .title = "Topology",
-             .question = "What waits for what? Layers from left to right, bands from top to "
+             .question = "Which node waits for which? Layers from left to right, bands from top to "
                          "bottom; dashed edges do not order memory.",
              .note = note,
              .measured = "Nodes, edges and parameters as the driver reports them for the captured "
