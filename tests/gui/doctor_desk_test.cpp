@@ -1,4 +1,4 @@
-// The doctor's desk: what the rules say of one run is never shown for another.
+// The doctor's desk: the rules' findings for one run are never shown for another.
 #include "app/gui/shell/doctor_desk.h"
 
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@ namespace {
 
 using profiling::NodeState;
 
-TEST(DoctorWords, BoardNamesWhatRuns) {
+TEST(DoctorWords, BoardNamesTheRunningNode) {
   profiling::GraphSnapshot graph;
   graph.nodes.resize(3);
   graph.nodes[1].name = "spin_kernel";
@@ -33,13 +33,13 @@ TEST(DoctorWords, StallSaysWhereAndWhy) {
             "12.5 us or less): a kernel spins. Running: 1  spin_kernel.");
 }
 
-TEST(DoctorWords, DeadlineByItsMode) {
+TEST(DoctorWords, DeadlineFollowsItsMode) {
   EXPECT_EQ(deadline_of(DeadlineMode::Automatic, 20, 5, 0.1), 0.0);
   EXPECT_DOUBLE_EQ(deadline_of(DeadlineMode::Percentile, 20, 5, 0.1), 2.0);
   EXPECT_EQ(deadline_of(DeadlineMode::Seconds, 20, 5, 0.1), 5.0);
 }
 
-TEST(DoctorWords, ExperimentsOfAProofWhateverTheDeadline) {
+TEST(DoctorWords, ExperimentsOfAProofAreFoundWithAnyDeadline) {
   profiling::DoctorReport report;
   report.findings.resize(1);
   report.findings[0].proof.cures.free_on_launch = true;

@@ -1,4 +1,4 @@
-// A kept drawing gives the triangles that drawing anew would give, and no others.
+// A kept drawing produces exactly the triangles that drawing again would.
 #include "app/gui/plot/kept_drawing.h"
 
 // After imgui.h, for the data that draw lists share.
@@ -43,7 +43,7 @@ void expect_same(const ImDrawList& a, const ImDrawList& b) {
   for (int i = 0; i < a.IdxBuffer.Size; ++i) EXPECT_EQ(a.IdxBuffer[i], b.IdxBuffer[i]) << i;
 }
 
-TEST_F(KeptDrawingTest, PutsTheTrianglesAgainBehindWhateverCameBefore) {
+TEST_F(KeptDrawingTest, AppendsTheTrianglesAfterEarlierDrawing) {
   ImDrawList first(&shared_);
   begin(first);
   put(first, DrawingKey(theme_, 1), 40);
@@ -63,7 +63,7 @@ TEST_F(KeptDrawingTest, PutsTheTrianglesAgainBehindWhateverCameBefore) {
   expect_same(again, anew);
 }
 
-TEST_F(KeptDrawingTest, DrawsAnewWhenAnyPartOfTheKeyChanges) {
+TEST_F(KeptDrawingTest, RedrawsWhenAnyPartOfTheKeyChanges) {
   ImDrawList list(&shared_);
   begin(list);
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -84,7 +84,7 @@ TEST_F(KeptDrawingTest, DrawsAnewWhenAnyPartOfTheKeyChanges) {
   EXPECT_EQ(drawn_, 7);
 }
 
-TEST_F(KeptDrawingTest, DrawsAnewInAnotherClipRectangle) {
+TEST_F(KeptDrawingTest, RedrawsInAnotherClipRectangle) {
   ImDrawList list(&shared_);
   begin(list);
   put(list, DrawingKey(theme_, 1), 40);

@@ -23,7 +23,7 @@ class LibraryConsentTest : public ::testing::Test {
   std::vector<std::string> done_;
 };
 
-TEST_F(LibraryConsentTest, WhatWaitedIsDoneInTheOrderItWasAskedFor) {
+TEST_F(LibraryConsentTest, WaitingRequestsAreDoneInTheOrderOfTheQuestions) {
   ask("/x.so", "worker");
   ask("/x.so", "run");
   ask("/x.so", "comparison");
@@ -35,7 +35,7 @@ TEST_F(LibraryConsentTest, WhatWaitedIsDoneInTheOrderItWasAskedFor) {
   EXPECT_EQ(consent_.question(), nullptr);
 }
 
-TEST_F(LibraryConsentTest, EachLibraryIsAQuestionOfItsOwnAndNamesItsFile) {
+TEST_F(LibraryConsentTest, EachLibraryIsASeparateQuestionAndNamesItsFile) {
   consent_.named("/x.so", "a.session");
   consent_.named("/y.so", "b.json");
   consent_.named("", "c.json");
@@ -52,13 +52,13 @@ TEST_F(LibraryConsentTest, EachLibraryIsAQuestionOfItsOwnAndNamesItsFile) {
   EXPECT_THAT(consent_.allowed(), ElementsAre("/y.so"));
 }
 
-TEST_F(LibraryConsentTest, AQuestionThatNothingWaitsForIsGone) {
+TEST_F(LibraryConsentTest, AQuestionWithoutAWaitingRequestIsRemoved) {
   ask("/x.so", "tour");
   ask("/y.so", "run");
   consent_.withdraw("tour");
   ASSERT_NE(consent_.question(), nullptr);
   EXPECT_EQ(consent_.question()->library, "/y.so");
-  ask("/z.so", "run");  // the run asks for another one now
+  ask("/z.so", "run");  // the run now asks for another one
   EXPECT_EQ(consent_.question()->library, "/z.so");
   answer(false);
   EXPECT_EQ(consent_.question(), nullptr);

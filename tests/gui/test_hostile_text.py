@@ -1,5 +1,5 @@
-"""1 MB of text, control characters, marks of direction and escape sequences wherever a text comes in:
-the window lives, draws every page of it, and says shortly what it does not take."""
+"""1 MB of text, control characters, direction marks and escape sequences in every text input:
+the window survives, draws every page of it, and refuses with a short message what it does not accept."""
 import json
 import os
 import re
@@ -31,13 +31,13 @@ def make_hostile(path, columns, text):
 
 
 def hostile_recording(program, good, path):
-    """Every word of the recording. Keywords and documents are what the reader refuses by name."""
+    """Replaces every text of the recording. Keywords and documents are refused by the reader by name."""
     columns = text_columns(good)
     assert len(columns) > 40
     while True:
         shutil.copy(good, path)
         make_hostile(path, columns, HOSTILE[:100])
-        # A run that is not there: the file is read and checked, and nothing is exported.
+        # A run that does not exist: the file is read and checked, and nothing is exported.
         told = subprocess.run([program, "export", "--run", "999", "--chrome", str(path) + ".json", str(path)],
                               capture_output=True, timeout=60)
         assert told.returncode >= 0, "the command line died"
@@ -119,7 +119,7 @@ def test_every_text_of_a_worker(open_window, fake_worker):
 
 
 @pytest.mark.parametrize("mode,field", [("hostile-refusal", "link_reason"), ("hostile-failure", "last_error")])
-def test_what_a_worker_says_when_it_will_not(open_window, fake_worker, mode, field):
+def test_messages_of_a_worker_that_refuses(open_window, fake_worker, mode, field):
     window = open_window(*fake_worker(mode))
     words = window.wait("the sentence", lambda m: "\u2026" in m["state"][field])["state"][field]
     assert 8000 < len(words) < 9000 and "\x1b" not in words and "\\u001b[2J" in words

@@ -1,4 +1,4 @@
-// The engine thread never ends without the worker.
+// The engine thread never ends without ending the worker.
 #include "app/worker/engine_loop.h"
 
 #include <gtest/gtest.h>

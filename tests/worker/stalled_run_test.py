@@ -63,9 +63,9 @@ class StalledRun(unittest.TestCase):
                                timeout=60)
         self.assertIn("the captured step of this run", rules.stdout)
 
-    def test_a_core_dump_is_asked_for_where_it_is_wanted_and_the_trigger_is_taken_away(self):
+    def test_a_core_dump_is_requested_on_demand_and_the_trigger_is_removed(self):
         with open(self.worker, "w", encoding="utf-8") as script:
-            script.write('#!/bin/sh\n: > "$CUDA_COREDUMP_PIPE"\n'  # as the driver does
+            script.write('#!/bin/sh\n: > "$CUDA_COREDUMP_PIPE"\n'  # like the driver
                          f'env > "{self.path("environment")}"\nexec "{FAKE_WORKER}" stall-in-run\n')
         dumps = self.path("dumps")
         os.mkdir(dumps)
@@ -81,8 +81,8 @@ class StalledRun(unittest.TestCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("without --remote", refused.stderr)
 
-    def test_only_the_core_dump_that_was_asked_for_is_read(self):
-        """What a worker answers, perhaps one of another machine, must not choose a file to open here."""
+    def test_only_the_requested_core_dump_is_read(self):
+        """The answer of a worker, perhaps on another machine, must not choose which file is opened here."""
         debugger = self.path("cuda-gdb")
         with open(debugger, "w", encoding="utf-8") as script:
             script.write(f'#!/bin/sh\necho "$@" >> "{self.path("opened")}"\n')
