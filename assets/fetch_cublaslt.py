@@ -3,13 +3,13 @@
 
 usage: python3 -I fetch_cublaslt.py VERSION FOLDER
 
-Keeps FOLDER/include (headers) and FOLDER/lib/libcublasLt.so.13. The wheel's SHA-256 must be the one noted
-here. Everything is made in a temporary folder beside FOLDER and renamed at the end, so that an interrupted
-download leaves nothing half done. Needs nothing but python3; without pip it makes an environment that has it.
+Keeps FOLDER/include (headers) and FOLDER/lib/libcublasLt.so.13. The wheel's SHA-256 must be the one listed
+here. Everything is created in a temporary folder next to FOLDER and renamed at the end, so that an interrupted
+download leaves nothing half done. Needs only python3; without pip it creates an environment that has it.
 
-Whoever starts it says -I: a module that lies in the current folder, or where PYTHONPATH points, is never
-imported. pip is started the same way, in the temporary folder, and of its own variables only those that say
-which index to ask and how are handed on.
+It must be started with -I: a module in the current folder, or in PYTHONPATH, is never imported. pip is started
+the same way, in the temporary folder; of pip's variables only those that select the index and the way to
+reach it are passed on.
 """
 
 import hashlib

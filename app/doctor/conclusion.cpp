@@ -90,7 +90,7 @@ std::string by_rules_alone(const DoctorReport& report) {
 }
 
 std::string no_graph_bug(const ExperimentRecord& eager) {
-  return sentence(fmt::format("already without a graph, {}: this is no graph bug",
+  return sentence(fmt::format("already without a graph, {}: this is not a graph bug",
                               symptom_of(eager.experiment, eager.outcome)));
 }
 

@@ -6,7 +6,7 @@
 // What travels as what:
 //   record         message; a sparse one that equals its default is left out
 //   number, bool   number of at least its width; enumerations also as uint32, by their numbers
-//   text           string, with what is no UTF-8 replaced
+//   text           string, with invalid UTF-8 replaced
 //   list           repeated field; bytes where elements have one byte
 //   list of        repeated message; or, where the field is one message, the columns of a table: a
 //    records       repeated field for each member. Columns are several times quicker to convert and

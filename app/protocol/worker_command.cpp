@@ -41,8 +41,8 @@ engine::Result<std::vector<std::string>> WorkerCommand::argv() const {
     words.emplace_back(remote ? "env" : "/usr/bin/env");
     words.insert(words.end(), environment.begin(), environment.end());
   }
-  const std::string beside = remote ? "expertscope-worker" : worker_program();
-  words.push_back(program.empty() ? beside : program);
+  const std::string default_program = remote ? "expertscope-worker" : worker_program();
+  words.push_back(program.empty() ? default_program : program);
   words.insert(words.end(), arguments.begin(), arguments.end());
   if (!cublaslt.empty()) words.insert(words.end(), {"--cublaslt", cublaslt});
   if (!backend.empty()) words.insert(words.end(), {"--backend", backend});

@@ -85,8 +85,8 @@ class Calls:
         elif code > (3 if doctor else 2):
             self.complain(f"ends with {code}, an unknown exit code: {errors[-300:]!r}")
         # The doctor's 1 and 2 report what it found.
-        told = errors or (doctor and code in (1, 2) and out) or process.stderr is None
-        if code > 0 and not told:
+        explained = errors or (doctor and code in (1, 2) and out) or process.stderr is None
+        if code > 0 and not explained:
             self.complain(f"ends with {code} and does not say why")
         for text in (out, errors):
             if any(byte < 32 and byte not in b"\t\n\r" or byte == 127 for byte in text):
@@ -101,7 +101,7 @@ class Calls:
     def call(self, *arguments, **kwargs):
         return self.end(self.start(*arguments, **kwargs))
 
-    def nobody_left(self):
+    def check_nothing_left(self):
         end = time.monotonic() + LEFT_SECONDS * self.options.patience
         while self.plan.processes() and time.monotonic() < end:
             time.sleep(0.02)
@@ -412,7 +412,7 @@ def main():
             try:
                 {"file": calls.file_fault, "place": calls.place_fault}.get(
                     kind.moment, calls.worker_fault)(kind)
-                calls.nobody_left()
+                calls.check_nothing_left()
             except Exception as error:  # of the storm itself: the others continue
                 calls.complain(f"{type(error).__name__}: {error}")
             all_of_it.injected(kind.name)

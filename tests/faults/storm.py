@@ -2,7 +2,7 @@
 choice among them, the plan that a faulty worker follows, and the counts they print.
 
 Lines that a campaign reads, of any program that injects faults:
-  faults KIND COUNT           so many were injected
+  faults KIND COUNT           the number that was injected
   measured NAME VALUE UNIT    what is worth keeping
   failure TEXT                a broken promise, with what repeats it
 """
@@ -104,9 +104,9 @@ class Plan:
 
     def write(self, kind, seed, orders_before):
         self.tally_path.unlink(missing_ok=True)
-        beside = self.path.with_suffix(".part")
-        beside.write_text(f"{kind} {seed} {orders_before}\n")
-        beside.rename(self.path)
+        partial = self.path.with_suffix(".part")
+        partial.write_text(f"{kind} {seed} {orders_before}\n")
+        partial.rename(self.path)
 
     def tally(self):
         """Lines since the last write(), as lists of words."""

@@ -1,6 +1,5 @@
-"""One window that survives hundreds of faulty workers under random clicks and keys:
-it answers within two seconds, says what became of each worker, keeps every run that finished, and
-keeps nothing that a worker left."""
+"""One window that survives hundreds of faulty workers under random clicks and keys: it answers within two
+seconds, reports what happened to each worker, keeps every finished run, and leaks nothing of a worker."""
 import contextlib
 import os
 import pathlib
@@ -185,9 +184,9 @@ class LivingWindow:
         self.monkey(chance)
         self.draws()
         if self.state()["link"] == "lost":
-            self.nobody_left()
+            self.check_nothing_left()
 
-    def nobody_left(self):
+    def check_nothing_left(self):
         end = time.monotonic() + WORD_SECONDS * self.options.patience
         while self.plan.processes() and time.monotonic() < end:
             time.sleep(0.02)

@@ -1,6 +1,6 @@
 """What the element inspector shows for a number - code, bits, value, scale, decoded, error - computed
-again with numpy and ml_dtypes from the tensor alone: for every recipe, for X, W and dY, with blocks of
-a line and square ones, and of the codes that stand for Hadamard-transformed elements.
+again with numpy and ml_dtypes from the tensor alone: for every recipe, for X, W and dY, with 1D and
+square blocks, and for the codes of Hadamard-transformed elements.
 
 Usage: inspector_test.py EXPERTSCOPE PRINT_READINGS
 """

@@ -49,18 +49,18 @@ TEST_F(KeptDrawingTest, AppendsTheTrianglesAfterEarlierDrawing) {
   put(first, DrawingKey(theme_, 1), 40);
   // In the next frame something else is drawn before and after it.
   ImDrawList again(&shared_);
-  ImDrawList anew(&shared_);
-  for (ImDrawList* list : {&again, &anew}) {
+  ImDrawList fresh(&shared_);
+  for (ImDrawList* list : {&again, &fresh}) {
     begin(*list);
     list->AddTriangleFilled({0, 0}, {5, 0}, {0, 5}, IM_COL32_WHITE);
   }
   put(again, DrawingKey(theme_, 1), 40);
   EXPECT_EQ(drawn_, 1);
   kept_ = {};
-  put(anew, DrawingKey(theme_, 1), 40);
+  put(fresh, DrawingKey(theme_, 1), 40);
   EXPECT_EQ(drawn_, 2);
-  for (ImDrawList* list : {&again, &anew}) list->AddRectFilled({0, 0}, {9, 9}, IM_COL32_WHITE);
-  expect_same(again, anew);
+  for (ImDrawList* list : {&again, &fresh}) list->AddRectFilled({0, 0}, {9, 9}, IM_COL32_WHITE);
+  expect_same(again, fresh);
 }
 
 TEST_F(KeptDrawingTest, RedrawsWhenAnyPartOfTheKeyChanges) {

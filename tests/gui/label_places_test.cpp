@@ -62,13 +62,13 @@ TEST(LabelPlaces, WithoutRoomItAsksForABackground) {
   places.keep_free(kMin, kMax);
   EXPECT_FALSE(places.anywhere(kSize, 4).clear);
   EXPECT_FALSE(places.along(100, kSize, 2).clear);
-  EXPECT_FALSE(places.beside(ImVec2(300, 100), kSize, 8));
+  EXPECT_FALSE(places.next_to(ImVec2(300, 100), kSize, 8));
 }
 
 TEST(LabelPlaces, APointsNameIsPlacedNextToIt) {
   LabelPlaces places(kMin, kMax);
   places.keep_free(ImVec2(490, 100), 4);
-  const auto at = places.beside(ImVec2(490, 100), kSize, 8);
+  const auto at = places.next_to(ImVec2(490, 100), kSize, 8);
   ASSERT_TRUE(at);
   EXPECT_LT(at->x + kSize.x, 490) << "there is no room to its right";
 }

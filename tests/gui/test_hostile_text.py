@@ -38,10 +38,10 @@ def hostile_recording(program, good, path):
         shutil.copy(good, path)
         make_hostile(path, columns, HOSTILE[:100])
         # A run that does not exist: the file is read and checked, and nothing is exported.
-        told = subprocess.run([program, "export", "--run", "999", "--chrome", str(path) + ".json", str(path)],
+        done = subprocess.run([program, "export", "--run", "999", "--chrome", str(path) + ".json", str(path)],
                               capture_output=True, timeout=60)
-        assert told.returncode >= 0, "the command line died"
-        error = told.stderr.decode()
+        assert done.returncode >= 0, "the command line died"
+        error = done.stderr.decode()
         assert len(error) < 3000 and "\x1b" not in error, error[:300]
         refused = re.search(r"table (\w+), row \d+: (\w+)", error)
         if not refused:
@@ -156,9 +156,9 @@ def test_tours_and_logs_that_are_refused(open_window, program, tmp_path, name, t
     window.settle()
     assert window.process.poll() is None
     asked = ["--requests"] if name.endswith("l") else ["--request"]
-    told = subprocess.run([program, "run", *asked, str(path)], capture_output=True, timeout=60)
-    assert told.returncode > 0 and len(told.stderr) < 3000
-    assert b"\x1b" not in told.stderr
+    done = subprocess.run([program, "run", *asked, str(path)], capture_output=True, timeout=60)
+    assert done.returncode > 0 and len(done.stderr) < 3000
+    assert b"\x1b" not in done.stderr
 
 
 def test_names_of_a_tour_stay_in_its_folder(program, tmp_path):

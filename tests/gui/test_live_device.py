@@ -1,7 +1,7 @@
 """The window with a CUDA device: the engine, the graph, the doctor and the measurements, live. Without a
 device every test is skipped by name.
 
-EXPERTSCOPE_PICTURES=FOLDER keeps the pictures that the tests take, to be looked at, and how long a model's step
+EXPERTSCOPE_PICTURES=FOLDER keeps the pictures that the tests take, for review, and how long a model's step
 took from a click to its new plots (live-times.json, seconds).
 """
 import json

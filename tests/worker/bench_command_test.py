@@ -1,6 +1,6 @@
 """`expertscope bench` as a user calls it, with the test's own peers.
 
-Usage: bench_command_test.py EXPERTSCOPE   (the worker lies beside it)
+Usage: bench_command_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import json

@@ -1,6 +1,6 @@
 """`expertscope run`, `list`, `export` and the help, as a user calls them.
 
-Usage: command_line_test.py EXPERTSCOPE   (the worker lies beside it)
+Usage: command_line_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import json
@@ -59,7 +59,7 @@ class Run(CommandLine):
                              set(os.listdir(self.path("csv"))))
 
     def test_a_recording_keeps_what_the_window_shows_in_addition_to_runs(self):
-        session = self.path("beside.session")
+        session = self.path("numerics.session")
         self.ok("run", *CPU, *SMALL, "--record", session, "--with_comparison", "--with_history", 5)
         database = sqlite3.connect(f"file:{session}?mode=ro", uri=True)
         self.addCleanup(database.close)

@@ -1,7 +1,7 @@
 """`expertscope sweep` and `expertscope ab` as a user calls them; statistics checked against numpy and
 plain enumeration.
 
-Usage: compare_command_test.py EXPERTSCOPE   (the worker lies beside it)
+Usage: compare_command_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import csv

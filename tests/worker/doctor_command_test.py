@@ -1,6 +1,6 @@
 """`expertscope doctor` as a user and a CI job call it, on machines without a GPU and with fake workers.
 
-Usage: doctor_command_test.py EXPERTSCOPE FAKE_WORKER   (the worker lies beside the first)
+Usage: doctor_command_test.py EXPERTSCOPE FAKE_WORKER   (the worker is next to the first)
 """
 
 import json
@@ -87,7 +87,7 @@ class Visits(Doctor):
         report = self.path("report.md")
         done = self.call(HANG, "--case", "flag-not-reset", "--prove", "--deadline", 0.3, "--report", report,
                          *self.worker("hang-in-replay"))
-        self.assertIn("no graph bug", done.stdout)
+        self.assertIn("not a graph bug", done.stdout)
         self.assertTrue(os.path.getsize(report) > 0)
         self.no_worker_is_left("hang-in-replay")
 

@@ -1,7 +1,7 @@
 """Exported files as other programs read them: the Chrome trace against a strict schema and the session's
 own counts, the CSV statistics against numpy.
 
-Usage: export_command_test.py EXPERTSCOPE ASSETS   (the worker lies beside the program)
+Usage: export_command_test.py EXPERTSCOPE ASSETS   (the worker is next to it)
 """
 import collections
 import csv
@@ -172,9 +172,9 @@ class Exported(unittest.TestCase):
         self.assertGreater(inside, 0)
         self.assertEqual(sum(e["cat"] not in SPANS and not is_non_kernel_event(e) for e in slices),
                          inside)
-        beside = self.query(session, "SELECT count(*) FROM host_events WHERE run_id = 1 "
+        events = self.query(session, "SELECT count(*) FROM host_events WHERE run_id = 1 "
                                      "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]
-        self.assertEqual(sum(map(is_non_kernel_event, slices)), beside)
+        self.assertEqual(sum(map(is_non_kernel_event, slices)), events)
         self.assertEqual({e["pid"] for e in slices}, {1})
 
     def check_time(self, row, samples):

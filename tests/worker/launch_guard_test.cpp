@@ -34,9 +34,9 @@ engine::Launching launch_of(int number, double deadline = kDeadline) {
 
 TEST(LaunchClock, ReportsALaunchPastItsDeadlineOnce) {
   profiling::LaunchClock clock;
-  int told = 0;
+  int reports = 0;
   const auto count = [&](const BlockedLaunch& blocked) {
-    ++told;
+    ++reports;
     EXPECT_EQ(blocked.launch.number, 7);
     EXPECT_GT(blocked.waited_seconds, 0.02);
     EXPECT_EQ(blocked.thread, ::gettid());
@@ -44,16 +44,16 @@ TEST(LaunchClock, ReportsALaunchPastItsDeadlineOnce) {
   clock.tell_if_late(count);  // nothing was launched
   clock.begins(launch_of(7, 0.02));
   clock.tell_if_late(count);
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(reports, 0);
   std::this_thread::sleep_for(30ms);
   clock.tell_if_late(count);
   clock.tell_if_late(count);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reports, 1);
   clock.ends();
   clock.begins(launch_of(7, 0.02));  // the next one starts a new count
   std::this_thread::sleep_for(30ms);
   clock.tell_if_late(count);
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(reports, 2);
 }
 
 TEST(LaunchClock, LaunchesThatReturnAndThoseWithoutADeadlineAreNeverLate) {

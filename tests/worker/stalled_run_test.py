@@ -38,20 +38,20 @@ class StalledRun(unittest.TestCase):
         return done.stdout
 
     def test_says_where_it_stands(self):
-        told = " ".join(self.run_it("--launch.kind", "GRAPH_REPLAY", "--markers", "true").split())
-        self.assertIn("In the run itself replay 41 hangs", told)
-        self.assertIn("deadline 0.5 s; 99 % of the replays before took 12.5 us or less", told)
-        self.assertIn("a kernel spins", told)
-        self.assertIn("last finished: offsets", told)
-        self.assertIn("running: grouped_gemm", told)
+        output = " ".join(self.run_it("--launch.kind", "GRAPH_REPLAY", "--markers", "true").split())
+        self.assertIn("In the run itself replay 41 hangs", output)
+        self.assertIn("deadline 0.5 s; 99 % of the replays before took 12.5 us or less", output)
+        self.assertIn("a kernel spins", output)
+        self.assertIn("last finished: offsets", output)
+        self.assertIn("running: grouped_gemm", output)
 
     def test_as_json_and_recorded(self):
         session = self.path("stalled.session")
-        told = json.loads(self.run_it("--json", "--markers", "true", "--deadline_factor", "7.5",
+        output = json.loads(self.run_it("--json", "--markers", "true", "--deadline_factor", "7.5",
                                       "--record", session))
-        self.assertEqual(told["request"]["launch"]["deadline_factor"], 7.5)
-        self.assertTrue(told["request"]["launch"]["markers"])
-        stall = told["stalled"]["experiments"][0]["stall"]
+        self.assertEqual(output["request"]["launch"]["deadline_factor"], 7.5)
+        self.assertTrue(output["request"]["launch"]["markers"])
+        stall = output["stalled"]["experiments"][0]["stall"]
         self.assertEqual((stall["replay"], stall["last_finished"]), (41, 1))
         self.assertAlmostEqual(stall["p99_seconds"], 12.5e-6)
         with sqlite3.connect(session) as file:

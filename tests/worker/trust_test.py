@@ -66,7 +66,7 @@ class LibrariesOfFiles(CommandLine):
         self.ok("run", "--request", self.request, *CPU, "--cublaslt_library", "")
 
 
-class StrangersModules(CommandLine):
+class MaliciousModules(CommandLine):
     """Malicious modules in the current folder and in PYTHONPATH."""
 
     def setUp(self):
@@ -78,7 +78,7 @@ class StrangersModules(CommandLine):
                      "usercustomize", "pytest", "json", "torch"):
             (self.traps / f"{name}.py").write_text(
                 f'with open({str(self.marker)!r}, "a") as file: file.write({name!r} + "\\n")\n'
-                f'raise ImportError("a stranger\'s {name}")\n', encoding="utf-8")
+                f'raise ImportError("the malicious {name}")\n', encoding="utf-8")
         python = self.traps / "python"
         python.write_text(f'#!/bin/sh\necho PIP_PYTHON >> "{self.marker}"\nexit 1\n', encoding="utf-8")
         python.chmod(0o700)
@@ -97,7 +97,7 @@ class StrangersModules(CommandLine):
 
     def nothing_was_imported(self, done):
         said = done.stdout + done.stderr
-        self.assertNotIn("a stranger's", said)
+        self.assertNotIn("the malicious", said)
         self.assertFalse(self.marker.exists(), said)
 
     def test_the_traps_catch_careless_code(self):

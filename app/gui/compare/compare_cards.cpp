@@ -22,9 +22,9 @@ std::string bins_text(const OverlaidBins& bins, char separator) {
   const auto list = [&](const plot::Bins& edges, const plot::Bins* other, bool first) {
     for (std::size_t i = 0; i < edges.counts.size(); ++i) {
       const std::string count = fmt::format("{}", edges.counts[i]);
-      const std::string beside = other == nullptr ? "" : fmt::format("{}", other->counts[i]);
+      const std::string other_count = other == nullptr ? "" : fmt::format("{}", other->counts[i]);
       text += fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, edges.edges[i], edges.edges[i + 1],
-                          first ? count : beside, first ? beside : count);
+                          first ? count : other_count, first ? other_count : count);
     }
   };
   if (bins.a.edges == bins.b.edges) {
@@ -152,7 +152,7 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& area) {
     draw_selected_bins(context, bins, ImVec2(at.x, at.y + room.y - theme.fonts.label->FontSize),
                        room.x);
   }
-  controls::record(context, "compare.histogram", "A and B laid over each other", "plot",
+  controls::record(context, "compare.histogram", "A and B overlaid", "plot",
                    fmt::format("a={:.4g};b={:.4g}", bins.a.total(), bins.b.total()), at,
                    ImVec2(at.x + room.x, at.y + room.y));
 }

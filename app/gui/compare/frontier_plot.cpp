@@ -153,7 +153,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     for (const SweepPoint& point : points_) {
       if (point.on_frontier != on_frontier || !is_drawn(point, choice)) continue;
       const ImVec2 name_size = plot::text_size(theme.fonts.label, point.label);
-      const auto at = places.beside(place(point), name_size, theme.px(8));
+      const auto at = places.next_to(place(point), name_size, theme.px(8));
       if (!at) continue;
       plot::draw_text(draw, theme.fonts.label, *at,
                       on_frontier ? theme.colors.text : theme.colors.dim_text, point.label);

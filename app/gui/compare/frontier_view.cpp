@@ -221,9 +221,9 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
   plan(context);
   follow(context);
   // Five checkboxes and a button: with large text they take a separate row.
-  const bool beside = area.size.x - taken_left > theme.px(640);
+  const bool side_by_side = area.size.x - taken_left > theme.px(640);
   const Area first =
-      beside
+      side_by_side
           ? Area{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)}
           : Area{ImVec2(area.at.x, area.at.y + row + gap), ImVec2(area.size.x, row)};
   const bool wrapped = first.size.x < theme.px(520);

@@ -257,7 +257,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
                complete
                    ? "The snapshot has no ledger: it comes from a file, or from a capture that "
                      "was made without one."
-                   : "There is no graph to look at.",
+                   : "There is no graph to show.",
                "", nullptr);
     return;
   }

@@ -158,13 +158,13 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
     draw_text(draw, font, ImVec2(x, baseline), figure.color != 0 ? figure.color : theme.colors.text,
               figure.value.figure);
     float after = x + figure_width + thin;
-    const auto beside = [&](const ImFont* small) {
+    const auto baseline_y = [&](const ImFont* small) {
       return baseline + 0.82F * (font->FontSize - small->FontSize);
     };
-    draw_text(draw, theme.fonts.body, ImVec2(after, beside(theme.fonts.body)),
+    draw_text(draw, theme.fonts.body, ImVec2(after, baseline_y(theme.fonts.body)),
               theme.colors.dim_text, figure.value.unit);
     if (unit_width > 0.0F) after += unit_width + theme.px(6);
-    draw_text(draw, label_font, ImVec2(after, beside(label_font)), theme.colors.dim_text,
+    draw_text(draw, label_font, ImVec2(after, baseline_y(label_font)), theme.colors.dim_text,
               figure.note);
     const ImVec2 low(x, origin.y);
     const ImVec2 high(x + block, origin.y + headline_height(theme));

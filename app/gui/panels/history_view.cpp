@@ -150,8 +150,9 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const float row = theme.px(kRowHeight) + theme.px(kGapSmall);
-  const bool beside = area.size.x - taken_left >= theme.px(590);
-  ImVec2 at(beside ? area.at.x + taken_left : area.at.x, beside ? area.at.y : area.at.y + row);
+  const bool side_by_side = area.size.x - taken_left >= theme.px(590);
+  ImVec2 at(side_by_side ? area.at.x + taken_left : area.at.x,
+            side_by_side ? area.at.y : area.at.y + row);
   ImGui::SetCursorScreenPos(at);
   controls::Flow flow(theme, at.x, area.end().x);
   const OrderBar bar{

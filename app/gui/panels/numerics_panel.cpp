@@ -161,9 +161,10 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   // The figures and the operand selector need a separate row if the window is narrow.
-  const bool beside = area.size.x - taken_left >= theme.px(330);
-  const ImVec2 figures = beside ? ImVec2(area.at.x + taken_left, area.at.y)
-                                : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
+  const bool side_by_side = area.size.x - taken_left >= theme.px(330);
+  const ImVec2 figures = side_by_side
+                             ? ImVec2(area.at.x + taken_left, area.at.y)
+                             : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
   ImGui::SetCursorScreenPos(figures);
   draw_figures(context, area.end().x - figures.x);
   const float top = figures.y + headline_height(theme) + gap;

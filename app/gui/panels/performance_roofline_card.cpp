@@ -211,12 +211,13 @@ void PerformancePanel::draw_roofline(const PanelContext& context, const Area& ar
       for (const RooflinePoint& point : points) {
         const std::string name(engine::stage_name(point.stage));
         const ImVec2 spot = spot_of(point);
-        const auto beside =
-            places.beside(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
-        plot::draw_label(frame.draw(), theme,
-                         {.at = beside.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
-                          .clear = beside.has_value()},
-                         theme.colors.text, name);
+        const auto spot_next_to =
+            places.next_to(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
+        plot::draw_label(
+            frame.draw(), theme,
+            {.at = spot_next_to.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
+             .clear = spot_next_to.has_value()},
+            theme.colors.text, name);
       }
     }
     if (hovered != nullptr) {

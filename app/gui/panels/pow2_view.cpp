@@ -73,9 +73,9 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const float row = theme.px(kRowHeight);
-  const bool beside = area.size.x - taken_left >= theme.px(560);
-  ImVec2 at(beside ? area.at.x + taken_left : area.at.x,
-            beside ? area.at.y : area.at.y + row + theme.px(kGapSmall));
+  const bool side_by_side = area.size.x - taken_left >= theme.px(560);
+  ImVec2 at(side_by_side ? area.at.x + taken_left : area.at.x,
+            side_by_side ? area.at.y : area.at.y + row + theme.px(kGapSmall));
   ImGui::SetCursorScreenPos(at);
   controls::Flow flow(theme, at.x, area.end().x);
   flow.next(theme.px(64));

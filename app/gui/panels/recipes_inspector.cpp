@@ -90,11 +90,11 @@ void RecipesView::draw_inspector(const PanelContext& context, const Area& area) 
   const Area room{ImGui::GetCursorScreenPos(), card.room()};
   const float line = theme.fonts.mono->FontSize + theme.px(2);
   const float text = line * (1.0F + 2.0F * static_cast<float>(overlays.size()));
-  const bool beside = room.size.x > theme.px(860);
+  const bool side_by_side = room.size.x > theme.px(860);
   const float gap = theme.px(kGap);
   const std::vector<Area> parts =
-      beside ? columns_of(room, gap, {1.0F, 1.0F})
-             : rows_of(room, gap, {std::max(room.size.y - text - gap, 3 * line), text});
+      side_by_side ? columns_of(room, gap, {1.0F, 1.0F})
+                   : rows_of(room, gap, {std::max(room.size.y - text - gap, 3 * line), text});
   draw_cells(context, parts[0]);
   draw_arithmetic(context, parts[1]);
 }

@@ -202,9 +202,9 @@ void RecipesView::draw_maps(const PanelContext& context, const Area& area) {
   const Area room{ImGui::GetCursorScreenPos(), card.room()};
   if (model_.overlays().empty()) return draw_unchosen(context, room.size);
   const std::vector<float> shares(model_.overlays().size(), 1.0F);
-  const bool beside = room.size.x > context.theme.px(130) * static_cast<float>(shares.size());
-  const std::vector<Area> parts = beside ? columns_of(room, context.theme.px(kGap), shares)
-                                         : rows_of(room, context.theme.px(kGap), shares);
+  const bool side_by_side = room.size.x > context.theme.px(130) * static_cast<float>(shares.size());
+  const std::vector<Area> parts = side_by_side ? columns_of(room, context.theme.px(kGap), shares)
+                                               : rows_of(room, context.theme.px(kGap), shares);
   for (std::size_t i = 0; i < parts.size(); ++i) draw_map(context, parts[i], i);
 }
 

@@ -67,10 +67,10 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
   const float row = theme.px(kRowHeight);
   // On the row of the workspace's own selector if there is room, else on separate rows.
   const float controls_width = theme.px(430);
-  const bool beside = area.size.x - taken_left >= controls_width;
-  Area bar{ImVec2(beside ? area.at.x + taken_left : area.at.x,
-                  beside ? area.at.y : area.at.y + row + theme.px(kGapSmall)),
-           ImVec2(beside ? area.size.x - taken_left : area.size.x, row)};
+  const bool side_by_side = area.size.x - taken_left >= controls_width;
+  Area bar{ImVec2(side_by_side ? area.at.x + taken_left : area.at.x,
+                  side_by_side ? area.at.y : area.at.y + row + theme.px(kGapSmall)),
+           ImVec2(side_by_side ? area.size.x - taken_left : area.size.x, row)};
   bar.size.y = draw_controls(context, bar) - bar.at.y - theme.px(kGapSmall);
   const auto below = [&](const Area& other) {
     return Area{ImVec2(area.at.x, other.end().y + theme.px(kGapSmall)), ImVec2(area.size.x, row)};

@@ -106,7 +106,7 @@ LabelPlaces::Place LabelPlaces::best_of(const std::vector<ImVec2>& wished, ImVec
   return place;
 }
 
-std::optional<ImVec2> LabelPlaces::beside(ImVec2 at, ImVec2 size, float gap) {
+std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
   for (const float y : {at.y - size.y - 0.3F * gap, at.y + 0.3F * gap}) {
     for (const float x : {at.x + gap, at.x - gap - size.x}) {
       if (covered(ImVec2(x, y), size) != 0) continue;

@@ -31,7 +31,7 @@ class LabelPlaces {
     bool clear = false;
   };
   // Each of these reserves the position it returns. For a point's name; none = no room next to it.
-  std::optional<ImVec2> beside(ImVec2 at, ImVec2 size, float gap);
+  std::optional<ImVec2> next_to(ImVec2 at, ImVec2 size, float gap);
   /// For the name of a line that crosses the plot at height `y`: above or below it, as far right as
   /// possible.
   Place along(float y, ImVec2 size, float gap);

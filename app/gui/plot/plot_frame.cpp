@@ -47,8 +47,8 @@ PlotFrame::~PlotFrame() {
   std::optional<Range> shown = view_.selection;
   if (view_.drag_start) shown = between(*view_.drag_start, hover_x());
   for (const Range& range : view_.kept) draw_range(range, 0.5F);
-  const bool beside = view_.drag_start && ImGui::GetIO().KeyCtrl && view_.selection;
-  if (beside) draw_range(*view_.selection, 0.5F);
+  const bool adds_range = view_.drag_start && ImGui::GetIO().KeyCtrl && view_.selection;
+  if (adds_range) draw_range(*view_.selection, 0.5F);
   if (shown) draw_range(*shown, 1.0F);
   draw_->PopClipRect();
 }
@@ -84,10 +84,10 @@ bool PlotFrame::drop_ranges() {
 }
 
 void PlotFrame::end_drag(double at, Range limits, float moved) {
-  const bool beside = ImGui::GetIO().KeyCtrl;
+  const bool adds_range = ImGui::GetIO().KeyCtrl;
   if (moved >= kDragThreshold) {
-    if (beside && view_.selection) view_.kept.push_back(*view_.selection);
-    if (!beside) view_.kept.clear();
+    if (adds_range && view_.selection) view_.kept.push_back(*view_.selection);
+    if (!adds_range) view_.kept.clear();
     view_.selection = clamped(between(*view_.drag_start, at), limits);
     selection_changed_ = true;
   } else {
@@ -97,7 +97,7 @@ void PlotFrame::end_drag(double at, Range limits, float moved) {
       // Swaps with the selection, and the statistics follow it.
       std::swap(*hit, *view_.selection);
       selection_changed_ = true;
-    } else if (!beside) {
+    } else if (!adds_range) {
       selection_changed_ = drop_ranges();
     }
   }
@@ -271,12 +271,12 @@ void place_read_out(const PanelContext& context, const std::string& title,
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const float apart = theme.px(kGapLarge);
   // On the other side of the pointer if this one has no room; never under it.
-  const auto beside = [&](float at, float length, float first, float last) {
+  const auto next_to = [&](float at, float length, float first, float last) {
     if (at + apart + length <= last) return at + apart;
     if (at - apart - length >= first) return at - apart - length;
     return std::clamp(at + apart, first, last - length);
   };
-  ImVec2 at(beside(mouse.x, size.x, low.x, high.x), beside(mouse.y, size.y, low.y, high.y));
+  ImVec2 at(next_to(mouse.x, size.x, low.x, high.x), next_to(mouse.y, size.y, low.y, high.y));
   const bool covers =
       mouse.x >= at.x && mouse.x < at.x + size.x && mouse.y >= at.y && mouse.y < at.y + size.y;
   if (covers) {

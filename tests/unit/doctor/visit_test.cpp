@@ -148,7 +148,7 @@ TEST(Visit, EagerThatFailsEndsIt) {
     const auto report = made(runner, options_with({shared_by(0, 1)}));
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report.value().experiments.size(), 1U);
-    EXPECT_THAT(report.value().conclusion, HasSubstr("no graph bug"));
+    EXPECT_THAT(report.value().conclusion, HasSubstr("not a graph bug"));
     EXPECT_EQ(report.value().findings.at(0).confidence, Confidence::Likely);
   }
 }
@@ -159,7 +159,7 @@ TEST(Visit, EagerThatFailsBeforeTheCaptureIsAReportToo) {
   const auto report = made(runner, options_with({}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().conclusion,
-            "Already without a graph, launch 2 hangs: this is no graph bug.");
+            "Already without a graph, launch 2 hangs: this is not a graph bug.");
 }
 
 TEST(Visit, NothingCapturedIsAnError) {
