@@ -10,17 +10,16 @@
 namespace app {
 namespace {
 
-namespace json = google::protobuf::util;
+namespace protobuf_json = google::protobuf::util;
 
 std::string print(const google::protobuf::Message& message, bool pretty) {
-  json::JsonPrintOptions options;
+  protobuf_json::JsonPrintOptions options;
   options.add_whitespace = pretty;
   options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields =
-      true;  // a zero must be distinguishable from a missing field
+  options.always_print_primitive_fields = true;  // a zero differs from a missing field
   std::string text;
   // Fails only on bytes that are not UTF-8; the caller's strings were checked on the way in.
-  if (!json::MessageToJsonString(message, &text, options).ok()) text.clear();
+  if (!protobuf_json::MessageToJsonString(message, &text, options).ok()) text.clear();
   return text;
 }
 
@@ -47,7 +46,8 @@ engine::Result<engine::RunRequest> request_from_json(const std::string& text) {
   constexpr engine::JsonLimits kLimits{.max_name_bytes = 256, .max_text_bytes = PATH_MAX};
   if (engine::Status kept = engine::check_json(text, kLimits); !kept.ok()) return kept.error();
   wire::RunRequest message;
-  const auto parsed = json::JsonStringToMessage(text, &message, json::JsonParseOptions());
+  const auto parsed =
+      protobuf_json::JsonStringToMessage(text, &message, protobuf_json::JsonParseOptions());
   if (!parsed.ok()) {
     return engine::Error{
         engine::ErrorCode::InvalidArgument,

@@ -6,7 +6,7 @@
 namespace app {
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod{50};
+constexpr std::chrono::milliseconds kGuardPeriod{50};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void LaunchGuard::check_until_stopped() {
     lock.unlock();
     clock_.tell_if_late(on_blocked);
     lock.lock();
-    stopped_changed_.wait_for(lock, kPeriod, [this] { return stopped_; });
+    stopped_changed_.wait_for(lock, kGuardPeriod, [this] { return stopped_; });
   }
 }
 

@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod{50};
+constexpr std::chrono::milliseconds kPulsePeriod{50};
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Pulse::beat_until_stopped() {
     // A failed send has marked the sender as broken, which ends this loop and the worker.
     static_cast<void>(sender_.send(frame).ok());
     lock.lock();
-    stopped_changed_.wait_for(lock, kPeriod, [this] { return stopped_; });
+    stopped_changed_.wait_for(lock, kPulsePeriod, [this] { return stopped_; });
   }
 }
 

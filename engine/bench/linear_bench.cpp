@@ -13,12 +13,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmRounds = 1;
-constexpr int kFewestRounds = 5;
-constexpr int kMostRounds = 1000;
-
-Status cancelled() { return Error{ErrorCode::Cancelled, "cancelled"}; }
-
 /// A subject with what its turns have shown.
 struct Contender {
   OfferedSubject offered;

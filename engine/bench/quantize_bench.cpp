@@ -11,16 +11,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmRounds = 1;
-constexpr int kFewestRounds = 5;
-constexpr int kMostRounds = 1000;
-
 struct Turn {
   std::vector<double> times_us;
   std::vector<MeasuredSpan> spans;
 };
-
-Status cancelled() { return Error{ErrorCode::Cancelled, "cancelled"}; }
 
 Status measure(BenchTarget& target, const std::vector<BenchCase>& cases, double seconds,
                RunProgress& progress, double first_fraction, double share,

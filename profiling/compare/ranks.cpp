@@ -1,5 +1,6 @@
 // Both computations are exact: a binomial tail, and a count of all orders of the ranks.
 #include "profiling/compare/ranks.h"
+#include "profiling/trace/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +48,6 @@ std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<cons
 }  // namespace
 
 Interval median_interval(std::span<const double> samples, double confidence) {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const std::size_t n = samples.size();
   if (n == 0 || std::ranges::any_of(samples, [](double one) { return std::isnan(one); })) {
     return {kNaN, kNaN};

@@ -17,8 +17,6 @@
 namespace profiling {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 using KernelKey = std::pair<std::string, engine::Stage>;
 
 /// Samples of one side, sorted by what they belong to.
@@ -31,14 +29,6 @@ struct SideSamples {
 void begin_block(TimeSamples& samples, std::size_t block) {
   // A block without samples begins where the next one does.
   while (samples.blocks.size() <= block) samples.blocks.push_back(samples.durations_ns.size());
-}
-
-std::string name_of(const Activity& activity, std::uint32_t name) {
-  return name < activity.names.size() ? activity.names[name] : std::string("?");
-}
-
-bool is_timed(const ActivityRecord& record) {
-  return record.iteration >= 0 && record.iteration < engine::kMaxIterations;
 }
 
 void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {

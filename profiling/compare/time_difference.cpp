@@ -14,7 +14,6 @@
 namespace profiling {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // NVML steps a clock by 15 MHz, about 1 % of a busy SM's: one step of difference says nothing.
 constexpr double kClockTolerance = 0.02;
 

@@ -23,13 +23,13 @@ namespace {
 
 // RUNTIME and DRIVER are here because an external id is attached to the API record of a launch:
 // without API records there are none.
-constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                               CUPTI_ACTIVITY_KIND_MEMCPY,
-                               CUPTI_ACTIVITY_KIND_MEMSET,
-                               CUPTI_ACTIVITY_KIND_RUNTIME,
-                               CUPTI_ACTIVITY_KIND_DRIVER,
-                               CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-                               CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+constexpr std::array kRunKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                  CUPTI_ACTIVITY_KIND_MEMCPY,
+                                  CUPTI_ACTIVITY_KIND_MEMSET,
+                                  CUPTI_ACTIVITY_KIND_RUNTIME,
+                                  CUPTI_ACTIVITY_KIND_DRIVER,
+                                  CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                  CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
 /// What stands beside the work. A run is worth having without them, so that a driver which refuses
 /// one is no failure.
 struct EventKind {
@@ -246,7 +246,7 @@ class CuptiCollector final : public ActivityCollector {
       if (kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE) return at != engine::TraceLevel::Off;
       return at == engine::TraceLevel::Graphs;
     };
-    for (const auto kind : kKinds) {
+    for (const auto kind : kRunKinds) {
       const bool now = recorded(level_, kind);
       const bool then = recorded(level, kind);
       if (then && !now) check(cupti_.enable(kind), "Enabling CUPTI records");

@@ -17,8 +17,6 @@ namespace profiling {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 /// Between two neighbouring samples, as numpy does it: from the nearer end, so that equal
 /// neighbours give exactly their value.
 double between(double low, double high, double fraction) {
@@ -35,10 +33,6 @@ double selected_quantile(std::span<double> samples, double q) {
   if (at + 1 == samples.end()) return *at;
   return between(*at, *std::min_element(at + 1, samples.end()),
                  position - static_cast<double>(low));
-}
-
-bool is_timed(const ActivityRecord& record) {
-  return record.iteration >= 0 && record.iteration < engine::kMaxIterations;
 }
 
 /// What a row of the matrix stands for: the node, or name, stage, layer and expert packed.
@@ -81,11 +75,15 @@ std::string row_label(const std::string& name, int layer, int expert, bool sever
   return label;
 }
 
+}  // namespace
+
+bool is_timed(const ActivityRecord& record) {
+  return record.iteration >= 0 && record.iteration < engine::kMaxIterations;
+}
+
 std::string name_of(const Activity& activity, std::uint32_t name) {
   return name < activity.names.size() ? activity.names[name] : std::string("?");
 }
-
-}  // namespace
 
 double quantile(std::span<const double> samples, double q) {
   if (samples.empty()) return kNaN;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,9 +13,17 @@
 
 namespace profiling {
 
+/// A number that nothing was measured for.
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 /// Linear-interpolated quantile of unsorted samples, q in [0, 1]; NaN when empty. (numpy's default
 /// method.)
 double quantile(std::span<const double> samples, double q);
+
+/// Whether a record belongs to one of the timed iterations.
+bool is_timed(const ActivityRecord& record);
+/// "?" for a number that names nothing.
+std::string name_of(const Activity& activity, std::uint32_t name);
 
 /// Nanoseconds; NaN where n is 0.
 struct Distribution {

@@ -14,14 +14,14 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 150;
+constexpr float kPickerWidth = 150;
 
 /// Large text in a small window: one card at a time instead of four unreadable ones.
 bool is_small(const Theme& theme, ImVec2 size) {
   return size.y < theme.px(400) || size.x < theme.px(560);
 }
 
-std::string percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
+std::string signed_percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
 
 }  // namespace
 
@@ -167,12 +167,12 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
                      .color = verdict_color(step.verdict, theme)});
   figures.push_back({.id = "compare.difference",
                      .label = "step of B against A",
-                     .value = {std::isfinite(step.ratio) ? percent(step.ratio) : "n/a",
+                     .value = {std::isfinite(step.ratio) ? signed_percent(step.ratio) : "n/a",
                                std::isfinite(step.ratio) ? "%" : ""},
                      .note = std::isnan(step.interval.low)
                                  ? ""
-                                 : fmt::format("{} to {} %", percent(step.interval.low),
-                                               percent(step.interval.high)),
+                                 : fmt::format("{} to {} %", signed_percent(step.interval.low),
+                                               signed_percent(step.interval.high)),
                      .tooltip = "Difference of the medians, with its 95 % interval"});
   const auto side = [&](const char* id, const char* name, double median, std::size_t n,
                         std::size_t color) {
@@ -188,7 +188,7 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   if (std::isfinite(step.control_ratio)) {
     figures.push_back({.id = "compare.control",
                        .label = "A against itself",
-                       .value = {percent(step.control_ratio), "%"},
+                       .value = {signed_percent(step.control_ratio), "%"},
                        .note = fmt::format("p of the blocks {:.3f}", step.block_p),
                        .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
                                   "p: how often the blocks would differ this much by chance"});
@@ -264,8 +264,8 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
   sides_.follow(context.view);
   controls::segmented(context, "compare.part", part_, {"A and B", "Frontier"},
                       {.tooltip = "Two runs side by side, or accuracy against time over a sweep",
-                       .width = theme.px(kPartWidth)});
-  const float taken = theme.px(kPartWidth) + 2.0F * gap;
+                       .width = theme.px(kPickerWidth)});
+  const float taken = theme.px(kPickerWidth) + 2.0F * gap;
   const Area first{ImVec2(area.at.x + taken, area.at.y), ImVec2(area.size.x - taken, row)};
   const float below = row + gap;
   if (part_ == 1) {

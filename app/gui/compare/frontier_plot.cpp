@@ -23,7 +23,7 @@ using profiling::SnrChoice;
 using profiling::SweepPoint;
 
 constexpr const char* kMenu = "frontier.menu";
-const std::vector<plot::Column> kColumns = {
+const std::vector<plot::Column> kFrontierColumns = {
     {.title = "settings", .width = 0, .numeric = false},
     {.title = "median", .width = 74, .tooltip = "of a step"},
     {.title = "p5", .width = 74},
@@ -200,7 +200,7 @@ void FrontierView::draw_points(const PanelContext& context, const Area& area) {
                          "median one. Green: no other point is at least as accurate and as fast. "
                          "Points were measured one after another, not interleaved: a small "
                          "difference between two of them may be drift; measure the two again.",
-             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .text = [this] { return plot::table_text(kFrontierColumns, rows_); },
              .csv = [this] { return profiling::sweep_csv(points_); },
              .header_widgets = snr + sweeps},
             area.size);
@@ -240,10 +240,11 @@ void FrontierView::draw_table(const PanelContext& context, const Area& area) {
              .question = "The same points as numbers; a click marks the point above.",
              .note = "",
              .measured = "As the plot above.",
-             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .text = [this] { return plot::table_text(kFrontierColumns, rows_); },
              .csv = [this] { return profiling::sweep_csv(points_); }},
             area.size);
-  plot::draw_table(context, "##frontier.table", kColumns, rows_, generation_, card.room(), table_);
+  plot::draw_table(context, "##frontier.table", kFrontierColumns, rows_, generation_, card.room(),
+                   table_);
 }
 
 std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context) {

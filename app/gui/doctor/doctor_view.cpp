@@ -17,11 +17,10 @@
 namespace app {
 namespace {
 
-constexpr float kNarrow = 620;  // grid pixels
-constexpr double kStallNoticeSeconds =
-    1.0;  // show a note after this many seconds without a node finishing
+constexpr float kNarrow = 620;               // grid pixels
+constexpr double kStallNoticeSeconds = 1.0;  // without a node finishing
 
-const std::vector<plot::Column> kColumns = {
+const std::vector<plot::Column> kExperimentColumns = {
     {"#", 24, true, "In the order they were run"},
     {"experiment", 0, false, "What was changed about the captured graph"},
     {"finding", 54, true, "Number of the finding it was made for; none = for the visit as a whole"},
@@ -239,8 +238,8 @@ void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
              .note = rows_.empty() ? "" : fmt::format("n {}", rows_.size()),
              .measured = "Outputs of every replay against three eager launches, as checksums of "
                          "their bits, output by output and expert by expert.",
-             .text = [this] { return plot::table_text(kColumns, rows_); },
-             .csv = [this] { return plot::table_csv(kColumns, rows_); }},
+             .text = [this] { return plot::table_text(kExperimentColumns, rows_); },
+             .csv = [this] { return plot::table_csv(kExperimentColumns, rows_); }},
             area.size);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = card.room();
@@ -248,7 +247,8 @@ void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
     draw_empty(context, room, "Rules only",
                "Prove runs the experiments that show a fault and remove it again.", "", nullptr);
   } else {
-    plot::draw_table(context, "##doctor.experiments", kColumns, rows_, shown_, room, table_);
+    plot::draw_table(context, "##doctor.experiments", kExperimentColumns, rows_, shown_, room,
+                     table_);
   }
   controls::record(context, "doctor.experiments_made", "experiments made", "text",
                    fmt::format("n={};selected={}", rows_.size(), table_.selected), at,

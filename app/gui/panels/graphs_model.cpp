@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/format.h"
 
 namespace app {
@@ -28,10 +29,6 @@ const std::vector<plot::Column> kWorkColumns = {
 
     {"median", 66, true, "Median duration over the iterations"}};
 
-}  // namespace
-
-namespace {
-
 /// The label of a row with its kernel name shortened; a suffix in brackets is kept.
 std::string short_label(const std::string& label) {
   for (const char* mark : {" [layer ", " [expert "}) {
@@ -42,13 +39,6 @@ std::string short_label(const std::string& label) {
   }
   return plot::short_kernel_name(label);
 }
-
-}  // namespace
-
-namespace {
-
-/// As in the Performance workspace: small runs are processed in the frame they arrive in.
-constexpr std::size_t kRecordsAtOnce = 4096;
 
 template <class Scale>
 plot::Grid scaled(const profiling::NodeMatrix& matrix, Scale scale) {

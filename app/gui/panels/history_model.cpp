@@ -1,4 +1,5 @@
 #include "app/gui/panels/history_model.h"
+#include "profiling/trace/statistics.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +10,9 @@
 namespace app {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 double log2_or_none(float value) {
-  return value > 0.0F && std::isfinite(value) ? std::log2(static_cast<double>(value)) : kNone;
+  return value > 0.0F && std::isfinite(value) ? std::log2(static_cast<double>(value))
+                                              : profiling::kNaN;
 }
 
 std::vector<double> log2_series(const engine::AmaxHistory& history,

@@ -14,7 +14,7 @@
 namespace app {
 namespace {
 
-const std::vector<plot::Column> kColumns = {
+const std::vector<plot::Column> kKernelColumns = {
     {"kernel", 0, false, "Kernel, copy or host span; hover a row for its whole name"},
     {"stage", 66, false, "Stage of the step it belongs to"},
     {"n", 44, true, "Records in the range"},
@@ -22,10 +22,6 @@ const std::vector<plot::Column> kColumns = {
     {"p95", 64, true, "95 of 100 records are no longer than this"},
     {"sum", 64, true, "Summed duration in the range"},
     {"share", 50, true, "Share of the summed time of all rows"}};
-
-/// Few enough that deriving everything takes well under a millisecond: then a live drag shows its
-/// result in the frame in which it arrives.
-constexpr std::size_t kRecordsAtOnce = 4096;
 
 const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
@@ -36,7 +32,7 @@ plot::Cell time_cell(double nanoseconds) {
 
 }  // namespace
 
-const std::vector<plot::Column>& kernel_columns() { return kColumns; }
+const std::vector<plot::Column>& kernel_columns() { return kKernelColumns; }
 
 PerformanceModel::PerformanceModel(const std::function<void()>& wake)
     : run_task_(wake), range_task_(wake), lane_task_(wake) {}

@@ -19,7 +19,7 @@ constexpr std::array kScalings = {engine::Scaling::PerTensorCurrent,
                                   engine::Scaling::PerTensorDelayed, engine::Scaling::Block,
                                   engine::Scaling::Mxfp8};
 
-const char* const kMethod =
+const char* const kPairMethod =
     "One order quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
     "of "
     "the scale that a block's amax asks for over the scale that was used. Times are medians of "
@@ -135,19 +135,19 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                   .label = "range wasted, mean",
                   .value = binades(waste.mean),
                   .note = fmt::format("n {}", plot::si_text(static_cast<double>(waste.scales))),
-                  .tooltip = kMethod},
+                  .tooltip = kPairMethod},
                  {.id = "pow2.worst",
                   .label = "worst scale",
                   .value = binades(waste.max),
-                  .tooltip = kMethod},
+                  .tooltip = kPairMethod},
                  {.id = "pow2.free_snr",
                   .label = "SNR, FP32 scales",
                   .value = db(free_db),
-                  .tooltip = mx ? "MXFP8 scales are always powers of two" : kMethod},
+                  .tooltip = mx ? "MXFP8 scales are always powers of two" : kPairMethod},
                  {.id = "pow2.pow2_snr",
                   .label = "SNR, pow-2 scales",
                   .value = db(pow2_db),
-                  .tooltip = kMethod},
+                  .tooltip = kPairMethod},
                  {.id = "pow2.lost",
                   .label = "SNR lost",
                   .value = db(model_.lost_db()),
@@ -157,12 +157,12 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
                   .label = "time, FP32 scales",
                   .value = time_of(Pow2Model::median_ns(pair.free)),
                   .note = launches(pair.free),
-                  .tooltip = kMethod},
+                  .tooltip = kPairMethod},
                  {.id = "pow2.pow2_time",
                   .label = "time, pow-2 scales",
                   .value = time_of(Pow2Model::median_ns(pair.pow2)),
                   .note = launches(pair.pow2),
-                  .tooltip = kMethod}},
+                  .tooltip = kPairMethod}},
                 width);
 }
 
@@ -173,7 +173,7 @@ void Pow2View::draw_waste(const PanelContext& context, const Area& area) {
              .title = "Range wasted",
              .question = "How much of the code's range do rounded scales leave unused?",
              .note = "binades per expert: mean, line to the worst scale",
-             .measured = kMethod,
+             .measured = kPairMethod,
              .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
              .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); }},
             area.size);
@@ -213,7 +213,7 @@ void Pow2View::draw_snr(const PanelContext& context, const Area& area) {
              .title = "SNR of the operand",
              .question = "How does switching the kind of scale affect each expert?",
              .note = "dB per expert",
-             .measured = kMethod,
+             .measured = kPairMethod,
              .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
              .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
              .header_widgets = theme.px(150)},
@@ -265,7 +265,7 @@ void Pow2View::draw_table(const PanelContext& context, const Area& area) {
              .title = "Experts",
              .question = "Which expert loses most? A click on a column sorts.",
              .note = model_.recorded()->comparison.device.name,
-             .measured = kMethod,
+             .measured = kPairMethod,
              .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
              .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
              .header_widgets = theme.px(190)},

@@ -17,6 +17,10 @@
 
 namespace app {
 
+/// Runs of at most this many records are derived in the frame in which they arrive, which takes
+/// well under a millisecond: then a live drag shows its result at once.
+inline constexpr std::size_t kRecordsAtOnce = 4096;
+
 /// Times of experts that were measured separately from the timed iterations.
 struct MeasuredExperts {
   engine::ExpertMethod method = engine::ExpertMethod::Isolated;

@@ -30,7 +30,6 @@ constexpr int kVerifiedReplays = 6;  // the hazards known so far show by replay 
 // CUDA loads kernels lazily and cuBLASLt brings large ones; they need room beside the buffers.
 constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
 // Shares of RunProgress::fraction that are over after each part.
-constexpr double kUploadShare = 0.3;
 constexpr double kTimedShare = 0.9;
 
 std::string gib(std::int64_t bytes) {

@@ -15,8 +15,6 @@
 namespace engine {
 namespace {
 
-constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
-
 class Upload {
  public:
   Upload(RunResult& result, const StepConfig& config, DeviceOperands& operands, cudaStream_t stream,

@@ -16,6 +16,8 @@
 
 namespace engine {
 
+inline constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
+
 /// Fills result.effective, emulated and deviations, or refuses with the gate's sentence.
 Status apply_gates(const RunRequest& request, const DeviceCapability& capability,
                    const std::string& library_path, RunResult& result);

@@ -11,6 +11,9 @@
 
 namespace profiling {
 
+/// Of an address in argument bytes, where it is aligned to as many.
+inline constexpr std::uint32_t kAddressBytes = 8;
+
 struct Touch {
   enum class Place : std::uint8_t {
     Parameter,

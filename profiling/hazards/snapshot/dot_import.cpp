@@ -19,8 +19,6 @@ namespace profiling {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
-constexpr std::size_t kMaxNodes = 1'000'000;
-constexpr std::size_t kMaxEdges = 4'000'000;
 constexpr int kMaxNesting = 100;
 
 engine::Error refuse(int line, std::string_view why) {
@@ -97,9 +95,9 @@ class Assembler {
     }
     std::vector<int> places(from.nodes.size());
     for (const std::size_t node : orders_[index]) {
-      if (++nodes_ > kMaxNodes) {
-        return refuse(from.line,
-                      fmt::format("more than {} nodes, copies of child graphs counted", kMaxNodes));
+      if (++nodes_ > kMaxDotNodes) {
+        return refuse(from.line, fmt::format("more than {} nodes, copies of child graphs counted",
+                                             kMaxDotNodes));
       }
       const int place = static_cast<int>(to.nodes.size());
       places[node] = place;
@@ -114,7 +112,8 @@ class Assembler {
       }
     }
     edges_ += from.edges.size();
-    if (edges_ > kMaxEdges) return refuse(from.line, fmt::format("more than {} edges", kMaxEdges));
+    if (edges_ > kMaxDotEdges)
+      return refuse(from.line, fmt::format("more than {} edges", kMaxDotEdges));
     for (const DotEdge& edge : from.edges) {
       to.edges.push_back({.from = places[edge.from], .to = places[edge.to]});
     }

@@ -11,8 +11,6 @@
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMaxNodes = 1'000'000;
-constexpr std::size_t kMaxEdges = 4'000'000;
 constexpr std::size_t kMaxGraphs = 100'000;
 
 /// A node's identifier and what stands behind it on its line.
@@ -145,8 +143,8 @@ class DotReader {
 
   void add_node(std::string_view name, int line, DotNode node) {
     if (graphs_.empty()) graphs_.push_back({.label = "graph", .line = line});
-    if (node_ids_.size() >= kMaxNodes)
-      return fail(line, fmt::format("more than {} nodes", kMaxNodes));
+    if (node_ids_.size() >= kMaxDotNodes)
+      return fail(line, fmt::format("more than {} nodes", kMaxDotNodes));
     DotGraph& graph = graphs_.back();
     const Place place{.graph = graphs_.size() - 1, .node = graph.nodes.size()};
     if (!node_ids_.emplace(name, place).second) {
@@ -159,8 +157,8 @@ class DotReader {
   void take_edge(const Quoted& from) {
     const auto to = quoted(trimmed(from.rest.substr(2)));
     if (!to) return fail(line_, "this edge leads to no node");
-    if (pending_.size() >= kMaxEdges)
-      return fail(line_, fmt::format("more than {} edges", kMaxEdges));
+    if (pending_.size() >= kMaxDotEdges)
+      return fail(line_, fmt::format("more than {} edges", kMaxDotEdges));
     pending_.push_back({.from = from.name, .to = to->name, .line = line_});
   }
 

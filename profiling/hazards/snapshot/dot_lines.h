@@ -12,6 +12,10 @@
 
 namespace profiling {
 
+/// Largest file of this kind that is read, copies of child graphs counted.
+inline constexpr std::size_t kMaxDotNodes = 1'000'000;
+inline constexpr std::size_t kMaxDotEdges = 4'000'000;
+
 struct DotEdge {
   std::size_t from = 0;  // indices into DotGraph::nodes
   std::size_t to = 0;

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "profiling/hazards/model/names.h"
+#include "profiling/hazards/snapshot/accesses.h"
 
 namespace profiling {
 namespace {
@@ -16,7 +17,6 @@ using engine::Allocation;
 using engine::AllocationRole;
 
 constexpr std::uint32_t kDescriptorBytes = 128;  // sizeof(CUtensorMap)
-constexpr std::uint32_t kWord = sizeof(std::uint64_t);
 
 const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word) {
   const auto found =
@@ -30,7 +30,8 @@ std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
                            std::span<const Allocation> inputs) {
   const std::uint64_t end =
       std::min<std::uint64_t>(slot.offset + slot.bytes, kernel.parameters.size());
-  for (std::uint64_t at = slot.offset + kWord / 2; at + kWord <= end; at += kWord) {
+  for (std::uint64_t at = slot.offset + kAddressBytes / 2; at + kAddressBytes <= end;
+       at += kAddressBytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
     const Allocation* input = holder(inputs, word);
