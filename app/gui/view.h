@@ -30,8 +30,7 @@ enum class Workspace { Performance, Numerics, Graphs, Compare };
 struct VisitOrder {
   DoctorSubject subject;
   VisitOptions options;
-  bool uses_current_request =
-      true;  // uses the rail's request; false = that of a run or visit on screen
+  bool uses_current_request = true;  // the rail's; false = that of a run or visit on screen
 };
 
 /// What the graph doctor is doing and what the rules found without a visit. Reports are immutable

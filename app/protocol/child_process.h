@@ -24,8 +24,7 @@ class ChildProcess {
   /// pipes.
   static engine::Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& argv);
 
-  ChildProcess(const ChildProcess&) =
-      delete;  // only one object may reap: a copy would reap an unrelated process
+  ChildProcess(const ChildProcess&) = delete;  // a copy would reap an unrelated process
   ChildProcess& operator=(const ChildProcess&) = delete;
   /// Kills and reaps. Takes at most a second or two: what cannot be killed now dies when it can.
   ~ChildProcess();

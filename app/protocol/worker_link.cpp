@@ -453,8 +453,7 @@ class ProcessLink final : public WorkerLink {
   UnsentCommands unsent_;
   OpenOrders orders_;
   std::uint64_t last_id_ = 0;
-  bool news_ =
-      false;  // set by a caller, reported by the reader: a caller may hold locks of its own
+  bool news_ = false;  // set by a caller, reported by the reader: a caller may hold locks
   bool greeted_ = false;
   bool stopping_ = false;
 

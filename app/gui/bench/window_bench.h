@@ -42,8 +42,8 @@ struct WindowBenchMachine {
   std::string gl_version;
   int width = 0;
   int height = 0;
-  double load =
-      0;  // mean number of running threads over the minute before: the whole machine's load
+  /// Mean number of running threads over the minute before: the whole machine's load.
+  double load = 0;
 };
 
 struct WindowBenchReport {

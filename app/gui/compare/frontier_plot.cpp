@@ -35,8 +35,7 @@ const std::vector<plot::Column> kFrontierColumns = {
 /// The extent of the points. Exact products are placed above all others.
 struct Extent {
   plot::Range time;     // including whiskers
-  plot::Range medians;  // determines the initial view: one long whisker must not squeeze all points
-                        // together
+  plot::Range medians;  // initial view: one long whisker must not squeeze all points
   plot::Range snr;
   double exact = 0.0;  // height at which exact points are drawn
   bool any_exact = false;

@@ -19,8 +19,7 @@ struct ControlEntry {
   ImVec2 max{};
   bool enabled = true;
   std::string reason;  // why disabled
-  bool visible =
-      true;  // completely inside the region it is drawn in; false = scrolled or clipped away
+  bool visible = true;  // completely inside its region; false = scrolled or clipped away
 };
 
 /// Filled during one frame, then swapped out and, if requested, written as JSON.
