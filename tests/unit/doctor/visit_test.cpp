@@ -373,7 +373,7 @@ TEST(Visit, ANodeThatIsAnotherOneElsewhereIsNotRun) {
   const auto report = made(runner, options_with({shared_by(0, 1)}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().findings.at(0).confidence, Confidence::Likely);
-  EXPECT_THAT(report.value().experiments.at(2).outcome.message, HasSubstr("another graph"));
+  EXPECT_THAT(report.value().experiments.at(2).outcome.message, HasSubstr("a different graph"));
 }
 
 TEST(Visit, CancelIsSeenBetweenAndInsideExperiments) {
