@@ -49,9 +49,9 @@ std::string cure_of(const DoctorReport& report) {
   for (const profiling::MovedMemory& moved : report.smallest_cure) nodes.push_back(moved.node);
   nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
   if (nodes.size() == 1) {
-    return fmt::format("once {} has memory of its own", node_title(report.snapshot, nodes.front()));
+    return fmt::format("once {} has separate memory", node_title(report.snapshot, nodes.front()));
   }
-  return fmt::format("once {} nodes have memory of their own, {} among them", nodes.size(),
+  return fmt::format("once {} nodes have separate memory, {} among them", nodes.size(),
                      node_title(report.snapshot, nodes.front()));
 }
 
@@ -121,10 +121,9 @@ std::string unexplained(const DoctorReport& report, const ExperimentRecord& plai
   const bool tried = find_record(report, [](const Experiment& experiment) {
                        return !experiment.moved.empty();
                      }) != nullptr;
-  return sentence(
-      fmt::format("{}, and no rule explains why; {}", symptom,
-                  tried ? "workspaces of their own for all products do not cure it"
-                        : "the next thing to try is a workspace of its own for each product"));
+  return sentence(fmt::format("{}, and no rule explains why; {}", symptom,
+                              tried ? "separate workspaces for all products do not cure it"
+                                    : "next, try a separate workspace for each product"));
 }
 
 /// The conclusion where plain replays are right.

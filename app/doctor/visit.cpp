@@ -225,7 +225,7 @@ engine::Status Visit::settle_by_isolation(std::size_t index, const MovedSet& can
   finding.proof.shows.moved = others;
   finding.proof.cures.moved = united(others, share);
   if (!others.empty())
-    finding.proof.words += " All other nodes in question have memory of their own then.";
+    finding.proof.words += " All other nodes in question have separate memory then.";
   if (before.confidence == Confidence::Proved) finding.confidence = Confidence::Likely;
   if (engine::Status status = judge_finding(index); !status.ok()) return status;
   const Confidence now = report().findings[index].confidence;

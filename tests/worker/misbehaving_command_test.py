@@ -95,7 +95,7 @@ class Waiting(Misbehaving):
 
     def test_a_worker_that_does_not_read(self):
         last = self.gives_up(WORKER_FAILED, "has not begun", "compare", *self.worker("deaf"), *SMALL)
-        self.assertIn("has not begun what it was ordered", last)
+        self.assertIn("has not begun its order", last)
 
     def test_a_worker_that_pulses_and_never_answers(self):
         last = self.gives_up(WORKER_FAILED, "nothing moves", "run", *self.worker("stuck"), *SMALL)
