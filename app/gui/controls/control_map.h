@@ -18,7 +18,7 @@ struct ControlEntry {
   ImVec2 min{};       // window pixels, top-left origin
   ImVec2 max{};
   bool enabled = true;
-  std::string reason;  // why disabled
+  std::string reason;   // why disabled
   bool visible = true;  // completely inside its region; false = scrolled or clipped away
 };
 
