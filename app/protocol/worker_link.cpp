@@ -14,8 +14,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
@@ -27,6 +25,7 @@
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/unsent_commands.h"
 #include "app/protocol/worker_frames.h"
+#include "engine/model/guarded_thread.h"
 
 namespace app {
 namespace {
@@ -56,14 +55,9 @@ class ProcessLink final : public WorkerLink {
       liveness_.lost(fmt::format("no event descriptor is left: {}", std::strerror(errno)));
       return;
     }
-    try {
-      reader_ = std::thread([this] { read_until_lost(); });
-      writer_ = std::thread([this] { write_until_lost(); });
-    } catch (const std::system_error& error) {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;  // stops the reader if only the writer could not be started
-      liveness_.lost(fmt::format("no thread is left for it: {}", error.what()));
-    }
+    const auto failed = [this](const engine::Error& error) { give_up(error.message); };
+    reader_ = engine::GuardedThread([this] { read_until_lost(); }, failed);
+    writer_ = engine::GuardedThread([this] { write_until_lost(); }, failed);
   }
 
   ~ProcessLink() override {
@@ -77,8 +71,8 @@ class ProcessLink final : public WorkerLink {
       commands_ready_.notify_all();
       child_->kill_all();
     }
-    if (reader_.joinable()) reader_.join();
-    if (writer_.joinable()) writer_.join();
+    reader_.join();
+    writer_.join();
   }
 
   std::uint64_t submit(const engine::RunRequest& request) override {
@@ -246,8 +240,8 @@ class ProcessLink final : public WorkerLink {
   /// False when it has stopped because earlier events have not been taken.
   bool read_output() {
     std::array<char, 65536> chunk;
-    for (int i = 0; i < 64 && child_->output.valid();
-         ++i) {  // bounded: the clock must be checked too
+    // Bounded: the clock must be checked too.
+    for (int i = 0; i < 64 && child_->output.valid(); ++i) {
       if (!decode()) {
         pollfd more{child_->output.get(), POLLIN, 0};
         const bool waits = ::poll(&more, 1, 0) > 0;
@@ -380,6 +374,18 @@ class ProcessLink final : public WorkerLink {
     wake();
   }
 
+  /// One of the two threads has failed, or could not be had; the other ends too.
+  void give_up(const std::string& why) {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      liveness_.lost(fmt::format("this side of its link failed: {}", why));
+      orders_.clear();
+    }
+    commands_ready_.notify_all();
+    wake();
+  }
+
   void wake_if_changed() {
     bool changed = false;
     {
@@ -468,8 +474,8 @@ class ProcessLink final : public WorkerLink {
   bool seen_overdue_ = false;
   PulseReport seen_pulse_;
 
-  std::thread reader_;
-  std::thread writer_;
+  engine::GuardedThread reader_;
+  engine::GuardedThread writer_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <exception>
 #include <new>
@@ -62,15 +61,6 @@ const std::string& library_named_by(const Job& job) {
 }
 
 }  // namespace
-
-void run_engine_thread(const std::function<void()>& body) noexcept {
-  try {
-    body();
-  } catch (const std::exception& exception) {
-    spdlog::critical("the engine failed and this worker ends: {}", exception.what());
-    ::_exit(kExitEngineFailed);
-  }
-}
 
 void EngineLoop::run(const BackendOptions& options, IdleReadings& readings,
                      const std::function<void(const WorkerHello&)>& ready) {

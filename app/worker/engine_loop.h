@@ -18,13 +18,6 @@
 
 namespace app {
 
-inline constexpr int kExitEngineFailed = 3;
-
-/// Runs the engine thread. An exception that belongs to no order ends the process with
-/// kExitEngineFailed and a message on stderr: a worker that pulses without an engine would keep its
-/// window waiting forever.
-void run_engine_thread(const std::function<void()>& body) noexcept;
-
 class EngineLoop {
  public:
   EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "app/worker/end_worker.h"
+
 namespace app {
 namespace {
 
@@ -16,13 +18,16 @@ LaunchGuard::~LaunchGuard() {
     stopped_ = true;
   }
   stopped_changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void LaunchGuard::watch(OnBlocked on_blocked) {
-  const std::lock_guard lock(mutex_);
-  on_blocked_ = std::move(on_blocked);
-  if (!thread_.joinable()) thread_ = std::thread([this] { check_until_stopped(); });
+  {
+    const std::lock_guard lock(mutex_);
+    on_blocked_ = std::move(on_blocked);
+  }
+  if (thread_.started()) return;
+  thread_ = engine::GuardedThread([this] { check_until_stopped(); }, end_worker);
 }
 
 void LaunchGuard::check_until_stopped() {

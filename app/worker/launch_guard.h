@@ -5,8 +5,8 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 
+#include "engine/model/guarded_thread.h"
 #include "profiling/hazards/model/launch_clock.h"
 
 namespace app {
@@ -33,7 +33,7 @@ class LaunchGuard {
   std::condition_variable stopped_changed_;
   OnBlocked on_blocked_;
   bool stopped_ = false;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace app

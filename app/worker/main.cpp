@@ -13,14 +13,15 @@
 #include <future>
 #include <map>
 #include <system_error>
-#include <thread>
 
 #include "app/protocol/pipe_writer.h"
 #include "app/worker/command_reader.h"
+#include "app/worker/end_worker.h"
 #include "app/worker/engine_loop.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/job_slot.h"
 #include "app/worker/pulse.h"
+#include "engine/model/guarded_thread.h"
 
 namespace {
 
@@ -65,18 +66,18 @@ int work(const app::BackendOptions& options) {
   {
     const app::Pulse pulse(sender, progress, engine_loop.dropped_records(), engine_loop.board(),
                            readings);
-    std::packaged_task<void()> engine_work([&] {
-      app::run_engine_thread([&] {
-        engine_loop.run(options, readings,
-                        [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
-      });
-    });
-    std::future<void> engine_end = engine_work.get_future();
-    std::thread engine_thread(std::move(engine_work));
+    std::promise<void> engine_done;
+    engine::GuardedThread engine_thread(
+        [&] {
+          engine_loop.run(options, readings,
+                          [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
+          engine_done.set_value();
+        },
+        app::end_worker);
     code = reader.read_until_end();
     jobs.close();
     // A run checks its cancel flag between stages; one that is stuck in the driver never will.
-    engine_ended = engine_end.wait_for(kEngineGrace) == std::future_status::ready;
+    engine_ended = engine_done.get_future().wait_for(kEngineGrace) == std::future_status::ready;
     if (!engine_ended) ::_exit(code);
     engine_thread.join();
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/protocol/convert.h"
+#include "app/worker/end_worker.h"
 
 namespace app {
 namespace {
@@ -20,7 +21,7 @@ Pulse::Pulse(FrameSender& sender, const engine::RunProgress& progress,
       dropped_records_(dropped_records),
       board_(board),
       readings_(readings) {
-  thread_ = std::thread([this] { beat_until_stopped(); });
+  thread_ = engine::GuardedThread([this] { beat_until_stopped(); }, end_worker);
 }
 
 Pulse::~Pulse() {

@@ -7,10 +7,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
+#include "engine/model/guarded_thread.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/hazards/model/live_board.h"
 
@@ -34,7 +34,7 @@ class Pulse {
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
   bool stopped_ = false;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace app

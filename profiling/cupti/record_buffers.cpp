@@ -26,7 +26,9 @@ const char* copy_name(std::uint8_t kind) {
 }  // namespace
 
 RecordBuffers::RecordBuffers(const CuptiLibrary& cupti)
-    : cupti_(cupti), thread_([this] { parse_until_stopped(); }) {}
+    : cupti_(cupti),
+      thread_([this] { parse_until_stopped(); },
+              [this](const engine::Error&) { parse_no_more(); }) {}
 
 RecordBuffers::~RecordBuffers() {
   {
@@ -53,6 +55,11 @@ std::uint8_t* RecordBuffers::borrow(std::size_t& bytes) {
 void RecordBuffers::give_back(std::uint8_t* buffer, std::size_t valid_bytes) {
   {
     const std::lock_guard lock(mutex_);
+    if (failed_) {
+      ++lost_;
+      empty_.push_back(buffer);
+      return;
+    }
     full_.push_back({.buffer = buffer, .valid_bytes = valid_bytes});
   }
   changed_.notify_all();
@@ -75,12 +82,32 @@ void RecordBuffers::parse_until_stopped() {
     full_.pop_front();
     parsing_ = true;
     lock.unlock();
-    parse(full);
+    const engine::Status parsed = engine::guarded([&]() -> engine::Status {
+      parse(full);
+      return {};
+    });
     lock.lock();
+    if (!parsed.ok()) {
+      ++lost_;
+      if (read_error_ == CUPTI_SUCCESS) read_error_ = CUPTI_ERROR_OUT_OF_MEMORY;
+    }
     empty_.push_back(full.buffer);
     parsing_ = false;
     changed_.notify_all();
   }
+}
+
+/// Nobody waits in drain() for a thread that has ended, or that never was.
+void RecordBuffers::parse_no_more() {
+  {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    parsing_ = false;
+    lost_ += full_.size();
+    full_.clear();
+    read_error_ = CUPTI_ERROR_UNKNOWN;
+  }
+  changed_.notify_all();
 }
 
 void RecordBuffers::parse(const Full& full) {

@@ -8,10 +8,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "engine/model/guarded_thread.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/cupti_library.h"
 #include "profiling/cupti/event_records.h"
@@ -45,6 +45,7 @@ class RecordBuffers {
   };
 
   void parse_until_stopped();
+  void parse_no_more();
   void parse(const Full& full);
   void add(const CUpti_Activity& record);
   void add_record(RawRecord record, const std::string& name);
@@ -57,6 +58,7 @@ class RecordBuffers {
   std::deque<Full> full_;
   bool parsing_ = false;
   bool stop_ = false;
+  bool failed_ = false;  // there is no thread: what CUPTI gives back is lost
 
   // Touched by the parsing thread, and by drain() while that one has nothing to do.
   RawActivity parsed_;
@@ -66,7 +68,7 @@ class RecordBuffers {
   std::uint64_t lost_ = 0;
   CUptiResult read_error_ = CUPTI_SUCCESS;
 
-  std::thread thread_;  // last member: starts when everything else stands
+  engine::GuardedThread thread_;  // last member: starts when everything else stands
 };
 
 }  // namespace profiling

@@ -6,7 +6,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
+
+#include "engine/model/guarded_thread.h"
 
 namespace profiling {
 
@@ -29,7 +30,7 @@ class NvmlThread {
 
  private:
   std::shared_ptr<Shared> shared_;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace profiling

@@ -6,9 +6,9 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/model/guarded_thread.h"
 #include "profiling/power/power_reader.h"
 
 namespace profiling {
@@ -48,7 +48,7 @@ class PowerSampler {
   bool stop_ = false;
   bool resting_ = false;
   std::vector<PowerSample> samples_;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace profiling

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/shell/recorder.h"
+#include "app/controllers/recorder.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/worker_link.h"

@@ -22,7 +22,7 @@
 #include <random>
 #include <thread>
 
-#include "app/gui/shell/recorder.h"
+#include "app/controllers/recorder.h"
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/request_json.h"
 #include "profiling/session/snapshot_file.h"

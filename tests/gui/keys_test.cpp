@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "app/gui/shell/subsequence.h"
+#include "app/gui/shell/command_palette.h"
 
 namespace app {
 namespace {

@@ -1,4 +1,4 @@
-"""The Compare workspace with real mouse and keys: pairs, swap, second recording, sweep, A against B."""
+"""The Compare page with real mouse and keys: pairs, swap, second recording, sweep, A against B."""
 import csv
 import io
 import pathlib
@@ -19,7 +19,7 @@ def shown(name):
 
 def compare(window):
     window.key("ctrl+4")
-    window.wait("the workspace", lambda m: m["state"]["workspace"] == "compare")
+    window.wait("the page", lambda m: m["state"]["page"] == "compare")
 
 
 def record(program, path, *options):

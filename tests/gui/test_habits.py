@@ -29,7 +29,7 @@ def test_palette_finds_and_runs_actions(open_window):
     current = palette(window, "numerics")
     assert rows(current)[0]["id"] == "palette.view.numerics"
     window.press("Return")
-    window.wait("Numerics", lambda m: m["state"]["workspace"] == "numerics")
+    window.wait("Numerics", lambda m: m["state"]["page"] == "numerics")
     assert window.control("palette") is None
     # The second of the list, by the arrow keys.
     current = palette(window, "text")

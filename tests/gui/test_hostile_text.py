@@ -73,7 +73,7 @@ def draw_everything(window):
                 window.xdotool("mousemove", int((left + right) / 2), int((top + bottom) / 2))
     assert window.process.poll() is None
     window.key("ctrl+1")
-    window.wait("the first page", lambda m: m["state"]["workspace"] == "performance")
+    window.wait("the first page", lambda m: m["state"]["page"] == "performance")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_messages_of_a_worker_that_refuses(open_window, fake_worker, mode, field
 
 
 def tour(path, **changes):
-    step = {"name": "step", "caption": "caption", "workspace": "performance", **changes}
+    step = {"name": "step", "caption": "caption", "page": "performance", **changes}
     path.write_text(json.dumps({"title": HOSTILE, "steps": [step]}))
     return path
 
@@ -140,7 +140,7 @@ def test_captions_of_a_tour(open_window, tmp_path):
 
 
 @pytest.mark.parametrize("name,text,why", [
-    ("deep.json", '{"steps":[{"name":"a","caption":"b","workspace":"performance","request":' + "[" * 40_000 + "]" * 40_000
+    ("deep.json", '{"steps":[{"name":"a","caption":"b","page":"performance","request":' + "[" * 40_000 + "]" * 40_000
      + "}]}", "deeper than 64 levels"),
     ("deep.jsonl", '{"caption":"x","a":' + "[" * 40_000 + "]" * 40_000 + "}\n", "deeper than 64 levels"),
     ("library.jsonl", json.dumps({"cublaslt_library": HOSTILE}) + "\n", "the limit is 4096"),

@@ -1,4 +1,4 @@
-"""The Numerics workspace: layers of the scale map, elements under the run's own recipe, a range on
+"""The Numerics page: layers of the scale map, elements under the run's own recipe, a range on
 the histograms, the cost of power-of-two scales, and the amax-history scrubber; on the CPU worker."""
 import re
 

@@ -43,7 +43,7 @@ def test_key_and_switch_show_the_view(open_window):
     window.wait_for_result()
     window.key("ctrl+shift+2")
     window.wait("recipes", lambda m: m["state"]["recipes"]
-                and m["state"]["workspace"] == "numerics")
+                and m["state"]["page"] == "numerics")
     window.wait("what to do", lambda m: any(
         c["id"] == "recipes.compare_now" for c in m["controls"]))
     window.click("numerics.part.0")

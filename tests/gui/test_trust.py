@@ -26,7 +26,7 @@ def library(monkeypatch, tmp_path):
 def tour(library, tmp_path):
     path = tmp_path / "stranger.json"
     path.write_text(json.dumps({"title": "A stranger's", "steps": [
-        {"name": "01", "caption": "a step", "workspace": "performance",
+        {"name": "01", "caption": "a step", "page": "performance",
          "request": {**REQUEST, "cublaslt_library": library}}]}))
     return path
 

@@ -16,15 +16,15 @@ def save_session(window):
     return pathlib.Path(window.folder) / name
 
 
-def test_workspaces_by_click_and_key(open_window):
+def test_pages_by_click_and_key(open_window):
     window = open_window()
     window.wait_for_result()
     for index, name in enumerate(["performance", "numerics", "graphs"]):
         window.click(f"tab.{index}")
-        window.wait(name, lambda m, n=name: m["state"]["workspace"] == n)
+        window.wait(name, lambda m, n=name: m["state"]["page"] == n)
     for index, name in enumerate(["performance", "numerics", "graphs"]):
         window.key(f"ctrl+{index + 1}")
-        window.wait(name, lambda m, n=name: m["state"]["workspace"] == n)
+        window.wait(name, lambda m, n=name: m["state"]["page"] == n)
 
 
 def test_keys(open_window):

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/session_state.h"
 #include "app/gui/bench/window_bench.h"
 #include "app/gui/shell/frame_probe.h"
-#include "app/gui/shell/session_state.h"
 
 namespace app {
 

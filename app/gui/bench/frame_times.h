@@ -1,6 +1,7 @@
 // Frame costs by activity, and their summary.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "profiling/trace/statistics.h"
 
 namespace app {
+
+/// Of the steady clock.
+inline double wall_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 class FrameTimes {
  public:

@@ -1,5 +1,6 @@
 // The phases of the benchmark, from opening the file to the idle window.
 #include "app/gui/bench/recording_probe.h"
+#include "app/gui/bench/frame_times.h"
 
 #include <unistd.h>
 
@@ -20,12 +21,6 @@ constexpr double kFrameBudgetMs = 4;
 constexpr double kVisibleBudgetMs = 1;
 constexpr double kOpenBudgetMs = 1000;  // for a million records
 constexpr double kMemoryBudgetBytes = 100;
-
-double wall_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// Over all threads: the cost of opening on a busy machine.
 double process_cpu_ms() {
@@ -72,7 +67,7 @@ void RecordingProbe::begin(Shell& shell, std::function<void()> /*wake*/) {
   resident_before_bytes_ = resident_bytes();
   cpu_before_ms_ = process_cpu_ms();
   enter(Phase::Open);
-  shell.open_recording(path_);
+  shell.carry_out(OpenFile{path_});
 }
 
 bool RecordingProbe::wants_frame(Shell& shell) {

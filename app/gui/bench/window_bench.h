@@ -1,5 +1,5 @@
-// Times the window as a user would drive it: opens a recording, zooms, pans, hovers, changes
-// workspaces, waits; records every frame's cost.
+// Times the window as a user would drive it: opens a recording, zooms, pans, hovers, changes pages,
+// waits; records every frame's cost.
 #pragma once
 
 #include <cstddef>

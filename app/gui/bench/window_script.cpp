@@ -55,8 +55,8 @@ ScriptStep select(const std::string& what, const std::string& plot, int frames) 
 }
 
 ScriptStep show(Action action) {
-  return {"change of workspace", [action](Shell& shell, int frame) {
-            if (frame == 0) shell.act(action);
+  return {"change of page", [action](Shell& shell, int frame) {
+            if (frame == 0) shell.carry_out(action);
             return frame >= 9;
           }};
 }

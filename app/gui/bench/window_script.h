@@ -16,7 +16,7 @@ struct ScriptStep {
   std::function<bool(Shell& shell, int frame)> feed;
 };
 
-/// Zooms, pans, hovers and selects on the plots of all workspaces, and switches between them.
+/// Zooms, pans, hovers and selects on the plots of all pages, and switches between them.
 std::vector<ScriptStep> window_script();
 
 }  // namespace app

@@ -1,5 +1,5 @@
-// What the Compare workspace derives from a pair of sides: computed on a separate thread, once per
-// pair; tables and bars are built from it once, never in a frame without a change.
+// What the Compare page derives from a pair of sides: computed on a separate thread, once per pair;
+// tables and bars are built from it once, never in a frame without a change.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/compare/side_choice.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/sorted_table.h"
 #include "app/gui/plot/ticks.h"
-#include "app/gui/shell/background_task.h"
 #include "profiling/compare/run_comparison.h"
 
 namespace app {

@@ -1,4 +1,4 @@
-// Layout, pickers and figures of the Compare workspace; its cards are in separate files.
+// Layout, pickers and figures of the Compare page; its cards are in separate files.
 #include "app/gui/compare/compare_panel.h"
 
 #include <fmt/format.h>
@@ -69,13 +69,13 @@ void ComparePanel::draw_pickers(const PanelContext& context, const Area& area) {
                        {.tooltip = second.empty() ? "A second recording to choose from"
                                                   : "Second recording: " + second,
                         .width = open})) {
-    context.commands.open_second = true;
+    context.commands.push_back(AskPath{FilePurpose::OpenSecond});
   }
 }
 
 void ComparePanel::draw_again(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
-  const BatchNews& batch = context.view.batch;
+  const BatchStatus& batch = context.view.batch;
   const bool interleaved = batch.kind == profiling::GroupKind::Interleaved;
   const bool running = batch.id != 0 && batch.state == BatchState::Running;
   const float button = theme.px(110);
@@ -83,7 +83,7 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
     const BatchProgress& progress = batch.progress;
     if (controls::button(context, "compare.cancel", "Cancel",
                          {.tooltip = "What was measured is kept", .width = button})) {
-      context.commands.cancel_batch = true;
+      context.commands.push_back(Action::Cancel);
     }
     ImGui::SameLine(0, theme.px(kGap));
     const std::string left =
@@ -109,10 +109,10 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
                                   "drift then affects both equally",
                                   blocks_, iterations_),
            .width = button})) {
-    context.commands.interleave = InterleavedOrder{.a = sides_.a().runs.front()->request,
-                                                   .b = sides_.b().runs.front()->request,
-                                                   .blocks = static_cast<int>(blocks_),
-                                                   .iterations = static_cast<int>(iterations_)};
+    context.commands.push_back(InterleavedOrder{.a = sides_.a().runs.front()->request,
+                                                .b = sides_.b().runs.front()->request,
+                                                .blocks = static_cast<int>(blocks_),
+                                                .iterations = static_cast<int>(iterations_)});
   }
   ImGui::SameLine(0, theme.px(kGap));
   controls::drag_int(
@@ -141,7 +141,7 @@ void ComparePanel::draw_nothing(const PanelContext& context, const Area& area) {
                    "Open a recording with two or more runs, or one to compare with the current "
                    "run. A recording ships with the program.",
                    "compare.sample", "Open the shipped recording")) {
-      context.commands.open_sample = true;
+      context.commands.push_back(Action::OpenSample);
     }
     return;
   }
@@ -151,7 +151,7 @@ void ComparePanel::draw_nothing(const PanelContext& context, const Area& area) {
                      : "Run twice with different settings, or open a recording: the last two runs "
                        "appear here side by side.",
                  "compare.run_now", one ? "Run once more" : "Run now")) {
-    context.commands.run_now = true;
+    context.commands.push_back(Action::Run);
   }
 }
 
@@ -289,7 +289,7 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
                       ImVec2(area.size.x, area.size.y - 2.0F * below)});
 }
 
-std::unique_ptr<WorkspacePanel> make_compare_panel(const std::function<void()>& wake) {
+std::unique_ptr<PagePanel> make_compare_panel(const std::function<void()>& wake) {
   return std::make_unique<ComparePanel>(wake);
 }
 

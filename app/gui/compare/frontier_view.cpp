@@ -17,7 +17,7 @@ namespace {
 
 using profiling::SweepPoint;
 
-bool is_running(const BatchNews& batch) {
+bool is_running(const BatchStatus& batch) {
   return batch.id != 0 && batch.state == BatchState::Running;
 }
 
@@ -121,7 +121,7 @@ void FrontierView::draw_progress(const PanelContext& context, float width) {
   const float button = theme.px(80);
   if (controls::button(context, "frontier.cancel", "Cancel",
                        {.tooltip = "What was measured is kept", .width = button})) {
-    context.commands.cancel_batch = true;
+    context.commands.push_back(Action::Cancel);
   }
   ImGui::SameLine(0, theme.px(kGap));
   const std::string left =
@@ -152,7 +152,7 @@ void FrontierView::draw_start(const PanelContext& context) {
            .tooltip =
                "Measure every combination, one after another, with the rail's other settings",
            .width = theme.px(80)})) {
-    context.commands.sweep = SweepOrder{.base = planned_for_, .axes = planned_axes_};
+    context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
   }
 }
 
@@ -187,7 +187,7 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
   }
   draw_start(context);
   ImGui::SameLine(0, gap);
-  const BatchNews& batch = context.view.batch;
+  const BatchStatus& batch = context.view.batch;
   const bool failed = batch.kind == profiling::GroupKind::Sweep && !batch.error.empty();
   std::string words;
   std::string tooltip;
@@ -239,7 +239,7 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
                              "point of accuracy against time, with the rail's other settings.",
                    "frontier.start_now",
                    running || !planned_ || runnable_ == 0 ? nullptr : "Start the sweep")) {
-      context.commands.sweep = SweepOrder{.base = planned_for_, .axes = planned_axes_};
+      context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
     }
     return std::nullopt;
   }

@@ -23,7 +23,7 @@ struct FrontierWish {
 
 class FrontierView {
  public:
-  /// The workspace uses the first `taken_left` pixels of the first row.
+  /// The page uses the first `taken_left` pixels of the first row.
   std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:

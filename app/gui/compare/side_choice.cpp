@@ -92,7 +92,7 @@ void SideChoice::follow(const SessionView& view) {
       b_ = side_of(view.runs.back());
     }
   }
-  const BatchNews& batch = view.batch;
+  const BatchStatus& batch = view.batch;
   if (batch.kind != profiling::GroupKind::Interleaved || batch.state == BatchState::Running ||
       batch.id == 0 || batch.id == taken_batch_) {
     return;

@@ -112,7 +112,7 @@ void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
 
 void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene) {
   const Theme& theme = context.theme;
-  const DoctorNews& news = context.view.doctor;
+  const DoctorState& news = context.view.doctor;
   const VisitProgress& progress = news.progress;
   const BoardCount count = count_board(progress.board);
   if (count.done != done_ || progress.replay != replay_) {
@@ -155,7 +155,7 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
 void DoctorView::draw_state(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
   ImGui::SetCursorScreenPos(area.at);
-  const DoctorNews& news = context.view.doctor;
+  const DoctorState& news = context.view.doctor;
   const profiling::DoctorReport* report = scene.report();
   const std::string note = report == nullptr ? "" : report->snapshot.subject;
   Card card(

@@ -167,13 +167,13 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   const auto starter = [&](const char* id, const char* label, const char* tooltip, bool prove) {
     if (controls::button(context, id, label,
                          {.enabled = why.empty(), .reason = why, .tooltip = tooltip})) {
-      context.commands.examine = order(context, prove, {});
+      context.commands.push_back(order(context, prove, {}));
     }
   };
   if (context.view.doctor.busy) {
     if (controls::button(context, "doctor.cancel", "Cancel",
                          {.tooltip = "Ends the visit and the process of its experiment"})) {
-      context.commands.cancel_visit = true;
+      context.commands.push_back(CancelVisit{});
     }
   } else {
     starter("doctor.examine", "Examine", "Captures it and applies the rules; takes seconds", false);
@@ -185,14 +185,14 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   if (controls::button(context, "doctor.open", "Open graph",
                        {.tooltip = "A file of cudaGraphDebugDotPrint(), of PyTorch's debug_dump(), "
                                    "or a recording; the rules run on it"})) {
-    context.commands.open_graph = true;
+    context.commands.push_back(AskPath{FilePurpose::OpenGraph});
   }
   next();
   if (controls::button(context, "doctor.export", "Export report",
                        {.enabled = scene.report() != nullptr,
                         .reason = "There is no report yet",
                         .tooltip = "As Markdown or JSON, depending on the file name"})) {
-    context.commands.export_report = scene.shared_report();
+    context.commands.push_back(ExportReport{scene.shared_report()});
   }
   ImGui::EndChild();
   return rows * row;

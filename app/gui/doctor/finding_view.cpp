@@ -272,7 +272,7 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
                      "only"
                    : "It is not known what this graph was captured from: examines the request "
                      "in the rail and runs the experiments for findings of this rule only"})) {
-    context.commands.examine = bar.order_for(context, scene, finding.rule);
+    context.commands.push_back(bar.order_for(context, scene, finding.rule));
   }
   draw_fix(context, finding);
   ImGui::EndChild();
@@ -280,38 +280,38 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
 
 void FindingView::draw_fetch(const PanelContext& context, const std::string& version) {
   const std::string command = "expertscope doctor fetch " + version;
-  const LibraryNews& news = context.view.library;
+  const LibraryFetch& fetch = context.view.library;
   heading(context, "Where it comes from");
   paragraph("cuBLASLt " + version + " from PyPI, 400 MB, once; on another machine: " + command);
-  if (news.busy) {
+  if (fetch.busy) {
     if (controls::button(context, "doctor.cancel_fetch", "Cancel fetching",
                          {.tooltip = "Stops the download; nothing is kept of it"})) {
-      context.commands.cancel_fetch = true;
+      context.commands.push_back(CancelFetch{});
     }
   } else if (controls::button(context, "doctor.fetch", ("Fetch " + version).c_str(),
                               {.tooltip = "To this machine's cache, where workers look"})) {
-    context.commands.fetch_library = version;
+    context.commands.push_back(FetchLibrary{version});
   }
   ImGui::SameLine(0, context.theme.px(kGap));
   if (controls::button(context, "doctor.copy_fetch", "Copy command")) {
     ImGui::SetClipboardText(command.c_str());
   }
-  if (news.version.empty()) return;
+  if (fetch.version.empty()) return;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  std::string said = news.path.empty() ? news.error : "It is here: " + news.path;
-  if (news.busy) said = news.line;
+  std::string said = fetch.path.empty() ? fetch.error : "It is here: " + fetch.path;
+  if (fetch.busy) said = fetch.line;
   paragraph(said);
-  controls::record(context, "doctor.fetch_state", news.busy ? "fetching" : "fetched", "text",
-                   (news.busy            ? "busy: "
-                    : news.error.empty() ? "done: "
-                                         : "failed: ") +
+  controls::record(context, "doctor.fetch_state", fetch.busy ? "fetching" : "fetched", "text",
+                   (fetch.busy            ? "busy: "
+                    : fetch.error.empty() ? "done: "
+                                          : "failed: ") +
                        said,
                    at, ImGui::GetItemRectMax());
-  if (!news.path.empty() &&
+  if (!fetch.path.empty() &&
       controls::button(context, "doctor.use_library", "Use it",
                        {.tooltip = "Restarts the worker with this library, as the rail's "
                                    "Engine, cuBLASLt does"})) {
-    context.commands.use_library = news.path;
+    context.commands.push_back(UseLibrary{fetch.path});
   }
 }
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/graph/graph_layout.h"
 #include "app/gui/graph/memory_map.h"
-#include "app/gui/shell/background_task.h"
 #include "profiling/hazards/model/doctor_report.h"
 #include "profiling/session/session_file.h"
 

@@ -16,7 +16,7 @@ namespace app {
 namespace {
 
 constexpr int kRoles = static_cast<int>(engine::kLastAllocationRole) + 1;
-constexpr float kReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
+constexpr float kMarkReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
 constexpr std::size_t kPlacesInReadOut = 6;
 
 const engine::Allocation& memory_of(const GraphScene& scene, const MemoryRow& row) {
@@ -306,7 +306,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
         nearest = cell.node;
       }
       const double pixel = (last_ - first_) / static_cast<double>(columns.end - columns.cells);
-      if (!over_cells || distance > std::max(0.5, static_cast<double>(kReach) * pixel))
+      if (!over_cells || distance > std::max(0.5, static_cast<double>(kMarkReach) * pixel))
         nearest = -1;
       if (nearest >= 0 && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) scene.choose_node(nearest);
       draw_read_out(context, scene, row, nearest);

@@ -18,7 +18,7 @@ GraphScene::Request request_of(const std::shared_ptr<const profiling::RecordedVi
 
 void ReportSources::follow(const SessionView& view) {
   all_.clear();
-  const DoctorNews& news = view.doctor;
+  const DoctorState& news = view.doctor;
   if (news.run_report != nullptr) {
     all_.push_back(
         {"run", "graph of the run on screen", news.run_report, view.run,

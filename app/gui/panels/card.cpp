@@ -111,10 +111,12 @@ void Card::draw_menu(const CardSpec& spec) {
       if (item(action.name, action.label, [] { return std::string(); })) action.act();
     }
     if (item("png", "Save a PNG of this panel", [] { return std::string(); })) {
-      context_.commands.save_picture = PictureOrder{file_stem(spec.id), card_min_, card_max_};
+      context_.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
+                                               .min = {card_min_.x, card_min_.y},
+                                               .max = {card_max_.x, card_max_.y}});
     }
     if (item("save_csv", "Save as CSV", spec.csv)) {
-      context_.commands.save_csv = CsvOrder{file_stem(spec.id), spec.csv()};
+      context_.commands.push_back(CsvOrder{file_stem(spec.id), spec.csv()});
     }
     ImGui::Separator();
     ImGui::PushFont(theme.fonts.label);
@@ -245,7 +247,7 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
     sentence = "The worker is gone (" + link.reason + "). Run starts another one.";
   }
   if (draw_empty(context, size, "No run yet", sentence, id.c_str(), "Run now")) {
-    context.commands.run_now = true;
+    context.commands.push_back(Action::Run);
   }
 }
 

@@ -1,5 +1,5 @@
-// The parts of every panel of a workspace: a card with a title, the question it answers, a menu
-// (copy, how it is measured), headline figures, and the empty state that says what to do.
+// The parts of every panel of a page: a card with a title, the question it answers, a
+// menu (copy, how it is measured), headline figures, and the empty state that says what to do.
 #pragma once
 
 #include <functional>
@@ -71,7 +71,7 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const std::string& sentence, const char* button_id, const char* button_label);
 
-/// The empty state of a workspace without a run: the current state and the button that helps.
+/// The empty state of a page without a run: the current state and the button that helps.
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);
 
 /// Dims the area of a result that no longer matches the rail, or that is being recomputed, once

@@ -1,5 +1,5 @@
-// The area of a workspace's cards. A window that is too small for them, or whose text is large,
-// keeps them readable: cards are stacked where it is narrow, and scroll where it is low.
+// The area of a page's cards. A window that is too small for them, or whose text is large, keeps
+// them readable: cards are stacked where it is narrow, and scroll where it is low.
 #pragma once
 
 #include "app/gui/panels/card_layout.h"

@@ -1,4 +1,4 @@
-// Places the cards of a workspace: an area cut into rows or columns of given shares, a gap between
+// Places the cards of a page: an area cut into rows or columns of given shares, a gap between
 // them, whole pixels. No ImGui calls.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Derivations of the Graphs workspace.
+// Derivations of the Graphs page.
 #include "app/gui/panels/graphs_model.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What the Graphs workspace derives from a run: the node x replay matrix, its rows and the node
+// What the Graphs page derives from a run: the node x replay matrix, its rows and the node
 // list.
 #pragma once
 
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/replay_checks.h"
 #include "app/gui/plot/grid_fold.h"
 #include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/shell/background_task.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
 

@@ -28,7 +28,7 @@ engine::AmaxHistoryRequest HistoryView::wanted(const PanelContext& context) cons
 
 void HistoryView::order(const PanelContext& context) {
   asked_ = wanted(context);
-  context.commands.step_history = asked_;
+  context.commands.push_back(*asked_);
 }
 
 void HistoryView::set_idle() {
@@ -200,7 +200,7 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
        "Rows of the amax history");
   drag("history.margin", "margin", delayed.margin, -engine::kMaxMargin, engine::kMaxMargin, 0,
        "The scale is 2^margin smaller");
-  // The separate rows begin at the left edge of the workspace.
+  // The separate rows begin at the left edge of the page.
   ImGui::SetCursorScreenPos(ImVec2(area.at.x, flow.bottom()));
   controls::Flow settings(theme, area.at.x, area.end().x);
   rows = &settings;

@@ -16,7 +16,7 @@ namespace app {
 
 class HistoryView {
  public:
-  /// The workspace uses the first `taken_left` pixels of the first row.
+  /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
   /// While playing: true when the next step is due.
   bool tick();

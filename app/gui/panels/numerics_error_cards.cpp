@@ -142,7 +142,7 @@ void NumericsPanel::draw_lower(const PanelContext& context, const Area& area) {
   table_.selected = context.view.expert;
   if (plot::draw_table(context, "##numerics.errors", columns(), model_.expert_rows(),
                        model_.generation(), card.room(), table_)) {
-    context.commands.select_expert = table_.selected;
+    context.commands.push_back(SelectExpert{table_.selected});
   }
 }
 

@@ -52,8 +52,8 @@ void RunInspector::go_to(const PanelContext& context, const NumericsModel& model
   picked_row_ = 0;
   picked_column_ = 0;
   if (context.view.from_file || context.view.link.state == LinkState::Lost) return;
-  context.commands.compare =
-      inspection_order(model.run().result.effective, model.operand(), row, column);
+  context.commands.push_back(
+      inspection_order(model.run().result.effective, model.operand(), row, column));
 }
 
 void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
@@ -201,7 +201,7 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
                             : "Elements are recorded when a block is clicked while a worker is "
                               "running. Run the request in the rail to see some.",
                    "numerics.recipe_elements", compared ? "Show the recipes" : nullptr)) {
-      context.commands.show_recipes = true;
+      context.commands.push_back(ShowPage{Page::Numerics, "recipes"});
     }
     return;
   }

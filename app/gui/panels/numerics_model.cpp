@@ -1,4 +1,4 @@
-// Derivations of the Numerics workspace.
+// Derivations of the Numerics page.
 #include "app/gui/panels/numerics_model.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// What the Numerics workspace derives from a run: bins, the scale map, bars and rows, built once
-// per run and operand.
+// What the Numerics page derives from a run: bins, the scale map, bars and rows, built once per run
+// and operand.
 #pragma once
 
 #include <memory>

@@ -72,7 +72,7 @@ void NumericsPanel::draw_values(const PanelContext& context, const Area& area) {
             area.size);
   card.begin_header_widgets();
   controls::checkbox(context, "numerics.log_counts", "log counts", log_counts_,
-                     {.tooltip = "Logarithmic heights for all histograms of this workspace"});
+                     {.tooltip = "Logarithmic heights for all histograms of this page"});
   card.end_header_widgets();
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -16,7 +16,7 @@ bool draw_order_bar(const PanelContext& context, const OrderBar& bar, controls::
   flow.next(theme.px(84));
   if (bar.under_way) {
     if (controls::button(context, id("cancel").c_str(), "Cancel", {.width = theme.px(84)})) {
-      context.commands.cancel = true;
+      context.commands.push_back(Action::Cancel);
       live = false;
     }
   } else {

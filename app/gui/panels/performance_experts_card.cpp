@@ -127,8 +127,8 @@ void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room)
   request.measure.isolated = true;
   // Only quantize kernels leave stamps.
   request.measure.stamps = request.recipe.scaling != engine::Scaling::None;
-  context.commands.set_request = request;
-  context.commands.run_now = true;
+  context.commands.push_back(EditRequest{request});
+  context.commands.push_back(Action::Run);
 }
 
 void PerformancePanel::draw_experts(const PanelContext& context, const Area& area) {

@@ -1,15 +1,16 @@
-// Derivations of the Performance workspace.
+// Derivations of the Performance page.
 #include "app/gui/panels/performance_model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/guarded_thread.h"
 
 namespace app {
 namespace {
@@ -45,10 +46,14 @@ void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation)
   lane_task_.drop();
   const auto derive = [run = wanted_run_, choice = choice_] {
     // The sums on a second thread: a large recording appears after the longer of the two.
-    std::future<std::shared_ptr<const RangePicture>> sums =
-        std::async(std::launch::async, [&] { return make_range_picture(*run, std::nullopt); });
+    std::shared_ptr<const RangePicture> sums;
+    std::string failure;
+    engine::GuardedThread summing([&] { sums = make_range_picture(*run, std::nullopt); },
+                                  [&](const engine::Error& error) { failure = error.message; });
     std::shared_ptr<const LanePicture> lanes = make_lanes(make_run_picture(run), choice);
-    return RunDerivations{std::move(lanes), sums.get()};
+    summing.join();
+    if (sums == nullptr) throw std::runtime_error(failure);
+    return RunDerivations{std::move(lanes), std::move(sums)};
   };
   if (wanted_run_->activity.records.size() > kRecordsAtOnce) return run_task_.start(derive);
   run_task_.drop();

@@ -1,4 +1,4 @@
-// What the Performance workspace shows of a run. Derivations over the records of a large run are
+// What the Performance page shows of a run. Derivations over the records of a large run are
 // computed on background threads; until they finish, the previous ones stay and deriving() is true.
 #pragma once
 
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/shell/background_task.h"
 
 namespace app {
 

@@ -1,4 +1,4 @@
-// Layout, figures and state of the Performance workspace; its cards are in separate files.
+// Layout, figures and state of the Performance page; its cards are in separate files.
 #include "app/gui/panels/performance_panel.h"
 
 #include <fmt/format.h>
@@ -180,14 +180,9 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
                "", nullptr);
     return;
   }
-  if (context.selection != nullptr && context.selection->timeline_ns) {
-    const auto [first, second] = *context.selection->timeline_ns;
-    timeline_view_.selection = plot::clamped({first, second}, model_.lanes().limits);
+  if (const auto wanted = std::exchange(wanted_range_ns_, std::nullopt)) {
+    timeline_view_.selection = plot::clamped({(*wanted)[0], (*wanted)[1]}, model_.lanes().limits);
     model_.set_range(timeline_view_.selection);
-    context.commands.selection_taken = true;
-  }
-  if (const auto& range = timeline_view_.selection) {
-    context.commands.selected.timeline_ns = {range->min, range->max};
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
@@ -198,6 +193,13 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
   draw_cards(context, cards);
   veil_.draw(context, model_.deriving() ? "adding up" : "", origin,
              ImVec2(origin.x + size.x, origin.y + size.y));
+}
+
+Selection PerformancePanel::selected() const {
+  Selection selection;
+  if (const auto& range = timeline_view_.selection)
+    selection.timeline_ns = {range->min, range->max};
+  return selection;
 }
 
 void PerformancePanel::draw_cards(const PanelContext& context, const Area& area) {
@@ -234,7 +236,7 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
   draw_roofline(context, bottom[2]);
 }
 
-std::unique_ptr<WorkspacePanel> make_performance_panel(const std::function<void()>& wake) {
+std::unique_ptr<PagePanel> make_performance_panel(const std::function<void()>& wake) {
   return std::make_unique<PerformancePanel>(wake);
 }
 

@@ -125,7 +125,8 @@ float PerformancePanel::power_strip_height(const Theme& theme) const {
 void PerformancePanel::save_power(const PanelContext& context) const {
   const profiling::PowerTrace& power = model_.run().power;
   if (power.samples.empty()) {
-    context.commands.says = "This run has no samples of clock and power: " + power.missing;
+    context.commands.push_back(
+        StatusMessage{"This run has no samples of clock and power: " + power.missing});
     return;
   }
   std::string text = "time_ns,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,clock_held_by\n";
@@ -139,7 +140,7 @@ void PerformancePanel::save_power(const PanelContext& context) const {
                     cell(sample.memory_clock_mhz), cell(sample.power_w), cell(sample.temperature_c),
                     profiling::clock_reason_names(sample.clock_reasons));
   }
-  context.commands.save_csv = CsvOrder{"performance-power", std::move(text)};
+  context.commands.push_back(CsvOrder{"performance-power", std::move(text)});
 }
 
 void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,

@@ -162,8 +162,8 @@ void PerformancePanel::draw_roofline(const PanelContext& context, const Area& ar
                           .width = theme.px(104)})) {
       engine::RunRequest request = context.view.requested;
       request.measure.ceilings = true;
-      context.commands.set_request = request;
-      context.commands.run_now = true;
+      context.commands.push_back(EditRequest{request});
+      context.commands.push_back(Action::Run);
     }
     card.end_header_widgets();
   }

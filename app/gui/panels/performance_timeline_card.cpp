@@ -107,7 +107,7 @@ void PerformancePanel::draw_lane_menus(const PanelContext& context,
 void PerformancePanel::order_export(const PanelContext& context, bool csv) const {
   RecordsOrder order{.csv = csv};
   if (timeline_view_.selection) order.range = time_range(timeline_view_.selection);
-  context.commands.export_records = order;
+  context.commands.push_back(order);
 }
 
 void PerformancePanel::draw_timeline_card(const PanelContext& context, const Area& area) {
@@ -143,9 +143,9 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                     [&] { order_export(context, true); }},
                    {"export_memory", "Export live memory as CSV",
                     [&] {
-                      context.commands.save_csv =
+                      context.commands.push_back(
                           CsvOrder{.stem = "performance-memory",
-                                   .text = plot::memory_csv(run.activity, model_.lanes().memory)};
+                                   .text = plot::memory_csv(run.activity, model_.lanes().memory)});
                     }},
                    {"save_power", "Save clock and power as CSV", [&] { save_power(context); }}},
        .header_widgets = widgets},
@@ -156,7 +156,7 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
     if (draw_empty(context, card.room(), "No records",
                    "This run left no activity: " + run.result.activity_method, "performance.again",
                    "Run again")) {
-      context.commands.run_now = true;
+      context.commands.push_back(Action::Run);
     }
     return;
   }

@@ -41,7 +41,7 @@ plot::Quantity time_of(double nanoseconds) {
 
 void Pow2View::order(const PanelContext& context) {
   asked_ = pow2_order(context.view.requested, operand_ == 1);
-  context.commands.compare = asked_;
+  context.commands.push_back(*asked_);
 }
 
 void Pow2View::follow(const PanelContext& context) {
@@ -276,7 +276,7 @@ void Pow2View::draw_table(const PanelContext& context, const Area& area) {
                          {.tooltip = "Sets the switch in the rail; a live run follows"})) {
     engine::RunRequest request = rail;
     request.recipe.pow2_scales = pow2;
-    context.commands.set_request = request;
+    context.commands.push_back(EditRequest{request});
   }
   card.end_header_widgets();
   plot::draw_table(context, "##pow2.table", pow2_columns(), model_.rows(), model_.generation(),

@@ -12,7 +12,7 @@ namespace app {
 
 class Pow2View {
  public:
-  /// The workspace uses the first `taken_left` pixels of the first row.
+  /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:

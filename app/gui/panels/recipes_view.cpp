@@ -29,7 +29,7 @@ engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const
 
 void RecipesView::order(const PanelContext& context) {
   asked_ = wanted(context);
-  context.commands.compare = asked_;
+  context.commands.push_back(*asked_);
 }
 
 void RecipesView::follow(const PanelContext& context) {
@@ -65,7 +65,7 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
   follow(context);
   const Theme& theme = context.theme;
   const float row = theme.px(kRowHeight);
-  // On the row of the workspace's own selector if there is room, else on separate rows.
+  // On the row of the page's own selector if there is room, else on separate rows.
   const float controls_width = theme.px(430);
   const bool side_by_side = area.size.x - taken_left >= controls_width;
   Area bar{ImVec2(side_by_side ? area.at.x + taken_left : area.at.x,

@@ -1,5 +1,5 @@
-// The Recipes view of the Numerics workspace: every recipe on the same operand, side by side. A
-// table with one row per recipe; below it up to three of them are overlaid.
+// The Recipes view of the Numerics page: every recipe on the same operand, side by side. A table
+// with one row per recipe; below it up to three of them are overlaid.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace app {
 
 class RecipesView {
  public:
-  /// The workspace uses the first `taken_left` pixels of the first row.
+  /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:

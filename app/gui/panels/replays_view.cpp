@@ -116,7 +116,7 @@ void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
                        {.tooltip = "A recording that ships with the program: graph replays with "
                                    "their nodes, no GPU needed to look at it",
                         .width = button_width})) {
-    context.commands.open_sample = true;
+    context.commands.push_back(Action::OpenSample);
   }
   ImGui::PopStyleColor(3);
 }

@@ -1,4 +1,4 @@
-// What the Performance workspace derives from the records of a run. Most derivations here visit all
+// What the Performance page derives from the records of a run. Most derivations here visit all
 // records, so they belong on a background thread; drawing only reads the results, which are
 // immutable.
 #pragma once

@@ -47,7 +47,7 @@ void TimeNotes::forget() {
 }
 
 void TimeNotes::put(const PanelContext& context, std::vector<profiling::TimeNote> notes) {
-  context.commands.set_notes = std::move(notes);
+  context.commands.push_back(SetNotes{std::move(notes)});
 }
 
 void TimeNotes::edit(const PanelContext& context, std::size_t index) {
@@ -60,7 +60,7 @@ void TimeNotes::take_keys(const PanelContext& context, const plot::PlotView& vie
   if (context.keys.clear) mark_.reset();
   if (!context.keys.mark && !context.keys.keep_mark) return;
   if (!view.selection) {
-    context.commands.says = "Select a range of the timeline first: drag over it";
+    context.commands.push_back(StatusMessage{"Select a range of the timeline first: drag over it"});
     return;
   }
   if (context.keys.mark) {
@@ -77,12 +77,14 @@ void TimeNotes::take_keys(const PanelContext& context, const plot::PlotView& vie
 void TimeNotes::take_numbers(const PanelContext& context, plot::PlotView& view) {
   if (const int number = context.keys.store; number > 0) {
     kept_views_[static_cast<std::size_t>(number)] = view.x;
-    context.commands.says = fmt::format("This view is stored: {} returns to it", number);
+    context.commands.push_back(
+        StatusMessage{fmt::format("This view is stored: {} returns to it", number)});
   }
   if (const int number = context.keys.recall; number > 0) {
     const auto& kept = kept_views_[static_cast<std::size_t>(number)];
     if (!kept) {
-      context.commands.says = fmt::format("No view is stored as {0}: Alt+{0} stores one", number);
+      context.commands.push_back(
+          StatusMessage{fmt::format("No view is stored as {0}: Alt+{0} stores one", number)});
       return;
     }
     view.x = *kept;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/run_picture.h"
-#include "app/gui/shell/background_task.h"
 
 namespace app {
 

@@ -302,7 +302,8 @@ void copy_read_out(const PanelContext& context, const std::string& title,
             (std::isnan(line.exact) ? line.value : controls::all_digits(line.exact)) + "\n";
   }
   ImGui::SetClipboardText(text.c_str());
-  context.commands.says = "Copied the read-out: " + lines.front().label + " " + lines.front().value;
+  context.commands.push_back(
+      StatusMessage{"Copied the read-out: " + lines.front().label + " " + lines.front().value});
 }
 
 }  // namespace

@@ -284,7 +284,7 @@ void snap_selection(const PlotFrame& frame, const TimelineLanes& lanes, PlotView
   if (!snapped_range.empty()) view.selection = snapped_range;
 }
 
-void show_hovered(const PanelContext& context, const PlotFrame& frame,
+void draw_tooltip(const PanelContext& context, const PlotFrame& frame,
                   const profiling::Activity& activity, const TimelineLanes& lanes,
                   const Hover& hover, const PlotView& view) {
   if (view.drag_start) {
@@ -369,7 +369,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
     result.selection_changed = true;
     snap_selection(frame, lanes, view);
   }
-  show_hovered(context, frame, activity, lanes, hover, view);
+  draw_tooltip(context, frame, activity, lanes, hover, view);
   return result;
 }
 

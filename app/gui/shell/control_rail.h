@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/link_supervisor.h"
 #include "app/gui/shell/file_dialog.h"
-#include "app/gui/shell/link_supervisor.h"
 #include "app/gui/view.h"
 #include "engine/input/presets.h"
 #include "engine/input/tensor_source.h"
