@@ -122,7 +122,7 @@ int measure_both(const AbOptions& options) {
   const profiling::RunSide b = profiling::side_of(runs.value(), "B");
   if (a.empty() || b.empty()) {
     return report({.code = engine::ErrorCode::Cancelled,
-                   .message = "cancelled before both sides had a block"});
+                   .message = "cancelled before both sides had run a block"});
   }
   const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
   const profiling::SettingsDifference settings = settings_difference(*a.front(), *b.front());
@@ -146,15 +146,15 @@ void add_ab_command(CLI::App& program, Action& chosen) {
   command.add_option("--b", options->b, "Request B as JSON")->option_text("FILE")->required();
   command
       .add_option("--blocks", options->order.blocks,
-                  "Blocks of both together, in the order A B B A; fewer than 8 give no verdict")
+                  "Blocks of A and B together, in the order A B B A; fewer than 8 give no verdict")
       ->capture_default_str();
   command
       .add_option("--iterations", options->order.iterations,
-                  "Iterations of each block, in place of the requests' own")
+                  "Iterations of each block, instead of the requests' own")
       ->capture_default_str();
   command
       .add_option("--record", options->record,
-                  "Keep every block as a run of a recording (a file that is not there yet)")
+                  "Keep every block as a run of a recording (a file that does not exist yet)")
       ->option_text("FILE");
   CLI::Option* json = command.add_flag("--json", options->json, "Print the comparison as JSON");
   command

@@ -41,7 +41,7 @@ engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
   return profiling::SessionWriter::create(path, request_codec());
 }
 
-void tell_whereabouts(profiling::SessionWriter& writer) {
+void report_location(profiling::SessionWriter& writer) {
   if (const std::string notice = writer.take_notice(); !notice.empty()) {
     print(stderr, "expertscope: {}\n", notice);
   }
@@ -50,7 +50,7 @@ void tell_whereabouts(profiling::SessionWriter& writer) {
 engine::Status close_recording(profiling::SessionWriter* writer) {
   if (writer == nullptr) return {};
   engine::Status status = writer->close();
-  tell_whereabouts(*writer);
+  report_location(*writer);
   return status;
 }
 

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kBarCells = 16;
 constexpr std::size_t kBoardCells = 40;
-constexpr std::chrono::milliseconds kStill{300};  // a replay that has not moved for so long
+constexpr std::chrono::milliseconds kStill{300};  // a replay without movement for this long
 constexpr std::chrono::milliseconds kRedraw{100};
 
 char letter_of(NodeState state) {
@@ -34,7 +34,7 @@ char letter_of(NodeState state) {
   return ' ';
 }
 
-/// What is furthest behind is what a reader looks for.
+/// The furthest behind is what a reader looks for.
 int rank(NodeState state) {
   return state == NodeState::Running      ? 3
          : state == NodeState::NotReached ? 2
@@ -42,7 +42,7 @@ int rank(NodeState state) {
                                           : 0;
 }
 
-/// A line that wraps cannot be wiped.
+/// A line that wraps cannot be erased.
 std::size_t columns_of_terminal() {
   struct winsize size = {};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;

@@ -1,4 +1,4 @@
-// What the ways to a doctor's report share: worker, facts, output and exit code.
+// What all ways to a doctor's report share: worker, facts, output and exit code.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -65,7 +65,7 @@ WorkerRunner::Options runner_options(const WorkerChoice& worker) {
     options.start_seconds = options.setup_seconds =
         limit > 0 ? limit : std::numeric_limits<double>::infinity();
   }
-  options.say = say_waiting;
+  options.report_wait = report_wait;
   return options;
 }
 

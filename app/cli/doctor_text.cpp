@@ -21,7 +21,7 @@ using profiling::Verdict;
 constexpr std::size_t kWidth = 96;
 constexpr std::size_t kShownParts = 12;
 
-/// Words wrapped at kWidth behind an indent; lines of the text stay lines.
+/// Wraps words at kWidth behind an indent; keeps the text's own line breaks.
 std::string wrapped(const std::string& text, const std::string& indent) {
   std::string out;
   std::size_t start = 0;
@@ -94,7 +94,7 @@ std::string finding_text(const DoctorReport& report, const Finding& finding) {
   return text;
 }
 
-/// A sign a replay: "=" right, "x" wrong, "!" where it ended.
+/// One sign per replay: "=" right, "x" wrong, "!" where it ended.
 std::string signs_of(const profiling::Outcome& outcome) {
   std::map<int, bool> wrong;
   for (const profiling::OutputCheck& check : outcome.checks) {
@@ -106,7 +106,7 @@ std::string signs_of(const profiling::Outcome& outcome) {
   return signs;
 }
 
-/// Which outputs and experts of the first wrong replay.
+/// The outputs and experts of the first wrong replay.
 std::string wrong_parts(const profiling::Outcome& outcome) {
   const int first = profiling::first_wrong_replay(outcome);
   std::string text;
@@ -127,7 +127,7 @@ std::string wrong_parts(const profiling::Outcome& outcome) {
 }
 
 std::string stall_text(const DoctorReport& report, const profiling::Stall& stall) {
-  std::string text = fmt::format("replay {} passed its {}: {}", stall.replay,
+  std::string text = fmt::format("replay {} exceeded its {}: {}", stall.replay,
                                  profiling::deadline_text(stall), name_of(stall.kind));
   if (stall.last_finished >= 0) {
     text += "; last finished: " +

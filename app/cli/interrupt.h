@@ -1,4 +1,4 @@
-// Ctrl+C while a command works: the first one is noted, a second one ends the program as always.
+// Ctrl+C while a command works: the first one is noted, a second one ends the program as usual.
 #pragma once
 
 #include <csignal>

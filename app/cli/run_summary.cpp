@@ -57,7 +57,7 @@ void print_replays(const engine::RunResult& result) {
           watch.p99_us,
           watch.deadline_seconds > 0.0 ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
                                        : std::string("no deadline"),
-          watch.markers > 0 ? fmt::format("markers behind {} nodes", watch.markers)
+          watch.markers > 0 ? fmt::format("markers after {} nodes", watch.markers)
                             : std::string("no markers"));
   }
   std::size_t wrong = 0;

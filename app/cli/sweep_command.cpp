@@ -135,14 +135,14 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<SweepOptions>();
   command
       .add_option("--axes", options->axes,
-                  "What is varied, separated by commas: recipe, pow2, backend, workspace, routing "
+                  "What to vary, separated by commas: recipe, pow2, backend, workspace, routing "
                   "(default: recipe,pow2)")
       ->option_text("NAMES")
       ->delimiter(',')
       ->check(CLI::IsMember({"recipe", "pow2", "backend", "workspace", "routing"}));
   command
       .add_option("--record", options->record,
-                  "Keep every run as a recording (a file that is not there yet)")
+                  "Keep every run as a recording (a file that does not exist yet)")
       ->option_text("FILE");
   command.add_flag("--json", options->json, "Print the points as JSON");
   options->worker.add_to(command);

@@ -1,6 +1,5 @@
-"""One window that lives through hundreds of faulty workers while somebody clicks and types at random:
-it answers within two seconds, says what became of each worker, keeps every run that finished, and
-grows by nothing that a worker left."""
+"""One window that survives hundreds of faulty workers under random clicks and keys: it answers within two
+seconds, reports what happened to each worker, keeps every finished run, and leaks nothing of a worker."""
 import contextlib
 import os
 import pathlib
@@ -15,11 +14,11 @@ import storm
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gui"))
 import window_driver  # noqa: E402
 
-WORD_SECONDS = 2  # until a fault is named, and until the window has drawn
+WORD_SECONDS = 2  # until a fault is reported, and until the window has drawn
 ANSWER_SECONDS = 20  # of a well-behaved worker
 MOST_RESIDENT_GROWTH_MB = 300  # 64 live runs are kept, and some have texts of megabytes
 
-# What would end the storm instead of the window, or take it away from the workers.
+# What would end the storm instead of the window, or take the window away from the workers.
 NOT_CLICKED = ("top.record", "top.open", "top.save", "top.recent", "recent.", "tours.", "worker.",
                "file.", "doctor.", "library", "palette", "tour", "rail.browse", "batch", "compare.",
                "run.live")
@@ -44,13 +43,13 @@ class LivingWindow:
         self.lived_through = []
         self.complaints = []
 
-    # --- looking ------------------------------------------------------------------------------
+    # --- checks -------------------------------------------------------------------------------
 
     def state(self):
         return self.window.state()
 
     def wait(self, what, condition, seconds):
-        """The state once it holds; None when time is up. The window's end is another matter."""
+        """The state once the condition is true; None when time is up."""
         try:
             return self.window.wait(what, lambda m: condition(m["state"]),
                                     seconds * self.options.patience)["state"]
@@ -60,7 +59,7 @@ class LivingWindow:
             return None
 
     def draws(self):
-        """The pointer moves, and the window has to draw it."""
+        """The pointer moves, and the window must draw a frame."""
         self.nudge += 1
         before, start = self.window.map()["frame"], time.monotonic()
         self.window.xdotool("mousemove", 700 + self.nudge % 7, 4)
@@ -92,7 +91,7 @@ class LivingWindow:
         return False
 
     def press_button(self, name):
-        """A click that does not mind what lies in its way, where click() of the driver does."""
+        """A click that ignores overlapping controls, unlike click() of the driver."""
         for _ in range(3):
             control = self.window.control(name)
             if control is not None and control["visible"]:
@@ -118,7 +117,7 @@ class LivingWindow:
                 if len(said) > before:
                     return said[-1]
                 time.sleep(0.005)
-            # Whatever the monkey left in front or spoilt in the request.
+            # Resets what the monkey left in front or changed in the request.
             state = self.state()
             if state["from_file"]:
                 self.press_button("top.live")
@@ -152,7 +151,7 @@ class LivingWindow:
             if kind.name != "answers-reversed" and not self.finished_run():
                 self.complain(f"no order is answered any more: {self.state()}")
         else:
-            # Whatever the bytes mean: the window draws, and says a reason for an end.
+            # Whatever the bytes mean: the window draws, and gives a reason if the worker is lost.
             self.wait("end", lambda s: s["link"] in ("lost", "stalled"), 0.3)
             state = self.state()
             if state["link"] in ("lost", "stalled") and not state["link_reason"]:
@@ -185,9 +184,9 @@ class LivingWindow:
         self.monkey(chance)
         self.draws()
         if self.state()["link"] == "lost":
-            self.nobody_left()
+            self.check_nothing_left()
 
-    def nobody_left(self):
+    def check_nothing_left(self):
         end = time.monotonic() + WORD_SECONDS * self.options.patience
         while self.plan.processes() and time.monotonic() < end:
             time.sleep(0.02)
@@ -196,7 +195,7 @@ class LivingWindow:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    # --- somebody who clicks ------------------------------------------------------------------
+    # --- random input -------------------------------------------------------------------------
 
     def monkey(self, chance):
         for _ in range(chance.randrange(6)):
@@ -257,7 +256,7 @@ class LivingWindow:
     def notices(self):
         return [c["label"] for c in self.window.map()["controls"] if c["id"].startswith("notice.")]
 
-    # --- what it keeps ------------------------------------------------------------------------
+    # --- resources ----------------------------------------------------------------------------
 
     def keeps(self):
         pid = self.window.process.pid
@@ -268,7 +267,7 @@ class LivingWindow:
                 "threads": storm.entries(f"/proc/{pid}/task"), "resident": resident / 1024}
 
     def rest(self):
-        """Without a worker and with nothing under way."""
+        """Waits until there is no worker and nothing in progress."""
         state = self.state()
         if state["link"] != "lost" and state["worker_pid"] > 0:
             with contextlib.suppress(ProcessLookupError):
@@ -309,7 +308,7 @@ def main():
             living.stop_recording(index)
             if floor is not None:
                 now = living.rest()
-                # One more or less is a recorder or a loader that is just at work.
+                # One more or less is a recorder or a loader at work.
                 for what in ("descriptors", "threads"):
                     if now[what] > floor[what] + 2:
                         living.complain(f"{now[what]} {what}, {floor[what]} before")

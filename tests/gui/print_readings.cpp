@@ -1,5 +1,5 @@
-// Prints what the element inspector says of every element of every comparison in a recording, one
-// JSON object a line, for inspector_test.py, which works all of it out again.
+// Prints what the element inspector shows for every element of every comparison in a recording, one
+// JSON object per line, for inspector_test.py, which recomputes all of it.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

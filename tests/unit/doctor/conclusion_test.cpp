@@ -81,7 +81,7 @@ TEST(ExperimentTitle, SaysWhatIsChanged) {
   experiment.moved = {testing::moved(0), testing::moved(1)};
   experiment.poisoned_workspaces = 0xFF;
   EXPECT_EQ(experiment_title(step, experiment),
-            "memory moved of fprop, layer 0 and fprop, layer 1; workspaces filled with 0xff");
+            "moved memory of fprop, layer 0 and fprop, layer 1; workspaces filled with 0xff");
   experiment = {};
   experiment.graph = false;
   experiment.replays = 3;

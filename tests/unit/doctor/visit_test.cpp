@@ -148,7 +148,7 @@ TEST(Visit, EagerThatFailsEndsIt) {
     const auto report = made(runner, options_with({shared_by(0, 1)}));
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report.value().experiments.size(), 1U);
-    EXPECT_THAT(report.value().conclusion, HasSubstr("no graph bug"));
+    EXPECT_THAT(report.value().conclusion, HasSubstr("not a graph bug"));
     EXPECT_EQ(report.value().findings.at(0).confidence, Confidence::Likely);
   }
 }
@@ -159,7 +159,7 @@ TEST(Visit, EagerThatFailsBeforeTheCaptureIsAReportToo) {
   const auto report = made(runner, options_with({}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().conclusion,
-            "Already without a graph, launch 2 hangs: this is no graph bug.");
+            "Already without a graph, launch 2 hangs: this is not a graph bug.");
 }
 
 TEST(Visit, NothingCapturedIsAnError) {
@@ -197,7 +197,7 @@ TEST(Visit, ASharedWorkspaceIsProvedAndTheCureIsOneNode) {
     EXPECT_EQ(count_plain(runner), 1U);
     EXPECT_EQ(report.value().conclusion,
               "Proved: Two products share a workspace; replays are right once fprop, layer 1 has "
-              "memory of its own.");
+              "separate memory.");
   }
 }
 
@@ -254,7 +254,7 @@ TEST(Visit, SeveralCollisionsAreIsolatedFromEachOther) {
   EXPECT_EQ(report.value().findings[2].confidence, Confidence::Disproved);
   EXPECT_EQ(report.value().findings[2].nodes, (std::vector<profiling::NodeRef>{{0, 1}, {0, 4}}));
   EXPECT_THAT(report.value().conclusion, HasSubstr("2 findings are proved"));
-  EXPECT_THAT(report.value().conclusion, HasSubstr("2 nodes have memory of their own"));
+  EXPECT_THAT(report.value().conclusion, HasSubstr("2 nodes have separate memory"));
   // Records follow their findings, which were sorted.
   for (const profiling::ExperimentRecord& record : report.value().experiments) {
     EXPECT_LT(record.finding, 3);
@@ -273,8 +273,7 @@ TEST(Visit, WrongReplaysWithoutAFindingTryAllWorkspaces) {
   const auto second = made(hopeless, options_with({}));
   ASSERT_TRUE(second.ok());
   EXPECT_THAT(second.value().smallest_cure, IsEmpty());
-  EXPECT_THAT(second.value().conclusion,
-              HasSubstr("no rule explains why; workspaces of their own"));
+  EXPECT_THAT(second.value().conclusion, HasSubstr("no rule explains why; separate workspaces"));
 }
 
 TEST(Visit, ARefusedCaptureNeedsNoCure) {
@@ -373,7 +372,7 @@ TEST(Visit, ANodeThatIsAnotherOneElsewhereIsNotRun) {
   const auto report = made(runner, options_with({shared_by(0, 1)}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().findings.at(0).confidence, Confidence::Likely);
-  EXPECT_THAT(report.value().experiments.at(2).outcome.message, HasSubstr("another graph"));
+  EXPECT_THAT(report.value().experiments.at(2).outcome.message, HasSubstr("a different graph"));
 }
 
 TEST(Visit, CancelIsSeenBetweenAndInsideExperiments) {

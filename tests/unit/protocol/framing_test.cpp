@@ -88,7 +88,7 @@ TEST(Framing, TooLongNamesValueAndLimit) {
 
 TEST(Framing, UnparseableAndUnknownBodiesAreRefused) {
   EXPECT_THAT(verdict(framed("\xFF\xFF\xFF\xFF")), HasSubstr("4 bytes of a frame are not"));
-  EXPECT_THAT(verdict(framed("")), HasSubstr("no body that this version knows"));
+  EXPECT_THAT(verdict(framed("")), HasSubstr("no body known to this version"));
   // Field 200, length-delimited, empty: what a later protocol might send.
   EXPECT_THAT(verdict(framed(std::string("\xC2\x0C\x00", 3))), HasSubstr("no body"));
 }

@@ -118,7 +118,7 @@ TEST(WorkerCommand, TheDestinationIsTheNameOfAMachine) {
     const auto argv = WorkerCommand{.program = {}, .remote = bad}.argv();
     ASSERT_FALSE(argv.ok()) << bad;
     EXPECT_EQ(argv.error().code, engine::ErrorCode::InvalidArgument);
-    EXPECT_THAT(argv.error().message, HasSubstr("is no name of a machine"));
+    EXPECT_THAT(argv.error().message, HasSubstr("is not a machine name"));
     EXPECT_EQ(argv.error().message.find('\x1b'), std::string::npos);
   }
 }
