@@ -1,7 +1,7 @@
 // 1x128 block scaling. A warp takes four rows of a few column blocks: eight lanes hold one row's
-// block, sixteen elements each, so that amax and cast come from one
-// read and every lane has its own scale. Four rows, because scales
-// are laid out in columns padded to four: a warp's scales of a block are 16 consecutive bytes.
+// block, sixteen elements each, so that amax and cast come from one read and every lane has its own
+// scale. Four rows, because scales are laid out in columns padded to four: a warp's scales of a
+// block are 16 consecutive bytes.
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/quantize/block_dispatch.h"

@@ -1,5 +1,5 @@
-// The verdict asks every question that could forbid it, the plainest first, and names the one that
-// did.
+// The verdict runs every check that could rule it out, the simplest first, and names the one that
+// failed.
 #include "profiling/compare/time_difference.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace profiling {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// NVML steps a clock by 15 MHz, about 1 % of a busy SM's: one step of difference says nothing.
+// NVML's clock steps are 15 MHz, about 1 % of a busy SM clock: a difference of one step is noise.
 constexpr double kClockTolerance = 0.02;
 
 struct Blocks {
@@ -88,7 +88,7 @@ std::string doubt(const TimeDifference& difference, const TimeSamples& a, const 
                        difference.n_a, difference.n_b);
   }
   const bool interleaved = !a.blocks.empty() && !b.blocks.empty();
-  // Blocks that alternate meet the same conditions: a clock that differs then is B's own doing.
+  // Interleaved blocks run under the same conditions: a different clock is then an effect of B.
   if (!interleaved) {
     if (std::string clocks = clock_doubt(a, b); !clocks.empty()) return clocks;
   }
@@ -108,7 +108,7 @@ TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b) {
   difference.median_a = quantile(a.durations_ns, 0.5);
   difference.median_b = quantile(b.durations_ns, 0.5);
   difference.ratio = difference.median_b / difference.median_a;
-  // Each median takes half of what may be wrong.
+  // Each median takes half of the error probability.
   const double of_each = 1.0 - (1.0 - kConfidence) / 2.0;
   const Interval of_a = median_interval(a.durations_ns, of_each);
   const Interval of_b = median_interval(b.durations_ns, of_each);
@@ -137,7 +137,7 @@ TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b)
   difference.median_b = b.n > 0 ? b.median : kNaN;
   difference.ratio = difference.median_b / difference.median_a;
   difference.control_ratio = kNaN;
-  constexpr std::size_t kFewest = 7;  // as many as an interval of medians needs
+  constexpr std::size_t kFewest = 7;  // what an interval of medians needs
   const bool enough = a.n >= kFewest && b.n >= kFewest;
   difference.interval = enough ? Interval{b.p5 / a.p95, b.p95 / a.p5} : Interval{kNaN, kNaN};
   difference.reason = doubt(difference, {}, {});

@@ -1,5 +1,5 @@
 // How long the engine thread has been inside a launch call. The call may never return, so another
-// thread, the pulse, asks. Thread-safe.
+// thread, the pulse, polls it. Thread-safe.
 #pragma once
 
 #include <unistd.h>
@@ -38,8 +38,8 @@ class LaunchClock {
     inside_ = false;
   }
 
-  /// On another thread: `told` is called once for a launch that has passed its deadline. Meanwhile
-  /// the engine thread cannot leave the launch behind, so what it made for the run is still there.
+  /// On another thread: `report` is called once for a launch that has passed its deadline. During
+  /// the call the engine thread cannot leave the launch, so the run's objects still exist.
   void tell_if_late(const std::function<void(const BlockedLaunch&)>& told) {
     const std::lock_guard lock(mutex_);
     if (!inside_ || told_) return;

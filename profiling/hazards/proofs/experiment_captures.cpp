@@ -219,13 +219,13 @@ Status ExperimentCaptures::move_inputs() {
 
 Status ExperimentCaptures::capture_variant() {
   if (state_.experiment.changed_inputs) return {};
-  // A subject whose inputs cannot change has no variant; that is no fault of it.
+  // A subject whose inputs cannot change has no variant; that is not an error.
   if (!state_.subject.set_inputs(true, state_.stream).ok()) return {};
   std::vector<GraphSnapshot> variants;
   std::vector<CapturedGraph> unused;
   const Outcome so_far = state_.reply.outcome;
   if (!capture_all(unused, variants, 0).ok()) {
-    state_.reply.outcome = so_far;  // the replays stand, whatever a second capture did
+    state_.reply.outcome = so_far;  // the replays' result stands, whatever a second capture did
     state_.finished = false;
     return {};
   }

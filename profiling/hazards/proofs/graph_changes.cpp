@@ -31,7 +31,7 @@ std::vector<int> predecessors(const GraphSnapshot& graph, int node) {
 bool reaches(const GraphSnapshot& graph, int from, int to) {
   std::vector<bool> reached(graph.nodes.size(), false);
   reached[static_cast<std::size_t>(from)] = true;
-  // Edges lead to higher numbers only, so one pass in the order of their sources is enough.
+  // Edges lead to higher indices only, so one pass in source order is enough.
   std::vector<SnapshotEdge> edges = graph.edges;
   std::sort(edges.begin(), edges.end(),
             [](const SnapshotEdge& a, const SnapshotEdge& b) { return a.from < b.from; });
@@ -219,7 +219,7 @@ engine::Result<engine::DeviceBuffer> copy_elsewhere(const engine::Allocation& al
       {engine::AllocationRole::Check, "instead of " + allocation.owner});
   if (!fresh.ok()) return fresh.error();
   std::byte* target = fresh.value().data();
-  // What a freed range holds now is another's.
+  // A freed range may now hold other data.
   ENGINE_CUDA_TRY(allocation.live()
                       ? cudaMemcpy(target, reinterpret_cast<const void*>(allocation.address),
                                    allocation.bytes, cudaMemcpyDeviceToDevice)

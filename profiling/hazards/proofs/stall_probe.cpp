@@ -51,7 +51,7 @@ engine::Result<Probe> Probe::create() {
   engine::Result<engine::PinnedBuffer> target = engine::PinnedBuffer::allocate(4, label);
   if (!target.ok()) return target.error();
   probe.target_ = std::move(target).value();
-  // Loading a kernel may wait for the device: not when it is stuck.
+  // Loading a kernel may wait for the device: load it before anything is stuck.
   for (const engine::Result<Waited>& tried : {probe.try_kernel(), probe.try_copy()}) {
     if (!tried.ok()) return tried.error();
   }

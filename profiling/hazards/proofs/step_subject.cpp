@@ -31,7 +31,7 @@ const char* product_output(engine::Product product) {
   return "output";
 }
 
-/// Other splits of the same tokens, with an empty expert where the order alone changes nothing.
+/// Other splits of the same tokens, with an empty expert if reordering alone changes nothing.
 std::vector<std::int64_t> other_splits(const std::vector<std::int64_t>& splits) {
   std::vector<std::int64_t> changed(splits.rbegin(), splits.rend());
   if (changed != splits) return changed;

@@ -10,10 +10,10 @@
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMaxRows = 32;   // of accesses and wrong outputs
-constexpr int kMostStallColumns = 16;  // of the table of replays
+constexpr std::size_t kMaxRows = 32;   // for accesses and wrong outputs
+constexpr int kMostStallColumns = 16;  // in the table of replays
 
-/// Text of a table's cell: one line, no column breaks.
+/// Text of a table cell: one line, no column separators.
 std::string cell(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   std::replace(text.begin(), text.end(), '|', '/');
@@ -110,7 +110,7 @@ void write_experiments(Document& document, const std::vector<ExperimentRecord>& 
   for (const ExperimentRecord& record : experiments) {
     for (const OutputCheck& check : record.outcome.checks)
       replays = std::max(replays, check.replay);
-    // An ordinary run stalls in any replay: a column each would be a table of nothing.
+    // An ordinary run may stall in any replay: one column each would be mostly empty.
     for (const Stall& stall : record.outcome.stall) {
       if (stall.replay <= kMostStallColumns) replays = std::max(replays, stall.replay);
     }

@@ -57,7 +57,7 @@ TEST(Report, AStallSaysWhereItStandsAndWhatItsDeadlineFollows) {
   const std::string text = to_markdown(report);
   EXPECT_THAT(text, HasSubstr("## Stall of \"again\""));
   EXPECT_THAT(text,
-              HasSubstr("replay 41, deadline 0.5 s; 99 % of the replays before took 12.5 us"));
+              HasSubstr("replay 41, deadline 0.5 s; 99 % of the previous replays took 12.5 us"));
   EXPECT_THAT(text, HasSubstr("a kernel spins: a probe"));
   EXPECT_THAT(text, HasSubstr("- running: node 0"));
   EXPECT_THAT(text, Not(HasSubstr("replay 17 |")));  // no column for every replay up to the 41st
