@@ -30,7 +30,7 @@ void LaunchGuard::look_until_stopped() {
   while (!stopped_) {
     const Told told = told_;
     lock.unlock();
-    clock_.tell_if_late(told);
+    clock_.report_if_late(told);
     lock.lock();
     stopped_changed_.wait_for(lock, kPeriod, [this] { return stopped_; });
   }

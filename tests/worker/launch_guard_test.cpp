@@ -40,18 +40,18 @@ TEST(LaunchClock, TellsOnceOfALaunchPastItsDeadline) {
     EXPECT_GT(blocked.waited_seconds, 0.02);
     EXPECT_EQ(blocked.thread, ::gettid());
   };
-  clock.tell_if_late(count);  // nothing was launched
+  clock.report_if_late(count);  // nothing was launched
   clock.begins(launch_of(7, 0.02));
-  clock.tell_if_late(count);
+  clock.report_if_late(count);
   EXPECT_EQ(told, 0);
   std::this_thread::sleep_for(30ms);
-  clock.tell_if_late(count);
-  clock.tell_if_late(count);
+  clock.report_if_late(count);
+  clock.report_if_late(count);
   EXPECT_EQ(told, 1);
   clock.ends();
   clock.begins(launch_of(7, 0.02));  // the next one counts anew
   std::this_thread::sleep_for(30ms);
-  clock.tell_if_late(count);
+  clock.report_if_late(count);
   EXPECT_EQ(told, 2);
 }
 
@@ -61,10 +61,10 @@ TEST(LaunchClock, LaunchesThatReturnAndThoseWithoutADeadlineAreNeverLate) {
   clock.begins(launch_of(1, 0.01));
   clock.ends();
   std::this_thread::sleep_for(20ms);
-  clock.tell_if_late(never);
+  clock.report_if_late(never);
   clock.begins(launch_of(2, std::numeric_limits<double>::infinity()));
   std::this_thread::sleep_for(20ms);
-  clock.tell_if_late(never);
+  clock.report_if_late(never);
 }
 
 TEST(LaunchGuard, SeesAStuckThreadWithinASecondOfTheDeadlineAndWhatItDoes) {

@@ -31,7 +31,7 @@ class LaunchClock {
     thread_ = ::gettid();
     since_ = Clock::now();
     inside_ = true;
-    told_ = false;
+    reported_ = false;
   }
   void ends() {
     const std::lock_guard lock(mutex_);
@@ -40,13 +40,13 @@ class LaunchClock {
 
   /// On another thread: `report` is called once for a launch that has passed its deadline. During
   /// the call the engine thread cannot leave the launch, so the run's objects still exist.
-  void tell_if_late(const std::function<void(const BlockedLaunch&)>& told) {
+  void report_if_late(const std::function<void(const BlockedLaunch&)>& report) {
     const std::lock_guard lock(mutex_);
-    if (!inside_ || told_) return;
+    if (!inside_ || reported_) return;
     const double waited = std::chrono::duration<double>(Clock::now() - since_).count();
     if (waited <= launch_.deadline_seconds) return;  // an infinite one is never passed
-    told_ = true;
-    told({.launch = launch_, .waited_seconds = waited, .thread = thread_});
+    reported_ = true;
+    report({.launch = launch_, .waited_seconds = waited, .thread = thread_});
   }
 
  private:
@@ -55,7 +55,7 @@ class LaunchClock {
   Clock::time_point since_;
   std::int64_t thread_ = 0;
   bool inside_ = false;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace profiling

@@ -1,5 +1,5 @@
 // Hazards 14 to 16 as far as the capture itself shows them: streams that were not joined, kernels
-// that were loaded and calls that waited while a capture was under way.
+// that were loaded and calls that waited during the capture.
 #include <fmt/format.h>
 
 #include <utility>
@@ -91,7 +91,7 @@ void lazy_load(const GraphSnapshot& graph, std::vector<Finding>& findings) {
       "kernels first.";
   finding.proof.cures.eager_loading = true;
   if (!failed) {
-    // Nothing to replay: that a kernel is loaded during the capture is what has to be shown.
+    // Nothing to replay: the experiment must show that a kernel is loaded during the capture.
     finding.proof.shows.replays = finding.proof.cures.replays = 0;
     finding.proof.words +=
         " Neither is replayed; the driver's loading is watched, and the finding is proved where it "
@@ -104,7 +104,7 @@ void sync_in_capture(const GraphSnapshot& graph, std::vector<Finding>& findings)
   const std::vector<const CaptureEvent*> waits = events_of(graph, Kind::HostSync);
   const bool failed = breaks_by_call(graph.failure.code);
   if (waits.empty() && !failed) return;
-  // A load explains the failure as well.
+  // A load also explains the failure.
   const bool explained = waits.empty() && !events_of(graph, Kind::LazyLoad).empty();
   Finding finding{.rule = "sync-in-capture",
                   .hazard = 16,

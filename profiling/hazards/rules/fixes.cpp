@@ -1,5 +1,5 @@
-// The way out of each hazard, as the users of three libraries write it. Only calls that exist;
-// names in capitals or with "my_" are the reader's own.
+// The fix for each hazard, as code for users of three libraries. Only existing calls; names in
+// capitals or with "my_" are placeholders.
 #include <string_view>
 
 #include "profiling/hazards/rules/rules.h"

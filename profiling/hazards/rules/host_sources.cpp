@@ -1,5 +1,5 @@
-// Hazards 6 and 7: copy nodes from host memory. A replay reads the host's bytes again, whatever
-// they are by then; addresses among them send kernels anywhere.
+// Hazards 6 and 7: copy nodes from host memory. A replay reads the host's current bytes again;
+// addresses among them may send kernels anywhere.
 #include <fmt/format.h>
 
 #include <utility>
@@ -20,7 +20,7 @@ bool on_host(MemorySpace space) {
 
 struct Source {
   std::string text;
-  bool certain = false;  // gone, or never meant to stay
+  bool certain = false;  // freed, or never meant to persist
 };
 
 Source source_of(const Allocation* allocation, MemorySpace space, std::uint64_t address) {
@@ -68,7 +68,7 @@ Finding finding_of(const RuleContext& context, NodeRef node, const MemcpyNode& c
       "be free gets other contents; plain replays, without that, should be right.";
   finding.proof.shows.scribbled_host = true;
   if (pointers) {
-    // Addresses are wrong as well once what they point at lies elsewhere.
+    // Addresses are also wrong once what they point to has moved.
     finding.proof.words =
         "Replays are compared with eager launches while the host memory that the program believes "
         "to be free gets other contents and every input lies in other memory, with all addresses "
@@ -100,7 +100,7 @@ void find_host_sources(RuleContext& context, std::vector<Finding>& findings) {
       if (copy == nullptr) continue;
       const Allocation* source = context.allocation(from == nullptr ? -1 : from->allocation);
       if (!on_host(copy->source_space) && (source == nullptr || !on_host(source->space))) continue;
-      if (on_host(copy->target_space)) continue;  // from host to host: none of a kernel's business
+      if (on_host(copy->target_space)) continue;  // from host to host: does not affect kernels
       findings.push_back(finding_of(context, node, *copy, from, to));
     }
   }

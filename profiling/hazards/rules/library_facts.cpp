@@ -1,4 +1,4 @@
-// The file ships with the program but is a user's to extend, so every field is checked.
+// The file ships with the program but users may extend it, so every field is checked.
 #include "profiling/hazards/rules/library_facts.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFactBytes = 1 << 20;
 
-/// Takes the first number off the text; an empty optional at its end or at what is no number.
+/// Removes the first number from the text; nullopt at its end or at a non-number.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);

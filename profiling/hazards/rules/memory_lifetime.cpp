@@ -1,5 +1,5 @@
-// Hazards 3 and 4: memory that a captured graph holds and that its owner gave back. If another
-// graph got it meanwhile, the two destroy each other's contents.
+// Hazards 3 and 4: memory that a captured graph holds and that its owner freed. If another graph
+// got it meanwhile, the two corrupt each other's contents.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool on_device(const Allocation& allocation) {
          allocation.space == engine::MemorySpace::Managed;
 }
 
-/// Touches of one graph in one allocation that is gone.
+/// One graph's accesses to one freed allocation.
 struct Held {
   int graph = 0;
   int allocation = 0;
@@ -37,8 +37,8 @@ Gone when_gone(const GraphSnapshot& graph, const Allocation& allocation) {
   return allocation.freed_at <= graph.capture_ended ? Gone::DuringCapture : Gone::AfterCapture;
 }
 
-/// An argument structure may hold leftovers of an earlier call in its padding: memory that was gone
-/// before the capture is only believed of a parameter of its own and of memsets and copies.
+/// An argument structure may hold leftovers of an earlier call in its padding: for memory freed
+/// before the capture only separate parameters, memsets and copies count.
 bool believable(const Touch& touch, Gone gone) {
   return gone != Gone::BeforeCapture || touch.certain() || touch.whole_slot;
 }
@@ -63,7 +63,7 @@ std::vector<Held> held_by(const RuleContext& context, int graph) {
   return all;
 }
 
-/// Of allocations that graphs hold: which graph holds it, by allocation.
+/// For allocations that graphs hold: the graph, by allocation.
 using Holders = std::map<int, std::vector<int>>;
 
 Holders holders_of(const RuleContext& context) {
@@ -79,7 +79,7 @@ Holders holders_of(const RuleContext& context) {
   return holders;
 }
 
-/// The allocation of another graph that got the memory later, and that graph.
+/// The allocation of another graph that got the memory later, with that graph.
 std::vector<std::pair<int, int>> successors_of(const RuleContext& context, const Held& held,
                                                const Holders& holders) {
   const Allocation& gone = *context.allocation(held.allocation);
@@ -188,7 +188,7 @@ void find_freed_memory(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
     if (context.variant(g)) continue;
     for (const Held& held : held_by(context, g)) {
-      // The other rule tells more.
+      // The other rule reports more.
       if (!successors_of(context, held, holders).empty()) continue;
       findings.push_back(freed_finding(context, held));
     }

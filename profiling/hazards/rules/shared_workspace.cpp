@@ -1,6 +1,6 @@
 // Hazard 1: grouped cuBLASLt matmuls with one workspace in a captured graph. The library keeps TMA
 // descriptors there, and some versions read outdated ones from the second replay on. The address
-// is a plain word of the kernel's arguments; which one is searched for, since it moves with the
+// is a plain word of the kernel's arguments; its position is searched for, since it depends on the
 // version.
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@
 namespace profiling {
 namespace {
 
-constexpr std::uint64_t kCounterBytes = 64;  // what the memset in front of a matmul may clear
+constexpr std::uint64_t kCounterBytes = 64;  // what the memset before a matmul may clear
 
 struct Use {
   NodeRef node;
-  std::vector<Touch> touches;  // of the kernel, and of the memset in front of it
+  std::vector<Touch> touches;  // of the kernel, and of the memset before it
 };
 
 bool holds_word(const KernelNode& kernel, std::uint64_t word) {
@@ -102,8 +102,8 @@ class Uses {
     }
   }
 
-  /// cuBLASLt clears the head of the workspace right in front of every grouped matmul: that tells
-  /// it where there is no ledger. Without argument bytes the memset's word has to do.
+  /// cuBLASLt clears the head of the workspace right before every grouped matmul: that identifies
+  /// it without a ledger. Without argument bytes the memset's word has to suffice.
   void by_memset(int node, const KernelNode& kernel, std::map<std::uint64_t, Use>& found) const {
     const std::vector<Touch>& touches = context_.touches(graph_);
     for (const int before : memsets_[static_cast<std::size_t>(node)]) {
@@ -125,7 +125,7 @@ class Uses {
 };
 
 struct VersionView {
-  bool right = false;  // measured, and no fault
+  bool right = false;  // measured, without a fault
   bool corrupt = false;
   std::vector<std::string> evidence;
 };

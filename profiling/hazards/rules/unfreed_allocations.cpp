@@ -1,5 +1,5 @@
 // Hazard 12: an allocation node without a free node. A graph with one cannot be launched again
-// before somebody frees its memory.
+// before its memory is freed.
 #include <fmt/format.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// Hazard 10: a counter or flag that a kernel counts up or waits for and nothing in the graph sets
-// back. The first replay leaves it as no launch expects it.
+// Hazard 10: a counter or flag that a kernel increments or waits for and nothing in the graph
+// resets. The first replay leaves it in a state that no launch expects.
 #include <fmt/format.h>
 
 #include <map>
@@ -20,8 +20,8 @@ bool same_range(const Touch& reset, const Touch& user) {
   return user.word >= reset.word && user.word - reset.word < reset.bytes;
 }
 
-/// In another graph, or in this one in an order that is fixed. Behind the user is fine too: it
-/// resets for the next replay.
+/// In another graph, or in this one in a fixed order. After the user is fine too: it resets for the
+/// next replay.
 bool is_reset(RuleContext& context, const Counter& counter, int graph, const Touch& user) {
   for (const auto& [reset_graph, reset] : counter.resets) {
     if (!same_range(reset, user)) continue;

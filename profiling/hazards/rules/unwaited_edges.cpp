@@ -18,7 +18,7 @@ using engine::AllocationRole;
 Known waits(const SnapshotNode& node, EdgeKind kind) {
   const auto* kernel = std::get_if<KernelNode>(&node.parameters);
   if (kernel == nullptr) return node.type == NodeType::Kernel ? Known::Unknown : Known::No;
-  // A wait does not help there: the edge says nothing of the producer's end.
+  // A wait does not help there: the edge does not depend on the producer's end.
   return kind == EdgeKind::LaunchOrder ? Known::No : kernel->waits_for_programmatic;
 }
 

@@ -1,5 +1,5 @@
-// Puts the graphs of a dot file together: children behind the node that holds them, and every node
-// behind those it depends on.
+// Assembles the graphs of a dot file: children after the node that contains them, and every node
+// after its dependencies.
 #include "profiling/hazards/snapshot/dot_import.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ engine::Error refuse(int line, std::string_view why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("line {}: {}", line, why)};
 }
 
-/// Indices of the nodes, each behind those it depends on, otherwise as in the file.
+/// Indices of the nodes, each after its dependencies, otherwise as in the file.
 engine::Result<std::vector<std::size_t>> order_of(const DotGraph& graph) {
   std::vector<std::size_t> waits_for(graph.nodes.size());
   std::vector<std::vector<std::size_t>> followers(graph.nodes.size());
@@ -50,7 +50,7 @@ engine::Result<std::vector<std::size_t>> order_of(const DotGraph& graph) {
     }
   }
   if (order.size() == graph.nodes.size()) return order;
-  // What waits for itself is left over; the first edge among the left ones shows where.
+  // Nodes on a cycle are left over; the first edge among them shows where.
   const auto left = [&](const DotEdge& edge) {
     return waits_for[edge.from] != 0 && waits_for[edge.to] != 0;
   };
@@ -106,7 +106,7 @@ class Assembler {
       to.nodes.push_back(from.nodes[node].node);
       to.nodes.back().parent = parent;
       for (const std::string& child : from.nodes[node].children) {
-        // The writer leaves out graphs that are empty.
+        // The writer omits empty graphs.
         const auto at = by_label_.find(child);
         if (at == by_label_.end()) continue;
         engine::Status status = add(at->second, place, nesting + 1, to);

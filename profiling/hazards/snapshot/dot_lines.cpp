@@ -15,7 +15,7 @@ constexpr std::size_t kMaxNodes = 1'000'000;
 constexpr std::size_t kMaxEdges = 4'000'000;
 constexpr std::size_t kMaxGraphs = 100'000;
 
-/// A node's identifier and what stands behind it on its line.
+/// A node's identifier and the rest of its line.
 struct Quoted {
   std::string_view name;
   std::string_view rest;
@@ -28,14 +28,14 @@ std::optional<Quoted> quoted(std::string_view line) {
   return Quoted{.name = line.substr(1, end - 1), .rest = trimmed(line.substr(end + 1))};
 }
 
-/// Where a new statement begins, the one before it was never closed.
+/// If a new statement begins here, the previous one was never closed.
 bool begins_statement(std::string_view line) {
   if (line.starts_with("subgraph ")) return true;
   const auto id = quoted(line);
   return id && (id->rest.starts_with('[') || id->rest.starts_with("->"));
 }
 
-/// The value of an attribute in the part of a node statement before its label.
+/// The value of an attribute in a node statement, before its label.
 std::string_view attribute(std::string_view head, std::string_view key) {
   const std::size_t at = head.find(key);
   if (at == std::string_view::npos) return {};
@@ -99,7 +99,7 @@ class DotReader {
     } else if (line == "}" || line == "};") {
       --depth_;
     } else if (line.starts_with("label=\"")) {
-      // Names of graphs are the driver's own: no quotes in them.
+      // The driver generates graph names: they contain no quotes.
       const std::string_view label = attribute(line, "label");
       if (!graphs_.empty()) graphs_.back().label = engine::shown_text(label.substr(0, 1000));
     } else if (const auto id = quoted(line)) {
@@ -108,7 +108,7 @@ class DotReader {
       fail(line_, fmt::format("'{}' is followed by neither '[' nor '->'",
                               engine::shown_text(id->name.substr(0, 80))));
     }
-    // Anything else is an attribute of the drawing.
+    // Anything else is a drawing attribute.
   }
 
   void begin_graph(std::string_view line) {
@@ -132,7 +132,7 @@ class DotReader {
       line = trimmed(line);
       if (begins_statement(line)) return fail(first_line, "this node is not closed");
     }
-    // Both lie in text_.
+    // Both point into text_.
     const std::string_view statement(begin,
                                      static_cast<std::size_t>(line.data() + line.size() - begin));
     const std::size_t label = statement.find("label=\"");
@@ -191,7 +191,7 @@ class DotReader {
   engine::Status status_;
   std::vector<DotGraph> graphs_;
   std::vector<PendingEdge> pending_;
-  std::unordered_map<std::string_view, Place> node_ids_;  // keys lie in text_
+  std::unordered_map<std::string_view, Place> node_ids_;  // keys point into text_
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word)
   return found == inputs.end() ? nullptr : &*found;
 }
 
-/// Words half a word aside from where pointers lie: only a packed structure has addresses there,
-/// and patching one that is none would break what is right.
+/// Words half a word off from where pointers lie: only a packed structure has addresses there, and
+/// patching a word that is not an address would break correct values.
 std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
                            std::span<const Allocation> inputs) {
   const std::uint64_t end =

@@ -27,7 +27,7 @@ TEST(DeviceWatch, SaysWhyNvmlSaysNothing) {
   EXPECT_THAT(answer(none, "says nothing"), HasSubstr("libno-such-nvml.so"));
   const DeviceWatch unknown({.pci_bus_id = "0000:02:00.0", .library = FAKE_NVML});
   EXPECT_EQ(answer(unknown, "says nothing"),
-            "NVML says nothing: Finding the device in NVML failed: Not Found");
+            "NVML is unavailable: Finding the device in NVML failed: Not Found");
 }
 
 TEST(DeviceWatch, SaysWhatADeviceThatIsStuckLooksLike) {
