@@ -192,7 +192,7 @@ std::string why_no_expert_time(const RunSide& a, const RunSide& b, const SideSam
                      : in_a.experts.empty() ? "A has no"
                                             : "B has no") +
          (both ? " a record that names an expert" : " record that names an expert") +
-         ", so there is no time per expert to compare; a share by FLOP would be a guess. Method: " +
+         ", so there is no time per expert to compare; a share of FLOP would be a guess. Method: " +
          lacking.front()->result.activity_method + ".";
 }
 

@@ -47,12 +47,12 @@ std::string clock_doubt(const TimeSamples& a, const TimeSamples& b) {
       std::abs(b.sm_clock_mhz / a.sm_clock_mhz - 1.0) > kClockTolerance) {
     return fmt::format(
         "The SM clock was {:.0f} MHz for A and {:.0f} MHz for B; measure them again, "
-        "one against the other.",
+        "interleaved.",
         a.sm_clock_mhz, b.sm_clock_mhz);
   }
   if (a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0 && a.clock_reasons != b.clock_reasons) {
-    return "Something slowed the clock down for one side and not for the other; measure them "
-           "again, one against the other.";
+    return "The clock was throttled for one side and not for the other; measure them again, "
+           "interleaved.";
   }
   return {};
 }
@@ -60,16 +60,16 @@ std::string clock_doubt(const TimeSamples& a, const TimeSamples& b) {
 std::string block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b) {
   const std::size_t blocks = a.medians.size() + b.medians.size();
   if (a.medians.size() < 4 || b.medians.size() < 4) {
-    return fmt::format("{} blocks are too few to tell a difference from drift; take at least 8.",
-                       blocks);
+    return fmt::format(
+        "{} blocks are too few to distinguish a difference from drift; take at least 8.", blocks);
   }
   if (difference.block_p > 1.0 - kConfidence) {
-    return fmt::format("The blocks of A and B mix: the same order by chance has p = {:.2f}.",
+    return fmt::format("The blocks of A and B overlap: by chance such an order has p = {:.2f}.",
                        difference.block_p);
   }
   if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
     return fmt::format(
-        "A against itself differs as much: odd and even blocks of A have the ratio "
+        "A differs as much from itself: odd and even blocks of A have the ratio "
         "{:.3f}.",
         difference.control_ratio);
   }
@@ -81,7 +81,7 @@ std::string doubt(const TimeDifference& difference, const TimeSamples& a, const 
     return fmt::format("{} has no samples.", difference.n_a == 0 ? "A" : "B");
   }
   if (!(difference.ratio > 0.0) || std::isinf(difference.ratio)) {
-    return "A median of 0 or one that is no number has no ratio.";
+    return "There is no ratio: a median is 0 or not a number.";
   }
   if (std::isnan(difference.interval.low) || std::isnan(difference.interval.high)) {
     return fmt::format("{} and {} samples are too few for an interval; take at least 7 of each.",

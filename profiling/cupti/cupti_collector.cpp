@@ -45,8 +45,8 @@ constexpr CUpti_ExternalCorrelationKind kIdKind = CUPTI_EXTERNAL_CORRELATION_KIN
 constexpr const char* kNodesMethod =
     "CUPTI activity records of every kernel, copy and memset; graph nodes one by one";
 constexpr const char* kGraphsMethod =
-    "CUPTI activity records; one for a whole graph launch, none for its nodes";
-constexpr const char* kOffMethod = "none: tracing was off, as the request asks";
+    "CUPTI activity records; one per graph launch, none for its nodes";
+constexpr const char* kOffMethod = "none: tracing was off, as requested";
 
 std::atomic<bool> collector_lives{false};
 
@@ -181,8 +181,8 @@ class CuptiCollector final : public ActivityCollector {
     dropped_ = dropped + buffers_.lost() - lost_before_ + raw_.events.left_out;
     if (raw_.records.empty() && timed_level_ != engine::TraceLevel::Off) {
       fail(
-          "CUPTI delivered no records although the run launched work; another tool may have "
-          "taken its place, or the library does not fit the driver");
+          "CUPTI delivered no records although the run launched work; another tool may be in "
+          "use, or the library does not match the driver");
     }
   }
 
@@ -316,7 +316,7 @@ class CuptiCollector final : public ActivityCollector {
 engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector() {
   if (collector_lives.exchange(true)) {
     return engine::Error{engine::ErrorCode::Unsupported,
-                         "A CUPTI collector already lives in this process; one is the limit"};
+                         "This process already has a CUPTI collector; one is the limit"};
   }
   const engine::Result<CuptiProcess*> process = cupti_process();
   if (!process.ok()) {

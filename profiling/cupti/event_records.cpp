@@ -33,7 +33,7 @@ OverheadName name_of(CUpti_ActivityOverheadKind kind) {
     case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
       return {HostEventKind::QueueFull, "launch queue full"};
     default:
-      return {HostEventKind::Other, "overhead of a kind unknown here"};
+      return {HostEventKind::Other, "overhead of an unknown kind"};
   }
 }
 

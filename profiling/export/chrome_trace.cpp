@@ -322,8 +322,8 @@ engine::Status export_chrome_trace(const Session& session, const std::string& pa
   }
   if (choice.run && *choice.run >= session.runs.size()) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("run {} was chosen; the session has {} runs", *choice.run + 1,
-                                     session.runs.size())};
+                         fmt::format("run {} was selected; the session has {} runs",
+                                     *choice.run + 1, session.runs.size())};
   }
   engine::Result<ReplacedFile> file = ReplacedFile::create(path);
   if (!file.ok()) return file.error();

@@ -26,7 +26,7 @@ engine::Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
   static std::atomic<unsigned> serial{0};
   std::string temporary = fmt::format("{}.{}-{}.partial", path, getpid(), serial++);
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return io_error("cannot write beside", path, errno);
+  if (descriptor < 0) return io_error("cannot write next to", path, errno);
   std::FILE* file = fdopen(descriptor, "wb");
   if (file == nullptr) {
     const int error = errno;

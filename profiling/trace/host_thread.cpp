@@ -22,10 +22,10 @@ std::string host_thread_text(std::int64_t thread) {
   const std::string stat = first_line(thread, "stat");
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) {
-    return "what it does is not known";
+    return "its state is unknown";
   }
   const char state = stat[name_end + 2];
-  if (state == 'R') return "it runs on a core, so the call polls";
+  if (state == 'R') return "it runs on a core, so the call is polling";
   // Readable for the process's own threads; "0" while a thread runs, or if the kernel hides it.
   const std::string channel = first_line(thread, "wchan");
   const bool told = !channel.empty() && channel != "0";

@@ -153,7 +153,7 @@ Result<DeviceBuffer> GroupedProgram::activation(AllocationRole role, const std::
 
 Result<bool> GroupedProgram::is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  ENGINE_CUDA_TRY(cudaStreamIsCapturing(stream, &status), "Asking whether a capture is under way");
+  ENGINE_CUDA_TRY(cudaStreamIsCapturing(stream, &status), "Querying the capture status");
   return status == cudaStreamCaptureStatusActive;
 }
 

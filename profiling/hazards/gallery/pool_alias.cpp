@@ -47,7 +47,7 @@ class PoolAlias final : public GroupedProgram {
     ENGINE_TRY(take_scratch());
     return engine::check_cuda(
         kernels::expert_addresses(scale(saved_, y()), activation_rows_.as<const void*>(), stream),
-        "Making the addresses of the saved activation");
+        "Computing the addresses of the saved activation");
   }
 
   Status enqueue(int graph, cudaStream_t stream, engine::StepObserver& observer) override {

@@ -81,7 +81,7 @@ Status ExperimentCaptures::end_capture_only() {
   if (!loads_.empty()) return state_.end(Verdict::Wrong, "loaded during the capture: " + loads_);
   if (unwatched_.empty()) return state_.end(Verdict::Right);
   return state_.end(Verdict::NotRun,
-                    "captured, but what was loaded meanwhile could not be watched: " + unwatched_);
+                    "captured, but module loads could not be watched: " + unwatched_);
 }
 
 Status ExperimentCaptures::capture_all(std::vector<CapturedGraph>& captured,
@@ -138,7 +138,7 @@ Status ExperimentCaptures::find_memory() const {
   const auto need = [&](const std::string& owner) -> Status {
     if (state_.allocation_of(owner) != nullptr) return {};
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("The experiment names memory \"{}\", which nobody allocated", owner)};
+                 fmt::format("The experiment names memory \"{}\", which was not allocated", owner)};
   };
   for (const MovedMemory& moved : state_.experiment.moved) ENGINE_TRY(need(moved.owner));
   for (const FilledMemory& filled : state_.experiment.filled) ENGINE_TRY(need(filled.owner));

@@ -89,7 +89,7 @@ class Run {
   Status prepare() {
     if (state_.experiment.replays < 0 || state_.experiment.replays > 10000) {
       return Error{ErrorCode::InvalidArgument,
-                   fmt::format("An experiment makes up to 10000 replays, not {}",
+                   fmt::format("An experiment makes at most 10000 replays, not {}",
                                state_.experiment.replays)};
     }
     Result<engine::DriverApi> driver = engine::load_driver_api();
@@ -117,8 +117,8 @@ class Run {
       if (i > 0 && !state_.experiment.graph) state_.compare(i + 1, expected_[kind], sums.value());
       if (i > 0 && state_.experiment.graph && sums.value() != expected_[kind]) {
         return state_.end(Verdict::NotRun,
-                          "eager launches do not agree with each other, so replays have nothing "
-                          "to be compared with");
+                          "eager launches do not agree with each other, so replays cannot be "
+                          "compared with them");
       }
     }
     deadline_ = std::max(deadline_, kDeadlineFactor * slowest);
@@ -179,9 +179,8 @@ class Run {
     const Result<std::vector<std::string>> damaged = engine::RedZones::damaged();
     if (!damaged.ok()) return state_.end_with(damaged.error());
     if (damaged.value().empty()) return {};
-    return state_.end(Verdict::Wrong,
-                      fmt::format("memory right in front of or behind \"{}\" was written",
-                                  fmt::join(damaged.value(), "\", \"")));
+    return state_.end(Verdict::Wrong, fmt::format("memory right before or after \"{}\" was written",
+                                                  fmt::join(damaged.value(), "\", \"")));
   }
 
   ExperimentState state_;

@@ -121,7 +121,7 @@ Status MovedInputs::take(const std::vector<Allocation>& ledger) {
     inputs_.push_back(allocation);
   }
   if (!inputs_.empty()) return {};
-  return Error{ErrorCode::Unsupported, "the ledger knows no input that could be moved"};
+  return Error{ErrorCode::Unsupported, "the ledger has no input that could be moved"};
 }
 
 Status MovedInputs::patch_graph(const engine::DriverApi& driver, const CapturedGraph& graph) {

@@ -71,8 +71,8 @@ class StepSubject final : public Subject {
   Status set_inputs(bool changed, cudaStream_t stream) override {
     if (changed && step_->config().backend == engine::GemmBackend::CublasLtPerExpert) {
       return engine::Error{engine::ErrorCode::Unsupported,
-                           "The per-expert backend launches the splits it was made for; a graph "
-                           "of it cannot follow others. Choose the grouped backend."};
+                           "The per-expert backend launches the splits it was created for; its "
+                           "graph cannot follow others. Choose the grouped backend."};
     }
     return step_->write_splits(changed ? other_splits(splits_) : splits_, stream);
   }

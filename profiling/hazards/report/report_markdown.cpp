@@ -84,7 +84,7 @@ void write_finding(Document& document, const Snapshot& snapshot, std::size_t num
     }
     document.blank();
   }
-  document.line("How it is settled: {}\n", finding.proof.words);
+  document.line("How it is tested: {}\n", finding.proof.words);
   document.line("**What to do.** {}\n", finding.fix.words);
   document.code("cuBLASLt", "cpp", finding.fix.cublaslt);
   document.code("PyTorch", "python", finding.fix.pytorch);
@@ -152,7 +152,7 @@ void write_stalls(Document& document, const DoctorReport& report) {
             "- running: {}",
             node_text(report.snapshot, {.graph = stall.graph, .node = static_cast<int>(node)}));
       }
-      if (stall.nodes.empty()) document.line("- without markers, so no node is known");
+      if (stall.nodes.empty()) document.line("- no markers, so nodes are unknown");
       if (!stall.core_dump.empty()) document.line("- core dump: {}", stall.core_dump);
       document.blank();
     }

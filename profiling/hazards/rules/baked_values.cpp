@@ -198,23 +198,23 @@ Finding finding_of(const RuleContext& context, int graph, int variant, bool laun
     finding.evidence.push_back(fmt::format("and {} more", shown - kMaxDifferences));
   }
   if (!differences.empty() && finding.confidence == Confidence::Possible) {
-    finding.evidence.push_back(
-        "The words are part of a structure: they may be padding that nobody reads.");
+    finding.evidence.push_back("The words are part of a structure: they may be unread padding.");
   }
   const std::string what = changed.empty() ? "inputs" : changed;
   finding.title = fmt::format("{} of graph \"{}\" {} with other {}",
                               launch ? "The launches" : "Arguments", context.graph(graph).name,
                               launch ? "would differ" : "passed by value would differ", what);
   finding.explanation =
-      launch ? "The graph keeps the grid, and with it the amount of work, of the numbers that were "
-               "on the host at capture. With more rows an expert's last tiles are never launched; "
-               "with fewer, kernels run past the end."
-             : "The graph keeps the value that the argument had at capture. What the program sets "
-               "later never reaches the kernel, and nothing fails: results just do not follow.";
+      launch
+          ? "The graph keeps the grid, and with it the amount of work, for the numbers that were "
+            "on the host at capture. With more rows an expert's last tiles are never launched; "
+            "with fewer, kernels run past the end."
+          : "The graph keeps the value that the argument had at capture. Later values never reach "
+            "the kernel, and nothing fails: the results are just based on the old value.";
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "The inputs are changed from the second replay on and the results compared with eager "
-      "launches of the changed inputs; then the graph is captured anew after the change.";
+      "launches of the changed inputs; then the graph is captured again after the change.";
   finding.proof.shows.changed_inputs = true;
   finding.proof.cures.changed_inputs = true;
   finding.proof.cures.recaptured = true;

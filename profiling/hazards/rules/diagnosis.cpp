@@ -35,7 +35,7 @@ void doubt_foreign_memory(const Snapshot& snapshot, std::vector<Finding>& findin
     if (access == finding.accesses.end()) continue;
     finding.confidence = Confidence::Possible;
     finding.evidence.push_back("\"" + access->owner +
-                               "\" is not of this program: what it is for is not known.");
+                               "\" does not belong to this program: its purpose is unknown.");
   }
 }
 

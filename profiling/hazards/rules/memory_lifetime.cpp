@@ -112,11 +112,11 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
                                     text(gone), nodes)
                       : fmt::format("{} is freed, but {} holds its address", text(gone), nodes);
   finding.explanation = fmt::format(
-      "The graph keeps the address {:#x} of a block that was given back {}. Every replay still "
-      "reads or writes there: whoever has the memory by then is overwritten, or the replay faults "
-      "because nothing is mapped there.",
+      "The graph keeps the address {:#x} of a block that was freed {}. Every replay still reads or "
+      "writes there: the memory's new owner is overwritten, or the replay faults because nothing "
+      "is mapped there.",
       gone.address,
-      when == Gone::DuringCapture  ? "while the graph was captured, so it was freed or replaced "
+      when == Gone::DuringCapture  ? "while the graph was captured, or replaced "
                                      "by a larger one (regrown during capture)"
       : when == Gone::AfterCapture ? "after the capture"
                                    : "before the capture began");
@@ -131,8 +131,8 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
   }
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "Plain replays are compared with eager launches, the new owner's contents too; then the "
-      "nodes get a buffer of their own in place of the freed one.";
+      "Plain replays are compared with eager launches, including the new owner's contents; then "
+      "the nodes get their own buffer in place of the freed one.";
   if (gone.owner.empty()) return finding;
   for (const NodeRef& node : finding.nodes) {
     finding.proof.cures.moved.push_back({.node = node, .owner = gone.owner});
@@ -162,10 +162,9 @@ Finding alias_finding(const RuleContext& context, const Held& held, int successo
       fmt::format("{} of graph \"{}\" and {} of graph \"{}\" are the same memory", text(first),
                   context.graph(held.graph).name, text(second), context.graph(graph).name);
   finding.explanation = fmt::format(
-      "The block at {:#x} was given back after the first graph had been captured, and the pool "
-      "gave "
-      "it to the second. Both graphs keep the address: {} writes what {} relies on, or the other "
-      "way round, depending on the order of replays.",
+      "The block at {:#x} was freed after the first graph had been captured, and the pool gave it "
+      "to the second. Both graphs keep the address: {} overwrites what {} relies on, or the other "
+      "way around, depending on the order of replays.",
       std::max(first.address, second.address), context.text(later), context.text(earlier));
   finding.evidence.push_back(
       fmt::format("Ledger: the first was freed at {}, the second allocated at {}.", first.freed_at,
@@ -173,7 +172,7 @@ Finding alias_finding(const RuleContext& context, const Held& held, int successo
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "Plain replays of both graphs are compared with eager launches; then the later graph's nodes "
-      "get a buffer of their own.";
+      "get their own buffer.";
   if (second.owner.empty()) return finding;
   for (const NodeRef& node : later) {
     finding.proof.cures.moved.push_back({.node = node, .owner = second.owner});

@@ -145,13 +145,13 @@ VersionView view_of(const RuleContext& context) {
   }
   if (version.empty()) {
     view.evidence.push_back(
-        "The version of cuBLASLt is not known; some versions are wrong when a workspace is "
+        "The version of cuBLASLt is unknown; some versions give wrong results when a workspace is "
         "shared.");
   } else if (newer && !context.facts.empty()) {
     view.evidence.push_back(
         fmt::format("cuBLASLt {} is newer than any version that was measured.", version));
   } else if (view.evidence.empty()) {
-    view.evidence.push_back(fmt::format("Nothing is known of cuBLASLt {} here.", version));
+    view.evidence.push_back(fmt::format("Nothing is known about cuBLASLt {}.", version));
   }
   return view;
 }
@@ -195,26 +195,26 @@ Finding finding_of(const RuleContext& context, std::uint64_t address, const std:
   finding.title = fmt::format("{} grouped matmuls of {} share {}", uses.size(),
                               in_one_graph(uses) ? "one graph" : "several graphs", memory);
   finding.explanation = fmt::format(
-      "{} all take their scratch memory at {:#x}. cuBLASLt keeps TMA descriptors of the matrices "
-      "there. In a replay the kernels follow each other without the library's host code in "
-      "between, and on some versions a kernel then reads what the one before left: products are "
-      "silently wrong from the second replay on, or the replay hangs. Eager calls are right, and "
-      "the memset in front of each matmul, which clears a counter, does not help.",
+      "{} all use scratch memory at {:#x}. cuBLASLt keeps TMA descriptors of the matrices there. "
+      "In a replay the kernels follow each other without the library's host code in between, and "
+      "on some versions a kernel then reads what the previous one left: products are silently "
+      "wrong from the second replay on, or the replay hangs. Eager calls are correct, and the "
+      "memset before each matmul, which clears a counter, does not help.",
       context.text(finding.nodes), address);
   finding.evidence = version.evidence;
   finding.confidence = Confidence::Possible;
   const LibraryFact* sixteen_bit = sixteen_bit_fact(context);
   if (sixteen_bit != nullptr && all_sixteen_bit(context, uses)) {
-    finding.evidence.push_back("The kernels' names say 16-bit operands. " +
+    finding.evidence.push_back("The kernels' names indicate 16-bit operands. " +
                                evidence_of(*sixteen_bit));
   } else if (version.corrupt && in_one_graph(uses)) {
     finding.confidence = Confidence::Likely;
   }
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "Plain replays are compared with eager launches; then every matmul but the first gets a "
-      "workspace of its own by a change of its arguments in the executable graph. Wrong before and "
-      "right after that proves it.";
+      "Plain replays are compared with eager launches; then every matmul but the first gets its "
+      "own workspace by changing its arguments in the executable graph. Wrong results before and "
+      "correct ones after prove it.";
   if (workspace == nullptr || workspace->owner.empty()) return finding;
   for (std::size_t i = 1; i < finding.nodes.size(); ++i) {
     finding.proof.cures.moved.push_back({.node = finding.nodes[i], .owner = workspace->owner});

@@ -107,11 +107,11 @@ class Search {
                               other->place == Touch::Place::MemsetTarget;
         if (!both_set) {
           return clash_of(*writer, *other, Confidence::Likely,
-                          "One of the two writes there for certain.");
+                          "One of the two certainly writes there.");
         }
         if (!possible) {
           possible = clash_of(*writer, *other, Confidence::Possible,
-                              "Both set the memory: harmless if to the same value.");
+                              "Both set the memory: harmless if the values are equal.");
         }
       }
     }
@@ -162,7 +162,7 @@ class Search {
       case AllocationRole::Workspace:
       case AllocationRole::Tickets:
         return clash_of(a, b, Confidence::Likely,
-                        "Whoever is given such memory writes to it, so both do.");
+                        "Kernels that are given such memory write to it, so both do.");
       case AllocationRole::Counter:
         return clash_of(a, b, Confidence::Possible,
                         "Kernels that signal each other through it are meant to run together.");
@@ -182,7 +182,7 @@ class Search {
     const bool alike =
         allocation.role == AllocationRole::Quantized && node(a).stage == node(b).stage;
     return clash_of(a, b, alike ? Confidence::Possible : Confidence::Likely,
-                    "No kernel or copy before both fills it, so one of the two must.");
+                    "No earlier kernel or copy fills it, so one of the two must.");
   }
 
   RuleContext& context_;
@@ -203,19 +203,19 @@ Finding finding_of(const RuleContext& context, int graph, const Allocation* allo
   const std::string memory = allocation != nullptr
                                  ? text(*allocation)
                                  : fmt::format("the memory at {:#x}", clash.second->word);
-  finding.title = fmt::format("{} and {} touch {} in no order", context.text(first),
+  finding.title = fmt::format("{} and {} access {} in no fixed order", context.text(first),
                               context.text(second), memory);
   finding.explanation =
       "Nothing in the graph makes one of the two wait for the other, so the device may run them in "
-      "either order or at once. Which it does depends on what else is running: results are right "
-      "for as long as the writer happens to be quick enough.";
+      "either order or at the same time, depending on what else is running: results are correct "
+      "only while the writer happens to be fast enough.";
   finding.missing_order =
       fmt::format("no path between node {} and node {}", first.node, second.node);
   finding.evidence.push_back(clash.why);
   finding.fix = fix_of(finding.rule);
   finding.proof.words = fmt::format(
       "Node {} is delayed by a few milliseconds; then the same with a full edge from node {} to "
-      "node {}. Wrong before and right after that proves it.",
+      "node {}. Wrong results before and correct ones after prove it.",
       first.node, first.node, second.node);
   finding.proof.shows.delayed = {first};
   finding.proof.cures.delayed = {first};

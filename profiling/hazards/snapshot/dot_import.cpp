@@ -56,7 +56,7 @@ engine::Result<std::vector<std::size_t>> order_of(const DotGraph& graph) {
   };
   const auto edge = std::ranges::find_if(graph.edges, left);
   return refuse(edge == graph.edges.end() ? graph.line : edge->line,
-                fmt::format("the nodes of {} wait for each other in a circle", graph.label));
+                fmt::format("the nodes of {} form a dependency cycle", graph.label));
 }
 
 class Assembler {
@@ -86,20 +86,20 @@ class Assembler {
     }
     if (!snapshot_.graphs.empty()) return {};
     const bool any = std::ranges::any_of(held, [](bool is_held) { return is_held; });
-    return refuse(1, any ? "its graphs hold each other in a circle" : "the file holds no node");
+    return refuse(1, any ? "its graphs contain each other in a cycle" : "the file holds no node");
   }
 
  private:
   engine::Status add(std::size_t index, int parent, int nesting, GraphSnapshot& to) {
     const DotGraph& from = graphs_[index];
     if (nesting > kMaxNesting) {
-      return refuse(from.line, fmt::format("more than {} graphs inside each other", kMaxNesting));
+      return refuse(from.line, fmt::format("more than {} levels of nested graphs", kMaxNesting));
     }
     std::vector<int> places(from.nodes.size());
     for (const std::size_t node : orders_[index]) {
       if (++nodes_ > kMaxNodes) {
-        return refuse(from.line,
-                      fmt::format("more than {} nodes, copies of child graphs counted", kMaxNodes));
+        return refuse(from.line, fmt::format("more than {} nodes, counting copies of child graphs",
+                                             kMaxNodes));
       }
       const int place = static_cast<int>(to.nodes.size());
       places[node] = place;

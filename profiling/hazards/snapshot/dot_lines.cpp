@@ -52,9 +52,9 @@ class DotReader {
   engine::Result<std::vector<DotGraph>> read() {
     std::string_view line;
     while (status_.ok() && next_line(line)) take_line(trimmed(line));
-    if (status_.ok() && !begun_) fail(1, "is no dot file: it does not begin with 'digraph'");
+    if (status_.ok() && !begun_) fail(1, "is not a dot file: it does not begin with 'digraph'");
     if (status_.ok() && !node_ids_.empty() && depth_ > 0) {
-      fail(line_, "the file is cut short: its graph is not closed");
+      fail(line_, "the file is truncated: its graph is not closed");
     }
     if (status_.ok() && graphs_.empty()) fail(line_, "the file holds no graph");
     if (status_.ok()) connect();
@@ -91,7 +91,7 @@ class DotReader {
     if (line.empty() || line.starts_with("//")) return;
     if (!begun_) {
       begun_ = line.starts_with("digraph") || line.starts_with("strict digraph");
-      if (!begun_) fail(line_, "is no dot file: it does not begin with 'digraph'");
+      if (!begun_) fail(line_, "is not a dot file: it does not begin with 'digraph'");
       depth_ = 1;
     } else if (line.starts_with("subgraph")) {
       ++depth_;
@@ -128,7 +128,7 @@ class DotReader {
     std::string_view line = id.rest;
     while (!(line.ends_with("\"];") || line.ends_with("\"]"))) {
       if (!next_line(line))
-        return fail(first_line, "the file is cut short: this node is not closed");
+        return fail(first_line, "the file is truncated: this node is not closed");
       line = trimmed(line);
       if (begins_statement(line)) return fail(first_line, "this node is not closed");
     }
@@ -150,8 +150,8 @@ class DotReader {
     DotGraph& graph = graphs_.back();
     const Place place{.graph = graphs_.size() - 1, .node = graph.nodes.size()};
     if (!node_ids_.emplace(name, place).second) {
-      return fail(line,
-                  fmt::format("node '{}' is there twice", engine::shown_text(name.substr(0, 80))));
+      return fail(
+          line, fmt::format("node '{}' is defined twice", engine::shown_text(name.substr(0, 80))));
     }
     graph.nodes.push_back(std::move(node));
   }

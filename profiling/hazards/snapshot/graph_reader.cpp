@@ -119,7 +119,7 @@ class Reader {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     if (const CUresult result = driver_.graph_node_get_type(handle, &type);
         result != CUDA_SUCCESS) {
-      return driver_error(result, "Asking for a graph node's type");
+      return driver_error(result, "Querying a graph node's type");
     }
     const int self = static_cast<int>(read_.handles.size());
     read_.handles.push_back(handle);

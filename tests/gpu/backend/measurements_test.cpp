@@ -145,7 +145,7 @@ TEST_F(MeasurementsTest, TraceLevelsDecideWhatIsRecorded) {
   request.measure.trace = TraceLevel::Graphs;
   auto result = run(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_THAT(collector_->method(), HasSubstr("whole graph launch"));
+  EXPECT_THAT(collector_->method(), HasSubstr("one per graph launch"));
   auto records = by_iteration();
   EXPECT_EQ(records.size(), static_cast<std::size_t>(kIterations));
   for (const auto& [iteration, of_one] : records) {

@@ -81,7 +81,7 @@ TEST(ForeignMemory, IsBlamedForNothingMoreThanPossible) {
   EXPECT_EQ(findings[0].rule, "unordered-access");
   EXPECT_EQ(findings[0].confidence, Confidence::Possible);
   ASSERT_FALSE(findings[0].evidence.empty());
-  EXPECT_THAT(findings[0].evidence.back(), HasSubstr("not of this program"));
+  EXPECT_THAT(findings[0].evidence.back(), HasSubstr("does not belong to this program"));
   // The same with an owner of our own is likely: the doubt is the foreign memory's.
   made.snapshot.ledger.back().role = AllocationRole::Output;
   findings = diagnose(made.snapshot, {});

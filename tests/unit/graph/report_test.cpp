@@ -52,7 +52,7 @@ TEST(Report, AStallSaysWhereItStandsAndWhatItsDeadlineFollows) {
   stall.replay = 41;
   stall.deadline_seconds = 0.5;
   stall.p99_seconds = 12.5e-6;
-  EXPECT_THAT(to_markdown(report), HasSubstr("without markers, so no node is known"));
+  EXPECT_THAT(to_markdown(report), HasSubstr("no markers, so nodes are unknown"));
   stall.nodes = {NodeState::Running};
   const std::string text = to_markdown(report);
   EXPECT_THAT(text, HasSubstr("## Stall of \"again\""));
