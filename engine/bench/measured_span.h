@@ -1,4 +1,4 @@
-// When a row's launches ran, so that readings of clock and power can be told to belong to it.
+// When a row's launches ran, so that readings of clock and power can be attributed to it.
 #pragma once
 
 #include <chrono>

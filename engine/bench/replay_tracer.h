@@ -1,4 +1,4 @@
-// What a recorder of kernels tells the benchmark of the linear step: implemented above the engine,
+// What a kernel recorder reports to the benchmark of the linear step; implemented above the engine,
 // where records are.
 #pragma once
 

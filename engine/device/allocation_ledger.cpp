@@ -31,7 +31,7 @@ AllocationScope::~AllocationScope() { current_scope = std::move(outer_); }
 struct AllocationLedger::State {
   struct Namesakes {
     int live = 0;
-    int last = 0;  // number given last; starts again when none lives
+    int last = 0;  // last number given; restarts when none is live
   };
 
   mutable std::mutex mutex;

@@ -54,9 +54,9 @@ class OperandStage {
 
   /// First pass of per-tensor scaling and NVFP4.
   void measure_amax(const ExpertElements& expert, int layer);
-  /// Codes and scales, after measure_amax where there is one; of delayed scaling from the amax of
-  /// this layer's earlier calls. BF16 and FP16: rounds wider elements. Stochastic rounding draws
-  /// other numbers in every call, by layer, expert and element.
+  /// Codes and scales, after measure_amax if needed; with delayed scaling from the amax of this
+  /// layer's earlier calls. BF16 and FP16: rounds wider elements. Stochastic rounding draws new
+  /// numbers in every call, by layer, expert and element.
   void quantize(const ExpertElements& expert, int layer);
   /// What the product reads: dequantized codes, or BF16 or FP16 values, as FP32 [rows, columns].
   /// Only the latter need expert.elements, and not when rounded.

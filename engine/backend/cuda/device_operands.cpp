@@ -1,5 +1,5 @@
-// Upload in row chunks through two page-locked buffers: all host threads fill one while the other
-// is on its way.
+// Upload in row chunks through two pinned buffers: all host threads fill one while the other is
+// being copied.
 #include "engine/backend/cuda/device_operands.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace engine {
 namespace {
 
 constexpr std::int64_t kStagingBytes = std::int64_t{32} << 20;
-// A piece one thread fills at a time: large enough to forget the scheduling, small enough to share.
+// Rows one thread fills at a time: enough to amortize scheduling, few enough to share.
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 16;
 
 /// In the ledger.

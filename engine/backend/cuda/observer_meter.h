@@ -1,4 +1,4 @@
-// What watching costs: the same step under each trace level, blocks of all levels by turns.
+// Overhead of tracing: the same step under each trace level, blocks of all levels interleaved.
 #pragma once
 
 #include <functional>

@@ -29,7 +29,7 @@ TEST(BenchShapes, MistakesAreNamed) {
     return read.ok() ? std::string() : read.error().message;
   };
   for (const char* text : {"", "8", "8x16", "8x16x32x", "8x16x32:zipf", "x8x16", "8xx16x16"}) {
-    EXPECT_THAT(refusal(text), HasSubstr("is no shape")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("is not a shape")) << text;
   }
   EXPECT_THAT(refusal("0x16x32"), HasSubstr("experts is 0; it must be between 1 and 1024"));
   EXPECT_THAT(refusal("1025x16x32"), HasSubstr("experts is 1025"));
