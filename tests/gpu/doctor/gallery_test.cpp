@@ -32,7 +32,7 @@ TEST_P(GalleryTest, TheHealthyTwinReplays) {
   EXPECT_EQ(verdict(GetParam().id, true, {.moved_inputs = true}), Verdict::Right);
 }
 
-TEST_P(GalleryTest, PlainReplaysOfTheSickOneAreAsTheCatalogueSays) {
+TEST_P(GalleryTest, PlainReplaysOfTheFaultyProgramMatchTheCatalogue) {
   if (GetParam().plain == Verdict::Hung) {
     GTEST_SKIP() << "hangs by intention: only in a process of its own";
   }

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BenchShapes, AreWrittenAndRead) {
+TEST(BenchShapes, RoundTripAsText) {
   for (const bool cpu : {false, true}) {
     for (const BenchShape& shape : default_bench_shapes(cpu)) {
       const Result<BenchShape> read = parse_bench_shape(bench_shape_text(shape));
@@ -68,7 +68,7 @@ TEST(QuantizeBench, EveryKernelOnEveryShape) {
   EXPECT_THAT(elements, testing::ElementsAre(100 * 144, 32 * 256));
 }
 
-TEST(QuantizeBench, StopsWhenAsked) {
+TEST(QuantizeBench, StopsWhenCancelled) {
   const std::unique_ptr<BenchTarget> target = make_cpu_bench_target();
   const BenchOrder order{.shapes = {{1, 16, 16}, {1, 32, 16}}, .seconds = 1e-3};
   RunProgress progress;

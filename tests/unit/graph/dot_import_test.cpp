@@ -168,7 +168,7 @@ TEST(DotImport, IndependentNodesKeepTheOrderOfTheFile) {
 }
 
 // Every part repeats an earlier one twice: names of this kind take gigabytes when demangled.
-TEST(DotImport, NamesThatWouldExplodeAreShortened) {
+TEST(DotImport, NamesThatExpandExponentiallyAreShortened) {
   std::string name = "_ZN5outer5innerEP1aPFvS1_S1_E";
   for (int part = 3; part < 36; part += 2) name += fmt::format("PFvS{0}_S{0}_E", part % 10);
   const auto graph_with = [](std::string_view kernel) {
@@ -179,7 +179,7 @@ TEST(DotImport, NamesThatWouldExplodeAreShortened) {
             "outer::inner<float>");
 }
 
-TEST(DotImport, RefusesWhatIsNoGraph) {
+TEST(DotImport, RefusesFilesWithoutAGraph) {
   EXPECT_THAT(refusal(""), HasSubstr("x.dot: line 1: is not a dot file"));
   EXPECT_THAT(refusal("SQLite format 3"), HasSubstr("line 1: is not a dot file"));
   EXPECT_THAT(refusal("digraph dot {\n}\n"), HasSubstr("holds no graph"));
@@ -202,7 +202,7 @@ TEST(DotImport, NamesTheLineOfAFault) {
   EXPECT_THAT(refusal(in_graph(node + "\"a\" = 5\n")), HasSubstr("line 5: 'a'"));
 }
 
-TEST(DotImport, RefusesCircles) {
+TEST(DotImport, RefusesCycles) {
   EXPECT_THAT(refusal(in_graph("\"a\"[label=\"0\nx\n\"];\n\"b\"[label=\"0\nx\n\"];\n"
                                "\"a\" -> \"b\";\n\"b\" -> \"a\";\n")),
               HasSubstr("line 8: the nodes of graph form a dependency cycle"));
@@ -217,7 +217,7 @@ TEST(DotImport, RefusesCircles) {
               HasSubstr("levels of nested graphs"));
 }
 
-TEST(DotImport, RefusesGraphsThatUnfoldWithoutEnd) {
+TEST(DotImport, RefusesGraphsThatExpandExponentially) {
   // Each graph holds the next one twice: 2^40 nodes.
   std::string text;
   for (int i = 0; i < 40; ++i) {

@@ -46,7 +46,7 @@ TEST(Report, MarkdownHasEverythingAReaderNeeds) {
   EXPECT_THAT(text, HasSubstr("| arrived / blocks | 0 |"));  // no column of its own
 }
 
-TEST(Report, AStallSaysWhereItStandsAndWhatItsDeadlineFollows) {
+TEST(Report, AStallReportsItsPositionAndTheSourceOfItsDeadline) {
   DoctorReport report = sample();
   Stall& stall = report.experiments[1].outcome.stall[0];
   stall.replay = 41;
@@ -81,7 +81,7 @@ TEST(Report, JsonKeepsItsKeys) {
   EXPECT_EQ(to_json(report), to_json(report));
 }
 
-TEST(Report, NothingAndOddNamesAreFine) {
+TEST(Report, EmptyReportsAndOddNamesAreFine) {
   EXPECT_THAT(to_markdown({}), HasSubstr("None."));
   EXPECT_THAT(to_markdown({}), Not(HasSubstr("Experiments")));
   DoctorReport odd;

@@ -72,7 +72,7 @@ TEST(LibraryFacts, RefusesWhatIsMalformedAndSaysWhere) {
   EXPECT_THAT(refusal(R"({"facts": [{"id": "", "first": "", "last": "", )" + rest),
               HasSubstr("empty 'id'"));
   EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "x", "last": "", )" + rest),
-              HasSubstr("no version"));
+              HasSubstr("not a version"));
   EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "2", "last": "1", )" + rest),
               HasSubstr("begins with 2"));
 }
