@@ -31,7 +31,7 @@ enum class ScaleForm {
   Swizzled,  // micro blocks in cuBLASLt's 128x4 tiles
 };
 
-/// One weight of a list and the quantizer it brings.
+/// One weight of a list with its quantizer.
 struct ListedWeight {
   CallerTensor tensor;  // [n, k]; only read
   Recipe recipe;        // of its quantizer; settings for X and dY only are not compared

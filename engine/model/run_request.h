@@ -1,5 +1,5 @@
 // RunRequest is the whole experiment: cache key, wire message, session header, bug report and
-// command line at once. Plain values, no CUDA. Limits stand beside the fields; validate()
+// command line at once. Plain values, no CUDA. Limits are next to the fields; validate()
 // checks them.
 #pragma once
 
@@ -228,7 +228,7 @@ constexpr auto enum_names(GemmBackend) {
 /// Both of them are served by the one CUDA backend of a worker.
 constexpr bool runs_on_cuda(GemmBackend backend) { return backend != GemmBackend::CpuReference; }
 
-/// What one step runs. Backward alone reads what a forward step before it has saved.
+/// What one step runs. Backward alone reads what a previous forward step saved.
 enum class StepPasses { Forward, Backward, ForwardBackward };
 constexpr auto enum_names(StepPasses) {
   return std::to_array<std::string_view>({"forward", "backward", "forward-backward"});

@@ -51,7 +51,7 @@ bool parse(const Type& type, void* value, std::string_view text);
 /// What parse() takes: "bf16, fp8-block, ...", "an integer from 1 to 1024".
 std::string expected_text(const Type& type, const FieldRules& rules);
 
-/// A value that has no fields of its own: a number, a text, an enumerator, or a list of those.
+/// A value without nested fields: a number, a text, an enumerator, or a list of those.
 struct Leaf {
   std::string path;  // "recipe.delayed.margin"
   const Field& field;

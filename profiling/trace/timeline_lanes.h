@@ -25,7 +25,7 @@ enum class LaneKind : std::uint8_t {
   Memory,    // allocations, releases and pools; its rows refer to event_records().memory
 };
 
-constexpr bool is_beside_work(LaneKind kind) {
+constexpr bool is_non_kernel(LaneKind kind) {
   return kind == LaneKind::Stages || kind == LaneKind::Overhead || kind == LaneKind::Memory;
 }
 

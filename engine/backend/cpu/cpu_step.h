@@ -48,7 +48,7 @@ class CpuStep {
   /// For a backward-only step, quantizes what it reads from the previous forward step; else
   /// nothing.
   Status prepare();
-  /// All passes, layers and experts once. Cancelled when asked to stop.
+  /// All passes, layers and experts once. Cancelled on request.
   Status run(int iteration);
 
   /// One expert of one layer: quantize both operands, then Y.

@@ -1,5 +1,5 @@
 // The operands of a request, and the product of the unquantized ones, kept from run to run: a drag
-// of epsilon asks for the same values again and must only quantize.
+// of epsilon needs the same values again and must only requantize.
 #pragma once
 
 #include <cstdint>

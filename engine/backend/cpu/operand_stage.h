@@ -91,8 +91,8 @@ class OperandStage {
   std::vector<std::int64_t> scale_offsets_;  // [slots + 1] floats before each slot's scales
   std::vector<std::int64_t> code_offsets_;   // [slots] bytes; all 0 when codes are not kept
   Buffer<float> scales_;                     // micro scales are bytes in here
-  Buffer<float> amax_;                       // NVFP4: one a slot; else laid out as scales_
-  Buffer<float> scale_;                      // per tensor: one a slot
+  Buffer<float> amax_;                       // NVFP4: one per slot; else laid out as scales_
+  Buffer<float> scale_;                      // per tensor: one per slot
   Buffer<float> history_;                    // delayed: [slots, history_length]
   Buffer<std::uint8_t> codes_;
   Buffer<std::uint16_t> rounded_;  // code_offsets_ are then in elements

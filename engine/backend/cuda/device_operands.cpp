@@ -135,7 +135,7 @@ Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& req
 Status DeviceOperands::upload(const TensorSource& source, Operand& operand, cudaStream_t stream,
                               const RunProgress& progress) {
   const std::int64_t rows = operand.key.rows;
-  // One expert's weights lie where it stands in the whole.
+  // One expert's weights are at its offset in the whole tensor.
   const std::int64_t first_row = operand.key.expert == kAllExperts ? 0 : operand.key.expert * rows;
   const std::int64_t row_bytes = 2 * source.columns();
   // A row of the longest legal width is as large as the staging buffer.

@@ -197,7 +197,7 @@ std::string to_markdown(const DoctorReport& report) {
     write_wrong_parts(document, report.experiments);
   }
   if (!report.smallest_cure.empty()) {
-    document.line("Smallest cure: memory of its own for\n");
+    document.line("Smallest cure: separate memory for\n");
     for (const MovedMemory& moved : report.smallest_cure) {
       document.line("- {}, in place of \"{}\"", node_text(report.snapshot, moved.node),
                     moved.owner);
