@@ -35,7 +35,7 @@ void LaunchGuard::check_until_stopped() {
   while (!stopped_) {
     const OnBlocked on_blocked = on_blocked_;
     lock.unlock();
-    clock_.tell_if_late(on_blocked);
+    clock_.report_if_late(on_blocked);
     lock.lock();
     stopped_changed_.wait_for(lock, kGuardPeriod, [this] { return stopped_; });
   }

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A subject with what its turns have shown.
+/// A subject with the results of its turns.
 struct Contender {
   OfferedSubject offered;
   bool essential = true;
@@ -79,9 +79,8 @@ class CaseBench {
   }
 
  private:
-  /// Those that run. Another one begins every round, and every other round goes backwards: the
-  /// first finds the device cooler than the others do, and everyone finds it as the one before left
-  /// it.
+  /// The running subjects. A different one begins each round, and every other round is reversed:
+  /// the first finds the device cooler, and each finds it as its predecessor left it.
   std::vector<Contender*> order_of(int round) {
     std::vector<Contender*> running;
     for (Contender& contender : contenders_) {
@@ -91,12 +90,12 @@ class CaseBench {
     const int counted = round + kWarmRounds;
     std::rotate(running.begin(), running.begin() + counted % static_cast<int>(running.size()),
                 running.end());
-    // The one whose round it is stays in front.
+    // The subject whose round it is stays first.
     if (counted % 2 != 0) std::reverse(running.begin() + 1, running.end());
     return running;
   }
 
-  /// Ends the benchmark, or only this subject's part in it.
+  /// Ends the benchmark, or only this subject.
   static Status failed(Contender& contender, const Error& error) {
     if (contender.essential || error.code == ErrorCode::Cancelled) return error;
     contender.drop(error.message);

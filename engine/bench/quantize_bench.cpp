@@ -64,7 +64,7 @@ Status bench_shape(BenchTarget& target, const BenchShape& shape, double seconds,
     return done;
   }
   std::vector<MeasuredRow> rows;
-  double copy_rate = 0;  // bytes a microsecond
+  double copy_rate = 0;  // bytes per microsecond
   for (std::size_t i = 0; i < cases.size(); ++i) {
     BenchRow row = row_of(shape, cases[i], std::move(turns[i].times_us));
     row.elements = made.value().elements;

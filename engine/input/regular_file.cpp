@@ -24,7 +24,8 @@ const char* kind_of(mode_t mode) {
 Result<RegularFile> RegularFile::open(const std::string& path) {
   // A name with a NUL in it would open the file that its first part names.
   if (path.find('\0') != std::string::npos) {
-    return Error{ErrorCode::InvalidArgument, "a path holds a NUL character, so no file has it"};
+    return Error{ErrorCode::InvalidArgument,
+                 "a path contains a NUL character, so no such file exists"};
   }
   // O_NONBLOCK: opening a FIFO must not wait for a writer, a device must not be waited for.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -40,8 +41,8 @@ Result<RegularFile> RegularFile::open(const std::string& path) {
   }
   if (!S_ISREG(status.st_mode)) {
     return Error{ErrorCode::Io,
-                 fmt::format("{} is not a regular file but {}; copy what it holds to a file and "
-                             "name that",
+                 fmt::format("{} is not a regular file but {}; copy its contents to a file and "
+                             "use that",
                              path, kind_of(status.st_mode))};
   }
   file.size_ = static_cast<std::size_t>(status.st_size);
@@ -54,7 +55,7 @@ RegularFile::~RegularFile() {
 
 Result<std::string> RegularFile::read(std::size_t at_most) {
   std::string bytes;
-  // Grows with what arrives: the size that the folder tells may be wrong by now, or be huge.
+  // Grows with the data: the size reported by the folder may be outdated or huge.
   constexpr std::size_t kChunk = 256 * 1024;
   while (bytes.size() < at_most) {
     const std::size_t have = bytes.size();

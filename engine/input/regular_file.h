@@ -1,5 +1,5 @@
-// How every file that a person or another file names is opened: only if it is a regular file, and
-// without ever waiting. A FIFO would block until somebody writes, a device has no end.
+// How every file named by a user or another file is opened: only if it is a regular file, and
+// without ever waiting. A FIFO would block until it has a writer, a device has no end.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace engine {
 /// Reads from its start to its end. Closed with the object.
 class RegularFile {
  public:
-  /// NotFound, or Io where it is no regular file or may not be read; the error names the path.
+  /// NotFound, or Io if it is not a regular file or not readable; the error names the path.
   static Result<RegularFile> open(const std::string& path);
   RegularFile(RegularFile&& other) noexcept
       : path_(std::move(other.path_)),
@@ -30,7 +30,7 @@ class RegularFile {
   int descriptor() const { return descriptor_; }
   std::size_t size() const { return size_; }  // when it was opened
 
-  /// The next bytes, at most so many; fewer only at its end.
+  /// The next bytes, at most this many; fewer only at the end.
   Result<std::string> read(std::size_t at_most);
   /// All that is left. An error naming the limit if that is more than `max_bytes`.
   Result<std::string> read_all(std::size_t max_bytes);

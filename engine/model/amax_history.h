@@ -1,5 +1,5 @@
 // Delayed scaling step by step: how the amax history and the scale of every expert follow X, with
-// an outlier injected where it is wanted and experts left without tokens. Plain values, no CUDA.
+// an outlier injected on request and experts left without tokens. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct IdleExpert {
 /// scaling are the request's recipe's, whatever its scaling.
 struct AmaxHistoryRequest {
   RunRequest request;
-  std::int64_t tokens = 0;  // of a step; 0 = those of the request
+  std::int64_t tokens = 0;  // per step; 0 = the request's
   int steps = 32;           // 1..kMaxHistorySteps
   int outlier_step = -1;    // -1 = none; the expert's largest element of this step ...
   int outlier_expert = 0;
@@ -63,7 +63,7 @@ struct AmaxHistory {
   /// [steps, experts] what the scale was made from; 0 before the first amax.
   std::vector<float> history_amax;
   std::vector<float> scale_used;  // [steps, experts]
-  /// [steps, experts] that this step's own amax asks for; NaN without tokens.
+  /// [steps, experts] scale required by this step's own amax; NaN without tokens.
   std::vector<float> scale_wanted;
   std::vector<std::uint64_t> saturated;  // [steps, experts] elements
   std::vector<std::uint64_t> underflowed;

@@ -13,7 +13,7 @@ namespace engine {
 /// What CUPTI records of a CUDA run. The CPU backend always records its spans.
 enum class TraceLevel {
   Nodes,   // every kernel, copy and memset; the nodes of a graph one by one
-  Graphs,  // one record a graph launch; eager work as with Nodes
+  Graphs,  // one record per graph launch; eager work as with Nodes
   Off,     // nothing: times come from CUDA events alone
 };
 constexpr auto enum_names(TraceLevel) {
@@ -22,15 +22,15 @@ constexpr auto enum_names(TraceLevel) {
 
 /// What the caches hold when a timed iteration begins.
 enum class CacheMode {
-  Warm,  // whatever the iteration before has left
-  Cold,  // nothing of the step: a buffer larger than the last cache was written in between
+  Warm,  // left by the previous iteration
+  Cold,  // no data of the step: a buffer larger than the last cache was written in between
 };
 constexpr auto enum_names(CacheMode) { return std::to_array<std::string_view>({"warm", "cold"}); }
 
 /// How timed iterations follow each other.
 enum class Pace {
   Sustained,  // back to back: the clock settles where power allows
-  Burst,      // with kBurstIdle of rest before each: a cool device at its highest clock
+  Burst,      // with kBurstIdle of idle time before each: a cool device at its highest clock
 };
 constexpr auto enum_names(Pace) { return std::to_array<std::string_view>({"sustained", "burst"}); }
 inline constexpr int kBurstIdleMs = 50;
@@ -38,14 +38,14 @@ inline constexpr int kMaxIterations = 100000;
 
 struct MeasureOptions {
   TraceLevel trace = TraceLevel::Nodes;
-  /// Only so many of the timed iterations are traced, the first ones; 1..kMaxIterations.
+  /// Only the first N timed iterations are traced; 1..kMaxIterations.
   int traced_iterations = 1000;
   CacheMode cache = CacheMode::Warm;
   Pace pace = Pace::Sustained;
   // Each of these costs extra launches after the timed iterations.
-  bool observer = false;  // the step under each trace level by turns: what does watching cost
+  bool observer = false;  // overhead of tracing: the step under each trace level, interleaved
   bool stamps = false;    // per-expert time of the quantize launches from stamps of their tiles
-  bool isolated = false;  // per-expert time of launches that have work for one expert only
+  bool isolated = false;  // per-expert time from launches with work for one expert only
   bool ceilings = false;  // this device's copy rate, and a dense product of the step's own size
   bool operator==(const MeasureOptions&) const = default;
   template <int = 0>
@@ -62,17 +62,17 @@ struct MeasureOptions {
   }
 };
 
-/// How the time of one expert was found.
+/// How the time of one expert was measured.
 enum class ExpertMethod {
   Trace,     // records that name the expert (per-expert backend, CPU)
   Stamps,    // from the first tile's begin to the last tile's end in a launch for all experts
-  Isolated,  // a launch in which only this expert has rows: all of the device is its own
+  Isolated,  // a launch in which only this expert has rows, with the whole device
 };
 constexpr auto enum_names(ExpertMethod) {
   return std::to_array<std::string_view>({"trace", "stamps", "isolated"});
 }
 
-/// Of layer 0. One launch is one sample.
+/// For layer 0. One launch is one sample.
 struct ExpertTiming {
   ExpertMethod method = ExpertMethod::Isolated;
   Stage stage = Stage::Fprop;
@@ -93,7 +93,7 @@ struct ExpertTiming {
   }
 };
 
-/// The step's own duration while it is watched in one way. Blocks of all ways take turns.
+/// The step's duration under one trace level. Blocks of all levels are interleaved.
 struct ObserverTiming {
   TraceLevel level = TraceLevel::Off;
   int samples = 0;
@@ -110,7 +110,7 @@ struct ObserverTiming {
   }
 };
 
-/// What this device reached in this run. Medians.
+/// Rates this device reached in this run. Medians.
 struct Ceilings {
   double copy_bytes_per_s = 0.0;  // of a device-to-device copy: bytes read + bytes written; 0 =
                                   // not measured
@@ -130,7 +130,7 @@ struct Ceilings {
   }
 };
 
-/// What the options asked for beyond the iterations.
+/// Results requested beyond the iterations.
 struct Measurements {
   std::vector<ExpertTiming> experts;
   std::vector<ObserverTiming> observer;

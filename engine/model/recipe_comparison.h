@@ -1,5 +1,4 @@
-// Every recipe on the same operand, side by side: what each makes of its numbers, its bytes and its
-// time. Plain values, no CUDA.
+// Every recipe on the same operand, side by side: accuracy, bytes and time. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +53,7 @@ struct QuantizationSample {
   int rows = 0;
   int columns = 0;
   std::vector<float> original;      // [rows, columns]
-  std::vector<std::uint8_t> codes;  // [rows, columns], one a byte, E2M1 too
+  std::vector<std::uint8_t> codes;  // [rows, columns], one per byte, including E2M1
   std::vector<float> scale_inv;     // [rows, columns], FP32 factor that decodes the element
   std::vector<float> decoded;       // [rows, columns]
   template <int = 0>
@@ -72,9 +71,9 @@ struct QuantizationSample {
   std::string flaw() const;
 };
 
-/// What rounding scales to powers of two leaves unused of the code's range, in binades: log2 of the
-/// scale that amax alone asks for over the scale that was used. Below 1 where a scale is rounded
-/// down from its own amax; NVFP4, whose scales are no powers of two, has no scales here.
+/// The part of the code's range left unused by rounding scales to powers of two, in binades: log2
+/// of the scale required by amax alone over the scale used. Below 1 if a scale is rounded down from
+/// its own amax; NVFP4, whose scales are not powers of two, has no scales here.
 struct RangeWaste {
   std::uint64_t scales = 0;  // that counted: amax finite and above 0, ideal scale finite
   double mean = 0.0;
@@ -87,7 +86,7 @@ struct RangeWaste {
   }
 };
 
-/// What quantizing did to one expert's part of the operand. NaN SNR: no rows.
+/// Effect of quantization on one expert's part of the operand. NaN SNR: no rows.
 struct ExpertQuantization {
   std::int64_t rows = 0;
   double snr_db = 0.0;
@@ -149,7 +148,7 @@ struct RecipeComparison {
   std::vector<std::int64_t> splits;
   DeviceFacts device;
   std::vector<QuantizationReport> reports;
-  std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes beside them, interleaved
+  std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes, interleaved with them
   std::int64_t copy_bytes = 0;              // read plus written, as moved_bytes counts
   std::int64_t wall_ns = 0;
   template <int = 0>

@@ -1,6 +1,5 @@
-// What one run says back: effective settings with the reason of every deviation, numerics and
-// times. Plain values, no CUDA. Every number states its method where more than one could have made
-// it.
+// The result of one run: effective settings with the reason for every deviation, numerics and
+// times. Plain values, no CUDA. A number states its method if there is more than one.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,12 @@
 
 namespace engine {
 
-/// One setting that could not be had as asked.
+/// One setting that could not be applied as requested.
 struct Deviation {
   std::string field;      // "backend", "launch", "splits", ...
   std::string requested;  // as text
   std::string effective;
-  std::string reason;  // a sentence: what stands in the way and what would help
+  std::string reason;  // a sentence: what prevents it and what would help
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&Deviation::field>("field"),
@@ -28,8 +27,8 @@ struct Deviation {
 };
 
 /// Counts of magnitudes. Bin b of `counts` holds |x| whose FP32 bit pattern (sign cleared) shifted
-/// right by 21 is first_bin + b: four bins a power of two, split evenly in the mantissa. Zeros and
-/// non-finite values are apart.
+/// right by 21 is first_bin + b: four bins per power of two, split evenly in the mantissa. Zeros
+/// and non-finite values are counted separately.
 struct MagnitudeHistogram {
   int first_bin = 0;
   std::vector<std::uint64_t> counts;
@@ -80,7 +79,7 @@ struct ScaleMap {
   std::vector<float> maximum;  // [rows, columns]
   std::vector<std::int64_t>
       expert_first_row;  // [num_experts + 1], in cells' rows scaled to source_rows
-  /// The rest is empty where it was not measured: recordings before schema 5.
+  /// The rest is empty if not measured: recordings before schema 5.
   std::vector<float> minimum = {};            // [rows, columns]
   std::vector<float> deviation = {};          // [rows, columns], standard deviation in a cell
   std::vector<float> saturated_share = {};    // [rows, columns], of the elements of a cell: 0 to 1
@@ -110,9 +109,9 @@ struct ScaleMap {
 struct OperandStatistics {
   MagnitudeHistogram before;  // |x|
   MagnitudeHistogram after;   // |dequantized x|
-  MagnitudeHistogram amax;    // one count a scale; empty for BF16
+  MagnitudeHistogram amax;    // one count per scale; empty for BF16
   MagnitudeHistogram
-      scale;  // the quantization scale (not its inverse), one count a scale; empty for BF16
+      scale;  // the quantization scale (not its inverse), one count per scale; empty for BF16
   ScaleMap scale_map;  // empty for BF16
   std::uint64_t elements = 0;
   std::uint64_t saturated = 0;    // |x * scale| above the format's largest finite value
@@ -134,7 +133,7 @@ struct OperandStatistics {
 };
 
 /// Error of one product of one expert against the product of the unquantized operands. A pass that
-/// did not run has no rows of these.
+/// did not run has none.
 struct ProductAccuracyRow {
   double snr_db = 0.0;  // +inf if equal, NaN if there is no finite reference
   double max_abs_error = 0.0;
@@ -209,7 +208,7 @@ struct ReplayCheck {
   }
 };
 
-/// What a captured step consists of, and what one launch of it costs the host.
+/// The contents of a captured step, and the host cost of launching it.
 struct GraphFacts {
   int kernels = 0;
   int memsets = 0;
@@ -228,11 +227,11 @@ struct GraphFacts {
   }
 };
 
-/// How the replays of a graph were watched. All 0: nothing was replayed, or nobody watched.
+/// How the replays of a graph were watched. All 0: nothing was replayed or watched.
 struct ReplayWatchFacts {
   int replays = 0;                // checked ones, timed ones and those under other trace levels
   double p99_us = 0.0;            // of their durations
-  double deadline_seconds = 0.0;  // of the next one, had there been one; 0 = it had none
+  double deadline_seconds = 0.0;  // for a hypothetical next one; 0 = none
   int markers = 0;                // nodes with a marker behind them; 0 = no markers
   template <int = 0>
   static constexpr auto fields() {
@@ -243,10 +242,10 @@ struct ReplayWatchFacts {
   }
 };
 
-/// What trying the candidates of a product has shown, layer 0.
+/// Result of timing the candidates of a product, layer 0.
 struct AlgorithmChoice {
   Product product = Product::Fprop;
-  int candidates = 0;     // that were timed; 0 = the heuristic's first was taken as it is
+  int candidates = 0;     // that were timed; 0 = the heuristic's first was taken untimed
   int chosen = 0;         // index in the heuristic's order
   double first_us = 0.0;  // median of the heuristic's first
   double chosen_us = 0.0;

@@ -1,5 +1,5 @@
-// What no limit of a single field can say about the values of this folder. Each sentence begins
-// with the field it is about, names value and limit, and says the way out.
+// Checks of this folder's values that no limit of a single field can express. Each message begins
+// with its field, names value and limit, and says how to fix it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -151,7 +151,7 @@ namespace {
 /// What is wrong with the median of a row of a benchmark.
 std::string flaw_of_median(double median_us) {
   if (median_us > 0 && std::isfinite(median_us)) return {};
-  return fmt::format("median_us is {}, which is no time", median_us);
+  return fmt::format("median_us is {}, which is not a time", median_us);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(DoctorWords, StallSaysWhereAndWhy) {
   stall.nodes = {NodeState::Done, NodeState::Running};
   stall.kind = profiling::StallKind::KernelSpins;
   EXPECT_EQ(stall_text(snapshot, stall),
-            "Replay 2 did not end within 3 s (deadline 1.5 s; 99 % of the replays before took "
+            "Replay 2 did not end within 3 s (deadline 1.5 s; 99 % of the previous replays took "
             "12.5 us or less): a kernel spins. Running: 1  spin_kernel.");
 }
 

@@ -41,18 +41,18 @@ TEST(LaunchClock, ReportsALaunchPastItsDeadlineOnce) {
     EXPECT_GT(blocked.waited_seconds, 0.02);
     EXPECT_EQ(blocked.thread, ::gettid());
   };
-  clock.tell_if_late(count);  // nothing was launched
+  clock.report_if_late(count);  // nothing was launched
   clock.begins(launch_of(7, 0.02));
-  clock.tell_if_late(count);
+  clock.report_if_late(count);
   EXPECT_EQ(reports, 0);
   std::this_thread::sleep_for(30ms);
-  clock.tell_if_late(count);
-  clock.tell_if_late(count);
+  clock.report_if_late(count);
+  clock.report_if_late(count);
   EXPECT_EQ(reports, 1);
   clock.ends();
   clock.begins(launch_of(7, 0.02));  // the next one starts a new count
   std::this_thread::sleep_for(30ms);
-  clock.tell_if_late(count);
+  clock.report_if_late(count);
   EXPECT_EQ(reports, 2);
 }
 
@@ -64,10 +64,10 @@ TEST(LaunchClock, LaunchesThatReturnAndThoseWithoutADeadlineAreNeverLate) {
   clock.begins(launch_of(1, 0.01));
   clock.ends();
   std::this_thread::sleep_for(20ms);
-  clock.tell_if_late(never);
+  clock.report_if_late(never);
   clock.begins(launch_of(2, std::numeric_limits<double>::infinity()));
   std::this_thread::sleep_for(20ms);
-  clock.tell_if_late(never);
+  clock.report_if_late(never);
 }
 
 TEST(LaunchGuard, SeesAStuckThreadWithinASecondOfTheDeadlineAndWhatItDoes) {

@@ -13,7 +13,7 @@ void TimelineMinimap::add_up(const TimelineLanes& lanes, int pixels) {
   std::size_t rows = 0;
   for (const profiling::TimelineLane& lane : lanes.lanes) {
     // Spans of replays would count the work of their nodes twice.
-    if (lane.kind == profiling::LaneKind::Replays || profiling::is_beside_work(lane.kind)) continue;
+    if (lane.kind == profiling::LaneKind::Replays || profiling::is_non_kernel(lane.kind)) continue;
     rows += lane.rows.size();
     for (const profiling::TimelineLod& row : lane.rows) {
       for (const profiling::TimelineSegment& segment :

@@ -349,7 +349,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
       [&] { draw_bands(context, frame, activity, lanes, bands, drawn); });
   for (const Band& band : bands.bands) {
     result.drawn_blocks += drawn.rows[band.index].size();
-    if (!profiling::is_beside_work(band.lane->kind)) {
+    if (!profiling::is_non_kernel(band.lane->kind)) {
       result.visible_records += drawn.records[band.index];
     }
     if (spec.chosen && holds(*band.row, activity, *spec.chosen)) {

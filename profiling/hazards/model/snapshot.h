@@ -1,6 +1,6 @@
 // A captured graph as the doctor sees it: every node with its parameters, every edge with its kind,
-// and the memory that was known when it was taken. Plain values: a snapshot travels in a session
-// file and is read without a GPU.
+// and the memory known when the snapshot was taken. Plain values: a snapshot is stored in a session
+// file and can be read without a GPU.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace profiling {
 
-/// The driver's numbering, CUgraphNodeType. Numbers are in session files.
+/// The driver's numbering, CUgraphNodeType. The numbers are stored in session files.
 enum class NodeType : std::uint8_t {
   Kernel,
   Memcpy,
@@ -85,7 +85,7 @@ constexpr auto enum_names(Known) {
 }
 
 struct KernelNode {
-  std::string function = {};  // mangled; empty = the driver did not tell
+  std::string function = {};  // mangled; empty = not reported by the driver
   Extent grid = {};
   Extent block = {};
   Extent cluster = {};
@@ -117,7 +117,7 @@ struct MemsetNode {
   std::uint64_t height = 1;  // rows, pitch bytes apart
   std::uint64_t pitch = 0;
 
-  /// Of the range from the first to the last byte written.
+  /// Size of the range from the first to the last byte written.
   std::uint64_t bytes() const {
     const std::uint64_t row = width * element_bytes;
     return height <= 1 ? row : (height - 1) * pitch + row;
@@ -190,7 +190,7 @@ struct SnapshotNode {
   std::string name = {};  // kernel name without parameters, "memset", ...
   engine::Stage stage = engine::Stage::Other;
   int layer = 0;
-  int parent = -1;  // index of the child-graph or conditional node that holds it; -1 = top level
+  int parent = -1;  // index of the child-graph or conditional node that contains it; -1 = top level
   NodeParameters parameters = {};
   bool operator==(const SnapshotNode&) const = default;
   template <int = 0>
@@ -226,11 +226,11 @@ struct SnapshotEdge {
   }
 };
 
-/// A capture that the driver refused or broke off. CUDA's runtime error numbers.
+/// A capture that the driver refused or aborted. CUDA's runtime error numbers.
 struct CaptureFailure {
   int code = 0;           // 900 unsupported, 901 invalidated, 904 unjoined, ...; 0 = none
   std::string name = {};  // "cudaErrorStreamCaptureUnjoined"
-  std::string call = {};  // what was called when it failed, if known
+  std::string call = {};  // the call that failed, if known
   bool operator==(const CaptureFailure&) const = default;
   template <int = 0>
   static constexpr auto fields() {
@@ -240,7 +240,7 @@ struct CaptureFailure {
   }
 };
 
-/// What happened between the first and the last call of a capture that a capture should not have.
+/// An event between the first and last call of a capture that should not happen there.
 struct CaptureEvent {
   enum class Kind : std::uint8_t { LazyLoad, Allocation, Release, HostSync };
   friend constexpr auto enum_names(Kind) {
@@ -260,7 +260,7 @@ struct CaptureEvent {
 /// One captured graph, before it was instantiated.
 struct GraphSnapshot {
   std::string name = {};  // "step", "forward", "backward"
-  /// This is a second capture of graphs[variant_of] after `changed` was changed; -1 = it is not.
+  /// A second capture of graphs[variant_of] after `changed` was changed; -1 = not a variant.
   int variant_of = -1;
   std::string changed = {};         // "splits", "scalars", "addresses"
   bool degraded = false;            // from a text file: no argument bytes, no memory
@@ -268,8 +268,7 @@ struct GraphSnapshot {
   std::uint64_t capture_ended = 0;
   CaptureFailure failure = {};
   std::vector<CaptureEvent> events = {};
-  std::vector<SnapshotNode> nodes =
-      {};  // a node follows those it depends on; children follow parents
+  std::vector<SnapshotNode> nodes = {};  // a node follows its dependencies; children follow parents
   std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
   bool operator==(const GraphSnapshot&) const = default;
   template <int = 0>
@@ -287,7 +286,7 @@ struct GraphSnapshot {
   }
 };
 
-/// All that the rules read.
+/// Everything that the rules read.
 struct Snapshot {
   std::string subject = {};  // what was captured: a request's headline, a gallery case, a file
   std::string cublaslt_version = {};    // "13.5.1"; empty = none loaded
@@ -295,7 +294,7 @@ struct Snapshot {
   std::string compute_capability = {};  // "9.0"
   std::string driver = {};
   std::vector<GraphSnapshot> graphs = {};
-  std::vector<engine::Allocation> ledger = {};  // ascending by id; freed ones too
+  std::vector<engine::Allocation> ledger = {};  // ascending by id; includes freed ones
   std::uint64_t ledger_clock = 0;               // when the ledger was read
   bool operator==(const Snapshot&) const = default;
   template <int = 0>

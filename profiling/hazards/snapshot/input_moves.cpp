@@ -24,8 +24,8 @@ const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word)
   return found == inputs.end() ? nullptr : &*found;
 }
 
-/// Words half a word aside from where pointers lie: only a packed structure has addresses there,
-/// and patching one that is none would break what is right.
+/// Words half a word off from where pointers lie: only a packed structure has addresses there, and
+/// patching a word that is not an address would break correct values.
 std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
                            std::span<const Allocation> inputs) {
   const std::uint64_t end =
@@ -36,8 +36,9 @@ std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
     std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
     const Allocation* input = holder(inputs, word);
     if (input == nullptr) continue;
-    return fmt::format("parameter byte {} seems to hold an address in \"{}\" where no pointer lies",
-                       at, input->owner);
+    return fmt::format(
+        "parameter byte {} seems to hold an address in \"{}\" where no pointer is aligned", at,
+        input->owner);
   }
   return {};
 }
@@ -45,7 +46,7 @@ std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
 std::string why_kernel_stays(const KernelNode& kernel, std::span<const Allocation> inputs,
                              bool plain_descriptors) {
   if (!kernel.parameters.empty() && kernel.slots.empty()) {
-    return "the layout of its parameters is not known";
+    return "the layout of its parameters is unknown";
   }
   for (const ParameterSlot& slot : kernel.slots) {
     if (!plain_descriptors && slot.bytes >= kDescriptorBytes) {
@@ -81,7 +82,7 @@ std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const Allocati
       case NodeType::BatchMemOp:
       case NodeType::Conditional:
       case NodeType::Unknown:
-        why = "what addresses it holds cannot be read";
+        why = "its addresses cannot be read";
         break;
       default:
         break;

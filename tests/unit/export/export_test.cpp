@@ -1,5 +1,5 @@
-// Exported files are read back by a JSON parser and a small CSV reader and must say what the
-// session holds.
+// Exported files are read back by a JSON parser and a small CSV reader and must match the
+// session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -92,7 +92,7 @@ Session two_runs() {
   return session;
 }
 
-TEST_F(Export, ChromeTraceHoldsEveryRecordOnATrackOfItsLane) {
+TEST_F(Export, ChromeTraceHasEveryRecordOnATrackOfItsLane) {
   const fs::path path = folder_ / "trace.json";
   ASSERT_TRUE(profiling::export_chrome_trace(two_runs(), path.string()).ok());
   const nlohmann::json trace = nlohmann::json::parse(read_all(path));
@@ -157,7 +157,7 @@ TEST_F(Export, PowerAndClocksAreCountersOnTheRunsTimeAxis) {
   for (const nlohmann::json& event : trace["traceEvents"]) {
     if (event["ph"] == "C") counters.push_back(event);
   }
-  ASSERT_EQ(counters.size(), 3U);  // the second sample says nothing of the clock
+  ASSERT_EQ(counters.size(), 3U);  // the second sample has no clock
   EXPECT_EQ(counters[0]["name"], "power");
   EXPECT_EQ(counters[0]["pid"], 2);
   EXPECT_DOUBLE_EQ(counters[0]["ts"], 0.0);  // now the earliest of all
@@ -171,7 +171,7 @@ TEST_F(Export, PowerAndClocksAreCountersOnTheRunsTimeAxis) {
   EXPECT_FALSE(profiling::export_chrome_trace(session, path.string(), {.run = 2}).ok());
 }
 
-TEST_F(Export, EventsBesideTheWorkHaveTracksOfTheirOwn) {
+TEST_F(Export, NonKernelEventsHaveTheirOwnTracks) {
   profiling::Session session = two_runs();
   profiling::Activity& activity = session.runs[1].activity;
   const auto name = static_cast<std::uint32_t>(activity.names.size());
@@ -230,13 +230,13 @@ TEST_F(Export, ASessionWithoutRunsIsRefusedAsATrace) {
   EXPECT_EQ(files_in_folder(), 0U);
 }
 
-TEST_F(Export, AFailureNamesThePathAndLeavesTheOldFile) {
+TEST_F(Export, AFailureNamesThePathAndKeepsTheOldFile) {
   const engine::Status status =
       profiling::export_chrome_trace(two_runs(), (folder_ / "missing" / "trace.json").string());
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, engine::ErrorCode::Io);
   EXPECT_THAT(status.error().message, HasSubstr("missing/trace.json"));
-  // A folder in the place of the file: the rename fails, nothing is left beside it.
+  // A folder in place of the file: the rename fails, no temporary file is left.
   fs::create_directory(folder_ / "taken.json");
   std::ofstream(folder_ / "taken.json" / "keep") << "x";
   EXPECT_FALSE(profiling::export_chrome_trace(two_runs(), (folder_ / "taken.json").string()).ok());
@@ -294,7 +294,7 @@ std::string at(const std::vector<std::vector<std::string>>& table, std::size_t r
   return "no column " + column;
 }
 
-TEST_F(Export, CsvTablesHaveOneRowARunRecordAndExpert) {
+TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   const fs::path folder = folder_ / "made" / "for it";
   ASSERT_TRUE(profiling::export_csv(two_runs(), folder.string()).ok());
   const auto runs = read_csv(folder / "runs.csv");

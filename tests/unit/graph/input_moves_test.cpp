@@ -34,7 +34,7 @@ TEST(InputMoves, InputsAreLiveDeviceMemoryThatTheCallerWrites) {
       {.space = MemorySpace::PinnedHost, .role = AllocationRole::Input, .owner = "staging"}));
 }
 
-TEST(InputMoves, PointersCopiesAndMemsetsStandInNoWay) {
+TEST(InputMoves, PointersCopiesAndMemsetsPreventNothing) {
   Moves made;
   const int kernel = made.kernel("product", {made.x, 7, made.x + 4096});
   made.memset(made.x, 64, {kernel});
@@ -70,7 +70,7 @@ TEST(InputMoves, ParametersWithoutALayoutAreNotGuessed) {
   EXPECT_THAT(made.why(), HasSubstr("layout"));
 }
 
-TEST(InputMoves, NodesThatHideTheirAddressesAreSaid) {
+TEST(InputMoves, NodesThatHideTheirAddressesAreReported) {
   for (const NodeType type : {NodeType::Host, NodeType::BatchMemOp, NodeType::Conditional,
                               NodeType::SignalSemaphore, NodeType::Unknown}) {
     Moves made;

@@ -1,5 +1,5 @@
-// Every limit of a request is refused with the value, the limit and the way out; the values at the
-// limits pass.
+// Every value beyond a limit of a request is refused with the value, the limit and the remedy;
+// values at the limits pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

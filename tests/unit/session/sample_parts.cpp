@@ -57,7 +57,7 @@ engine::OperandStatistics sample_operand(int salt) {
   map.expert_first_row = {0, 100, 100, 300};
   map.minimum = {base - 2.0F, -3.5F, std::numeric_limits<float>::quiet_NaN(), 1.0F, 2.0F, 3.0F};
   map.deviation = {0.25F, 0.5F, std::numeric_limits<float>::quiet_NaN(), 0.0F, base, 1.0F};
-  // Odd ones come from where nobody counted losses.
+  // Odd ones have no counted losses.
   if (salt % 2 == 0) {
     map.saturated_share = {0.0F, 0.5F, 1.0F, 0.125F, 0.0F, 0.25F};
     map.underflowed_share = {0.25F, 0.0F, 0.0F, 0.0F, 0.75F, 1.0F};

@@ -1,4 +1,4 @@
-// A run in which every field has a value of its own, a codec for it, and text to compare runs by.
+// A run in which every field has a distinct value, a codec for it, and text to compare runs by.
 #pragma once
 
 #include <filesystem>
@@ -26,10 +26,10 @@ std::string describe(const RecordedComparison& recorded);
 RecordedHistory sample_history(int salt);
 std::string describe(const RecordedHistory& recorded);
 
-/// Every field, one a line; equal text means equal runs (NaN equals NaN).
+/// Every field, one per line; equal text means equal runs (NaN equals NaN).
 std::string describe(const RecordedRun& run);
 
-/// A fresh folder, removed with everything in it at the end.
+/// A new folder, removed with its contents at the end.
 class ScratchFolder {
  public:
   ScratchFolder();

@@ -41,7 +41,7 @@ TEST_F(SessionHistory, KeepsEveryField) {
   EXPECT_EQ(session.value().runs.size(), 1U);
 }
 
-TEST_F(SessionHistory, RefusesWhatTheWindowCouldNotIndex) {
+TEST_F(SessionHistory, RefusesIndicesThatTheWindowCannotUse) {
   RecordedHistory broken = sample_history(0);
   broken.history.amax.pop_back();
   engine::Status kept = append({broken});

@@ -1,5 +1,5 @@
-// Files that were damaged, cut or made to harm: none may crash or hang the reader, and each refusal
-// is a sentence that starts with the file.
+// Damaged, truncated and malicious files: none may crash or hang the reader, and each refusal is a
+// sentence that starts with the file.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(SessionHostile, CutShortAnywhere) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("is cut short"), HasSubstr(std::to_string(whole.size()))));
 }
 
-TEST_F(SessionHostile, FlippedBitsNeverHarm) {
+TEST_F(SessionHostile, FlippedBitsDoNoHarm) {
   const std::string whole = bytes();
   std::mt19937_64 random(20240607);
   int refused = 0;
@@ -189,7 +189,7 @@ TEST_F(SessionHostile, HugeTextInEveryColumn) {
   EXPECT_GT(opened, columns.size() / 3) << "most words are for people";
 }
 
-TEST_F(SessionHostile, NothingIsWaitedFor) {
+TEST_F(SessionHostile, NeverWaits) {
   std::filesystem::remove(path());
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));

@@ -1,5 +1,4 @@
-// What goes into a session file comes out of it, field for field, and the file is one that other
-// tools can read.
+// A session file returns what was written, field for field, and other tools can read the file.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +34,7 @@ TEST(SessionRoundTrip, KeepsEveryField) {
   EXPECT_EQ(session.value().notes[0], (std::pair<std::string, std::string>{"title", "sample"}));
 }
 
-TEST(SessionRoundTrip, KeepsComparisonsBesideRuns) {
+TEST(SessionRoundTrip, KeepsComparisonsAlongsideRuns) {
   const ScratchFolder folder;
   const SampleCodec codec;
   const std::string path = folder.file("s");
@@ -175,11 +174,11 @@ TEST(SessionRoundTrip, RefusesToOverwrite) {
   EXPECT_EQ(content, "keep me");
 }
 
-TEST(SessionRoundTrip, RefusesAFolderThatIsNotThere) {
+TEST(SessionRoundTrip, RefusesAMissingFolder) {
   EXPECT_THAT(record("/nowhere/at/all", 1), HasSubstr("/nowhere/at/all: cannot be created"));
 }
 
-TEST(SessionRoundTrip, RefusesARunThatTheReaderWouldRefuseAndGoesOn) {
+TEST(SessionRoundTrip, RefusesARunThatTheReaderWouldRefuseAndContinues) {
   const ScratchFolder folder;
   const SampleCodec codec;
   const std::string path = folder.file("s");
