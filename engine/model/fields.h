@@ -45,6 +45,10 @@ namespace engine {
 
 struct Type;
 
+/// Limits for times and counts that have no other: sums and differences of two stay in 64 bits.
+inline constexpr double kMaxTime_ns = double{std::int64_t{1} << 60};
+inline constexpr double kMaxCount = double{std::int64_t{1} << 62};
+
 /// What a value must keep to, and how it is shown. Limits hold for each number of a list too.
 struct FieldRules {
   /// Of numbers. A field with either limit takes no infinity and no NaN; without, it takes all.

@@ -13,7 +13,6 @@
 #include "engine/model/text.h"
 #include "profiling/graph/dot_import.h"
 #include "profiling/graph/dot_label.h"
-#include "profiling/session/run_rules.h"
 #include "profiling/session/sqlite_handle.h"
 
 namespace profiling {
