@@ -20,8 +20,9 @@ struct IdleExpert {
   bool operator==(const IdleExpert&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&IdleExpert::step>("step"),
-                      engine::field<&IdleExpert::expert>("expert")};
+    return std::array{
+        engine::field<&IdleExpert::step>("step", {.low = 0, .high = kMaxHistorySteps - 1}),
+        engine::field<&IdleExpert::expert>("expert", {.low = 0, .high = kMaxExperts - 1})};
   }
 };
 
@@ -42,10 +43,12 @@ struct AmaxHistoryRequest {
         engine::field<&AmaxHistoryRequest::request>("request"),
         engine::field<&AmaxHistoryRequest::tokens>("tokens", {.low = 0, .high = kMaxDimension}),
         engine::field<&AmaxHistoryRequest::steps>("steps", {.low = 1, .high = kMaxHistorySteps}),
-        engine::field<&AmaxHistoryRequest::outlier_step>("outlier_step"),
-        engine::field<&AmaxHistoryRequest::outlier_expert>("outlier_expert"),
+        engine::field<&AmaxHistoryRequest::outlier_step>("outlier_step",
+                                                         {.low = -1, .high = kMaxHistorySteps - 1}),
+        engine::field<&AmaxHistoryRequest::outlier_expert>("outlier_expert",
+                                                           {.low = 0, .high = kMaxExperts - 1}),
         engine::field<&AmaxHistoryRequest::outlier_factor>("outlier_factor"),
-        engine::field<&AmaxHistoryRequest::idle>("idle")};
+        engine::field<&AmaxHistoryRequest::idle>("idle", {.most = kMaxHistorySteps * kMaxExperts})};
   }
   std::string flaw() const;
 };
@@ -80,17 +83,23 @@ struct AmaxHistory {
         engine::field<&AmaxHistory::request>("request"),
         engine::field<&AmaxHistory::steps>("steps", {.low = 0, .high = kMaxHistorySteps}),
         engine::field<&AmaxHistory::experts>("experts", {.low = 0, .high = kMaxExperts}),
-        engine::field<&AmaxHistory::rows>("rows"),
-        engine::field<&AmaxHistory::amax>("amax"),
-        engine::field<&AmaxHistory::history_amax>("history_amax"),
-        engine::field<&AmaxHistory::scale_used>("scale_used"),
-        engine::field<&AmaxHistory::scale_wanted>("scale_wanted"),
-        engine::field<&AmaxHistory::saturated>("saturated"),
-        engine::field<&AmaxHistory::underflowed>("underflowed"),
-        engine::field<&AmaxHistory::snr_db>("snr_db"),
+        engine::field<&AmaxHistory::rows>(
+            "rows", {.low = 0, .high = kMaxDimension, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::amax>("amax", {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::history_amax>("history_amax",
+                                                  {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::scale_used>("scale_used",
+                                                {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::scale_wanted>("scale_wanted",
+                                                  {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::saturated>(
+            "saturated", {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::underflowed>(
+            "underflowed", {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::snr_db>("snr_db", {.most = kMaxHistorySteps * kMaxExperts}),
         engine::field<&AmaxHistory::ring_rows>("ring_rows", {.low = 0, .high = kMaxHistorySteps}),
-        engine::field<&AmaxHistory::ring>("ring"),
-        engine::field<&AmaxHistory::wall_ns>("wall_ns")};
+        engine::field<&AmaxHistory::ring>("ring", {.most = kMaxRingFloats}),
+        engine::field<&AmaxHistory::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
   }
   std::string flaw() const;
 };

@@ -46,6 +46,10 @@ namespace engine {
 
 struct Type;
 
+/// Limits for times and counts that have no other: sums and differences of two stay in 64 bits.
+inline constexpr double kMaxTime_ns = double{std::int64_t{1} << 60};
+inline constexpr double kMaxCount = double{std::int64_t{1} << 62};
+
 /// Constraints on a value, and how it is shown. Limits apply to each number of a list.
 struct FieldRules {
   /// Of numbers. A field with either limit takes no infinity and no NaN; without, it takes all.

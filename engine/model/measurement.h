@@ -83,13 +83,14 @@ struct ExpertTiming {
   double p95_ns = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ExpertTiming::method>("method"),
-                      engine::field<&ExpertTiming::stage>("stage"),
-                      engine::field<&ExpertTiming::expert>("expert"),
-                      engine::field<&ExpertTiming::samples>("samples"),
-                      engine::field<&ExpertTiming::median_ns>("median_ns"),
-                      engine::field<&ExpertTiming::p5_ns>("p5_ns"),
-                      engine::field<&ExpertTiming::p95_ns>("p95_ns")};
+    return std::array{
+        engine::field<&ExpertTiming::method>("method"),
+        engine::field<&ExpertTiming::stage>("stage"),
+        engine::field<&ExpertTiming::expert>("expert", {.low = 0}),
+        engine::field<&ExpertTiming::samples>("samples", {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertTiming::median_ns>("median_ns"),
+        engine::field<&ExpertTiming::p5_ns>("p5_ns"),
+        engine::field<&ExpertTiming::p95_ns>("p95_ns")};
   }
 };
 
@@ -102,11 +103,12 @@ struct ObserverTiming {
   double p95_ns = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ObserverTiming::level>("level"),
-                      engine::field<&ObserverTiming::samples>("samples"),
-                      engine::field<&ObserverTiming::median_ns>("median_ns"),
-                      engine::field<&ObserverTiming::p5_ns>("p5_ns"),
-                      engine::field<&ObserverTiming::p95_ns>("p95_ns")};
+    return std::array{
+        engine::field<&ObserverTiming::level>("level"),
+        engine::field<&ObserverTiming::samples>("samples", {.low = 0, .high = kMaxCount}),
+        engine::field<&ObserverTiming::median_ns>("median_ns"),
+        engine::field<&ObserverTiming::p5_ns>("p5_ns"),
+        engine::field<&ObserverTiming::p95_ns>("p95_ns")};
   }
 };
 
@@ -121,12 +123,13 @@ struct Ceilings {
   std::string product;  // which: "dense 16384 x 28672 x 4096, FP8 block, cuBLASLt"
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Ceilings::copy_bytes_per_s>("copy_bytes_per_s"),
-                      engine::field<&Ceilings::copy_bytes>("copy_bytes"),
-                      engine::field<&Ceilings::copies>("copies"),
-                      engine::field<&Ceilings::product_flop_per_s>("product_flop_per_s"),
-                      engine::field<&Ceilings::products>("products"),
-                      engine::field<&Ceilings::product>("product")};
+    return std::array{
+        engine::field<&Ceilings::copy_bytes_per_s>("copy_bytes_per_s"),
+        engine::field<&Ceilings::copy_bytes>("copy_bytes", {.low = 0, .high = kMaxCount}),
+        engine::field<&Ceilings::copies>("copies", {.low = 0, .high = kMaxCount}),
+        engine::field<&Ceilings::product_flop_per_s>("product_flop_per_s"),
+        engine::field<&Ceilings::products>("products", {.low = 0, .high = kMaxCount}),
+        engine::field<&Ceilings::product>("product")};
   }
 };
 
@@ -137,8 +140,8 @@ struct Measurements {
   Ceilings ceilings;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Measurements::experts>("experts"),
-                      engine::field<&Measurements::observer>("observer"),
+    return std::array{engine::field<&Measurements::experts>("experts", {.most = 1 << 16}),
+                      engine::field<&Measurements::observer>("observer", {.most = 100}),
                       engine::field<&Measurements::ceilings>("ceilings")};
   }
 };

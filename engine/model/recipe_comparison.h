@@ -13,6 +13,7 @@ namespace engine {
 inline constexpr int kMaxSampleSide = 32;
 inline constexpr int kMaxComparedRecipes = 32;
 inline constexpr int kMaxTimedLaunches = 1000;
+inline constexpr int kMaxComparisonReports = 1000;
 
 /// What to compare. The operand is X, layer 0's W (`weights`) or dY (`gradients`; not both) of
 /// `request`; the request's own recipe is ignored where `recipes` names others.
@@ -59,14 +60,18 @@ struct QuantizationSample {
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&QuantizationSample::row>("row"),
-        engine::field<&QuantizationSample::column>("column"),
+        engine::field<&QuantizationSample::row>("row", {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationSample::column>("column", {.low = 0, .high = kMaxCount}),
         engine::field<&QuantizationSample::rows>("rows", {.low = 0, .high = kMaxSampleSide}),
         engine::field<&QuantizationSample::columns>("columns", {.low = 0, .high = kMaxSampleSide}),
-        engine::field<&QuantizationSample::original>("original"),
-        engine::field<&QuantizationSample::codes>("codes"),
-        engine::field<&QuantizationSample::scale_inv>("scale_inv"),
-        engine::field<&QuantizationSample::decoded>("decoded")};
+        engine::field<&QuantizationSample::original>("original",
+                                                     {.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::codes>("codes",
+                                                  {.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::scale_inv>("scale_inv",
+                                                      {.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::decoded>("decoded",
+                                                    {.most = kMaxSampleSide * kMaxSampleSide})};
   }
   std::string flaw() const;
 };
@@ -80,7 +85,7 @@ struct RangeWaste {
   double max = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RangeWaste::scales>("scales"),
+    return std::array{engine::field<&RangeWaste::scales>("scales", {.low = 0, .high = kMaxCount}),
                       engine::field<&RangeWaste::mean>("mean"),
                       engine::field<&RangeWaste::max>("max")};
   }
@@ -95,11 +100,13 @@ struct ExpertQuantization {
   RangeWaste waste = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ExpertQuantization::rows>("rows"),
-                      engine::field<&ExpertQuantization::snr_db>("snr_db"),
-                      engine::field<&ExpertQuantization::saturated>("saturated"),
-                      engine::field<&ExpertQuantization::underflowed>("underflowed"),
-                      engine::field<&ExpertQuantization::waste>("waste")};
+    return std::array{
+        engine::field<&ExpertQuantization::rows>("rows", {.low = 0, .high = kMaxDimension}),
+        engine::field<&ExpertQuantization::snr_db>("snr_db"),
+        engine::field<&ExpertQuantization::saturated>("saturated", {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertQuantization::underflowed>("underflowed",
+                                                        {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertQuantization::waste>("waste")};
   }
 };
 
@@ -120,7 +127,7 @@ struct QuantizationReport {
   std::vector<std::int64_t> times_ns = {};  // of each timed launch
   std::string time_method = {};             // "CUDA events around ...", "steady clock around ..."
   RangeWaste waste = {};                    // of all experts
-  std::vector<ExpertQuantization> experts = {};  // [num_experts]; empty before schema 5
+  std::vector<ExpertQuantization> experts = {};  // [num_experts]
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
@@ -129,13 +136,18 @@ struct QuantizationReport {
         engine::field<&QuantizationReport::refused>("refused"),
         engine::field<&QuantizationReport::statistics>("statistics"),
         engine::field<&QuantizationReport::max_relative_error>("max_relative_error"),
-        engine::field<&QuantizationReport::max_ulp>("max_ulp"),
-        engine::field<&QuantizationReport::code_counts>("code_counts", {.most = 256}),
+        engine::field<&QuantizationReport::max_ulp>("max_ulp", {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::code_counts>("code_counts",
+                                                        {.low = 0, .high = kMaxCount, .most = 256}),
         engine::field<&QuantizationReport::sample>("sample"),
-        engine::field<&QuantizationReport::code_bytes>("code_bytes"),
-        engine::field<&QuantizationReport::scale_bytes>("scale_bytes"),
-        engine::field<&QuantizationReport::moved_bytes>("moved_bytes"),
-        engine::field<&QuantizationReport::times_ns>("times_ns"),
+        engine::field<&QuantizationReport::code_bytes>("code_bytes", {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::scale_bytes>("scale_bytes",
+                                                        {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::moved_bytes>("moved_bytes",
+                                                        {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::times_ns>(
+            "times_ns",
+            {.low = 0, .high = kMaxTime_ns, .most = kMaxComparisonReports * kMaxTimedLaunches}),
         engine::field<&QuantizationReport::time_method>("time_method"),
         engine::field<&QuantizationReport::waste>("waste"),
         engine::field<&QuantizationReport::experts>("experts", {.most = kMaxExperts})};
@@ -153,14 +165,18 @@ struct RecipeComparison {
   std::int64_t wall_ns = 0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RecipeComparison::id>("id"),
-                      engine::field<&RecipeComparison::request>("request"),
-                      engine::field<&RecipeComparison::splits>("splits"),
-                      engine::field<&RecipeComparison::device>("device"),
-                      engine::field<&RecipeComparison::reports>("reports"),
-                      engine::field<&RecipeComparison::copy_times_ns>("copy_times_ns"),
-                      engine::field<&RecipeComparison::copy_bytes>("copy_bytes"),
-                      engine::field<&RecipeComparison::wall_ns>("wall_ns")};
+    return std::array{
+        engine::field<&RecipeComparison::id>("id"),
+        engine::field<&RecipeComparison::request>("request"),
+        engine::field<&RecipeComparison::splits>(
+            "splits", {.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
+        engine::field<&RecipeComparison::device>("device"),
+        engine::field<&RecipeComparison::reports>("reports", {.most = kMaxComparisonReports}),
+        engine::field<&RecipeComparison::copy_times_ns>(
+            "copy_times_ns",
+            {.low = 0, .high = kMaxTime_ns, .most = kMaxComparisonReports * kMaxTimedLaunches}),
+        engine::field<&RecipeComparison::copy_bytes>("copy_bytes", {.low = 0, .high = kMaxCount}),
+        engine::field<&RecipeComparison::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
   }
 };
 

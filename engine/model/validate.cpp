@@ -44,9 +44,7 @@ std::string LinearOptions::flaw() const {
 }
 
 std::string MagnitudeHistogram::flaw() const {
-  // Bins are FP32 bits shifted right by 21 without the sign: there are 1024 of them.
-  constexpr std::int64_t kBins = 1024;
-  if (first_bin >= 0 && std::ssize(counts) <= kBins - first_bin) return {};
+  if (first_bin >= 0 && std::ssize(counts) <= std::int64_t{kHistogramBins} - first_bin) return {};
   return fmt::format("first_bin is {}, with {} bins behind it; bins are 0..1023", first_bin,
                      counts.size());
 }
@@ -61,6 +59,14 @@ std::string ScaleMap::flaw() const {
     if (optional->empty() || std::ssize(*optional) == cells) continue;
     return fmt::format("rows is {}; a figure of {} cells is not that times {} columns", rows,
                        optional->size(), columns);
+  }
+  std::int64_t previous = 0;
+  for (const std::int64_t row : expert_first_row) {
+    if (row < previous || row > source_rows) {
+      return fmt::format("expert_first_row is {}; it must be between {} and {}", row, previous,
+                         source_rows);
+    }
+    previous = row;
   }
   return {};
 }

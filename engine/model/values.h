@@ -48,6 +48,8 @@ std::string text_of(const Type& type, const void* value);
 /// Enumerators by name in any case, '-', '_' and ' ' alike, also with a word before it that
 /// names the enumeration (ROUTING_ZIPF), or by the end of the name if only one ends so (block).
 bool parse(const Type& type, void* value, std::string_view text);
+/// "is 7; it must be between 1 and 3": what the rules say against a number; empty = nothing.
+std::string number_flaw(const Type& type, const void* value, const FieldRules& rules);
 /// What parse() takes: "bf16, fp8-block, ...", "an integer from 1 to 1024".
 std::string expected_text(const Type& type, const FieldRules& rules);
 

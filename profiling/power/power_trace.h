@@ -16,7 +16,7 @@ struct PowerTrace {
   static constexpr auto fields() {
     return std::array{engine::field<&PowerTrace::method>("method"),
                       engine::field<&PowerTrace::missing>("missing"),
-                      engine::field<&PowerTrace::samples>("samples")};
+                      engine::field<&PowerTrace::samples>("samples", {.most = 1'000'000})};
   }
 };
 

@@ -69,11 +69,6 @@ void Statement::remember(int code) {
   if (code != SQLITE_OK && failure_ == SQLITE_OK) failure_ = code;
 }
 
-Statement& Statement::null() {
-  remember(sqlite3_bind_null(get(), next_parameter_++));
-  return *this;
-}
-
 Statement& Statement::integer(std::int64_t value) {
   remember(sqlite3_bind_int64(get(), next_parameter_++, value));
   return *this;

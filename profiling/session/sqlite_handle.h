@@ -42,7 +42,6 @@ class Statement {
                                            const std::string& sql);
 
   // Parameters in order, from the first after every execute().
-  Statement& null();
   Statement& integer(std::int64_t value);
   Statement& real(double value);  // SQLite keeps NaN as NULL
   Statement& text(std::string_view value);

@@ -152,6 +152,8 @@ struct MemoryEvent {
   }
 };
 
+/// Of one run; with more it is not recorded.
+inline constexpr std::size_t kMostNames = std::size_t{1} << 20;
 /// A run keeps at most this many of each; further ones count as dropped.
 inline constexpr std::size_t kMostHostEvents = 1'000'000;
 inline constexpr std::size_t kMostMemoryEvents = 1'000'000;
@@ -164,11 +166,12 @@ struct Activity {
   std::vector<MemoryEvent> memory_events = {};  // sorted by time_ns
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Activity::names>("names"),
-                      engine::field<&Activity::records>("records"),
-                      engine::field<&Activity::nodes>("nodes"),
-                      engine::field<&Activity::host_events>("host_events"),
-                      engine::field<&Activity::memory_events>("memory_events")};
+    return std::array{
+        engine::field<&Activity::names>("names", {.most = kMostNames}),
+        engine::field<&Activity::records>("records"),
+        engine::field<&Activity::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
+        engine::field<&Activity::host_events>("host_events", {.most = kMostHostEvents}),
+        engine::field<&Activity::memory_events>("memory_events", {.most = kMostMemoryEvents})};
   }
 };
 

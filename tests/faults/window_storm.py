@@ -244,7 +244,7 @@ class LivingWindow:
                 return self.complain("the recording does not end")
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             kept = [tuple(row) for row in
-                    database.execute("SELECT device_name, request_id FROM runs").fetchall()]
+                    database.execute("SELECT device_name, order_id FROM runs").fetchall()]
         for pid, number in self.finished:
             count = kept.count((f"faulty {pid}", number))
             if count != 1:

@@ -11,7 +11,7 @@ def query(path, text):
 
 
 def scale_edges(path, run):
-    rows = query(path, "SELECT lower_edge FROM histogram_bins WHERE operand = 'X' "
+    rows = query(path, "SELECT lower_edge FROM histogram_bins WHERE operand = 'activations' "
                        f"AND kind = 'scale' AND count > 0 AND run_id = {run}")
     assert rows, "the run has no scale histogram"
     return [math.log2(edge) for (edge,) in rows]

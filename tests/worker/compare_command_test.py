@@ -93,7 +93,7 @@ class Sweep(Commands):
         self.assertIn("fp8-block pow2", labels)
         measured = [run for run in out["runs"] if "median_ns" in run]
         self.assertEqual(len(measured), 9)
-        kept = self.rows(session, "SELECT kind, group_id, position, label FROM run_groups ORDER BY run_id")
+        kept = self.rows(session, "SELECT group_kind, group_id, group_position, group_label FROM runs ORDER BY run_id")
         self.assertEqual(kept, [("sweep", out["group"], i, run["label"]) for i, run in enumerate(measured)])
         for i, run in enumerate(measured):
             times = [t for (t,) in self.rows(
@@ -163,7 +163,7 @@ class AgainstEachOther(Commands):
         out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", b, "--iterations", 9, "--record", session,
                                  "--json"))
         self.assertEqual(out["verdict"], "slower", out)
-        labels = [l for (l,) in self.rows(session, "SELECT label FROM run_groups ORDER BY position")]
+        labels = [l for (l,) in self.rows(session, "SELECT group_label FROM runs ORDER BY group_position")]
         self.assertEqual("".join(labels), "ABBAABBA")
         blocks = {"A": [], "B": []}
         for run, label in enumerate(labels, 1):

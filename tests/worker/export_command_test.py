@@ -233,7 +233,7 @@ class Exported(unittest.TestCase):
         self.assertEqual([(int(r["step"]), int(r["expert"])) for r in rows],
                          [(step, expert) for step in range(3) for expert in range(4)])
         kept = self.query(self.sessions[1], "SELECT amax, scale_used, saturated FROM amax_history_steps "
-                                            "ORDER BY history_id, step, expert")
+                                            "ORDER BY history_id, cell")
         self.assertEqual(len(kept), 12)
         for row, (amax, scale, saturated) in zip(rows, kept):
             self.assertAlmostEqual(float(row["amax"]), amax, delta=1e-6 * amax)

@@ -58,7 +58,7 @@ class StalledRun(unittest.TestCase):
             self.assertEqual(file.execute("SELECT count(*) FROM runs").fetchone(), (0,))
             self.assertEqual(file.execute("SELECT replay, last_finished FROM experiment_stalls").fetchall(),
                              [(41, 1)])
-            self.assertEqual(file.execute("SELECT p99_seconds FROM stall_percentiles").fetchall(), [(12.5e-6,)])
+            self.assertEqual(file.execute("SELECT p99_seconds FROM experiment_stalls").fetchall(), [(12.5e-6,)])
         rules = subprocess.run([PROGRAM, "doctor", "--snapshot", session], capture_output=True, text=True,
                                timeout=60)
         self.assertIn("the captured step of this run", rules.stdout)

@@ -18,6 +18,13 @@ struct ExperimentRecord {
   Experiment experiment = {};
   Outcome outcome = {};
   bool operator==(const ExperimentRecord&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&ExperimentRecord::title>("title"),
+                      engine::field<&ExperimentRecord::finding>("finding", {.low = -1}),
+                      engine::field<&ExperimentRecord::experiment>("experiment"),
+                      engine::field<&ExperimentRecord::outcome>("outcome")};
+  }
 };
 
 struct DoctorReport {
@@ -28,6 +35,15 @@ struct DoctorReport {
   std::vector<MovedMemory> smallest_cure = {};
   std::string conclusion = {};  // one sentence
   bool operator==(const DoctorReport&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&DoctorReport::snapshot>("snapshot"),
+        engine::field<&DoctorReport::findings>("findings", {.most = 10'000}),
+        engine::field<&DoctorReport::experiments>("experiments", {.most = 10'000}),
+        engine::field<&DoctorReport::smallest_cure>("smallest_cure", {.most = kMaxParts}),
+        engine::field<&DoctorReport::conclusion>("conclusion")};
+  }
 };
 
 }  // namespace profiling

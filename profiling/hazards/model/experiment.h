@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "engine/model/fields.h"
+#include "engine/model/stage.h"
 
 namespace profiling {
+
+inline constexpr int kMaxReplays = 1'000'000;  // of one experiment
+inline constexpr int kMaxParts = 1 << 20;      // of an output, an experiment or a finding
 
 /// A node of a snapshot.
 struct NodeRef {
@@ -19,8 +23,9 @@ struct NodeRef {
   auto operator<=>(const NodeRef&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&NodeRef::graph>("graph"),
-                      engine::field<&NodeRef::node>("node")};
+    return std::array{
+        engine::field<&NodeRef::graph>("graph", {.low = 0, .high = 1000}),
+        engine::field<&NodeRef::node>("node", {.low = 0, .high = engine::kMaxGraphNodes})};
   }
 };
 
@@ -87,23 +92,25 @@ struct Experiment {
   bool operator==(const Experiment&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Experiment::graph>("graph"),
-                      engine::field<&Experiment::replays>("replays"),
-                      engine::field<&Experiment::moved>("moved"),
-                      engine::field<&Experiment::filled>("filled"),
-                      engine::field<&Experiment::poisoned_workspaces>("poisoned_workspaces"),
-                      engine::field<&Experiment::red_zones>("red_zones"),
-                      engine::field<&Experiment::changed_inputs>("changed_inputs"),
-                      engine::field<&Experiment::recaptured>("recaptured"),
-                      engine::field<&Experiment::scribbled_host>("scribbled_host"),
-                      engine::field<&Experiment::moved_inputs>("moved_inputs"),
-                      engine::field<&Experiment::patched_host>("patched_host"),
-                      engine::field<&Experiment::delayed>("delayed"),
-                      engine::field<&Experiment::ordered>("ordered"),
-                      engine::field<&Experiment::free_on_launch>("free_on_launch"),
-                      engine::field<&Experiment::eager_loading>("eager_loading"),
-                      engine::field<&Experiment::markers>("markers"),
-                      engine::field<&Experiment::deadline_seconds>("deadline_seconds")};
+    return std::array{
+        engine::field<&Experiment::graph>("graph"),
+        engine::field<&Experiment::replays>("replays", {.low = 0, .high = kMaxReplays}),
+        engine::field<&Experiment::moved>("moved", {.most = kMaxParts}),
+        engine::field<&Experiment::filled>("filled", {.most = kMaxParts}),
+        engine::field<&Experiment::poisoned_workspaces>("poisoned_workspaces",
+                                                        {.low = -1, .high = 255}),
+        engine::field<&Experiment::red_zones>("red_zones"),
+        engine::field<&Experiment::changed_inputs>("changed_inputs"),
+        engine::field<&Experiment::recaptured>("recaptured"),
+        engine::field<&Experiment::scribbled_host>("scribbled_host"),
+        engine::field<&Experiment::moved_inputs>("moved_inputs"),
+        engine::field<&Experiment::patched_host>("patched_host"),
+        engine::field<&Experiment::delayed>("delayed", {.most = kMaxParts}),
+        engine::field<&Experiment::ordered>("ordered", {.most = kMaxParts}),
+        engine::field<&Experiment::free_on_launch>("free_on_launch"),
+        engine::field<&Experiment::eager_loading>("eager_loading"),
+        engine::field<&Experiment::markers>("markers"),
+        engine::field<&Experiment::deadline_seconds>("deadline_seconds", {.low = 0})};
   }
 };
 
@@ -129,10 +136,12 @@ struct OutputCheck {
   bool operator==(const OutputCheck&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&OutputCheck::replay>("replay"),
-                      engine::field<&OutputCheck::output>("output"),
-                      engine::field<&OutputCheck::parts>("parts"),
-                      engine::field<&OutputCheck::wrong_parts>("wrong_parts")};
+    return std::array{
+        engine::field<&OutputCheck::replay>("replay", {.low = 1, .high = kMaxReplays}),
+        engine::field<&OutputCheck::output>("output"),
+        engine::field<&OutputCheck::parts>("parts", {.low = 1, .high = kMaxParts}),
+        engine::field<&OutputCheck::wrong_parts>("wrong_parts",
+                                                 {.low = 0, .high = kMaxParts, .most = kMaxParts})};
   }
 };
 
@@ -168,13 +177,14 @@ struct Stall {
   bool operator==(const Stall&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Stall::replay>("replay"),
-                      engine::field<&Stall::graph>("graph"),
-                      engine::field<&Stall::waited_seconds>("waited_seconds"),
-                      engine::field<&Stall::deadline_seconds>("deadline_seconds"),
-                      engine::field<&Stall::p99_seconds>("p99_seconds"),
-                      engine::field<&Stall::nodes>("nodes"),
-                      engine::field<&Stall::last_finished>("last_finished"),
+    return std::array{engine::field<&Stall::replay>("replay", {.low = 0, .high = kMaxReplays}),
+                      engine::field<&Stall::graph>("graph", {.low = 0, .high = 1000}),
+                      engine::field<&Stall::waited_seconds>("waited_seconds", {.low = 0}),
+                      engine::field<&Stall::deadline_seconds>("deadline_seconds", {.low = 0}),
+                      engine::field<&Stall::p99_seconds>("p99_seconds", {.low = 0}),
+                      engine::field<&Stall::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
+                      engine::field<&Stall::last_finished>(
+                          "last_finished", {.low = -1, .high = engine::kMaxGraphNodes}),
                       engine::field<&Stall::kind>("kind"),
                       engine::field<&Stall::evidence>("evidence"),
                       engine::field<&Stall::core_dump>("core_dump")};
@@ -189,9 +199,10 @@ struct MarkerCost {
   bool operator==(const MarkerCost&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MarkerCost::samples>("samples", {.low = 0}),
-                      engine::field<&MarkerCost::with_us>("with_us"),
-                      engine::field<&MarkerCost::without_us>("without_us")};
+    return std::array{
+        engine::field<&MarkerCost::samples>("samples", {.low = 0, .high = kMaxReplays}),
+        engine::field<&MarkerCost::with_us>("with_us", {.low = 0}),
+        engine::field<&MarkerCost::without_us>("without_us", {.low = 0})};
   }
 };
 
@@ -207,13 +218,14 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Outcome::verdict>("verdict"),
-                      engine::field<&Outcome::message>("message"),
-                      engine::field<&Outcome::checks>("checks"),
-                      engine::field<&Outcome::stall>("stall"),
-                      engine::field<&Outcome::seconds>("seconds"),
-                      engine::field<&Outcome::replay_us>("replay_us"),
-                      engine::field<&Outcome::marker_cost>("marker_cost", {.sparse = true})};
+    return std::array{
+        engine::field<&Outcome::verdict>("verdict"),
+        engine::field<&Outcome::message>("message"),
+        engine::field<&Outcome::checks>("checks", {.most = kMaxParts}),
+        engine::field<&Outcome::stall>("stall", {.most = 1}),
+        engine::field<&Outcome::seconds>("seconds", {.low = 0}),
+        engine::field<&Outcome::replay_us>("replay_us", {.low = 0, .most = kMaxReplays}),
+        engine::field<&Outcome::marker_cost>("marker_cost", {.sparse = true})};
   }
 };
 

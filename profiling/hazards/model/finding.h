@@ -22,6 +22,12 @@ struct Access {
   std::string owner = {};    // Allocation::owner; empty = unknown allocation
   std::uint64_t offset = 0;  // of the word in that allocation
   bool operator==(const Access&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Access::node>("node"), engine::field<&Access::place>("place"),
+                      engine::field<&Access::word>("word"), engine::field<&Access::owner>("owner"),
+                      engine::field<&Access::offset>("offset")};
+  }
 };
 
 /// How to fix it, in words and as code for each library.
@@ -31,6 +37,13 @@ struct Fix {
   std::string pytorch = {};
   std::string transformer_engine = {};
   bool operator==(const Fix&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Fix::words>("words"),
+                      engine::field<&Fix::cublaslt>("cublaslt"),
+                      engine::field<&Fix::pytorch>("pytorch"),
+                      engine::field<&Fix::transformer_engine>("transformer_engine")};
+  }
 };
 
 /// Shows the fault and removes it again. Proved = `shows` is not Right and `cures` is Right.
@@ -41,6 +54,12 @@ struct Proof {
   Experiment cures = {};
   bool needs_cure = true;  // false: a failing `shows` is sufficient proof
   bool operator==(const Proof&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Proof::words>("words"), engine::field<&Proof::shows>("shows"),
+                      engine::field<&Proof::cures>("cures"),
+                      engine::field<&Proof::needs_cure>("needs_cure")};
+  }
 };
 
 struct Finding {
@@ -56,6 +75,20 @@ struct Finding {
   Fix fix = {};
   Proof proof = {};
   bool operator==(const Finding&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Finding::rule>("rule"),
+                      engine::field<&Finding::hazard>("hazard", {.low = 0, .high = 1000}),
+                      engine::field<&Finding::confidence>("confidence"),
+                      engine::field<&Finding::title>("title"),
+                      engine::field<&Finding::explanation>("explanation"),
+                      engine::field<&Finding::nodes>("nodes", {.most = kMaxParts}),
+                      engine::field<&Finding::accesses>("accesses", {.most = kMaxParts}),
+                      engine::field<&Finding::missing_order>("missing_order"),
+                      engine::field<&Finding::evidence>("evidence", {.most = kMaxParts}),
+                      engine::field<&Finding::fix>("fix"),
+                      engine::field<&Finding::proof>("proof")};
+  }
 };
 
 }  // namespace profiling

@@ -17,6 +17,10 @@
 
 namespace profiling {
 
+inline constexpr int kMaxSnapshotGraphs = 1000;
+inline constexpr std::size_t kMaxParameterBytes = std::size_t{1} << 16;  // of one kernel node
+inline constexpr std::size_t kMaxSlots = std::size_t{1} << 14;           // of one kernel node
+
 /// The driver's numbering, CUgraphNodeType. The numbers are stored in session files.
 enum class NodeType : std::uint8_t {
   Kernel,
@@ -97,15 +101,16 @@ struct KernelNode {
   bool operator==(const KernelNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&KernelNode::function>("function"),
-                      engine::field<&KernelNode::grid>("grid"),
-                      engine::field<&KernelNode::block>("block"),
-                      engine::field<&KernelNode::cluster>("cluster"),
-                      engine::field<&KernelNode::dynamic_shared_bytes>("dynamic_shared_bytes"),
-                      engine::field<&KernelNode::cooperative>("cooperative"),
-                      engine::field<&KernelNode::parameters>("parameters"),
-                      engine::field<&KernelNode::slots>("slots"),
-                      engine::field<&KernelNode::waits_for_programmatic>("waits_for_programmatic")};
+    return std::array{
+        engine::field<&KernelNode::function>("function"),
+        engine::field<&KernelNode::grid>("grid"),
+        engine::field<&KernelNode::block>("block"),
+        engine::field<&KernelNode::cluster>("cluster"),
+        engine::field<&KernelNode::dynamic_shared_bytes>("dynamic_shared_bytes"),
+        engine::field<&KernelNode::cooperative>("cooperative"),
+        engine::field<&KernelNode::parameters>("parameters", {.most = kMaxParameterBytes}),
+        engine::field<&KernelNode::slots>("slots", {.most = kMaxSlots}),
+        engine::field<&KernelNode::waits_for_programmatic>("waits_for_programmatic")};
   }
 };
 
@@ -195,13 +200,14 @@ struct SnapshotNode {
   bool operator==(const SnapshotNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&SnapshotNode::type>("type"),
-                      engine::field<&SnapshotNode::id>("id"),
-                      engine::field<&SnapshotNode::name>("name"),
-                      engine::field<&SnapshotNode::stage>("stage"),
-                      engine::field<&SnapshotNode::layer>("layer"),
-                      engine::field<&SnapshotNode::parent>("parent"),
-                      engine::field<&SnapshotNode::parameters>("parameters")};
+    return std::array{
+        engine::field<&SnapshotNode::type>("type"),
+        engine::field<&SnapshotNode::id>("id"),
+        engine::field<&SnapshotNode::name>("name"),
+        engine::field<&SnapshotNode::stage>("stage"),
+        engine::field<&SnapshotNode::layer>("layer", {.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotNode::parent>("parent", {.low = -1, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotNode::parameters>("parameters")};
   }
 };
 
@@ -220,9 +226,10 @@ struct SnapshotEdge {
   bool operator==(const SnapshotEdge&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&SnapshotEdge::from>("from"),
-                      engine::field<&SnapshotEdge::to>("to"),
-                      engine::field<&SnapshotEdge::kind>("kind")};
+    return std::array{
+        engine::field<&SnapshotEdge::from>("from", {.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotEdge::to>("to", {.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotEdge::kind>("kind")};
   }
 };
 
@@ -234,7 +241,7 @@ struct CaptureFailure {
   bool operator==(const CaptureFailure&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&CaptureFailure::code>("code"),
+    return std::array{engine::field<&CaptureFailure::code>("code", {.low = 0, .high = 1 << 20}),
                       engine::field<&CaptureFailure::name>("name"),
                       engine::field<&CaptureFailure::call>("call")};
   }
@@ -273,16 +280,18 @@ struct GraphSnapshot {
   bool operator==(const GraphSnapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&GraphSnapshot::name>("name"),
-                      engine::field<&GraphSnapshot::variant_of>("variant_of"),
-                      engine::field<&GraphSnapshot::changed>("changed"),
-                      engine::field<&GraphSnapshot::degraded>("degraded"),
-                      engine::field<&GraphSnapshot::capture_began>("capture_began"),
-                      engine::field<&GraphSnapshot::capture_ended>("capture_ended"),
-                      engine::field<&GraphSnapshot::failure>("failure"),
-                      engine::field<&GraphSnapshot::events>("events"),
-                      engine::field<&GraphSnapshot::nodes>("nodes"),
-                      engine::field<&GraphSnapshot::edges>("edges")};
+    return std::array{
+        engine::field<&GraphSnapshot::name>("name"),
+        engine::field<&GraphSnapshot::variant_of>("variant_of",
+                                                  {.low = -1, .high = kMaxSnapshotGraphs}),
+        engine::field<&GraphSnapshot::changed>("changed"),
+        engine::field<&GraphSnapshot::degraded>("degraded"),
+        engine::field<&GraphSnapshot::capture_began>("capture_began"),
+        engine::field<&GraphSnapshot::capture_ended>("capture_ended"),
+        engine::field<&GraphSnapshot::failure>("failure"),
+        engine::field<&GraphSnapshot::events>("events", {.most = 100'000}),
+        engine::field<&GraphSnapshot::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
+        engine::field<&GraphSnapshot::edges>("edges", {.most = engine::kMaxGraphEdges})};
   }
 };
 
@@ -304,8 +313,8 @@ struct Snapshot {
                       engine::field<&Snapshot::device>("device"),
                       engine::field<&Snapshot::compute_capability>("compute_capability"),
                       engine::field<&Snapshot::driver>("driver"),
-                      engine::field<&Snapshot::graphs>("graphs"),
-                      engine::field<&Snapshot::ledger>("ledger"),
+                      engine::field<&Snapshot::graphs>("graphs", {.most = kMaxSnapshotGraphs}),
+                      engine::field<&Snapshot::ledger>("ledger", {.most = 1 << 20}),
                       engine::field<&Snapshot::ledger_clock>("ledger_clock")};
   }
   std::string flaw() const;

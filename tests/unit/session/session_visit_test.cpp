@@ -105,10 +105,10 @@ TEST(SessionVisit, UnreadableValuesAreNotWritten) {
   EXPECT_THAT(refusal(visit), HasSubstr("edge from node 2 to node 1"));
   visit = sample_visit(1);
   visit.report.experiments[0].outcome.seconds = -1.0;
-  EXPECT_THAT(refusal(visit), HasSubstr("outcome seconds is -1"));
+  EXPECT_THAT(refusal(visit), HasSubstr("outcome.seconds is -1"));
   visit = sample_visit(1);
   visit.report.conclusion = std::string("a\0b", 3);
-  EXPECT_THAT(refusal(visit), HasSubstr("conclusion is not valid UTF-8 text"));
+  EXPECT_THAT(refusal(visit), HasSubstr("table visits: conclusion is not valid UTF-8 text"));
 }
 
 TEST(SessionVisit, TenThousandNodesWithAllTheirParameters) {
