@@ -159,7 +159,7 @@ class CaseBench {
 
 Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& measured,
                   double seconds, RunProgress& progress, double first_fraction, double share,
-                  const TellLinearRows& tell) {
+                  const ReportLinearRows& report) {
   std::vector<Contender> contenders;
   for (LinearTarget* target : targets) {
     Result<std::vector<OfferedSubject>> offered = target->offer(measured, progress);
@@ -170,13 +170,13 @@ Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& m
   }
   CaseBench bench(measured, seconds, progress, std::move(contenders));
   if (Status done = bench.measure(first_fraction, share); !done.ok()) return done;
-  return tell(bench.rows());
+  return report(bench.rows());
 }
 
 }  // namespace
 
 Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearBenchOrder& order,
-                        double seconds, RunProgress& progress, const TellLinearRows& tell) {
+                        double seconds, RunProgress& progress, const ReportLinearRows& report) {
   const double share = 1.0 / static_cast<double>(order.shapes.size() * order.routings.size());
   double fraction = 0;
   progress.stage = static_cast<int>(Stage::Other);
@@ -188,7 +188,7 @@ Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearB
       if (!routed.ok()) return routed.error();
       const LinearCase measured{
           .shape = shape, .routing = routing, .splits = std::move(routed.value().splits)};
-      const Status done = bench_case(targets, measured, seconds, progress, fraction, share, tell);
+      const Status done = bench_case(targets, measured, seconds, progress, fraction, share, report);
       if (!done.ok()) return done;
       fraction += share;
     }

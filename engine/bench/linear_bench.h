@@ -17,11 +17,11 @@ struct MeasuredLinearRow {
 };
 
 /// All rows of a shape and routing, once they are measured. An error ends the benchmark.
-using TellLinearRows = std::function<Status(const std::vector<MeasuredLinearRow>&)>;
+using ReportLinearRows = std::function<Status(const std::vector<MeasuredLinearRow>&)>;
 
 /// The order has passed validate(); `seconds` is for each shape and routing, five rounds at least.
 /// Cancelled when progress.cancel was seen: rows already reported stay valid.
 Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearBenchOrder& order,
-                        double seconds, RunProgress& progress, const TellLinearRows& tell);
+                        double seconds, RunProgress& progress, const ReportLinearRows& report);
 
 }  // namespace engine

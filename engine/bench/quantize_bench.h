@@ -18,11 +18,11 @@ struct MeasuredRow {
 };
 
 /// All rows of a shape, once it is measured. An error ends the benchmark.
-using TellRows = std::function<Status(const std::vector<MeasuredRow>&)>;
+using ReportRows = std::function<Status(const std::vector<MeasuredRow>&)>;
 
 /// The order has passed validate(). Cancelled when progress.cancel was seen: rows already reported
 /// stay valid.
 Status run_quantize_bench(BenchTarget& target, const BenchOrder& order, RunProgress& progress,
-                          const TellRows& tell);
+                          const ReportRows& report);
 
 }  // namespace engine

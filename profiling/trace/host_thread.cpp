@@ -28,9 +28,9 @@ std::string host_thread_text(std::int64_t thread) {
   if (state == 'R') return "it runs on a core, so the call is polling";
   // Readable for the process's own threads; "0" while a thread runs, or if the kernel hides it.
   const std::string channel = first_line(thread, "wchan");
-  const bool told = !channel.empty() && channel != "0";
+  const bool known = !channel.empty() && channel != "0";
   return fmt::format("it {} in the kernel{}", state == 'D' ? "waits uninterruptibly" : "sleeps",
-                     told ? ", in " + channel : std::string());
+                     known ? ", in " + channel : std::string());
 }
 
 }  // namespace profiling

@@ -84,7 +84,7 @@ Result<MovedInputs> MovedInputs::create(const engine::DriverApi& driver,
   ENGINE_TRY(made.take(ledger));
   const bool plain = descriptors_are_plain(driver, made.inputs_.front().address);
   for (const CapturedGraph& graph : graphs) {
-    const std::string why = why_inputs_stay(graph.read.snapshot, made.inputs_, plain);
+    const std::string why = immovable_inputs_reason(graph.read.snapshot, made.inputs_, plain);
     if (!why.empty()) {
       return Error{ErrorCode::Unsupported, "the inputs could not be moved: " + why};
     }

@@ -56,8 +56,8 @@ class Search {
       : context_(context), graph_(graph), order_(context.any_order(graph)) {}
 
   /// All accesses to one allocation, ascending by node; null if none is known.
-  std::optional<Clash> look_at(const Allocation* allocation,
-                               const std::vector<const Touch*>& touches) {
+  std::optional<Clash> find_clash(const Allocation* allocation,
+                                  const std::vector<const Touch*>& touches) {
     std::vector<int> nodes;
     for (const Touch* touch : touches) {
       if (nodes.empty() || nodes.back() != touch->node) nodes.push_back(touch->node);
@@ -241,7 +241,7 @@ void find_unordered_accesses(RuleContext& context, std::vector<Finding>& finding
     Search search(context, g);
     for (const auto& [index, touches] : memory) {
       const Allocation* allocation = context.allocation(index);
-      if (const std::optional<Clash> clash = search.look_at(allocation, touches)) {
+      if (const std::optional<Clash> clash = search.find_clash(allocation, touches)) {
         findings.push_back(finding_of(context, g, allocation, *clash));
       }
     }

@@ -43,8 +43,8 @@ std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
   return {};
 }
 
-std::string why_kernel_stays(const KernelNode& kernel, std::span<const Allocation> inputs,
-                             bool plain_descriptors) {
+std::string immovable_kernel_reason(const KernelNode& kernel, std::span<const Allocation> inputs,
+                                    bool plain_descriptors) {
   if (!kernel.parameters.empty() && kernel.slots.empty()) {
     return "the layout of its parameters is unknown";
   }
@@ -65,15 +65,15 @@ bool is_input(const Allocation& allocation) {
          (allocation.role == AllocationRole::Input || allocation.role == AllocationRole::Splits);
 }
 
-std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const Allocation> inputs,
-                            bool plain_descriptors) {
+std::string immovable_inputs_reason(const GraphSnapshot& graph, std::span<const Allocation> inputs,
+                                    bool plain_descriptors) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const SnapshotNode& node = graph.nodes[n];
     std::string why;
     switch (node.type) {
       case NodeType::Kernel:
         if (const auto* kernel = std::get_if<KernelNode>(&node.parameters)) {
-          why = why_kernel_stays(*kernel, inputs, plain_descriptors);
+          why = immovable_kernel_reason(*kernel, inputs, plain_descriptors);
         }
         break;
       case NodeType::Host:

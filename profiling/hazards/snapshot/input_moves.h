@@ -17,7 +17,8 @@ bool is_input(const engine::Allocation& allocation);
 /// Why the addresses in this graph cannot all be found and changed; empty = they can.
 /// `plain_descriptors`: the driver keeps the address in a TMA descriptor as a plain word, so that
 /// an argument that holds one needs no special treatment.
-std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const engine::Allocation> inputs,
-                            bool plain_descriptors);
+std::string immovable_inputs_reason(const GraphSnapshot& graph,
+                                    std::span<const engine::Allocation> inputs,
+                                    bool plain_descriptors);
 
 }  // namespace profiling

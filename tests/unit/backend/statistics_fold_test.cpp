@@ -107,7 +107,7 @@ TEST(FoldScaleMap, CellsReportTheSpreadOfTheirScalesAndTheSummaryTheirNumber) {
   const ScaleMap map = fold_scale_map(source);
   EXPECT_THAT(map.minimum, testing::Each(0.0F));
   EXPECT_THAT(map.deviation, testing::Each(testing::FloatEq(std::sqrt(1.25F))));
-  EXPECT_TRUE(map.saturated_share.empty()) << "nobody has counted";
+  EXPECT_TRUE(map.saturated_share.empty()) << "losses were not counted";
   EXPECT_EQ(map.summary.scales, scales.size());
   EXPECT_EQ(map.summary.distinct, 4U);
   EXPECT_DOUBLE_EQ(map.summary.mean, 1.5);

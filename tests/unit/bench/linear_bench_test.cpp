@@ -111,8 +111,8 @@ TEST(LinearBench, SubjectsAreInterleavedAndMediansAreOverRounds) {
   std::vector<MeasuredLinearRow> rows;
   const LinearBenchOrder order{.shapes = {kSmall}, .routings = {RoutingDistribution::Uniform}};
   const Status done = run_linear_bench({&ours, &peer}, order, 1e-9, progress,
-                                       [&](const std::vector<MeasuredLinearRow>& told) {
-                                         rows = told;
+                                       [&](const std::vector<MeasuredLinearRow>& reported) {
+                                         rows = reported;
                                          return Status();
                                        });
   ASSERT_TRUE(done.ok()) << done.error().message;
@@ -142,8 +142,8 @@ TEST(LinearBench, AFailingPeerDoesNotAffectTheOthers) {
   RunProgress progress;
   std::map<std::string, std::string> skipped;
   const Status done = run_linear_bench({&peer, &ours}, {.shapes = {kSmall}}, 1e-9, progress,
-                                       [&](const std::vector<MeasuredLinearRow>& told) {
-                                         for (const MeasuredLinearRow& row : told) {
+                                       [&](const std::vector<MeasuredLinearRow>& reported) {
+                                         for (const MeasuredLinearRow& row : reported) {
                                            skipped[row.row.subject] = row.row.skipped;
                                          }
                                          return Status();

@@ -72,16 +72,16 @@ TEST(QuantizeBench, StopsWhenCancelled) {
   const std::unique_ptr<BenchTarget> target = make_cpu_bench_target();
   const BenchOrder order{.shapes = {{1, 16, 16}, {1, 32, 16}}, .seconds = 1e-3};
   RunProgress progress;
-  int told = 0;
+  int reported = 0;
   const Status done =
       run_quantize_bench(*target, order, progress, [&](const std::vector<MeasuredRow>&) {
-        ++told;
+        ++reported;
         progress.cancel = true;
         return Status();
       });
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, ErrorCode::Cancelled);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
 }
 
 }  // namespace

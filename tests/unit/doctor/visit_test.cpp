@@ -41,11 +41,11 @@ VisitOptions options_with(std::vector<Finding> findings, bool prove = true) {
 }
 
 engine::Result<DoctorReport> made(ScriptedRunner& runner, const VisitOptions& options,
-                                  std::vector<VisitProgress>* told = nullptr) {
+                                  std::vector<VisitProgress>* reported = nullptr) {
   return visit(
       {}, options, {}, runner,
-      [told](const VisitProgress& progress) {
-        if (told != nullptr) told->push_back(progress);
+      [reported](const VisitProgress& progress) {
+        if (reported != nullptr) reported->push_back(progress);
       },
       kNever);
 }
@@ -389,22 +389,22 @@ TEST(Visit, CancelIsSeenBetweenAndInsideExperiments) {
 
 TEST(Visit, ProgressSaysWhereItIs) {
   ScriptedRunner runner(shared_workspace_step(2), colliding({{0, 1}}));
-  std::vector<VisitProgress> told;
-  ASSERT_TRUE(made(runner, options_with({shared_by(0, 1)}), &told).ok());
-  ASSERT_FALSE(told.empty());
-  EXPECT_EQ(told.front().doing, "capturing");
-  EXPECT_EQ(told.back().doing, "done");
-  EXPECT_EQ(told.back().experiment, static_cast<int>(runner.made.size()));
+  std::vector<VisitProgress> reported;
+  ASSERT_TRUE(made(runner, options_with({shared_by(0, 1)}), &reported).ok());
+  ASSERT_FALSE(reported.empty());
+  EXPECT_EQ(reported.front().doing, "capturing");
+  EXPECT_EQ(reported.back().doing, "done");
+  EXPECT_EQ(reported.back().experiment, static_cast<int>(runner.made.size()));
   std::size_t records = 0;
   bool board = false;
-  for (const VisitProgress& progress : told) {
+  for (const VisitProgress& progress : reported) {
     EXPECT_LE(progress.experiment, progress.experiments);
     EXPECT_GE(progress.so_far.experiments.size(), records);
     records = progress.so_far.experiments.size();
     board = board || (progress.replay == 1 && progress.board.size() == 2);
   }
   EXPECT_TRUE(board);
-  EXPECT_FALSE(told.back().so_far.conclusion.empty());
+  EXPECT_FALSE(reported.back().so_far.conclusion.empty());
 }
 
 TEST(Visit, TheDeadlineIsForwarded) {

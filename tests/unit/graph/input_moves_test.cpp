@@ -17,7 +17,7 @@ using testing::HasSubstr;
 struct Moves : HandMade {
   std::uint64_t x = allocate("X", AllocationRole::Input, 1 << 20);
   std::string why(bool plain_descriptors = true) {
-    return why_inputs_stay(graph(), {&allocation("X"), 1}, plain_descriptors);
+    return immovable_inputs_reason(graph(), {&allocation("X"), 1}, plain_descriptors);
   }
 };
 
