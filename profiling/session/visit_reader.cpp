@@ -174,7 +174,7 @@ engine::Status read_changes(const TableSource& source, Session& session) {
       made->filled.push_back({.owner = owner, .value = static_cast<std::uint8_t>(value)});
     }
     if (kind == 2) made->delayed.push_back(node);
-    if (kind == 3) made->ordered.emplace_back(node, target);
+    if (kind == 3) made->ordered.push_back({node, target});
     if (kind >= 4 && value != 1) return rows.refuse("value is not 1");
     if (kind == 4) made->moved_inputs = true;
     if (kind == 5) made->patched_host = true;
