@@ -35,6 +35,7 @@ Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::functio
       doctor_(wake_),
       libraries_(wake_),
       recent_(wake_),
+      tour_finder_(wake_),
       tour_loader_(wake_) {
   if (!settings.problem.empty()) notices_.add(Severity::Warn, settings.problem);
   panels_[0] = make_performance_panel(wake_);

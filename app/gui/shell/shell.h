@@ -189,6 +189,8 @@ class Shell {
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Recorder> saver_;  // "Save": writes what is at hand, then ends
   std::optional<Tour> tour_;
+  using FoundTour = engine::Result<NamedTour>;  // or why it cannot be played
+  BackgroundTask<std::vector<FoundTour>> tour_finder_;
   std::vector<NamedTour> tours_;
   RunNames run_names_;
   BackgroundTask<engine::Result<TourScript>> tour_loader_;

@@ -49,11 +49,6 @@ WriteQueue::Outcome write_text(const std::string& path, const std::string& text,
 }
 
 void Shell::open_file(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    notices_.add(Severity::Warn, path + " is a folder: drop the files in it one by one");
-    return;
-  }
   switch (kind_of(path)) {
     case FileKind::Recording:
       open_recording(path);
@@ -72,7 +67,7 @@ void Shell::open_file(const std::string& path) {
                    path +
                        " cannot be used: known are recordings (.session), captured graphs "
                        "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
-                       "logs (.jsonl)");
+                       "logs (.jsonl). Of a folder drop the files one by one");
       return;
   }
   remember_file(settings_.recent, path);

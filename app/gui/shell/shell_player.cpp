@@ -38,17 +38,17 @@ int graphs_view_of(const std::string& name) {
 }  // namespace
 
 void Shell::find_tours() {
-  const std::string folder = assets_folder() + "/tours";
-  for (const FolderEntry& entry : list_folder(folder, {".json", ".jsonl"}).entries) {
-    if (entry.folder) continue;
-    const std::string path = folder + "/" + entry.name;
-    const auto script = load_tour(path);
-    if (script.ok()) {
-      tours_.push_back({script.value().title, path});
-    } else {
-      notices_.add(Severity::Warn, "A tour cannot be played: " + script.error().message);
+  tour_finder_.start([folder = assets_folder() + "/tours"] {
+    std::vector<FoundTour> found;
+    for (const FolderEntry& entry : list_folder(folder, {".json", ".jsonl"}).entries) {
+      if (entry.folder) continue;
+      const std::string path = folder + "/" + entry.name;
+      const auto script = load_tour(path);
+      found.push_back(script.ok() ? FoundTour(NamedTour{script.value().title, path})
+                                  : FoundTour(script.error()));
     }
-  }
+    return found;
+  });
 }
 
 void Shell::open_tour(const std::string& path) {
@@ -89,6 +89,16 @@ void Shell::end_player() {
 }
 
 bool Shell::tick_player() {
+  if (const auto found = tour_finder_.take()) {
+    for (const FoundTour& tour : *found) {
+      if (tour.ok()) {
+        tours_.push_back(tour.value());
+      } else {
+        notices_.add(Severity::Warn, "A tour cannot be played: " + tour.error().message);
+      }
+    }
+    return true;
+  }
   if (const auto script = tour_loader_.take()) {
     if (script->ok()) {
       begin_player(script->value());
