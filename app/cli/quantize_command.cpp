@@ -111,16 +111,17 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
 int quantize(const QuantizeOptions& options) {
   engine::Result<engine::RunRequest> request = make_request(options);
   if (!request.ok()) return report(request.error());
-  if (const engine::Status limits = engine::validate(request.value()); !limits.ok()) {
+  const QuantizeOrder order{.request = std::move(request).value(),
+                            .operand = options.operand,
+                            .folder = options.folder,
+                            .directions = options.directions};
+  if (const engine::Status limits = engine::validate(order); !limits.ok()) {
     return report(limits.error());
   }
   engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  session.link().quantize({.request = std::move(request).value(),
-                           .operand = options.operand,
-                           .folder = options.folder,
-                           .directions = options.directions});
+  session.link().quantize(order);
   engine::Result<LinkEvent> done = session.wait(
       [](const LinkEvent& event) { return std::holds_alternative<QuantizeDone>(event); }, {});
   if (!done.ok()) return report(done.error());

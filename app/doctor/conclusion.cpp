@@ -47,7 +47,7 @@ std::string several(std::ptrdiff_t number, const char* noun) {
 std::string cure_of(const DoctorReport& report) {
   std::vector<profiling::NodeRef> nodes;
   for (const profiling::MovedMemory& moved : report.smallest_cure) nodes.push_back(moved.node);
-  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   if (nodes.size() == 1) {
     return fmt::format("once {} has separate memory", node_title(report.snapshot, nodes.front()));
   }

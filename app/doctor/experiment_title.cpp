@@ -70,7 +70,7 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
   if (!experiment.moved.empty()) {
     std::vector<profiling::NodeRef> nodes;
     for (const profiling::MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);
-    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     parts.push_back("moved memory of " + listed(snapshot, nodes));
   }
   for (const profiling::FilledMemory& filled : experiment.filled) {

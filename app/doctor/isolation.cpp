@@ -16,8 +16,7 @@ bool before(const MovedMemory& left, const MovedMemory& right) {
 
 Set normalised(Set set) {
   std::ranges::sort(set, before);
-  const auto same = std::ranges::unique(set);
-  set.erase(same.begin(), same.end());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
   return set;
 }
 

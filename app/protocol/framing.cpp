@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 
 namespace app {
 namespace {
+
+// Protobuf would print on stderr, raw, what every refusal here says as an error.
+[[maybe_unused]] const auto former_log = google::protobuf::SetLogHandler(nullptr);
 
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 
@@ -138,7 +142,8 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
   }
   wire::Frame frame;
   if (!frame.ParseFromArray(rest.data() + kFrameHeaderBytes, static_cast<int>(length))) {
-    return broken(fmt::format("the {} bytes of a frame are not a message", length));
+    return broken(fmt::format(
+        "the {} bytes of a frame are not a message, or a text in them is not UTF-8", length));
   }
   consumed_ += kFrameHeaderBytes + length;
   if (frame.body_case() == wire::Frame::BODY_NOT_SET) {

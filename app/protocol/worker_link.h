@@ -19,6 +19,7 @@
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_result.h"
+#include "engine/model/text.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/power/power_trace.h"
 #include "profiling/trace/activity.h"
@@ -182,6 +183,7 @@ struct QuantizeOrder {
                       engine::field<&QuantizeOrder::folder>("folder"),
                       engine::field<&QuantizeOrder::directions>("directions")};
   }
+  std::string flaw() const { return engine::flaw_of_name("folder", folder); }
 };
 
 class WorkerLink {

@@ -21,6 +21,7 @@
 #include "app/worker/frame_sender.h"
 #include "app/worker/job_slot.h"
 #include "app/worker/pulse.h"
+#include "engine/input/mapped_file.h"
 #include "engine/model/guarded_thread.h"
 
 namespace {
@@ -90,6 +91,7 @@ int main(int argc, char** argv) {
   wait_without_spinning(argv);
   // A write to a closed window fails with an error code and does not end the process.
   app::set_write_signals(app::ClosedPipe::FailsWrite);
+  engine::explain_missing_pages();
   CLI::App program("Runs grouped quantize + GEMM requests for expertscope, over stdin and stdout.",
                    "expertscope-worker");
   app::BackendOptions options;

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds kStartLimit = 180s;  // torch loading from a cold disk
+constexpr std::chrono::seconds kPeerStartLimit = 180s;  // torch loading from a cold disk
 constexpr std::chrono::seconds kOpenLimit = 120s;
 constexpr std::chrono::seconds kTimeLimit = 60s;
 constexpr std::size_t kMostCases = 64;
@@ -169,7 +169,8 @@ engine::Result<std::unique_ptr<PeerProcess>> start_peer(const std::vector<std::s
                                                         engine::RunProgress& progress) {
   engine::Result<LineExchange> exchange = LineExchange::start(argv);
   if (!exchange.ok()) return exchange.error();
-  const engine::Result<Json> greeting = read_answer(exchange.value().listen(kStartLimit, progress));
+  const engine::Result<Json> greeting =
+      read_answer(exchange.value().listen(kPeerStartLimit, progress));
   if (!greeting.ok()) return greeting.error();
   std::string name = text_of(greeting.value(), "name");
   if (name.empty()) return unexpected_answer(greeting.value().dump());

@@ -319,6 +319,7 @@ struct RunRequest {
         engine::field<&RunRequest::seed>("seed"),
         engine::field<&RunRequest::cublaslt_library>("cublaslt_library")};
   }
+  std::string flaw() const;
 };
 
 }  // namespace engine

@@ -38,6 +38,10 @@ constexpr std::size_t utf8_sequence_length(std::string_view text) {
 /// Valid UTF-8 without NUL: what a recording may hold.
 bool is_clean_text(std::string_view text);
 
+/// For a record's flaw(): why this name of a file cannot go to a worker or into a recording; empty
+/// if it can. Replacing its invalid bytes would name another file.
+std::string flaw_of_name(std::string_view field, std::string_view name);
+
 /// The same text with every invalid UTF-8 byte replaced by '?'.
 std::string valid_utf8(std::string_view text);
 

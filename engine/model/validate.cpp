@@ -9,6 +9,7 @@
 #include "engine/model/bench_suite.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
+#include "engine/model/text.h"
 
 namespace engine {
 
@@ -23,13 +24,17 @@ std::string ShapeSpec::flaw() const {
 }
 
 std::string FileInput::flaw() const {
+  for (const auto& [field, name] : {std::pair{"path", &path}, std::pair{"tensor", &tensor}}) {
+    if (std::string flaw = flaw_of_name(field, *name); !flaw.empty()) return flaw;
+  }
   if (!path.empty()) return {};
   return "path is empty: a file without a path; choose a .npy or .safetensors file or a synthetic "
          "distribution";
 }
 
 std::string RoutingSpec::flaw() const {
-  if (distribution != RoutingDistribution::File || !path.empty()) return {};
+  if (distribution != RoutingDistribution::File) return {};
+  if (!path.empty()) return flaw_of_name("path", path);
   return "path is empty, but routing is read from a file; name a .json or .npy file of splits";
 }
 
@@ -42,6 +47,8 @@ std::string LinearOptions::flaw() const {
   if (wgrad_type != ElementType::Fp16) return {};
   return "wgrad_type is FP16; weight gradients are BF16 or FP32: choose one of them";
 }
+
+std::string RunRequest::flaw() const { return flaw_of_name("cublaslt_library", cublaslt_library); }
 
 std::string MagnitudeHistogram::flaw() const {
   if (first_bin >= 0 && std::ssize(counts) <= std::int64_t{kHistogramBins} - first_bin) return {};

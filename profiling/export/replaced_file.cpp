@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/input/regular_file.h"
+
 namespace profiling {
 
 namespace {
@@ -22,6 +24,12 @@ engine::Error io_error(const char* action, const std::string& path, int error) {
 }  // namespace
 
 engine::Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
+  // A FIFO or a device has its reader: renaming over it would take it away from it.
+  if (engine::Status there = engine::check_regular_file(path);
+      !there.ok() && there.error().code != engine::ErrorCode::NotFound) {
+    return engine::Error{engine::ErrorCode::Io,
+                         there.error().message + ", which is not replaced; choose another name"};
+  }
   // A unique name: two exports to one path must not write to the same file.
   static std::atomic<unsigned> serial{0};
   std::string temporary = fmt::format("{}.{}-{}.partial", path, getpid(), serial++);

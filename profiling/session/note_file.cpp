@@ -1,6 +1,7 @@
 // Notes of a recording that is opened again: the one thing of a written run that may change.
 #include <fmt/format.h>
 
+#include "engine/input/regular_file.h"
 #include "profiling/session/limits.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
@@ -56,6 +57,11 @@ engine::Status replace_time_notes(const Target& to, std::size_t run,
 engine::Status store_time_notes(const std::string& path, std::size_t run,
                                 const std::vector<TimeNote>& notes) {
   if (engine::Status status = check(notes); !status.ok()) return status;
+  // It was one when it was opened; SQLite would wait for a FIFO.
+  if (const engine::Status regular = engine::check_regular_file(path); !regular.ok()) {
+    return engine::Error{regular.error().code,
+                         fmt::format("{}: notes are not kept: {}", path, regular.error().message)};
+  }
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
   const Database database(raw);
@@ -63,6 +69,7 @@ engine::Status store_time_notes(const std::string& path, std::size_t run,
     return engine::Error{engine::ErrorCode::Io,
                          fmt::format("{}: notes are not kept: {}", path, sqlite3_errstr(code))};
   }
+  set_guards(raw);
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
   engine::Status status = check_still_ours(raw, path, run);
   // Readers need not wait for a log, and a death in between leaves a file that opens.

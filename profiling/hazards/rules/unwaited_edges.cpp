@@ -87,7 +87,7 @@ Finding finding_of(const RuleContext& context, int graph, Confidence confidence,
     for (const Touch* touch : edge.shared)
       add_access(finding.accesses, context.access(graph, *touch));
     if (finding.proof.cures.ordered.size() < kMaxListed) {
-      finding.proof.cures.ordered.emplace_back(from, to);
+      finding.proof.cures.ordered.push_back({from, to});
     }
   }
   const Edge& first = edges.front();

@@ -2,6 +2,7 @@
 // session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -242,6 +243,22 @@ TEST_F(Export, AFailureNamesThePathAndKeepsTheOldFile) {
   EXPECT_FALSE(profiling::export_chrome_trace(two_runs(), (folder_ / "taken.json").string()).ok());
   EXPECT_EQ(files_in_folder(), 1U);
   EXPECT_TRUE(fs::exists(folder_ / "taken.json" / "keep"));
+}
+
+TEST_F(Export, WhatIsNoFileIsNotReplaced) {
+  const fs::path fifo = folder_ / "trace.json";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const fs::path link = folder_ / "link.json";
+  fs::create_symlink("/dev/null", link);
+  for (const fs::path& path : {fifo, link}) {
+    const engine::Status status = export_chrome_trace(two_runs(), path.string());
+    ASSERT_FALSE(status.ok()) << path;
+    EXPECT_THAT(status.error().message, HasSubstr(path.string()));
+  }
+  EXPECT_THAT(export_chrome_trace(two_runs(), fifo.string()).error().message, HasSubstr("a FIFO"));
+  EXPECT_TRUE(fs::is_fifo(fifo));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(files_in_folder(), 2U);
 }
 
 TEST_F(Export, AnExistingFileIsReplaced) {

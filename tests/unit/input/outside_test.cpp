@@ -188,6 +188,20 @@ TEST_F(OutsideFiles, OnlyRegularFilesAreOpenedWithoutWaiting) {
   EXPECT_FALSE(read_file(std::string("a\0b", 3), 1000).ok());
 }
 
+using OutsideFilesDeathTest = OutsideFiles;
+
+TEST_F(OutsideFilesDeathTest, AFileThatShrinksWhileItIsReadEndsItsReaderWithASentence) {
+  std::ofstream(path("x.npy")) << std::string(100'000, 'x');
+  const auto read_shrunk = [&] {
+    explain_missing_pages();
+    const auto file = MappedFile::open(path("x.npy"));
+    std::filesystem::resize_file(path("x.npy"), 0);
+    volatile std::byte last = file.value().bytes().back();
+    static_cast<void>(last);
+  };
+  EXPECT_EXIT(read_shrunk(), testing::KilledBySignal(SIGBUS), "became shorter while it was read");
+}
+
 TEST_F(OutsideFiles, EveryReaderRefusesAFifo) {
   for (const char* name : {"splits.json", "splits.npy", "preset.json"}) {
     ASSERT_EQ(::mkfifo(path(name).c_str(), 0600), 0);

@@ -93,6 +93,14 @@ TEST(Framing, UnparseableAndUnknownBodiesAreRefused) {
   EXPECT_THAT(verdict(framed(std::string("\xC2\x0C\x00", 3))), HasSubstr("no body"));
 }
 
+TEST(Framing, InvalidUtf8IsRefusedInOurWordsAlone) {
+  testing::internal::CaptureStderr();
+  // Protobuf writes such a text, with a complaint of its own, and then does not read it.
+  const std::string said = verdict(encoded(log_frame("caf\xE9.npy")));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(said, HasSubstr("UTF-8"));
+}
+
 TEST(Framing, AFrameThatWouldExhaustMemoryIsRefusedBeforeItIsRead) {
   // A greeting with empty backends: two bytes each here, hundreds in memory.
   std::string greeting;
