@@ -47,7 +47,7 @@ struct AmaxHistoryRequest {
         engine::field<&AmaxHistoryRequest::outlier_factor>("outlier_factor"),
         engine::field<&AmaxHistoryRequest::idle>("idle")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// Rows of the history that a step can have filled.
@@ -92,7 +92,7 @@ struct AmaxHistory {
         engine::field<&AmaxHistory::ring>("ring"),
         engine::field<&AmaxHistory::wall_ns>("wall_ns")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 }  // namespace engine

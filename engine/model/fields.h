@@ -11,7 +11,7 @@
 //                         engine::field<&LaunchMode::iterations>("iterations", {.low = 1, .high =
 //                         100})};
 //     }
-//     std::string flaw() const;  // optional: what no limit of a single field can say
+//     Flaw flaw() const;  // optional: what no limit of a single field can say
 //   };
 //
 // The tables are plain data behind one accessor a member, and every border is one function that is
@@ -111,7 +111,7 @@ struct Type {
   bool is_signed = false;                // of what stands behind an enumeration
   std::span<const EnumName> names = {};  // Enum
   std::span<const Field> fields = {};    // Record
-  std::string (*flaw)(const void* record) = nullptr;
+  Flaw (*flaw)(const void* record) = nullptr;
   const void* (*defaults)() = nullptr;  // of a Record: one whose members have their initialisers
   const Type* element = nullptr;        // List, Maybe
   ListAccess list = {};
@@ -354,12 +354,13 @@ constexpr Field field(std::string_view name, FieldRules rules = {}) {
 /// CUDA's number stays where it was met.
 template <int = 0>
 constexpr auto fields_of(const Error*) {
-  return std::array{field<&Error::code>("code"), field<&Error::message>("message")};
+  return std::array{field<&Error::code>("code"), field<&Error::message>("message"),
+                    field<&Error::field>("field")};
 }
 
 /// Every limit of every field, then what each record says of itself (flaw), innermost first. The
-/// error names the field, the value, the limit and the way out; its message begins with the path
-/// of the field.
+/// error carries the path of the field, with which its message begins, and says the value, the
+/// limit and the way out.
 Status validate(const Type& type, const void* value);
 template <Described T>
 Status validate(const T& value) {

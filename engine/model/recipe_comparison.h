@@ -40,7 +40,7 @@ struct ComparisonRequest {
         engine::field<&ComparisonRequest::timed_launches>("timed_launches",
                                                           {.low = 0, .high = kMaxTimedLaunches})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// Per tensor (current, delayed), block with FP32 and with power-of-two scales, MXFP8, NVFP4. BF16
@@ -69,7 +69,7 @@ struct QuantizationSample {
         engine::field<&QuantizationSample::scale_inv>("scale_inv"),
         engine::field<&QuantizationSample::decoded>("decoded")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// What rounding scales to powers of two leaves unused of the code's range, in binades: log2 of the

@@ -62,7 +62,7 @@ struct FileInput {
     return std::array{engine::field<&FileInput::path>("path"),
                       engine::field<&FileInput::tensor>("tensor")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 using InputSpec = std::variant<SyntheticInput, FileInput>;
@@ -98,7 +98,7 @@ struct RoutingSpec {
         engine::field<&RoutingSpec::path>("path"),
         engine::field<&RoutingSpec::alignment>("alignment", {.low = 1, .high = kMaxAlignment})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 enum class Scaling {
@@ -163,7 +163,7 @@ struct Recipe {
                       engine::field<&Recipe::hadamard>("hadamard"),
                       engine::field<&Recipe::stochastic_rounding>("stochastic_rounding")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// Which memory cuBLASLt works in. What is hazardous is in engine/gemm/support.
@@ -267,7 +267,7 @@ struct LinearOptions {
                       engine::field<&LinearOptions::micro_batches>(
                           "micro_batches", {.low = 1, .high = kMaxMicroBatches})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 struct RunRequest {

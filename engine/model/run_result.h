@@ -44,7 +44,7 @@ struct MagnitudeHistogram {
                       engine::field<&MagnitudeHistogram::infinities>("infinities"),
                       engine::field<&MagnitudeHistogram::nans>("nans")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// All scales of an operand in a few figures, taken before any folding. All 0: not measured.
@@ -103,7 +103,7 @@ struct ScaleMap {
                       engine::field<&ScaleMap::underflowed_share>("underflowed_share"),
                       engine::field<&ScaleMap::summary>("summary")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// Quantization of one operand of layer 0, all experts together.

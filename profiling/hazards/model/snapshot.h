@@ -309,7 +309,7 @@ struct Snapshot {
                       engine::field<&Snapshot::ledger>("ledger"),
                       engine::field<&Snapshot::ledger_clock>("ledger_clock")};
   }
-  std::string flaw() const;
+  engine::Flaw flaw() const;
 };
 
 }  // namespace profiling
