@@ -10,6 +10,7 @@
 #include "app/cli/doctor_progress.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/model/names.h"
 
@@ -35,7 +36,7 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
   // A request says the CPU unless told otherwise, and that has no graphs.
-  if (request.value().backend == engine::GemmBackend::CpuReference) {
+  if (!engine::traits_of(request.value().backend).device) {
     request.value().backend = engine::GemmBackend::CublasLtGrouped;
   }
   return DoctorSubject{.request = std::move(request).value(),

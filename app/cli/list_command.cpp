@@ -13,6 +13,7 @@
 #include "app/protocol/paths.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
+#include "engine/model/backend_traits.h"
 
 namespace app::cli {
 namespace {
@@ -83,7 +84,7 @@ std::vector<int> version_parts(const std::string& text) {
 engine::DeviceCapability capability_of(const BackendOffer& offer) {
   const std::vector<int> compute = version_parts(offer.device.compute_capability);
   const std::vector<int> cublaslt = version_parts(offer.device.cublaslt_version);
-  return {.cuda = offer.available && offer.kind == engine::GemmBackend::CublasLtGrouped,
+  return {.cuda = offer.available && engine::traits_of(offer.kind).device,
           .compute_major = compute[0],
           .compute_minor = compute[1],
           // As cublasLtGetVersion() counts: 13.10.0 -> 131000.
@@ -91,14 +92,13 @@ engine::DeviceCapability capability_of(const BackendOffer& offer) {
 }
 
 Json list_gates(const WorkerHello& hello) {
-  constexpr const char* kSupport[] = {"supported", "refused", "hazardous"};
   Json list = Json::array();
   for (const BackendOffer& offer : hello.backends) {
     const engine::DeviceCapability device = capability_of(offer);
     const auto add = [&](const std::string& what, const engine::Verdict& verdict) {
       list.push_back({{"backend", engine::name_of(offer.kind)},
                       {"setting", what},
-                      {"support", kSupport[static_cast<std::size_t>(verdict.support)]},
+                      {"support", engine::name_of(verdict.support)},
                       {"reason", verdict.sentence}});
     };
     engine::RunRequest request;

@@ -43,9 +43,9 @@ struct ComparisonRequest {
   Flaw flaw() const;
 };
 
-/// Per tensor (current, delayed), block with FP32 and with power-of-two scales, MXFP8, NVFP4. BF16
-/// is not among them: it has neither codes nor scales.
-std::vector<Recipe> default_comparison();
+/// Every recipe that quantizes, with the other settings as given: per tensor first, blocks of FP32
+/// scales with and without power-of-two ones.
+std::vector<Recipe> default_comparison(const Recipe& settings = {.pow2_scales = false});
 
 /// A corner of the operand, element by element: at most 32 x 32.
 struct QuantizationSample {

@@ -7,9 +7,11 @@
 #include <string>
 #include <variant>
 
+#include "engine/model/backend_traits.h"
 #include "engine/model/error.h"
 #include "engine/model/fields.h"
 #include "engine/model/measurement.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/model/shape.h"
 #include "kernels/common/formats.h"
 
@@ -101,19 +103,6 @@ struct RoutingSpec {
   Flaw flaw() const;
 };
 
-enum class Scaling {
-  None,              // BF16 or FP16: nothing is quantized
-  PerTensorCurrent,  // FP8, one scale an expert from this tensor's own amax
-  Block,             // FP8, 1x128 or 128x128 blocks, an operand at a time
-  PerTensorDelayed,  // FP8, one scale an expert from the amax of earlier steps
-  Mxfp8,             // FP8, a power-of-two scale for 1x32 elements
-  Nvfp4,             // E2M1, an E4M3 scale for 1x16 elements and an FP32 amax an expert
-};
-constexpr auto enum_names(Scaling) {
-  return std::to_array<std::string_view>(
-      {"bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"});
-}
-
 /// Only for Scaling::PerTensorDelayed. The iterations of a run are its steps.
 struct DelayedScaling {
   int history_length = 1024;
@@ -166,16 +155,7 @@ struct Recipe {
   Flaw flaw() const;
 };
 
-/// Which memory cuBLASLt works in. What is hazardous is in engine/gemm/support.
-enum class WorkspaceStrategy {
-  PerMatmul,  // every product of the step owns one: always right
-  Shared,     // one for all products of the step
-  PerLayout,  // one for the products of each operand layout (fprop TN, dgrad NN, wgrad NT)
-  PerCall,    // allocated before and freed after every product, inside a capture too
-};
-constexpr auto enum_names(WorkspaceStrategy) {
-  return std::to_array<std::string_view>({"per-matmul", "shared", "per-layout", "per-call"});
-}
+constexpr const RecipeTraits& traits_of(const Recipe& recipe) { return traits_of(recipe.scaling); }
 
 /// Where the pointer and dimension arrays of the grouped products live.
 enum class SetupArrays {
@@ -213,20 +193,6 @@ struct LaunchMode {
         engine::field<&LaunchMode::markers>("markers")};
   }
 };
-
-enum class GemmBackend {
-  CublasLtGrouped,    // CUDA: one grouped matmul for all experts
-  CpuReference,       // CPU: per-expert loop through OpenBLAS on dequantized operands
-  CublasLtPerExpert,  // CUDA: a matmul an expert, dealt to several streams; splits come from the
-                      // host, so a captured graph keeps those of its capture
-};
-constexpr auto enum_names(GemmBackend) {
-  return std::to_array<std::string_view>(
-      {"cublaslt-grouped", "cpu-reference", "cublaslt-per-expert"});
-}
-
-/// Both of them are served by the one CUDA backend of a worker.
-constexpr bool runs_on_cuda(GemmBackend backend) { return backend != GemmBackend::CpuReference; }
 
 /// What one step runs. Backward alone reads what a forward step before it has saved.
 enum class StepPasses { Forward, Backward, ForwardBackward };

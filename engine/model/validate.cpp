@@ -8,6 +8,7 @@
 #include "engine/model/amax_history.h"
 #include "engine/model/bench_suite.h"
 #include "engine/model/recipe_comparison.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"
 
 namespace engine {
@@ -67,15 +68,26 @@ Flaw ScaleMap::flaw() const {
   return {};
 }
 
-std::vector<Recipe> default_comparison() {
-  return {
-      {.scaling = Scaling::PerTensorCurrent, .pow2_scales = false},
-      {.scaling = Scaling::PerTensorDelayed, .pow2_scales = false},
-      {.scaling = Scaling::Block, .pow2_scales = false},
-      {.scaling = Scaling::Block, .pow2_scales = true},
-      {.scaling = Scaling::Mxfp8},
-      {.scaling = Scaling::Nvfp4},
+std::vector<Recipe> default_comparison(const Recipe& settings) {
+  std::vector<Recipe> recipes;
+  const auto add = [&](Scaling scaling, bool pow2) {
+    Recipe& recipe = recipes.emplace_back(settings);
+    recipe.scaling = scaling;
+    recipe.pow2_scales = traits_of(scaling).pow2_scales(pow2);
+    recipe.split_accumulator = true;
   };
+  for (const bool per_tensor : {true, false}) {
+    for (const auto& [value, name] : kType<Scaling>.names) {
+      const auto scaling = static_cast<Scaling>(value);
+      const RecipeTraits& traits = traits_of(scaling);
+      if (!traits.quantizes() || traits.per_tensor() != per_tensor) continue;
+      // What rounding costs is asked most of blocks.
+      const bool both = traits.chooses_pow2() && !per_tensor;
+      add(scaling, both ? false : settings.pow2_scales);
+      if (both) add(scaling, true);
+    }
+  }
+  return recipes;
 }
 
 Flaw ComparisonRequest::flaw() const {

@@ -7,6 +7,8 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
 
 namespace app {
 
@@ -106,7 +108,7 @@ std::string PerformancePanel::agreement_text() const {
 /// Nothing names an expert: what can be done about it, with the button that does it.
 void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room) {
   const engine::RunResult& result = model_.run().result;
-  if (result.effective.backend != engine::GemmBackend::CublasLtGrouped) {
+  if (!engine::traits_of(result.effective.backend).one_launch) {
     draw_empty(context, room, "No time per expert",
                "No record in " + range_note() +
                    " names an expert. Method: " + result.activity_method + ".",
@@ -125,7 +127,7 @@ void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room)
   engine::RunRequest request = context.view.requested;
   request.measure.isolated = true;
   // Stamps are left by quantize kernels.
-  request.measure.stamps = request.recipe.scaling != engine::Scaling::None;
+  request.measure.stamps = engine::traits_of(request.recipe).quantizes();
   context.commands.set_request = request;
   context.commands.run_now = true;
 }

@@ -76,9 +76,6 @@ class RecipesModel {
 const std::vector<plot::Column>& recipe_columns();
 /// "FP8 block E5M2 pow-2": only what tells the recipes of one comparison apart.
 std::string recipe_name(const engine::Recipe& recipe, bool weights);
-/// The recipes of a comparison: each kind once, with the settings of the rail, and block scaling
-/// with and without power-of-two scales.
-std::vector<engine::Recipe> compared_recipes(const engine::Recipe& settings);
 /// The order that the rail's request asks for. Settings that mean nothing to a comparison (launch,
 /// layers, chosen recipe) are at their defaults, so that changing them asks for nothing.
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,

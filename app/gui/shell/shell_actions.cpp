@@ -8,6 +8,7 @@
 
 #include "app/gui/shell/request_actions.h"
 #include "app/gui/shell/shell.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
@@ -280,7 +281,7 @@ std::string Shell::no_gpu() const {
   const std::optional<WorkerHello>& hello = link_.hello();
   if (!hello) return "No worker has greeted yet";
   for (const BackendOffer& offer : hello->backends) {
-    if (engine::runs_on_cuda(offer.kind) && offer.available) return "";
+    if (engine::traits_of(offer.kind).device && offer.available) return "";
   }
   return "Graphs are captured and replayed on a GPU, which this worker does not have";
 }
