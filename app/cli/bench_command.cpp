@@ -21,6 +21,7 @@
 #include "app/cli/terminal.h"
 #include "app/cli/window_bench_options.h"
 #include "app/cli/worker_session.h"
+#include "engine/model/backend_traits.h"
 
 namespace app::cli {
 namespace {
@@ -72,7 +73,7 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
 engine::Status add_default_presets(engine::BenchOrder& order, const WorkerHello& hello) {
   bool gpu = false;
   for (const BackendOffer& offer : hello.backends) {
-    gpu = gpu || (offer.available && engine::runs_on_cuda(offer.kind));
+    gpu = gpu || (offer.available && engine::traits_of(offer.kind).device);
   }
   engine::Result<std::vector<engine::ShapeSpec>> shapes = default_linear_shapes(order.cpu || !gpu);
   if (!shapes.ok()) return shapes.error();

@@ -11,6 +11,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/model/names.h"
 
@@ -36,7 +37,7 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
   // The CPU is a request's default backend, and it has no graphs.
-  if (request.value().backend == engine::GemmBackend::CpuReference) {
+  if (!engine::traits_of(request.value().backend).device) {
     request.value().backend = engine::GemmBackend::CublasLtGrouped;
   }
   return DoctorSubject{.request = std::move(request).value(),

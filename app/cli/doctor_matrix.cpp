@@ -18,6 +18,7 @@
 #include "app/doctor/conclusion.h"
 #include "app/doctor/matrix.h"
 #include "engine/input/regular_file.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/export/setting_names.h"
 
 namespace app::cli {
@@ -119,7 +120,7 @@ engine::Result<std::vector<std::string>> libraries_of(const MatrixOptions& optio
   std::string why = "it offers none";
   bool device = false;
   for (const BackendOffer& offer : session.value()->hello().backends) {
-    if (!engine::runs_on_cuda(offer.kind)) continue;
+    if (!engine::traits_of(offer.kind).device) continue;
     device = device || offer.available;
     if (!offer.reason.empty()) why = offer.reason;
   }

@@ -14,6 +14,7 @@
 #include "app/sweep/planned_run.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
+#include "engine/model/backend_traits.h"
 
 namespace app::cli {
 namespace {
@@ -75,14 +76,13 @@ Json list_backends(const WorkerHello& hello) {
 }
 
 Json list_gates(const WorkerHello& hello) {
-  constexpr const char* kSupport[] = {"supported", "refused", "hazardous"};
   Json list = Json::array();
   for (const BackendOffer& offer : hello.backends) {
     const engine::DeviceCapability device = capability_of(offer);
     const auto add = [&](const std::string& what, const engine::Verdict& verdict) {
       list.push_back({{"backend", engine::name_of(offer.kind)},
                       {"setting", what},
-                      {"support", kSupport[static_cast<std::size_t>(verdict.support)]},
+                      {"support", engine::name_of(verdict.support)},
                       {"reason", verdict.sentence}});
     };
     engine::RunRequest request;

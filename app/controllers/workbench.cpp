@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/model/backend_traits.h"
+
 namespace app {
 
 Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
@@ -231,7 +233,7 @@ std::string Workbench::no_visit() const {
   const std::optional<WorkerHello>& hello = runs.link.hello();
   if (!hello) return "No worker has greeted yet";
   const bool gpu = std::ranges::any_of(hello->backends, [](const BackendOffer& offer) {
-    return engine::runs_on_cuda(offer.kind) && offer.available;
+    return engine::traits_of(offer.kind).device && offer.available;
   });
   return gpu ? "" : "Graphs are captured and replayed on a GPU, which this worker does not have";
 }

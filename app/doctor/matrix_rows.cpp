@@ -18,8 +18,8 @@ namespace {
 using nlohmann::ordered_json;
 using profiling::Verdict;
 
-constexpr int kScalings = static_cast<int>(engine::Scaling::Nvfp4) + 1;
-constexpr int kStrategies = static_cast<int>(engine::WorkspaceStrategy::PerCall) + 1;
+constexpr int kScalings = static_cast<int>(engine::kType<engine::Scaling>.names.size());
+constexpr int kStrategies = static_cast<int>(engine::kType<engine::WorkspaceStrategy>.names.size());
 constexpr int kVerdicts = static_cast<int>(Verdict::NotRun) + 1;
 constexpr int kSequences = static_cast<int>(std::size(kProductSequences));
 

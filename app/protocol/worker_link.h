@@ -183,7 +183,7 @@ struct QuantizeOrder {
                       engine::field<&QuantizeOrder::folder>("folder"),
                       engine::field<&QuantizeOrder::directions>("directions")};
   }
-  std::string flaw() const { return engine::flaw_of_name("folder", folder); }
+  engine::Flaw flaw() const { return engine::flaw_of_name("folder", folder); }
 };
 
 class WorkerLink {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/model/backend_traits.h"
 #include "profiling/export/setting_names.h"
 
 namespace app {
@@ -29,14 +30,15 @@ std::vector<long> numbers_of(const std::string& version) {
 }  // namespace
 
 const BackendOffer* offer_of(const WorkerHello& hello, engine::GemmBackend kind) {
-  if (kind == engine::GemmBackend::CublasLtPerExpert) kind = engine::GemmBackend::CublasLtGrouped;
-  const auto found = std::ranges::find_if(
-      hello.backends, [&](const BackendOffer& one) { return one.kind == kind; });
+  // One offer of a worker serves every backend of its device.
+  const auto found = std::ranges::find_if(hello.backends, [&](const BackendOffer& one) {
+    return engine::traits_of(one.kind).device == engine::traits_of(kind).device;
+  });
   return found == hello.backends.end() ? nullptr : &*found;
 }
 
 engine::DeviceCapability capability_of(const BackendOffer& offer) {
-  if (!engine::runs_on_cuda(offer.kind)) return {};
+  if (!engine::traits_of(offer.kind).device) return {};
   const std::vector<long> architecture = numbers_of(offer.device.compute_capability);
   const std::vector<long> version = numbers_of(offer.device.cublaslt_version);
   return {.cuda = offer.available,
@@ -60,7 +62,7 @@ std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hel
       engine::recipe_support(request.recipe, request.backend, device, request.linear);
   if (recipe.support == engine::Support::Refused) return recipe.sentence;
   // Without CUDA the worker runs eagerly and without a workspace, and says so in its result.
-  if (!engine::runs_on_cuda(request.backend)) return {};
+  if (!engine::traits_of(request.backend).device) return {};
   for (const engine::Verdict& verdict :
        {engine::workspace_support(request.workspace, request, device),
         engine::launch_support(request.launch, request.backend, device)}) {

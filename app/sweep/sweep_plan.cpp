@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
 #include "profiling/export/setting_names.h"
 
 namespace app {
@@ -12,10 +14,16 @@ namespace {
 
 using engine::Scaling;
 
-bool has_pow2(Scaling scaling) {
-  return scaling == Scaling::PerTensorCurrent || scaling == Scaling::Block ||
-         scaling == Scaling::PerTensorDelayed;
+template <class Enum>
+std::vector<Enum> every() {
+  std::vector<Enum> values;
+  for (const engine::EnumName& entry : engine::kType<Enum>.names) {
+    values.push_back(static_cast<Enum>(entry.value));
+  }
+  return values;
 }
+
+bool has_pow2(Scaling scaling) { return engine::traits_of(scaling).chooses_pow2(); }
 
 /// The axis' values, or the base request's value.
 template <class T>
@@ -61,27 +69,17 @@ void vary_recipe(const engine::RunRequest& base, const SweepAxes& axes,
 
 std::vector<engine::GemmBackend> backends_of(const WorkerHello& hello) {
   std::vector<engine::GemmBackend> backends;
-  for (const engine::GemmBackend kind :
-       {engine::GemmBackend::CublasLtGrouped, engine::GemmBackend::CpuReference,
-        engine::GemmBackend::CublasLtPerExpert}) {
+  for (const engine::GemmBackend kind : every<engine::GemmBackend>()) {
     const BackendOffer* offer = offer_of(hello, kind);
     if (offer != nullptr && offer->available) backends.push_back(kind);
   }
   return backends;
 }
 
-std::vector<Scaling> all_scalings() {
-  return {Scaling::None,
-          Scaling::PerTensorCurrent,
-          Scaling::PerTensorDelayed,
-          Scaling::Block,
-          Scaling::Mxfp8,
-          Scaling::Nvfp4};
-}
+std::vector<Scaling> all_scalings() { return every<Scaling>(); }
 
 std::vector<engine::WorkspaceStrategy> all_workspaces() {
-  return {engine::WorkspaceStrategy::PerMatmul, engine::WorkspaceStrategy::Shared,
-          engine::WorkspaceStrategy::PerLayout, engine::WorkspaceStrategy::PerCall};
+  return every<engine::WorkspaceStrategy>();
 }
 
 std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAxes& axes,
@@ -110,7 +108,8 @@ std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAx
     PlannedRun run;
     run.label = label_of(request, axes);
     run.refused = refusal_of(request, hello);
-    if (run.refused.empty() && !axes.workspaces.empty() && !engine::runs_on_cuda(request.backend) &&
+    if (run.refused.empty() && !axes.workspaces.empty() &&
+        !engine::traits_of(request.backend).device &&
         request.workspace != axes.workspaces.front()) {
       // All of them would measure the same.
       run.refused = engine::workspace_support(request.workspace, request, {}).sentence;

@@ -10,6 +10,7 @@
 #include "engine/gemm/cublaslt_search.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/device_facts.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/cupti/cupti_collector.h"
 #endif
 
@@ -42,7 +43,7 @@ engine::BackendSlot cuda_slot(const BackendOptions& options) {
 }
 
 bool same_device(engine::GemmBackend a, engine::GemmBackend b) {
-  return engine::runs_on_cuda(a) == engine::runs_on_cuda(b);
+  return engine::traits_of(a).device == engine::traits_of(b).device;
 }
 
 std::string host_name() {
@@ -96,13 +97,12 @@ const std::string& Backends::why_not(engine::GemmBackend kind) const {
 }
 
 profiling::ActivityCollector& Backends::collector_for(engine::GemmBackend kind) {
-  return kind != engine::GemmBackend::CpuReference && device_records_ ? *device_records_
-                                                                      : *host_spans_;
+  return engine::traits_of(kind).device && device_records_ ? *device_records_ : *host_spans_;
 }
 
 RunPower& Backends::power_for(engine::GemmBackend kind) {
 #ifdef EXPERTSCOPE_WITH_CUDA
-  if (engine::runs_on_cuda(kind)) {
+  if (engine::traits_of(kind).device) {
     if (!device_power_) device_power_ = std::make_unique<RunPower>(device_bus_id());
     return *device_power_;
   }
@@ -124,8 +124,7 @@ std::string Backends::no_device() const {
 }
 
 std::string Backends::no_activity_reason(engine::GemmBackend kind) const {
-  return kind == engine::GemmBackend::CpuReference || device_records_ ? std::string()
-                                                                      : no_device_records_;
+  return !engine::traits_of(kind).device || device_records_ ? std::string() : no_device_records_;
 }
 
 engine::Status Backends::check_library(const std::string& path,
@@ -153,7 +152,7 @@ WorkerHello Backends::hello() const {
          .available = available,
          .reason = slot.reason,
          .device = available ? slot.backend->device() : engine::DeviceFacts()});
-    if (available && slot.kind == engine::GemmBackend::CublasLtGrouped) {
+    if (available && engine::traits_of(slot.kind).device) {
       hello.tracing += device_records_ ? "; CUPTI activity records of CUDA runs"
                                        : "; no records of CUDA runs: " + no_device_records_;
     }

@@ -11,6 +11,7 @@
 #include "app/worker/doctor_job.h"
 #include "app/worker/quantize_dump.h"
 #include "engine/backend/cpu/amax_history.h"
+#include "engine/model/backend_traits.h"
 
 namespace app {
 namespace {
@@ -19,7 +20,7 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
                                              const engine::BackendSlot& slot,
                                              const std::string& why_not) {
   std::vector<engine::Deviation> deviations;
-  if (engine::runs_on_cuda(slot.kind) != engine::runs_on_cuda(requested.backend)) {
+  if (engine::traits_of(slot.kind).device != engine::traits_of(requested.backend).device) {
     deviations.push_back({.field = "backend",
                           .requested = std::string(engine::name_of(requested.backend)),
                           .effective = std::string(engine::name_of(slot.kind)),
@@ -30,7 +31,8 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
 
 /// Both CUDA backends live in one slot; the CPU's slot serves only its own.
 engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBackend requested) {
-  return engine::runs_on_cuda(slot.kind) == engine::runs_on_cuda(requested) ? requested : slot.kind;
+  return engine::traits_of(slot.kind).device == engine::traits_of(requested).device ? requested
+                                                                                    : slot.kind;
 }
 
 /// The library named by the order. A new kind of order must say here which request names its

@@ -17,6 +17,7 @@
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/bench/linear_cuda.h"
 #include "engine/device/device_facts.h"
+#include "engine/model/backend_traits.h"
 #endif
 
 namespace app {
@@ -63,7 +64,7 @@ engine::Result<LinearPlace> find_linear_place(Backends& backends, bool cpu) {
     no_device = place.error().message;
   }
   const engine::BackendSlot* slot = backends.slot_for(GemmBackend::CpuReference);
-  if (slot == nullptr || slot->kind != GemmBackend::CpuReference) {
+  if (slot == nullptr || engine::traits_of(slot->kind).device) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          backends.why_not(GemmBackend::CpuReference)};
   }

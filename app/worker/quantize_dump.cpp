@@ -15,6 +15,7 @@
 #include "engine/input/json_text.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/quantize/quantize_cpu.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
@@ -140,13 +141,12 @@ const char* code_note(const engine::OperandLayout& layout) {
                       : "two codes per byte, the even column in the low half";
   }
   if (!columnwise) return "one code per byte";
-  return layout.kernel == engine::QuantizeKernel::Mxfp8
-             ? "one code per byte, not transposed"
-             : "experts consecutive, each transposed: [columns, rows]";
+  return layout.transposed ? "experts consecutive, each transposed: [columns, rows]"
+                           : "one code per byte, not transposed";
 }
 
 std::string scale_note(const engine::OperandLayout& layout) {
-  if (layout.kernel == engine::QuantizeKernel::PerTensor) return "one scale per expert";
+  if (layout.per_tensor()) return "one scale per expert";
   const engine::ScaleGrid grid = engine::scale_grid(layout, 1, 16);
   return fmt::format(
       "one scale per {}x{} block (rows x columns), blocks of the experts one after "
@@ -156,10 +156,10 @@ std::string scale_note(const engine::OperandLayout& layout) {
 }
 
 std::string decode_note(const engine::OperandLayout& layout) {
-  if (layout.kernel == engine::QuantizeKernel::Mxfp8) {
+  if (layout.fp32_scales()) return "value = code as FP8 * scale_inv of its expert or block";
+  if (!layout.e2m1()) {
     return "value = code as FP8 * 2^(scale - 127) of its block; scale 255 is NaN";
   }
-  if (!layout.e2m1()) return "value = code as FP8 * scale_inv of its expert or block";
   const std::string value =
       "code as E2M1 * ((scale as E4M3 of its block * amax of its expert) * FP32(1 / 2688))";
   if (!layout.hadamard) return "value = " + value;
@@ -179,9 +179,10 @@ void dump_direction(const QuantizeOrder& order, const Operand& operand,
                                   .direction = direction,
                                   .input = operand.input,
                                   .seed = order.request.seed});
-  quantizer.quantize();
-  // The second step has a history: that of one earlier step on this same operand.
-  if (recipe.scaling == engine::Scaling::PerTensorDelayed) quantizer.quantize();
+  // A history is that of one earlier step over this same operand.
+  for (int step = 0; step < engine::traits_of(recipe).steps_to_settle(); ++step) {
+    quantizer.quantize();
+  }
 
   const engine::OperandLayout& layout = quantizer.layout();
   const bool columnwise = direction == kernels::Direction::Columnwise;
@@ -189,14 +190,13 @@ void dump_direction(const QuantizeOrder& order, const Operand& operand,
   const std::int64_t rows = operand.input.capacity_rows;
   const std::int64_t columns = operand.input.columns;
   std::vector<std::int64_t> code_shape = {rows, layout.e2m1() ? columns / 2 : columns};
-  const bool transposed = columnwise && layout.kernel != engine::QuantizeKernel::Mxfp8;
-  if (transposed) code_shape = {quantizer.written_code_bytes()};
+  if (layout.transposed) code_shape = {quantizer.written_code_bytes()};
   folder.array("codes" + suffix, "|u1", "uint8", code_shape, quantizer.codes(), code_note(layout));
 
   const std::int64_t block_columns = engine::scale_grid(layout, 1, columns).columns;
   const auto shape_of = [&](std::size_t count) -> std::vector<std::int64_t> {
     const auto scales = static_cast<std::int64_t>(count);
-    if (layout.kernel == engine::QuantizeKernel::PerTensor) return {scales};
+    if (layout.per_tensor()) return {scales};
     return {scales / block_columns, block_columns};
   };
   if (layout.fp32_scales()) {
@@ -234,7 +234,7 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
   if (order.directions != QuantizeDirections::Rowwise) {
     directions.push_back(kernels::Direction::Columnwise);
   }
-  const std::string refusal = engine::cpu_refusal(order.request.recipe);
+  const std::string refusal = engine::quantize_refusal(order.request.recipe);
   if (!refusal.empty()) return engine::Error{engine::ErrorCode::InvalidArgument, refusal};
   std::error_code error;
   std::filesystem::create_directories(order.folder, error);

@@ -6,6 +6,7 @@
 #include "app/worker/stall_answer.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/device_facts.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/hazards/proofs/run_watch.h"
 #include "profiling/hazards/proofs/stall_probe.h"
 #include "profiling/power/device_watch.h"
@@ -51,7 +52,7 @@ std::string ask_device(const std::string& bus_id) {
 engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
     Backends& backends, const engine::BackendSlot& slot, std::uint64_t id,
     const engine::RunRequest& request) {
-  if (!engine::runs_on_cuda(slot.kind)) return std::unique_ptr<engine::ReplayWatch>();
+  if (!engine::traits_of(slot.kind).device) return std::unique_ptr<engine::ReplayWatch>();
   if (probe_ == nullptr) {
     engine::Result<profiling::Probe> made = profiling::Probe::create();
     if (!made.ok()) return made.error();

@@ -1,10 +1,13 @@
 // The gates as data: condition -> verdict -> sentence. The first row of an aspect whose condition
-// holds decides; every sentence says what stands in the way and what would help.
+// holds decides; every sentence says what is in the way and what would help.
 #include "engine/gemm/support.h"
 
 #include <fmt/format.h>
 
 #include <array>
+
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
 
 namespace engine {
 namespace {
@@ -27,36 +30,20 @@ struct Question {
   DeviceCapability device = {};
   LinearOptions linear = {};
 
-  bool grouped() const { return backend == GemmBackend::CublasLtGrouped; }
-  bool per_expert() const { return backend == GemmBackend::CublasLtPerExpert; }
-  bool on_cuda() const { return grouped() || per_expert(); }
+  const BackendTraits& does() const { return traits_of(backend); }
+  const RecipeTraits& scales() const { return traits_of(recipe); }
+  bool grouped() const { return does().one_launch; }
+  bool on_cuda() const { return does().device; }
   bool forward() const { return linear.passes != StepPasses::Backward; }
   bool backward() const { return linear.passes != StepPasses::Forward; }
   bool graph() const { return launch.kind == LaunchKind::GraphReplay; }
   /// Grouped products of one step that may share a workspace under the strategy.
   int sharing() const {
     const int passes = (forward() ? 1 : 0) + (backward() ? 2 : 0);
-    switch (workspace) {
-      case WorkspaceStrategy::PerMatmul:
-        return 1;
-      case WorkspaceStrategy::PerLayout:
-        return layers;
-      case WorkspaceStrategy::Shared:
-      case WorkspaceStrategy::PerCall:
-        break;
-    }
-    return layers * passes;
+    return traits_of(workspace).users(layers, passes);
   }
-  bool fp8() const { return recipe.scaling != Scaling::None; }
-  bool block() const { return recipe.scaling == Scaling::Block; }
-  bool nvfp4() const { return recipe.scaling == Scaling::Nvfp4; }
-  bool micro() const {
-    return recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4;
-  }
-  bool per_tensor() const {
-    return recipe.scaling == Scaling::PerTensorCurrent ||
-           recipe.scaling == Scaling::PerTensorDelayed;
-  }
+  /// FP8 with FP32 scales of blocks.
+  bool fp32_blocks() const { return scales().chooses_pow2() && scales().block > 0; }
   bool hopper() const { return device.compute_major == 9; }
   bool older_than(long version) const { return device.cublaslt_version < version; }
 };
@@ -82,7 +69,9 @@ constexpr std::array kRows = {
         [](const Question& q) { return q.on_cuda() && !q.device.cuda; },
         "The grouped matmul needs a CUDA device and this worker has none; choose the CPU backend"},
     Row{Aspect::Recipe, "FP8 on CUDA", "compute capability below 9.0", Support::Refused,
-        [](const Question& q) { return q.on_cuda() && q.fp8() && q.device.compute_major < 9; },
+        [](const Question& q) {
+          return q.on_cuda() && q.scales().quantizes() && q.device.compute_major < 9;
+        },
         "FP8 products on CUDA need compute capability 9.0 (Hopper) or later and this device has "
         "{compute}; choose the CPU backend"},
     Row{Aspect::Recipe, "grouped matmul on CUDA", "compute capability outside 9.0 to 11.x",
@@ -109,74 +98,76 @@ constexpr std::array kRows = {
         "The grouped matmul on Blackwell needs cuBLASLt 13.3 or later and {loaded} is loaded; "
         "choose a later library"},
     Row{Aspect::Recipe, "square blocks", "both operands of a product", Support::Refused,
-        [](const Question& q) { return q.on_cuda() && q.block() && two_square_operands(q); },
+        [](const Question& q) { return q.on_cuda() && q.fp32_blocks() && two_square_operands(q); },
         "A product of FP8 block scaling takes 128x128 blocks on one of its operands at most "
         "(fprop reads X and W, dgrad W and dY, wgrad X and dY); give one of them 1x128 blocks"},
     Row{Aspect::Recipe, "E5M2 on both sides of wgrad", "X and dY in E5M2", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.fp8() && !q.micro() && q.backward() &&
+          return q.on_cuda() && q.scales().quantizes() && !q.scales().micro() && q.backward() &&
                  q.recipe.activation_format == Fp8Format::E5m2 &&
                  q.recipe.gradient_format == Fp8Format::E5m2;
         },
         "cuBLASLt multiplies E5M2 with E4M3 only, and wgrad reads X and dY; give one of them E4M3"},
     Row{Aspect::Recipe, "MXFP8 and NVFP4 products on CUDA",
-        "before Blackwell, or one matmul an expert", Support::Fallback,
+        "before Blackwell, or one matmul per expert", Support::Fallback,
         [](const Question& q) {
-          return q.on_cuda() && q.micro() && (q.hopper() || q.per_expert());
+          return q.on_cuda() && q.scales().micro() && (q.hopper() || !q.grouped());
         },
         "Products of these operands need Blackwell and the grouped matmul: codes and scales are "
         "real, the products run in BF16 on the dequantized operands. Their times say nothing about "
         "Blackwell"},
     Row{Aspect::Recipe, "NVFP4 products on Blackwell", "cuBLASLt before 13.4", Support::Fallback,
         [](const Question& q) {
-          return q.grouped() && q.nvfp4() && q.older_than(kFirstGroupedNvfp4);
+          return q.grouped() && q.scales().expert_amax() && q.older_than(kFirstGroupedNvfp4);
         },
         "NVFP4 in the grouped matmul needs cuBLASLt 13.4 or later and {loaded} is loaded: the "
         "products run in BF16 on the dequantized operands; choose a later library"},
     Row{Aspect::Recipe, "NVFP4 products on Blackwell", "a backward pass", Support::Fallback,
-        [](const Question& q) { return q.grouped() && q.nvfp4() && q.backward(); },
+        [](const Question& q) { return q.grouped() && q.scales().expert_amax() && q.backward(); },
         "wgrad reads transposed copies of X and dY, and cuBLASLt wants their lines to start at "
         "multiples of 16 bytes, 32 codes; the NVFP4 kernel ends a line at a multiple of 16 codes. "
         "So with a backward pass the products run in BF16 on the dequantized operands; choose "
         "Forward for native products"},
     Row{Aspect::Recipe, "FP8 block scaling", "not Hopper", Support::Refused,
-        [](const Question& q) { return q.on_cuda() && q.block() && !q.hopper(); },
+        [](const Question& q) { return q.on_cuda() && q.fp32_blocks() && !q.hopper(); },
         "FP8 block scaling in the grouped matmul is Hopper only and this device has compute "
         "capability {compute}; MXFP8 is Blackwell's way, FP8 per tensor runs on both"},
     Row{Aspect::Recipe, "FP8 block scaling", "cuBLASLt before 13.6", Support::Hazardous,
         [](const Question& q) {
-          return q.grouped() && q.block() && q.older_than(kFirstBlockHopper);
+          return q.grouped() && q.fp32_blocks() && q.older_than(kFirstBlockHopper);
         },
         "Transformer Engine asks for cuBLASLt 13.6 or later for FP8 block scaling in the grouped "
-        "matmul and {loaded} is loaded. 13.5.1.27 was measured right with a workspace a matmul, "
+        "matmul and {loaded} is loaded. 13.5.1.27 was measured right with one workspace per "
+        "matmul, "
         "and wrong with a shared one"},
     Row{Aspect::Recipe, "FP8 block scaling", "E5M2 activations", Support::Refused,
         [](const Question& q) {
-          return q.on_cuda() && q.block() && q.recipe.activation_format == Fp8Format::E5m2;
+          return q.on_cuda() && q.fp32_blocks() && q.recipe.activation_format == Fp8Format::E5m2;
         },
         "Block-scaled E5M2 activations have not been verified with cuBLASLt's grouped matmul; "
         "choose E4M3, FP8 per tensor, or the CPU backend"},
     Row{Aspect::Recipe, "FP8 per-tensor scaling on Hopper", "cuBLASLt before 13.5",
         Support::Refused,
         [](const Question& q) {
-          return q.grouped() && q.hopper() && q.per_tensor() && q.older_than(kFirstPerTensorHopper);
+          return q.grouped() && q.hopper() && q.scales().per_tensor() &&
+                 q.older_than(kFirstPerTensorHopper);
         },
         "cuBLASLt has no grouped FP8 per-tensor algorithm for Hopper before 13.5 and {loaded} is "
         "loaded; choose a later library, or BF16"},
     Row{Aspect::Workspace, "matmul workspace", "CPU backend", Support::Refused,
         [](const Question& q) { return !q.on_cuda(); },
-        "OpenBLAS needs no workspace; the strategy applies to the CUDA backend only"},
+        "OpenBLAS needs no workspace: choose a cuBLASLt backend"},
     Row{Aspect::Workspace, "a workspace of several products",
         "FP8 block scaling, shared, per layout or per call, graph replay, cuBLASLt before 13.6.1",
         Support::Hazardous,
         [](const Question& q) {
-          return q.grouped() && q.sharing() >= 2 && q.block() && q.graph() &&
+          return q.grouped() && q.sharing() >= 2 && q.fp32_blocks() && q.graph() &&
                  q.device.cublaslt_version != 0 && q.older_than(kFirstSafeSharedWorkspace);
         },
         "Products of one captured graph that share a workspace can be wrong from replay 2 on, or "
         "hang, with cuBLASLt before 13.6.1.10 ({loaded} is loaded): stale descriptors stay in the "
-        "workspace, and which shapes fail varies. One a layout is shared by layers, one a call is "
-        "memory that the graph uses again. Use one workspace per matmul, or load 13.6.1.10 or "
+        "workspace, and which shapes fail varies. One per layout is shared by layers, one per call "
+        "is memory that the graph uses again. Use one workspace per matmul, or load 13.6.1.10 or "
         "later"},
     Row{Aspect::Launch, "graph replay", "CPU backend", Support::Refused,
         [](const Question& q) { return q.launch.kind == LaunchKind::GraphReplay && !q.on_cuda(); },
@@ -187,7 +178,7 @@ constexpr std::array kRows = {
         },
         "CUDA graphs need a CUDA device and this worker has none; choose eager launches"},
     Row{Aspect::Launch, "graph replay of the per-expert backend", "always", Support::Hazardous,
-        [](const Question& q) { return q.graph() && q.per_expert(); },
+        [](const Question& q) { return q.graph() && !q.does().follows_splits; },
         "A captured step of the per-expert backend keeps the splits and addresses of its capture: "
         "replayed after the routing has changed, it computes the old one. The grouped backend "
         "follows new splits"},
@@ -231,31 +222,6 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
                        const DeviceCapability& device) {
   return answer(Aspect::Launch, {.launch = launch, .backend = backend, .device = device});
-}
-
-ForcedSettings forced_settings(const RunRequest& request) {
-  ForcedSettings forced{.effective = request, .deviations = {}};
-  Recipe& recipe = forced.effective.recipe;
-  if (recipe.scaling == Scaling::Block && !recipe.split_accumulator) {
-    recipe.split_accumulator = true;
-    forced.deviations.push_back(
-        {.field = "recipe.split_accumulator",
-         .requested = "off",
-         .effective = "on",
-         .reason = "Block scales change along the reduction, so partial sums must be promoted to "
-                   "FP32; cuBLASLt has no block-scaled algorithm with fast accumulation"});
-  }
-  if (request.backend == GemmBackend::CublasLtPerExpert && request.programmatic_launch) {
-    forced.effective.programmatic_launch = false;
-    forced.deviations.push_back(
-        {.field = "programmatic_launch",
-         .requested = "on",
-         .effective = "off",
-         .reason = "The products of the per-expert backend join from several streams, and a "
-                   "programmatic launch can overlap with one predecessor in its own stream only; "
-                   "choose the grouped backend"});
-  }
-  return forced;
 }
 
 std::vector<Gate> list_gates(const DeviceCapability& device) {

@@ -1,8 +1,10 @@
-// The one table of version and architecture gates. The engine obeys it, the window greys out from
-// it and shows its sentence. Plain values, no CUDA, so that it can be asked on any machine.
+// Why not, in one place: the table of version and architecture gates, and the table of settings
+// that have no effect in a run. The engine obeys both, the window greys out from them and shows
+// their sentences. Plain values, no CUDA, so that they can be asked on any machine.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model/device_capability.h"
@@ -17,10 +19,13 @@ enum class Support {
   Hazardous,  // runs as asked, and may go wrong
   Fallback,   // runs in another way: products of MXFP8 and NVFP4 on dequantized operands
 };
+constexpr auto enum_names(Support) {
+  return std::to_array<std::string_view>({"supported", "refused", "hazardous", "fallback"});
+}
 
 struct Verdict {
   Support support = Support::Supported;
-  std::string sentence;  // empty when supported; else what stands in the way and what to do
+  std::string sentence;  // empty when supported; else what is in the way and what to do
 };
 
 /// `linear` decides which products there are: some refusals are about one of them.
@@ -31,8 +36,14 @@ Verdict workspace_support(WorkspaceStrategy strategy, const RunRequest& request,
 Verdict launch_support(const LaunchMode& launch, GemmBackend backend,
                        const DeviceCapability& device);
 
-/// Settings that have only one possible value for this request. `effective` is what runs instead;
-/// every change is one deviation with its reason.
+/// Why the field at this path ("recipe.delayed.margin"), or anything below it, has no effect in a
+/// run of this request; empty if it has one. The sentence says what to choose instead.
+std::string inapplicable_reason(std::string_view path, const RunRequest& request);
+
+/// What a run of this request does of its settings. One that has no effect gets the value of what
+/// happens instead; a deviation says so, with inapplicable_reason(), if it was not at its default.
+/// A default asks for nothing and stays as it is; except pow2_scales, which says how the scales are
+/// made: it is on with MXFP8 and off with NVFP4 whatever was asked.
 struct ForcedSettings {
   RunRequest effective;
   std::vector<Deviation> deviations;
@@ -42,7 +53,7 @@ ForcedSettings forced_settings(const RunRequest& request);
 /// One row of the table as a person reads it.
 struct Gate {
   std::string subject;    // what is gated: "FP8 block scaling"
-  std::string condition;  // when the row stands in the way
+  std::string condition;  // when the row decides
   Support support = Support::Refused;
   std::string sentence;  // as shown for `device`
 };

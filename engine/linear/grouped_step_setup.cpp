@@ -92,25 +92,24 @@ Status GroupedStep::check_operands() const {
     return refuse(fmt::format("biases for each of its {} layers ({} were given)", layers,
                               operands_.biases.size()));
   }
-  // A row of codes is a row of the matrix that cuBLASLt reads: 32 codes are its 16 bytes.
-  constexpr std::int64_t kCodesAligned = 32;
-  if (config_.nvfp4_products() && config_.k % kCodesAligned != 0) {
-    return Error{
-        ErrorCode::Unsupported,
-        fmt::format("Native NVFP4 products need a k that is a multiple of {} (rows of "
-                    "codes start at multiples of 16 bytes) and k is {}; use {}",
-                    kCodesAligned, config_.k, kernels::round_up(config_.k, kCodesAligned))};
+  // A row of codes is a row of the matrix that cuBLASLt reads.
+  const RecipeTraits& traits = traits_of(config_.recipe);
+  const std::int64_t codes_aligned = 16 * 8 / traits.code_bits;
+  if (config_.scaled_products() && config_.k % codes_aligned != 0) {
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("Native {} products need a k that is a multiple of {} (rows of "
+                             "codes start at multiples of 16 bytes) and k is {}; use {}",
+                             traits.title, codes_aligned, config_.k,
+                             kernels::round_up(config_.k, codes_aligned))};
   }
-  const bool per_expert = config_.backend == GemmBackend::CublasLtPerExpert;
+  const bool per_expert = !traits_of(config_.backend).one_launch;
   if (per_expert && config_.host_splits.size() != static_cast<std::size_t>(config_.num_groups)) {
     return refuse("splits on the host, which the per-expert backend launches");
   }
   return {};
 }
 
-bool GroupedStep::fused_bias() const {
-  return config_.quantized() && CudaQuantizer::fuses_bias(config_.recipe);
-}
+bool GroupedStep::fused_bias() const { return traits_of(config_.recipe).sums_bias; }
 
 Status GroupedStep::make_operands(cudaStream_t stream) {
   const AllocationScope scope({AllocationRole::Quantized, {}});
@@ -215,7 +214,7 @@ Status GroupedStep::add_product(int layer, Product product, cudaStream_t stream)
       break;
   }
   std::optional<ProductAlphas> alphas;
-  if (config_.nvfp4_products()) {
+  if (config_.alpha_per_group()) {
     Result<ProductAlphas> made = ProductAlphas::create(config_, sources.a, sources.b, stream);
     if (!made.ok()) return made.error();
     alphas = std::move(made).value();
@@ -250,7 +249,7 @@ std::int64_t GroupedStep::bytes(const StepConfig& config) {
                        operand(OperandRole::Activations, config.capacity_rows, config.k) +
                        layer * config.layers;
   if (config.backward()) total += operand(OperandRole::Gradients, config.capacity_rows, config.n);
-  if (config.backend == GemmBackend::CublasLtPerExpert) {
+  if (!traits_of(config.backend).one_launch) {
     total += kWorkspaceBytes * (config.streams - 1) * config.products();
   }
   return total;

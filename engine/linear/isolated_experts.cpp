@@ -24,7 +24,7 @@ class IsolatedExperts {
       : step_(step), splits_(splits), stream_(stream), clock_(clock) {}
 
   Status time(int expert, std::vector<ExpertTiming>& timings) {
-    const bool grouped = step_.config().backend == GemmBackend::CublasLtGrouped;
+    const bool grouped = traits_of(step_.config().backend).one_launch;
     std::vector<std::int64_t> alone(splits_.size(), 0);
     alone[static_cast<std::size_t>(expert)] = splits_[static_cast<std::size_t>(expert)];
     ENGINE_TRY(step_.write_splits(alone, stream_));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "engine/gemm/cublaslt_grouped.h"
@@ -113,6 +115,68 @@ HostMatrix host_matrix(const StepConfig& config, const MatrixShape& shape,
   return host;
 }
 
+/// What a backend's product is made of.
+struct Ingredients {
+  std::shared_ptr<const CublasLt> library;
+  const StepConfig& config;
+  const StepArrays& arrays;
+  PointerArrays& pointers;
+  const ProductSources& sources;
+  const ProductShape& shape;
+  const ProductConfig& product;
+  bool accumulates;
+  cudaStream_t stream;
+};
+
+Result<std::unique_ptr<GroupedProduct>> per_expert_product(const Ingredients& of) {
+  const OperandSource& a = of.sources.a;
+  const OperandSource& b = of.sources.b;
+  return make_cublaslt_per_expert(of.library,
+                                  {.product = of.product,
+                                   .a = host_matrix(of.config, of.shape.a, a.values, &a.scales),
+                                   .b = host_matrix(of.config, of.shape.b, b.values, &b.scales),
+                                   .d = host_matrix(of.config, of.shape.d, of.sources.d, nullptr),
+                                   .streams = of.config.streams,
+                                   .beta = of.accumulates ? 1.0F : 0.0F});
+}
+
+Result<std::unique_ptr<GroupedProduct>> one_grouped_product(const Ingredients& of) {
+  const OperandSource& a = of.sources.a;
+  const OperandSource& b = of.sources.b;
+  ProductConfig product = of.product;
+  if (of.config.scalars_a_group) {
+    const auto pointers = [](const DeviceBuffer& array) { return array.as<void*>(); };
+    product.alphas =
+        of.sources.alphas != nullptr ? of.sources.alphas : pointers(of.arrays.one_pointers);
+    product.betas = pointers(of.accumulates ? of.arrays.one_pointers : of.arrays.zero_pointers);
+  }
+  const auto fill = [&](void* const*& target, ProductArray which,
+                        const GroupAddresses& addresses) -> Status {
+    if (!addresses) return {};
+    const Result<void* const*> array =
+        of.pointers.add(of.sources.index, which, addresses, of.stream);
+    if (!array.ok()) return array.error();
+    target = array.value();
+    return {};
+  };
+  ENGINE_TRY(fill(product.a.values, ProductArray::A, a.values));
+  ENGINE_TRY(fill(product.b.values, ProductArray::B, b.values));
+  ENGINE_TRY(fill(product.d.values, ProductArray::D, of.sources.d));
+  ENGINE_TRY(fill(product.a.scales, ProductArray::ScalesA, a.scales));
+  ENGINE_TRY(fill(product.b.scales, ProductArray::ScalesB, b.scales));
+  return make_cublaslt_grouped(of.library, product);
+}
+
+Result<std::unique_ptr<GroupedProduct>> no_product(const Ingredients& of) {
+  return Error{ErrorCode::Internal,
+               fmt::format("{} has no product on a device", traits_of(of.config.backend).label)};
+}
+
+/// By GemmBackend.
+constexpr std::array<Result<std::unique_ptr<GroupedProduct>> (*)(const Ingredients&),
+                     kBackendTraits.size()>
+    kMakers = {one_grouped_product, no_product, per_expert_product};
+
 }  // namespace
 
 ProductDirections product_directions(Product product) {
@@ -142,73 +206,41 @@ Stage stage_of(Product product) {
 
 std::string product_recipe_name(const StepConfig& config) {
   const char* high = config.recipe.high_precision == ElementType::Fp16 ? "FP16" : "BF16";
-  const auto named = [&](const char* recipe) {
-    return config.emulated ? fmt::format("{} emulated in {}", recipe, high) : std::string(recipe);
-  };
-  switch (config.recipe.scaling) {
-    case Scaling::None:
-      return high;
-    case Scaling::PerTensorCurrent:
-      return named("FP8 per tensor");
-    case Scaling::PerTensorDelayed:
-      return named("FP8 per tensor with delayed scaling");
-    case Scaling::Block:
-      return named("FP8 block");
-    case Scaling::Mxfp8:
-      return named("MXFP8");
-    case Scaling::Nvfp4:
-      return named("NVFP4");
-  }
-  return "unknown";
+  if (!config.quantized()) return high;
+  const std::string_view recipe = traits_of(config.recipe).title;
+  return config.emulated ? fmt::format("{} emulated in {}", recipe, high) : std::string(recipe);
 }
 
 Result<std::unique_ptr<GroupedProduct>> make_product(
     std::shared_ptr<const CublasLt> library, const StepConfig& config, const StepArrays& arrays,
     PointerArrays& pointers, const ProductSources& sources, cudaStream_t stream) {
-  const ProductShape shape = shape_of(sources, extents_of(config, arrays));
   const bool accumulates = sources.product == Product::Wgrad && config.linear.accumulate_wgrad;
-  ProductConfig product{.product = sources.product,
-                        .recipe = product_recipe_name(config),
-                        .num_groups = config.num_groups,
-                        .a = describe_matrix(shape.a, sources.a),
-                        .b = describe_matrix(shape.b, sources.b),
-                        .d = {.type = output_type(config, sources.product),
-                              .rows = shape.d.rows.device,
-                              .columns = shape.d.columns.device},
-                        .average_rows = shape.d.rows.average,
-                        .average_columns = shape.d.columns.average,
-                        .average_reduction = shape.reduction.average,
-                        .fast_accumulation = config.scaled_products() && !config.nvfp4_products() &&
-                                             !config.recipe.split_accumulator,
-                        .alpha = arrays.one(),
-                        .beta = accumulates ? arrays.one() : arrays.zero()};
-  if (config.backend == GemmBackend::CublasLtPerExpert) {
-    return make_cublaslt_per_expert(
-        std::move(library), {.product = product,
-                             .a = host_matrix(config, shape.a, sources.a.values, &sources.a.scales),
-                             .b = host_matrix(config, shape.b, sources.b.values, &sources.b.scales),
-                             .d = host_matrix(config, shape.d, sources.d, nullptr),
-                             .streams = config.streams,
-                             .beta = accumulates ? 1.0F : 0.0F});
-  }
-  if (config.scalars_a_group) {
-    product.alphas = sources.alphas != nullptr ? sources.alphas : arrays.one_pointers.as<void*>();
-    product.betas = (accumulates ? arrays.one_pointers : arrays.zero_pointers).as<void*>();
-  }
-  const auto fill = [&](void* const*& target, ProductArray which,
-                        const GroupAddresses& addresses) -> Status {
-    if (!addresses) return {};
-    const Result<void* const*> array = pointers.add(sources.index, which, addresses, stream);
-    if (!array.ok()) return array.error();
-    target = array.value();
-    return {};
-  };
-  ENGINE_TRY(fill(product.a.values, ProductArray::A, sources.a.values));
-  ENGINE_TRY(fill(product.b.values, ProductArray::B, sources.b.values));
-  ENGINE_TRY(fill(product.d.values, ProductArray::D, sources.d));
-  ENGINE_TRY(fill(product.a.scales, ProductArray::ScalesA, sources.a.scales));
-  ENGINE_TRY(fill(product.b.scales, ProductArray::ScalesB, sources.b.scales));
-  return make_cublaslt_grouped(std::move(library), product);
+  const ProductShape shape = shape_of(sources, extents_of(config, arrays));
+  const ProductConfig product{.product = sources.product,
+                              .recipe = product_recipe_name(config),
+                              .num_groups = config.num_groups,
+                              .a = describe_matrix(shape.a, sources.a),
+                              .b = describe_matrix(shape.b, sources.b),
+                              .d = {.type = output_type(config, sources.product),
+                                    .rows = shape.d.rows.device,
+                                    .columns = shape.d.columns.device},
+                              .average_rows = shape.d.rows.average,
+                              .average_columns = shape.d.columns.average,
+                              .average_reduction = shape.reduction.average,
+                              .fast_accumulation = config.scaled_products() &&
+                                                   traits_of(config.recipe).split_accumulator &&
+                                                   !config.recipe.split_accumulator,
+                              .alpha = arrays.one(),
+                              .beta = accumulates ? arrays.one() : arrays.zero()};
+  return kMakers[static_cast<std::size_t>(config.backend)]({.library = std::move(library),
+                                                            .config = config,
+                                                            .arrays = arrays,
+                                                            .pointers = pointers,
+                                                            .sources = sources,
+                                                            .shape = shape,
+                                                            .product = product,
+                                                            .accumulates = accumulates,
+                                                            .stream = stream});
 }
 
 }  // namespace engine

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/model/run_request.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
 #include "kernels/common/types.h"
 
 namespace engine {
@@ -28,10 +29,10 @@ struct StepConfig {
   bool int32_splits = false;     // as the router writes them on the device; else int64
   bool programmatic = false;     // our kernels are launched with programmatic serialization
   std::uint64_t seed = 1;        // of stochastic rounding
-  /// Only for CublasLtPerExpert, which launches them.
+  /// Only for backends that launch one product per expert.
   std::vector<std::int64_t> host_splits = {};
 
-  bool quantized() const { return recipe.scaling != Scaling::None; }
+  bool quantized() const { return traits_of(recipe).quantizes(); }
   /// Products read codes and scales.
   bool scaled_products() const { return quantized() && !emulated; }
   bool forward() const { return linear.passes != StepPasses::Backward; }
@@ -41,15 +42,15 @@ struct StepConfig {
   std::int64_t weight_rows() const { return n * num_groups; }
   int products() const { return layers * ((forward() ? 1 : 0) + (backward() ? 2 : 0)); }
 
-  /// Products read NVFP4 codes: each group's is multiplied by an alpha of its own.
-  bool nvfp4_products() const { return scaled_products() && recipe.scaling == Scaling::Nvfp4; }
+  /// Each group's product is multiplied by an alpha of its own, made of its operands' amax.
+  bool alpha_per_group() const { return scaled_products() && traits_of(recipe).expert_amax(); }
 
   /// Rows of every group's columnwise copy are a multiple of this: a line of a transposed FP8 copy
   /// is a row of the matrix that cuBLASLt reads, and rows start at multiples of 16 bytes. MXFP8's
   /// columnwise copy is not transposed, and native NVFP4 has no backward pass
   /// (engine/gemm/support).
   std::int64_t row_unit() const {
-    return scaled_products() && backward() && recipe.scaling != Scaling::Mxfp8 ? 16 : 1;
+    return scaled_products() && backward() && traits_of(recipe).transposed_columnwise ? 16 : 1;
   }
   std::int64_t padded_capacity() const {
     return capacity_rows + (row_unit() - 1) * std::int64_t{num_groups};

@@ -186,7 +186,7 @@ Result<StepNumerics> measure_numerics(const GroupedStep& step,
     expert.saturated = sums.saturated;
     expert.underflowed = sums.underflowed;
     expert.x_snr_db = snr_db(sums.signal, sums.noise);
-    if (config.recipe.scaling != Scaling::None && splits[group] > 0) {
+    if (config.quantized() && splits[group] > 0) {
       expert.x_max_ulp = sums.max_ulp;
     }
     numerics.experts.push_back(expert);

@@ -72,7 +72,7 @@ Result<StepOperand> StepOperand::create(const StepConfig& config, const Setup& s
   if (!config.quantized()) return made;
   ENGINE_TRY(made.make_quantizers(stream));
   if (config.emulated) ENGINE_TRY(made.make_decoded());
-  if (config.nvfp4_products()) ENGINE_TRY(made.make_amax_pointers(stream));
+  if (config.alpha_per_group()) ENGINE_TRY(made.make_amax_pointers(stream));
   return made;
 }
 
@@ -134,7 +134,7 @@ Status StepOperand::make_amax_pointers(cudaStream_t stream) {
 }
 
 kernels::GroupScalars StepOperand::amax_source(Direction direction) const {
-  if (!config_.nvfp4_products()) return {};
+  if (!config_.alpha_per_group()) return {};
   if (listed()) return {.each = amax_pointers_[static_cast<int>(direction)].as<const float*>()};
   return {.values = quantizers_.front().amax(direction).as<float>()};
 }
@@ -202,14 +202,12 @@ OperandSource StepOperand::source(Direction direction) const {
     return high_precision_source(decoded_[static_cast<int>(direction)].data());
   }
   const OperandLayout& layout = quantizers_.front().form(direction)->layout;
-  return {
-      .type = code_type(layout),
-      .scaling = scaling_of(layout),
-      // MXFP8's columnwise copy is not transposed.
-      .transposed = direction == Direction::Columnwise && layout.kernel != QuantizeKernel::Mxfp8,
-      .values = code_addresses(direction),
-      .scales = scale_addresses(direction),
-      .amax = amax_source(direction)};
+  return {.type = code_type(layout),
+          .scaling = scaling_of(layout),
+          .transposed = layout.transposed,
+          .values = code_addresses(direction),
+          .scales = scale_addresses(direction),
+          .amax = amax_source(direction)};
 }
 
 GroupAddresses StepOperand::code_addresses(Direction direction) const {

@@ -33,7 +33,7 @@ class StepOperand {
     bool columnwise = false;
     int layer = 0;
     const float* noop = nullptr;
-    float* bias_partials = nullptr;  // only where CudaQuantizer::fuses_bias()
+    float* bias_partials = nullptr;  // only where RecipeTraits::sums_bias
     /// Not empty: a list of weights, [n, k] each, in place of input.input.
     std::vector<const void*> listed = {};
   };

@@ -29,8 +29,7 @@ Result<int> current_device() {
 
 /// The scales that products of micro blocks read are swizzled; others have one form.
 ScaleForm scale_form(const StepConfig& config) {
-  const bool micro =
-      config.recipe.scaling == Scaling::Mxfp8 || config.recipe.scaling == Scaling::Nvfp4;
+  const bool micro = traits_of(config.recipe).micro();
   return micro && config.scaled_products() ? ScaleForm::Swizzled : ScaleForm::RowMajor;
 }
 

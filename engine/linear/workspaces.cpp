@@ -13,49 +13,37 @@ namespace {
 
 constexpr int kLayouts = 3;  // TN, NN, NT: one a kind of product
 
-std::string owner(const StepConfig& config, int index) {
+std::string owner(WorkspaceSharing sharing, int index) {
   constexpr std::array kLayoutNames = {"fprop", "dgrad", "wgrad"};
-  switch (config.workspace) {
-    case WorkspaceStrategy::PerMatmul:
+  switch (sharing) {
+    case WorkspaceSharing::None:
       return fmt::format("workspace of product {}", index + 1);
-    case WorkspaceStrategy::PerLayout:
+    case WorkspaceSharing::SameLayout:
       return fmt::format("workspace of every {}", kLayoutNames.at(static_cast<std::size_t>(index)));
-    case WorkspaceStrategy::Shared:
-    case WorkspaceStrategy::PerCall:
+    case WorkspaceSharing::All:
       break;
   }
   return "workspace of all products";
 }
 
-}  // namespace
-
-int Workspaces::count(const StepConfig& config) {
-  switch (config.workspace) {
-    case WorkspaceStrategy::PerMatmul:
-      return config.products();
-    case WorkspaceStrategy::Shared:
-      return 1;
-    case WorkspaceStrategy::PerLayout:
-      return kLayouts;
-    case WorkspaceStrategy::PerCall:
-      break;
-  }
-  return 0;
+int count(const StepConfig& config) {
+  return traits_of(config.workspace).buffers(config.products(), kLayouts);
 }
+
+}  // namespace
 
 std::int64_t Workspaces::call_bytes() { return kWorkspaceBytes; }
 
 std::int64_t Workspaces::bytes(const StepConfig& config) {
-  const bool per_call = config.workspace == WorkspaceStrategy::PerCall;
-  return kWorkspaceBytes * (per_call ? 1 : count(config));
+  return kWorkspaceBytes * (traits_of(config.workspace).per_call ? 1 : count(config));
 }
 
 Result<Workspaces> Workspaces::create(const StepConfig& config, cudaStream_t stream) {
   Workspaces made;
-  made.strategy_ = config.workspace;
+  made.traits_ = traits_of(config.workspace);
   for (int i = 0; i < count(config); ++i) {
-    Result<DeviceBuffer> buffer =
-        DeviceBuffer::allocate(kWorkspaceBytes, {AllocationRole::Workspace, owner(config, i)});
+    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
+        kWorkspaceBytes, {AllocationRole::Workspace, owner(made.traits_.sharing, i)});
     if (!buffer.ok()) return buffer.error();
     ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
                     "Clearing a workspace");
@@ -65,16 +53,8 @@ Result<Workspaces> Workspaces::create(const StepConfig& config, cudaStream_t str
 }
 
 void* Workspaces::at(int index, Product product) const {
-  switch (strategy_) {
-    case WorkspaceStrategy::PerMatmul:
-      return buffers_[static_cast<std::size_t>(index)].data();
-    case WorkspaceStrategy::PerLayout:
-      return buffers_[static_cast<std::size_t>(product)].data();
-    case WorkspaceStrategy::Shared:
-    case WorkspaceStrategy::PerCall:
-      break;
-  }
-  return buffers_.front().data();
+  const int buffer = traits_.buffer_of(index, static_cast<int>(product));
+  return buffers_[static_cast<std::size_t>(buffer)].data();
 }
 
 }  // namespace engine

@@ -14,11 +14,11 @@ class Workspaces {
  public:
   static Result<Workspaces> create(const StepConfig& config, cudaStream_t stream);
 
-  /// Calls `launch(workspace)` with the one that product number `index` gets. PerCall allocates and
-  /// frees on the stream, under capture as nodes of the graph.
+  /// Calls `launch(workspace)` with the one that product number `index` gets. One per call is
+  /// allocated and freed on the stream, under capture as nodes of the graph.
   template <class Launch>
   Status with(int index, Product product, cudaStream_t stream, Launch&& launch) const {
-    if (strategy_ != WorkspaceStrategy::PerCall) return launch(at(index, product));
+    if (!traits_.per_call) return launch(at(index, product));
     void* workspace = nullptr;
     ENGINE_CUDA_TRY(cudaMallocAsync(&workspace, static_cast<std::size_t>(call_bytes()), stream),
                     "Allocating a workspace for one call");
@@ -31,11 +31,10 @@ class Workspaces {
   const std::vector<DeviceBuffer>& buffers() const { return buffers_; }
 
  private:
-  static int count(const StepConfig& config);
   static std::int64_t call_bytes();
   void* at(int index, Product product) const;
 
-  WorkspaceStrategy strategy_ = WorkspaceStrategy::PerMatmul;
+  WorkspaceTraits traits_;
   std::vector<DeviceBuffer> buffers_;
 };
 

@@ -50,7 +50,7 @@ struct AmaxHistoryRequest {
         engine::field<&AmaxHistoryRequest::outlier_factor>("outlier_factor"),
         engine::field<&AmaxHistoryRequest::idle>("idle", {.most = kMaxHistorySteps * kMaxExperts})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// Rows of the history that a step can have filled.
@@ -101,7 +101,7 @@ struct AmaxHistory {
         engine::field<&AmaxHistory::ring>("ring", {.most = kMaxRingFloats}),
         engine::field<&AmaxHistory::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 }  // namespace engine

@@ -36,7 +36,7 @@ struct BenchShape {
         engine::field<&BenchShape::columns>("columns", {.low = 16}),
         engine::field<&BenchShape::routing>("routing")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 enum class BenchSuite {
@@ -64,7 +64,7 @@ struct BenchOrder {
         engine::field<&BenchOrder::seconds>("seconds", {.low = 0, .high = kMaxBenchSeconds}),
         engine::field<&BenchOrder::linear>("linear")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// One kernel on one shape; times are of single launches, in microseconds.
@@ -90,7 +90,7 @@ struct BenchRow {
                       engine::field<&BenchRow::launches>("launches"),
                       engine::field<&BenchRow::of_copy>("of_copy")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// "32x32768x7168", "32x32768x7168:one-hot", "...:half": experts, rows, columns, routing.

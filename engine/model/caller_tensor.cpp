@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "engine/model/recipe_traits.h"
+
 namespace engine {
 namespace {
 
@@ -86,12 +88,19 @@ void compare_quantizer(Comparison& compare, const ListedWeight& weight,
   const Recipe& wanted = demand.recipe;
   compare.same("recipe", found.scaling == wanted.scaling, std::string(name_of(found.scaling)),
                std::string(name_of(wanted.scaling)), kWayOut);
-  if (wanted.scaling == Scaling::None) return;
-  compare.flag("power-of-two scales", found.pow2_scales, wanted.pow2_scales, kWayOut)
-      .same("amax epsilon", found.amax_epsilon == wanted.amax_epsilon,
-            fmt::to_string(found.amax_epsilon), fmt::to_string(wanted.amax_epsilon), kWayOut)
-      .flag("square blocks", found.square_weight_blocks, wanted.square_weight_blocks, kWayOut);
-  if (wanted.scaling == Scaling::PerTensorDelayed) {
+  const RecipeTraits& traits = traits_of(wanted);
+  if (!traits.quantizes()) return;
+  if (traits.chooses_pow2()) {
+    compare.flag("power-of-two scales", found.pow2_scales, wanted.pow2_scales, kWayOut);
+  }
+  if (traits.amax_epsilon) {
+    compare.same("amax epsilon", found.amax_epsilon == wanted.amax_epsilon,
+                 fmt::to_string(found.amax_epsilon), fmt::to_string(wanted.amax_epsilon), kWayOut);
+  }
+  if (traits.square_weights) {
+    compare.flag("square blocks", found.square_weight_blocks, wanted.square_weight_blocks, kWayOut);
+  }
+  if (traits.remembers_amax()) {
     compare
         .count("history length", found.delayed.history_length, wanted.delayed.history_length,
                kWayOut)
@@ -100,7 +109,7 @@ void compare_quantizer(Comparison& compare, const ListedWeight& weight,
               found.delayed.algorithm == kernels::AmaxAlgorithm::MostRecent,
               wanted.delayed.algorithm == kernels::AmaxAlgorithm::MostRecent, kWayOut);
   }
-  if (wanted.scaling == Scaling::Nvfp4) {
+  if (traits.hadamard) {
     compare.flag("Hadamard transform", found.hadamard, wanted.hadamard, kWayOut);
   }
   compare.same("scale form", weight.scale_form == demand.scale_form, form_name(weight.scale_form),

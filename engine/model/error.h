@@ -32,7 +32,17 @@ constexpr auto enum_names(ErrorCode) {
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
-  int device_error = 0;  // CUDA's runtime error number, if it is a CUDA error; not serialized
+  int device_error = 0;    // CUDA's runtime error number, if it is a CUDA error; not serialized
+  std::string field = {};  // path of the value that is wrong, "shape.n"; empty = no single one
+};
+
+/// What is wrong with a record beyond the limits of its single fields.
+struct Flaw {
+  std::string field = {};  // of the record: "n", "idle[2].step"
+  std::string says =
+      {};  // completes the sentence that the field's path begins: "is 17; it must ..."
+
+  bool empty() const { return says.empty(); }
 };
 
 /// Either a value or an Error. Test with ok() before value(): asking for the other side is a bug,

@@ -12,7 +12,7 @@
 //                         engine::field<&LaunchMode::iterations>("iterations", {.low = 1, .high =
 //                         100})};
 //     }
-//     std::string flaw() const;  // optional: checks that involve several fields
+//     Flaw flaw() const;  // optional: checks that involve several fields
 //   };
 //
 // The tables are plain data behind one accessor per member, and every border is one non-template
@@ -116,7 +116,7 @@ struct Type {
   bool is_signed = false;                // of an enumeration's underlying type
   std::span<const EnumName> names = {};  // Enum
   std::span<const Field> fields = {};    // Record
-  std::string (*flaw)(const void* record) = nullptr;
+  Flaw (*flaw)(const void* record) = nullptr;
   const void* (*defaults)() = nullptr;  // of a Record: one whose members have their initialisers
   const Type* element = nullptr;        // List, Maybe
   ListAccess list = {};
@@ -359,12 +359,13 @@ constexpr Field field(std::string_view name, FieldRules rules = {}) {
 /// CUDA's number is not transferred.
 template <int = 0>
 constexpr auto fields_of(const Error*) {
-  return std::array{field<&Error::code>("code"), field<&Error::message>("message")};
+  return std::array{field<&Error::code>("code"), field<&Error::message>("message"),
+                    field<&Error::field>("field")};
 }
 
 /// Checks every limit of every field, then each record's own flaw(), innermost first. The error
-/// names the field, the value, the limit and the remedy; its message begins with the path of the
-/// field.
+/// carries the path of the field, with which its message begins, and names the value, the limit and
+/// the remedy.
 Status validate(const Type& type, const void* value);
 template <Described T>
 Status validate(const T& value) {

@@ -92,7 +92,7 @@ struct LinearBenchRow {
                       engine::field<&LinearBenchRow::replay_us>("replay_us"),
                       engine::field<&LinearBenchRow::skipped>("skipped")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 }  // namespace engine

@@ -40,12 +40,12 @@ struct ComparisonRequest {
         engine::field<&ComparisonRequest::timed_launches>("timed_launches",
                                                           {.low = 0, .high = kMaxTimedLaunches})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
-/// Per tensor (current, delayed), block with FP32 and with power-of-two scales, MXFP8, NVFP4. BF16
-/// is not among them: it has neither codes nor scales.
-std::vector<Recipe> default_comparison();
+/// Every recipe that quantizes, with the other settings as given: per tensor first, blocks of FP32
+/// scales with and without power-of-two ones.
+std::vector<Recipe> default_comparison(const Recipe& settings = {.pow2_scales = false});
 
 /// A corner of the operand, element by element: at most 32 x 32.
 struct QuantizationSample {
@@ -73,7 +73,7 @@ struct QuantizationSample {
         engine::field<&QuantizationSample::decoded>("decoded",
                                                     {.most = kMaxSampleSide * kMaxSampleSide})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// The part of the code's range left unused by rounding scales to powers of two, in binades: log2

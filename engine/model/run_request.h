@@ -7,9 +7,11 @@
 #include <string>
 #include <variant>
 
+#include "engine/model/backend_traits.h"
 #include "engine/model/error.h"
 #include "engine/model/fields.h"
 #include "engine/model/measurement.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/model/shape.h"
 #include "kernels/common/formats.h"
 
@@ -62,7 +64,7 @@ struct FileInput {
     return std::array{engine::field<&FileInput::path>("path"),
                       engine::field<&FileInput::tensor>("tensor")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 using InputSpec = std::variant<SyntheticInput, FileInput>;
@@ -98,21 +100,8 @@ struct RoutingSpec {
         engine::field<&RoutingSpec::path>("path"),
         engine::field<&RoutingSpec::alignment>("alignment", {.low = 1, .high = kMaxAlignment})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
-
-enum class Scaling {
-  None,              // BF16 or FP16: nothing is quantized
-  PerTensorCurrent,  // FP8, one scale per expert from this tensor's own amax
-  Block,             // FP8, 1x128 or 128x128 blocks, chosen per operand
-  PerTensorDelayed,  // FP8, one scale per expert from the amax of earlier steps
-  Mxfp8,             // FP8, a power-of-two scale per 1x32 elements
-  Nvfp4,             // E2M1, an E4M3 scale per 1x16 elements and an FP32 amax per expert
-};
-constexpr auto enum_names(Scaling) {
-  return std::to_array<std::string_view>(
-      {"bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"});
-}
 
 /// Only for Scaling::PerTensorDelayed. The iterations of a run are its steps.
 struct DelayedScaling {
@@ -163,19 +152,10 @@ struct Recipe {
                       engine::field<&Recipe::hadamard>("hadamard"),
                       engine::field<&Recipe::stochastic_rounding>("stochastic_rounding")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
-/// Which memory cuBLASLt works in. For hazards see engine/gemm/support.
-enum class WorkspaceStrategy {
-  PerMatmul,  // every product of the step owns one: always right
-  Shared,     // one for all products of the step
-  PerLayout,  // one for the products of each operand layout (fprop TN, dgrad NN, wgrad NT)
-  PerCall,    // allocated before and freed after every product, inside a capture too
-};
-constexpr auto enum_names(WorkspaceStrategy) {
-  return std::to_array<std::string_view>({"per-matmul", "shared", "per-layout", "per-call"});
-}
+constexpr const RecipeTraits& traits_of(const Recipe& recipe) { return traits_of(recipe.scaling); }
 
 /// Where the pointer and dimension arrays of the grouped products live.
 enum class SetupArrays {
@@ -213,20 +193,6 @@ struct LaunchMode {
         engine::field<&LaunchMode::markers>("markers")};
   }
 };
-
-enum class GemmBackend {
-  CublasLtGrouped,    // CUDA: one grouped matmul for all experts
-  CpuReference,       // CPU: per-expert loop through OpenBLAS on dequantized operands
-  CublasLtPerExpert,  // CUDA: one matmul per expert, dealt to several streams; splits come from the
-                      // host, so a captured graph keeps those of its capture
-};
-constexpr auto enum_names(GemmBackend) {
-  return std::to_array<std::string_view>(
-      {"cublaslt-grouped", "cpu-reference", "cublaslt-per-expert"});
-}
-
-/// Both of them are served by the one CUDA backend of a worker.
-constexpr bool runs_on_cuda(GemmBackend backend) { return backend != GemmBackend::CpuReference; }
 
 /// What one step runs. Backward alone reads what a previous forward step saved.
 enum class StepPasses { Forward, Backward, ForwardBackward };
@@ -267,7 +233,7 @@ struct LinearOptions {
                       engine::field<&LinearOptions::micro_batches>(
                           "micro_batches", {.low = 1, .high = kMaxMicroBatches})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 struct RunRequest {
@@ -319,7 +285,7 @@ struct RunRequest {
         engine::field<&RunRequest::seed>("seed"),
         engine::field<&RunRequest::cublaslt_library>("cublaslt_library")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 }  // namespace engine

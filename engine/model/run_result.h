@@ -49,7 +49,7 @@ struct MagnitudeHistogram {
         engine::field<&MagnitudeHistogram::infinities>("infinities", {.low = 0, .high = kMaxCount}),
         engine::field<&MagnitudeHistogram::nans>("nans", {.low = 0, .high = kMaxCount})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// All scales of an operand in a few figures, taken before any folding. All 0: not measured.
@@ -116,7 +116,7 @@ struct ScaleMap {
                                                     {.most = kMaxMapSide * kMaxMapSide}),
         engine::field<&ScaleMap::summary>("summary")};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// Quantization of one operand of layer 0, all experts together.

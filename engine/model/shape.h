@@ -32,7 +32,7 @@ struct ShapeSpec {
         engine::field<&ShapeSpec::n>("n", {.low = 1, .high = kMaxDimension}),
         engine::field<&ShapeSpec::k>("k", {.low = 1, .high = kMaxDimension})};
   }
-  std::string flaw() const;
+  Flaw flaw() const;
 };
 
 /// A shape whose routing is known. splits[e] = m_e >= 0; experts with 0 rows are legal anywhere.

@@ -64,12 +64,13 @@ bool is_clean_text(std::string_view text) {
   return true;
 }
 
-std::string flaw_of_name(std::string_view field, std::string_view name) {
+Flaw flaw_of_name(std::string_view field, std::string_view name) {
   if (is_clean_text(name)) return {};
-  return fmt::format(
-      "{} is '{}', which is not UTF-8 text without NUL; rename it, or link to it under another "
-      "name",
-      field, shown_text(name));
+  return {
+      std::string(field),
+      fmt::format("is '{}', which is not UTF-8 text without NUL; rename it, or link to it under "
+                  "another name",
+                  shown_text(name))};
 }
 
 std::string valid_utf8(std::string_view text) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/model/error.h"
+
 namespace engine {
 
 /// The maximum bytes of one text that are kept and drawn. More than the longest path that Linux
@@ -40,7 +42,7 @@ bool is_clean_text(std::string_view text);
 
 /// For a record's flaw(): why this name of a file cannot go to a worker or into a recording; empty
 /// if it can. Replacing its invalid bytes would name another file.
-std::string flaw_of_name(std::string_view field, std::string_view name);
+Flaw flaw_of_name(std::string_view field, std::string_view name);
 
 /// The same text with every invalid UTF-8 byte replaced by '?'.
 std::string valid_utf8(std::string_view text);

@@ -1,5 +1,5 @@
-// Checks of this folder's values that no limit of a single field can express. Each message begins
-// with its field, names value and limit, and says how to fix it.
+// Checks of this folder's values that no limit of a single field can express. Each names value and
+// limit, and says how to fix it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,128 +8,140 @@
 #include "engine/model/amax_history.h"
 #include "engine/model/bench_suite.h"
 #include "engine/model/recipe_comparison.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"
 #include "engine/model/text.h"
 
 namespace engine {
 
-std::string ShapeSpec::flaw() const {
+Flaw ShapeSpec::flaw() const {
   for (const auto& [field, value] : {std::pair{"n", n}, std::pair{"k", k}}) {
     if (value % 16 == 0) continue;
-    return fmt::format(
-        "{} is {}; it must be a multiple of 16 (FP8 rows are read 16 bytes at a time): use {}",
-        field, value, (value + 15) / 16 * 16);
+    return {field,
+            fmt::format(
+                "is {}; it must be a multiple of 16 (FP8 rows are read 16 bytes at a time): use {}",
+                value, (value + 15) / 16 * 16)};
   }
   return {};
 }
 
-std::string FileInput::flaw() const {
+Flaw FileInput::flaw() const {
   for (const auto& [field, name] : {std::pair{"path", &path}, std::pair{"tensor", &tensor}}) {
-    if (std::string flaw = flaw_of_name(field, *name); !flaw.empty()) return flaw;
+    if (Flaw flaw = flaw_of_name(field, *name); !flaw.empty()) return flaw;
   }
   if (!path.empty()) return {};
-  return "path is empty: a file without a path; choose a .npy or .safetensors file or a synthetic "
-         "distribution";
+  return {"path",
+          "is empty: a file without a path; choose a .npy or .safetensors file or a synthetic "
+          "distribution"};
 }
 
-std::string RoutingSpec::flaw() const {
+Flaw RoutingSpec::flaw() const {
   if (distribution != RoutingDistribution::File) return {};
   if (!path.empty()) return flaw_of_name("path", path);
-  return "path is empty, but routing is read from a file; name a .json or .npy file of splits";
+  return {"path", "is empty, but routing is read from a file; name a .json or .npy file of splits"};
 }
 
-std::string Recipe::flaw() const {
+Flaw Recipe::flaw() const {
   if (high_precision != ElementType::Fp32) return {};
-  return "high_precision is FP32; grouped products give BF16 or FP16: choose one of them";
+  return {"high_precision", "is FP32; grouped products give BF16 or FP16: choose one of them"};
 }
 
-std::string LinearOptions::flaw() const {
+Flaw LinearOptions::flaw() const {
   if (wgrad_type != ElementType::Fp16) return {};
-  return "wgrad_type is FP16; weight gradients are BF16 or FP32: choose one of them";
+  return {"wgrad_type", "is FP16; weight gradients are BF16 or FP32: choose one of them"};
 }
 
-std::string RunRequest::flaw() const { return flaw_of_name("cublaslt_library", cublaslt_library); }
+Flaw RunRequest::flaw() const { return flaw_of_name("cublaslt_library", cublaslt_library); }
 
-std::string MagnitudeHistogram::flaw() const {
+Flaw MagnitudeHistogram::flaw() const {
   if (first_bin >= 0 && std::ssize(counts) <= std::int64_t{kHistogramBins} - first_bin) return {};
-  return fmt::format("first_bin is {}, with {} bins behind it; bins are 0..1023", first_bin,
-                     counts.size());
+  return {"first_bin",
+          fmt::format("is {}, with {} bins behind it; bins are 0..1023", first_bin, counts.size())};
 }
 
-std::string ScaleMap::flaw() const {
+Flaw ScaleMap::flaw() const {
   const std::int64_t cells = std::int64_t{rows} * columns;
   if (rows < 0 || columns < 0 || std::ssize(mean) != cells || std::ssize(maximum) != cells) {
-    return fmt::format("rows is {}; {} means and {} maxima are not that times {} columns", rows,
-                       mean.size(), maximum.size(), columns);
+    return {"rows", fmt::format("is {}; {} means and {} maxima are not that times {} columns", rows,
+                                mean.size(), maximum.size(), columns)};
   }
   for (const auto* optional : {&minimum, &deviation, &saturated_share, &underflowed_share}) {
     if (optional->empty() || std::ssize(*optional) == cells) continue;
-    return fmt::format("rows is {}; a figure of {} cells is not that times {} columns", rows,
-                       optional->size(), columns);
+    return {"rows", fmt::format("is {}; a figure of {} cells is not that times {} columns", rows,
+                                optional->size(), columns)};
   }
   std::int64_t previous = 0;
   for (const std::int64_t row : expert_first_row) {
     if (row < previous || row > source_rows) {
-      return fmt::format("expert_first_row is {}; it must be between {} and {}", row, previous,
-                         source_rows);
+      return {"expert_first_row",
+              fmt::format("is {}; it must be between {} and {}", row, previous, source_rows)};
     }
     previous = row;
   }
   return {};
 }
 
-std::vector<Recipe> default_comparison() {
-  return {
-      {.scaling = Scaling::PerTensorCurrent, .pow2_scales = false},
-      {.scaling = Scaling::PerTensorDelayed, .pow2_scales = false},
-      {.scaling = Scaling::Block, .pow2_scales = false},
-      {.scaling = Scaling::Block, .pow2_scales = true},
-      {.scaling = Scaling::Mxfp8},
-      {.scaling = Scaling::Nvfp4},
+std::vector<Recipe> default_comparison(const Recipe& settings) {
+  std::vector<Recipe> recipes;
+  const auto add = [&](Scaling scaling, bool pow2) {
+    Recipe& recipe = recipes.emplace_back(settings);
+    recipe.scaling = scaling;
+    recipe.pow2_scales = traits_of(scaling).pow2_scales(pow2);
+    recipe.split_accumulator = true;
   };
+  for (const bool per_tensor : {true, false}) {
+    for (const auto& [value, name] : kType<Scaling>.names) {
+      const auto scaling = static_cast<Scaling>(value);
+      const RecipeTraits& traits = traits_of(scaling);
+      if (!traits.quantizes() || traits.per_tensor() != per_tensor) continue;
+      // What rounding costs is asked most of blocks.
+      const bool both = traits.chooses_pow2() && !per_tensor;
+      add(scaling, both ? false : settings.pow2_scales);
+      if (both) add(scaling, true);
+    }
+  }
+  return recipes;
 }
 
-std::string ComparisonRequest::flaw() const {
+Flaw ComparisonRequest::flaw() const {
   if (!weights || !gradients) return {};
-  return "weights and gradients are both chosen; a comparison is of one of them: order two";
+  return {"weights", "and gradients are both chosen; a comparison is of one of them: order two"};
 }
 
-std::string QuantizationSample::flaw() const {
+Flaw QuantizationSample::flaw() const {
   const std::int64_t cells = std::int64_t{rows} * columns;
   if (std::ssize(original) == cells && std::ssize(codes) == cells &&
       std::ssize(scale_inv) == cells && std::ssize(decoded) == cells) {
     return {};
   }
-  return fmt::format("rows is {}; {} elements with {} codes are not that times {} columns", rows,
-                     original.size(), codes.size(), columns);
+  return {"rows", fmt::format("is {}; {} elements with {} codes are not that times {} columns",
+                              rows, original.size(), codes.size(), columns)};
 }
 
 int kept_ring_rows(const AmaxHistoryRequest& request) {
   return std::min(request.request.recipe.delayed.history_length, request.steps);
 }
 
-std::string AmaxHistoryRequest::flaw() const {
+Flaw AmaxHistoryRequest::flaw() const {
   const int experts = request.shape.num_experts;
-  const auto outside = [](std::string_view field, std::int64_t value, std::int64_t low,
-                          std::int64_t high) {
-    if (value >= low && value <= high) return std::string();
-    return fmt::format("{} is {}; it must be between {} and {}", field, value, low, high);
+  const auto outside = [](std::string field, std::int64_t value, std::int64_t low,
+                          std::int64_t high) -> Flaw {
+    if (value >= low && value <= high) return {};
+    return {std::move(field), fmt::format("is {}; it must be between {} and {}", value, low, high)};
   };
-  if (std::string flaw = outside("outlier_step", outlier_step, -1, steps - 1); !flaw.empty()) {
-    return flaw;
-  }
-  if (std::string flaw = outside("outlier_expert", outlier_expert, 0, experts - 1); !flaw.empty()) {
+  if (Flaw flaw = outside("outlier_step", outlier_step, -1, steps - 1); !flaw.empty()) return flaw;
+  if (Flaw flaw = outside("outlier_expert", outlier_expert, 0, experts - 1); !flaw.empty()) {
     return flaw;
   }
   if (!(outlier_factor > 0.0) || !std::isfinite(outlier_factor)) {
-    return fmt::format("outlier_factor is {}; it must be finite and above 0", outlier_factor);
+    return {"outlier_factor", fmt::format("is {}; it must be finite and above 0", outlier_factor)};
   }
   if (std::ssize(idle) > std::int64_t{steps} * experts) {
-    return fmt::format("idle has {} entries; {} steps of {} experts take at most {}", idle.size(),
-                       steps, experts, std::int64_t{steps} * experts);
+    return {"idle", fmt::format("has {} entries; {} steps of {} experts take at most {}",
+                                idle.size(), steps, experts, std::int64_t{steps} * experts)};
   }
   for (std::size_t i = 0; i < idle.size(); ++i) {
-    std::string flaw = outside(fmt::format("idle[{}].step", i), idle[i].step, 0, steps - 1);
+    Flaw flaw = outside(fmt::format("idle[{}].step", i), idle[i].step, 0, steps - 1);
     if (flaw.empty()) {
       flaw = outside(fmt::format("idle[{}].expert", i), idle[i].expert, 0, experts - 1);
     }
@@ -137,77 +149,78 @@ std::string AmaxHistoryRequest::flaw() const {
   }
   const std::int64_t ring = std::int64_t{experts} * steps * kept_ring_rows(*this);
   if (ring <= kMaxRingFloats) return {};
-  return fmt::format(
-      "steps is {}; with {} experts and {} rows of history that makes {} numbers; at most {} fit: "
-      "choose fewer steps or a shorter history",
-      steps, experts, kept_ring_rows(*this), ring, kMaxRingFloats);
+  return {
+      "steps",
+      fmt::format("is {}; with {} experts and {} rows of history that makes {} numbers; at most "
+                  "{} fit: choose fewer steps or a shorter history",
+                  steps, experts, kept_ring_rows(*this), ring, kMaxRingFloats)};
 }
 
-std::string AmaxHistory::flaw() const {
+Flaw AmaxHistory::flaw() const {
   const std::int64_t cells = std::int64_t{steps} * experts;
   for (const std::int64_t size :
        {std::ssize(rows), std::ssize(amax), std::ssize(history_amax), std::ssize(scale_used),
         std::ssize(scale_wanted), std::ssize(saturated), std::ssize(underflowed),
         std::ssize(snr_db)}) {
     if (size == cells) continue;
-    return fmt::format("steps is {}; {} values are not that times {} experts", steps, size,
-                       experts);
+    return {"steps",
+            fmt::format("is {}; {} values are not that times {} experts", steps, size, experts)};
   }
   if (std::ssize(ring) == cells * ring_rows) return {};
-  return fmt::format(
-      "ring_rows is {}; a ring of {} values is not that times {} steps of {} experts", ring_rows,
-      ring.size(), steps, experts);
+  return {"ring_rows",
+          fmt::format("is {}; a ring of {} values is not that times {} steps of {} experts",
+                      ring_rows, ring.size(), steps, experts)};
 }
 
 namespace {
 
 /// What is wrong with the median of a row of a benchmark.
-std::string flaw_of_median(double median_us) {
+Flaw flaw_of_median(double median_us) {
   if (median_us > 0 && std::isfinite(median_us)) return {};
-  return fmt::format("median_us is {}, which is not a time", median_us);
+  return {"median_us", fmt::format("is {}, which is not a time", median_us)};
 }
 
 }  // namespace
 
-std::string BenchRow::flaw() const { return flaw_of_median(median_us); }
+Flaw BenchRow::flaw() const { return flaw_of_median(median_us); }
 
-std::string LinearBenchRow::flaw() const {
-  return skipped.empty() ? flaw_of_median(median_us) : std::string();
-}
+Flaw LinearBenchRow::flaw() const { return skipped.empty() ? flaw_of_median(median_us) : Flaw(); }
 
-std::string BenchShape::flaw() const {
+Flaw BenchShape::flaw() const {
   constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
   if (columns % 16 != 0) {
-    return fmt::format("columns is {}; it must be a multiple of 16: use {}", columns,
-                       (columns + 15) / 16 * 16);
+    return {"columns", fmt::format("is {}; it must be a multiple of 16: use {}", columns,
+                                   (columns + 15) / 16 * 16)};
   }
   if (rows <= kMaxElements / columns) return {};
-  return fmt::format("rows is {}; times {} columns that is more than {} elements: take fewer rows",
-                     rows, columns, kMaxElements);
+  return {"rows",
+          fmt::format("is {}; times {} columns that is more than {} elements: take fewer rows",
+                      rows, columns, kMaxElements)};
 }
 
-std::string BenchOrder::flaw() const {
-  if (!(seconds > 0)) return fmt::format("seconds is {}; it must be above 0", seconds);
+Flaw BenchOrder::flaw() const {
+  if (!(seconds > 0)) return {"seconds", fmt::format("is {}; it must be above 0", seconds)};
   if (suite != BenchSuite::Linear) return {};
   if (linear.shapes.empty() || linear.routings.empty()) {
-    return "linear.shapes is empty, or linear.routings; the benchmark of the linear step needs one "
-           "of each at least";
+    return {"linear.shapes",
+            "is empty, or linear.routings; the benchmark of the linear step needs one of each at "
+            "least"};
   }
   if (linear.shapes.size() * linear.routings.size() > kMaxLinearBenchShapes) {
-    return fmt::format(
-        "linear.shapes has {} entries, each with {} routings; a benchmark takes {} of both",
-        linear.shapes.size(), linear.routings.size(), kMaxLinearBenchShapes);
+    return {"linear.shapes",
+            fmt::format("has {} entries, each with {} routings; a benchmark takes {} of both",
+                        linear.shapes.size(), linear.routings.size(), kMaxLinearBenchShapes)};
   }
   for (const RoutingDistribution routing : linear.routings) {
     if (routing == RoutingDistribution::File) {
-      return "linear.routings has a file; a benchmark routes by a rule, splits from a file are for "
-             "a run";
+      return {"linear.routings",
+              "has a file; a benchmark routes by a rule, splits from a file are for a run"};
     }
   }
   for (std::size_t i = 0; i < linear.shapes.size(); ++i) {
     if (linear.shapes[i].tokens == 0) {
-      return fmt::format("linear.shapes[{}].tokens is 0; without tokens there is nothing to time",
-                         i);
+      return {fmt::format("linear.shapes[{}].tokens", i),
+              "is 0; without tokens there is nothing to time"};
     }
   }
   return {};

@@ -55,18 +55,17 @@ bool has_limits(const FieldRules& rules) {
 /// Walks a value and keeps its first flaw.
 class Validator {
  public:
-  std::string message;
+  Flaw flaw;  // its field is a whole path
 
   void record(const Type& type, const void* value, const FieldPath& path) {
     for (const Field& field : type.fields) {
       if (!field.checked) continue;
-      if (!message.empty()) return;
+      if (!flaw.empty()) return;
       member(*field.type, field.in(value), field.rules, {.above = &path, .name = field.name});
     }
-    if (!message.empty() || type.flaw == nullptr) return;
-    if (std::string flaw = type.flaw(value); !flaw.empty()) {
-      const std::string where = path.text();
-      message = where.empty() ? std::move(flaw) : fmt::format("{}.{}", where, flaw);
+    if (!flaw.empty() || type.flaw == nullptr) return;
+    if (Flaw found = type.flaw(value); !found.empty()) {
+      flaw = {FieldPath{.above = &path, .name = found.field}.text(), std::move(found.says)};
     }
   }
 
@@ -98,20 +97,20 @@ class Validator {
   void list(const Type& type, const void* value, const FieldRules& rules, const FieldPath& path) {
     const std::size_t size = type.list.size(value);
     if (size > rules.most) {
-      message =
-          fmt::format("{} has {} entries; it takes at most {}", path.text(), size, rules.most);
+      flaw = {path.text(), fmt::format("has {} entries; it takes at most {}", size, rules.most)};
       return;
     }
     if (!type.element->checked && !has_limits(rules)) return;
-    for (std::size_t i = 0; i < size && message.empty(); ++i) {
+    for (std::size_t i = 0; i < size && flaw.empty(); ++i) {
       member(*type.element, element_at(type, value, i), rules,
              {.above = path.above, .name = path.name, .index = i});
     }
   }
 
   void number(const Type& type, const void* value, const FieldRules& rules, const FieldPath& path) {
-    const std::string flaw = number_flaw(type, value, rules);
-    if (!flaw.empty()) message = fmt::format("{} {}", path.text(), flaw);
+    if (std::string says = number_flaw(type, value, rules); !says.empty()) {
+      flaw = {path.text(), std::move(says)};
+    }
   }
 };
 
@@ -247,8 +246,11 @@ std::string number_flaw(const Type& type, const void* value, const FieldRules& r
 Status validate(const Type& type, const void* value) {
   Validator validator;
   validator.record(type, value, {});
-  if (validator.message.empty()) return {};
-  return Error{ErrorCode::InvalidArgument, std::move(validator.message)};
+  if (validator.flaw.empty()) return {};
+  auto& [field, says] = validator.flaw;
+  return Error{.code = ErrorCode::InvalidArgument,
+               .message = fmt::format("{} {}", field, says),
+               .field = std::move(field)};
 }
 
 bool equal(const Type& type, const void* a, const void* b) {
@@ -459,30 +461,54 @@ std::vector<Leaf> leaves_of(const Type& type) {
   return leaves;
 }
 
-bool set_leaf(const Type& type, void* record, std::string_view path, std::string_view text) {
+namespace {
+
+/// With `choose` a choice becomes what the path names; else what is not chosen has no value.
+FoundLeaf walk_to(const Type& type, void* record, std::string_view path, bool choose) {
   const std::string_view name = path.substr(0, path.find('.'));
   const std::string_view rest = name.size() == path.size() ? "" : path.substr(name.size() + 1);
   for (const Field& field : type.fields) {
     if (field.name != name) continue;
-    void* value = field.in(record);
+    void* value = record == nullptr ? nullptr : field.in(record);
     const Type* at = field.type;
     if (at->kind == Kind::Maybe) {
-      const void* held = at->maybe.value(value);
-      value = held == nullptr ? at->maybe.make(value) : const_cast<void*>(held);
+      void* held = value == nullptr ? nullptr : const_cast<void*>(at->maybe.value(value));
+      value = held == nullptr && choose ? at->maybe.make(value) : held;
       at = at->element;
     }
-    if (at->kind == Kind::Record) return set_leaf(*at, value, rest, text);
-    if (at->kind != Kind::Choice) return rest.empty() && parse(*at, value, text);
+    if (at->kind == Kind::Record) return walk_to(*at, value, rest, choose);
+    if (at->kind != Kind::Choice) {
+      return rest.empty() ? FoundLeaf{&field, at, value} : FoundLeaf{};
+    }
     const std::string_view chosen = rest.substr(0, rest.find('.'));
     for (std::size_t i = 0; i < at->choice.names.size(); ++i) {
       if (at->choice.types[i] == nullptr || at->choice.names[i] != chosen) continue;
-      void* inside =
-          at->choice.index(value) == i ? at->choice.chosen(value) : at->choice.choose(value, i);
-      return rest.size() > chosen.size() &&
-             set_leaf(*at->choice.types[i], inside, rest.substr(chosen.size() + 1), text);
+      if (rest.size() == chosen.size()) return {};
+      void* inside = nullptr;
+      if (value != nullptr && at->choice.index(value) == i) {
+        inside = at->choice.chosen(value);
+      } else if (choose) {
+        inside = at->choice.choose(value, i);
+      }
+      return walk_to(*at->choice.types[i], inside, rest.substr(chosen.size() + 1), choose);
     }
   }
-  return false;
+  return {};
+}
+
+}  // namespace
+
+FoundLeaf find_leaf(const Type& type, const void* record, std::string_view path) {
+  return walk_to(type, const_cast<void*>(record), path, /*choose=*/false);
+}
+
+void* choose_leaf(const Type& type, void* record, std::string_view path) {
+  return const_cast<void*>(walk_to(type, record, path, /*choose=*/true).value);
+}
+
+bool set_leaf(const Type& type, void* record, std::string_view path, std::string_view text) {
+  const FoundLeaf leaf = find_leaf(type, record, path);
+  return leaf.field != nullptr && parse(*leaf.type, choose_leaf(type, record, path), text);
 }
 
 LeafTexts leaf_texts(const Type& type, const void* record) {

@@ -66,6 +66,16 @@ void for_each_leaf(const Type& type, const void* record,
                    const std::function<void(const Leaf&)>& visit);
 /// Of the type itself: every alternative of a choice; nothing inside lists.
 std::vector<Leaf> leaves_of(const Type& type);
+
+struct FoundLeaf {
+  const Field* field = nullptr;  // null: there is no such leaf
+  const Type* type = nullptr;    // of the value: what an optional holds
+  const void* value = nullptr;   // null: of an alternative that is not chosen
+};
+FoundLeaf find_leaf(const Type& type, const void* record, std::string_view path);
+/// The value of the leaf, to be stored in; a choice becomes what the path names. Null: no such
+/// path.
+void* choose_leaf(const Type& type, void* record, std::string_view path);
 /// Reads the leaf of this path from text; a choice becomes what the path names. False: no such
 /// path, or the text is no value of it.
 bool set_leaf(const Type& type, void* record, std::string_view path, std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/model/recipe_traits.h"
 #include "engine/quantize/micro_scale_fold.h"
 #include "kernels/diagnostics/statistics.h"
 
@@ -13,10 +14,6 @@ using kernels::Direction;
 CudaQuantizer::Setup quantizer_setup(const Recipe& recipe, OperandRole role,
                                      const kernels::GroupedInput& input) {
   return {.recipe = recipe, .role = role, .input = input, .keep_block_amax = true};
-}
-
-bool micro(const Recipe& recipe) {
-  return recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4;
 }
 
 template <class T>
@@ -205,31 +202,32 @@ Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
                                          const std::vector<std::int64_t>& splits,
                                          cudaStream_t stream) {
   const Measurement measurement(input, splits, stream);
-  if (recipe.scaling == Scaling::None) return measurement.on_device(nullptr);
+  const RecipeTraits& traits = traits_of(recipe);
+  if (!traits.quantizes()) return measurement.on_device(nullptr);
   const Result<CudaQuantizer> quantizer =
       CudaQuantizer::create(quantizer_setup(recipe, role, input), stream);
   if (!quantizer.ok()) return quantizer.error();
   StepObserver unobserved;
-  const int steps = recipe.scaling == Scaling::PerTensorDelayed ? 2 : 1;
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < traits.steps_to_settle(); ++step) {
     ENGINE_TRY(quantizer.value().quantize(stream, unobserved));
   }
-  return micro(recipe) ? measurement.of_micro_scales(quantizer.value())
-                       : measurement.on_device(&quantizer.value());
+  return traits.micro() ? measurement.of_micro_scales(quantizer.value())
+                        : measurement.on_device(&quantizer.value());
 }
 
 std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,
                            const kernels::GroupedInput& input) {
-  if (recipe.scaling == Scaling::None) return BlockCounts::bytes(input.num_groups, 0);
+  const RecipeTraits& traits = traits_of(recipe);
+  if (!traits.quantizes()) return BlockCounts::bytes(input.num_groups, 0);
   const CudaQuantizer::Setup setup = quantizer_setup(recipe, role, input);
   const OperandLayout layout = operand_layout(recipe, role, Direction::Rowwise,
                                               {.capacity_rows = input.capacity_rows,
                                                .num_groups = input.num_groups,
                                                .columns = input.columns});
   const std::int64_t counts =
-      micro(recipe) ? MicroCounts::bytes(input.num_groups, layout.scale_capacity)
-                    : BlockCounts::bytes(input.num_groups,
-                                         layout.scale_capacity / std::int64_t{sizeof(float)});
+      traits.micro() ? MicroCounts::bytes(input.num_groups, layout.scale_capacity)
+                     : BlockCounts::bytes(input.num_groups,
+                                          layout.scale_capacity / std::int64_t{sizeof(float)});
   return counts + CudaQuantizer::bytes(setup);
 }
 

@@ -1,7 +1,9 @@
 #include "engine/quantize/operand_layout.h"
 
 #include <algorithm>
+#include <array>
 
+#include "engine/model/recipe_traits.h"
 #include "kernels/quantize/quantize_block.h"
 #include "kernels/quantize/quantize_mxfp8.h"
 #include "kernels/quantize/quantize_nvfp4.h"
@@ -15,46 +17,44 @@ using kernels::kBlock;
 using kernels::round_up;
 using kernels::ScaleLayout;
 
+/// What quantizes an operand, and the layout of the scales that it leaves.
+struct LayoutChoice {
+  QuantizeKernel kernel;
+  ScaleLayout scales;
+};
+
+/// The kernels of a recipe: for lines of a block, and for square blocks.
+struct RecipeKernels {
+  LayoutChoice plain;
+  LayoutChoice square;
+};
+
+constexpr LayoutChoice kPerTensor = {QuantizeKernel::PerTensor, ScaleLayout::PerTensor};
+
+/// By Scaling; nothing asks for those of the first, which quantizes nothing.
+constexpr std::array<RecipeKernels, kRecipeTraits.size()> kRecipeKernels = {{
+    {.plain = kPerTensor, .square = kPerTensor},
+    {.plain = kPerTensor, .square = kPerTensor},
+    {.plain = {QuantizeKernel::Block1x128, ScaleLayout::Block1x128},
+     .square = {QuantizeKernel::Block128x128, ScaleLayout::Block128x128}},
+    {.plain = kPerTensor, .square = kPerTensor},
+    {.plain = {QuantizeKernel::Mxfp8, ScaleLayout::Mx1x32},
+     .square = {QuantizeKernel::Mxfp8, ScaleLayout::Mx32x32}},
+    {.plain = {QuantizeKernel::Nvfp4, ScaleLayout::Nv1x16},
+     .square = {QuantizeKernel::Nvfp4, ScaleLayout::Nv16x16}},
+}};
+
 bool square_blocks(const Recipe& recipe, OperandRole role) {
+  const RecipeTraits& traits = traits_of(recipe);
   switch (role) {
     case OperandRole::Activations:
-      return recipe.square_activation_blocks;
+      return traits.square_activations && recipe.square_activation_blocks;
     case OperandRole::Weights:
-      return recipe.square_weight_blocks;
+      return traits.square_weights && recipe.square_weight_blocks;
     case OperandRole::Gradients:
-      return recipe.square_gradient_blocks;
+      return traits.square_activations && recipe.square_gradient_blocks;
   }
   return false;
-}
-
-void set_kernel(const Recipe& recipe, OperandRole role, OperandLayout& layout) {
-  const bool weights = role == OperandRole::Weights;
-  const bool square = square_blocks(recipe, role);
-  layout.format = operand_format(recipe, role);
-  layout.square = weights && square;
-  switch (recipe.scaling) {
-    case Scaling::None:
-    case Scaling::PerTensorCurrent:
-    case Scaling::PerTensorDelayed:
-      layout.square = false;
-      layout.kernel = QuantizeKernel::PerTensor;
-      layout.scales = ScaleLayout::PerTensor;
-      return;
-    case Scaling::Block:
-      layout.square = false;
-      layout.kernel = square ? QuantizeKernel::Block128x128 : QuantizeKernel::Block1x128;
-      layout.scales = square ? ScaleLayout::Block128x128 : ScaleLayout::Block1x128;
-      return;
-    case Scaling::Mxfp8:
-      layout.kernel = QuantizeKernel::Mxfp8;
-      layout.scales = layout.square ? ScaleLayout::Mx32x32 : ScaleLayout::Mx1x32;
-      return;
-    case Scaling::Nvfp4:
-      layout.kernel = QuantizeKernel::Nvfp4;
-      layout.scales = layout.square ? ScaleLayout::Nv16x16 : ScaleLayout::Nv1x16;
-      layout.hadamard = recipe.hadamard && !weights && layout.direction == Direction::Columnwise;
-      return;
-  }
 }
 
 std::int64_t scale_capacity(const OperandLayout& layout, const OperandExtent& extent) {
@@ -83,6 +83,11 @@ std::int64_t scale_capacity(const OperandLayout& layout, const OperandExtent& ex
 
 }  // namespace
 
+std::string quantize_refusal(const Recipe& recipe) {
+  if (traits_of(recipe).quantizes()) return {};
+  return "BF16 quantizes nothing; choose an FP8 or FP4 recipe";
+}
+
 kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role) {
   switch (role) {
     case OperandRole::Activations:
@@ -97,8 +102,19 @@ kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role) {
 
 OperandLayout operand_layout(const Recipe& recipe, OperandRole role, Direction direction,
                              const OperandExtent& extent) {
-  OperandLayout layout{.direction = direction};
-  set_kernel(recipe, role, layout);
+  const RecipeTraits& traits = traits_of(recipe);
+  const RecipeKernels& made_by = kRecipeKernels[static_cast<std::size_t>(recipe.scaling)];
+  const bool square = square_blocks(recipe, role);
+  const bool columnwise = direction == Direction::Columnwise;
+  const LayoutChoice& choice = square ? made_by.square : made_by.plain;
+  OperandLayout layout{
+      .kernel = choice.kernel,
+      .scales = choice.scales,
+      .direction = direction,
+      .format = operand_format(recipe, role),
+      .square = square && made_by.square.kernel == made_by.plain.kernel,
+      .transposed = columnwise && traits.transposed_columnwise,
+      .hadamard = traits.hadamard && recipe.hadamard && columnwise && role != OperandRole::Weights};
   const std::int64_t elements = extent.capacity_rows * extent.columns;
   layout.code_capacity = elements;
   if (layout.e2m1()) {
@@ -131,6 +147,11 @@ std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const st
         layout.fp32_scales() ? grid.rows * grid.columns * std::int64_t{sizeof(float)} : grid.span;
   }
   return bytes;
+}
+
+std::int64_t amax_count(const OperandLayout& layout, int num_groups) {
+  if (layout.fp32_scales()) return layout.scale_capacity / std::int64_t{sizeof(float)};
+  return layout.e2m1() ? num_groups : 0;
 }
 
 ScaleGrid scale_grid(const OperandLayout& layout, std::int64_t rows, std::int64_t columns) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "engine/input/tensor_source.h"
 #include "engine/model/run_request.h"
@@ -27,15 +28,20 @@ struct OperandLayout {
   kernels::Direction direction = kernels::Direction::Rowwise;
   kernels::Fp8Format format = kernels::Fp8Format::E4m3;  // of FP8 codes
   bool square = false;              // MXFP8 and NVFP4: one scale for a square block
+  bool transposed = false;          // lines of codes are columns of the operand
   bool hadamard = false;            // NVFP4: these codes are of the transformed elements
   std::int64_t code_capacity = 0;   // bytes for any routing
   std::int64_t scale_capacity = 0;  // bytes for any routing
 
+  bool per_tensor() const { return kernel == QuantizeKernel::PerTensor; }
   bool e2m1() const { return kernel == QuantizeKernel::Nvfp4; }
   bool fp32_scales() const {
     return kernel != QuantizeKernel::Mxfp8 && kernel != QuantizeKernel::Nvfp4;
   }
 };
+
+/// Why this recipe has nothing to quantize, on either side; empty if it has.
+std::string quantize_refusal(const Recipe& recipe);
 
 /// Of FP8 codes; weights are always E4M3.
 kernels::Fp8Format operand_format(const Recipe& recipe, OperandRole role);
@@ -51,6 +57,9 @@ std::int64_t written_code_bytes(const OperandLayout& layout, std::span<const std
                                 std::int64_t columns);
 std::int64_t written_scale_bytes(const OperandLayout& layout, std::span<const std::int64_t> splits,
                                  std::int64_t columns);
+
+/// Floats of amax that quantizing leaves: one a group or one a scale; MXFP8 leaves none.
+std::int64_t amax_count(const OperandLayout& layout, int num_groups);
 
 /// The scales of one group, seen as blocks of its elements: scale of block (r, c) at index r *
 /// row_stride + c * column_stride, in floats or bytes.

@@ -305,7 +305,7 @@ void measure_operand(const kernels::GroupedInput& input, const OperandLayout& la
   statistics.after =
       to_histogram(counts_of(operand.decoded.get(), kernels::InputType::Fp32, input));
   statistics.scale_map = fold_plain_scales(plain, scale_grid(layout, splits.front(), view.columns));
-  if (layout.kernel == QuantizeKernel::PerTensor) {
+  if (layout.per_tensor()) {
     statistics.scale_map.block_rows = *std::max_element(splits.begin(), splits.end());
   }
   if (amax != nullptr) {

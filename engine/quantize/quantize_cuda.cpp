@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/model/recipe_traits.h"
 #include "engine/observe/scopes.h"
 #include "engine/quantize/rounding_key.h"
 #include "kernels/amax/delayed_scaling.h"
@@ -55,19 +56,11 @@ struct FormBytes {
 
 FormBytes form_bytes(const CudaQuantizer::Setup& setup, const OperandLayout& layout, bool first) {
   FormBytes bytes{.codes = layout.code_capacity, .scales = layout.scale_capacity};
-  switch (layout.kernel) {
-    case QuantizeKernel::PerTensor:
-      if (!first) bytes.scales = 0;
-      break;
-    case QuantizeKernel::Nvfp4:
-      bytes.amax = kFloat * setup.input.num_groups;
-      break;
-    case QuantizeKernel::Block1x128:
-    case QuantizeKernel::Block128x128:
-      if (setup.keep_block_amax) bytes.amax = layout.scale_capacity;
-      break;
-    case QuantizeKernel::Mxfp8:
-      break;
+  // Per tensor both forms share one amax and one scale.
+  if (layout.per_tensor()) {
+    if (!first) bytes.scales = 0;
+  } else if (!layout.fp32_scales() || setup.keep_block_amax) {
+    bytes.amax = kFloat * amax_count(layout, setup.input.num_groups);
   }
   return bytes;
 }
@@ -87,11 +80,6 @@ Status clear(const DeviceBuffer& buffer, cudaStream_t stream) {
 }
 
 }  // namespace
-
-std::string cuda_refusal(const Recipe& recipe) {
-  if (recipe.scaling != Scaling::None) return {};
-  return "BF16 quantizes nothing; choose an FP8 or FP4 recipe";
-}
 
 Result<CudaQuantizer> CudaQuantizer::create(const Setup& setup, cudaStream_t stream) {
   CudaQuantizer made;
@@ -128,12 +116,12 @@ Status CudaQuantizer::allocate(cudaStream_t stream) {
     ENGINE_TRY(copy_to_device<float>(
         scale_.data(), std::vector<float>(static_cast<std::size_t>(groups), 1.0F), stream));
   }
-  if (setup_.recipe.scaling == Scaling::PerTensorDelayed) {
+  if (traits_of(setup_.recipe).remembers_amax()) {
     ENGINE_TRY(
         take(history_, kFloat * setup_.recipe.delayed.history_length * groups, "amax history"));
     ENGINE_TRY(clear(history_, stream));
   }
-  if (setup_.recipe.scaling != Scaling::Nvfp4) return {};
+  if (!traits_of(setup_.recipe).stochastic_rounding) return {};
   ENGINE_TRY(take(random_state_, 2 * sizeof(std::uint64_t), "random state"));
   const std::uint64_t key =
       rounding_key(setup_.seed, {.role = setup_.role, .layer = setup_.layer, .part = setup_.part});
@@ -152,15 +140,13 @@ std::int64_t CudaQuantizer::bytes(const Setup& setup) {
     first = false;
     total += bytes.codes + bytes.scales + bytes.amax;
   }
-  if (setup.recipe.scaling == Scaling::PerTensorDelayed) {
+  if (traits_of(setup.recipe).remembers_amax()) {
     total += kFloat * setup.recipe.delayed.history_length * setup.input.num_groups;
   }
   return total;
 }
 
-bool CudaQuantizer::per_tensor() const {
-  return first_form().layout.kernel == QuantizeKernel::PerTensor;
-}
+bool CudaQuantizer::per_tensor() const { return first_form().layout.per_tensor(); }
 
 const QuantizedForm* CudaQuantizer::form(Direction direction) const {
   const std::optional<QuantizedForm>& form = forms_[form_of(direction)];
@@ -173,7 +159,7 @@ const DeviceBuffer& CudaQuantizer::scales(Direction direction) const {
 
 const DeviceBuffer& CudaQuantizer::amax(Direction direction) const {
   // Delayed scaling's amax of this step is the first row of its history.
-  if (setup_.recipe.scaling == Scaling::PerTensorDelayed) return history_;
+  if (traits_of(setup_.recipe).remembers_amax()) return history_;
   return per_tensor() ? amax_ : forms_[form_of(direction)]->amax;
 }
 
@@ -205,29 +191,52 @@ kernels::ScaleOptions CudaQuantizer::options() const {
 
 Status CudaQuantizer::quantize(kernels::LaunchStream stream, StepObserver& observer, int layer,
                                kernels::StampBuffer stamps) const {
-  const kernels::LaunchControls launch = controls(stamps);
-  if (setup_.recipe.scaling == Scaling::PerTensorDelayed) {
-    return quantize_delayed(stream, observer, layer, launch);
-  }
-  if (per_tensor()) return quantize_current(stream, observer, layer, launch);
-  if (setup_.recipe.scaling == Scaling::Nvfp4) {
-    return quantize_nvfp4(stream, observer, layer, launch);
+  const Kernels passes = kernels_of(first_form().layout.kernel);
+  if (passes.amax != nullptr) {
+    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = layer});
+    ENGINE_TRY((this->*passes.amax)(stream));
   }
   const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = layer});
-  return setup_.recipe.scaling == Scaling::Mxfp8 ? quantize_mxfp8(stream, launch)
-                                                 : quantize_blocks(stream, launch);
+  return (this->*passes.codes)(stream, controls(stamps));
 }
 
-Status CudaQuantizer::quantize_current(kernels::LaunchStream stream, StepObserver& observer,
-                                       int layer, const kernels::LaunchControls& launch) const {
+CudaQuantizer::Kernels CudaQuantizer::kernels_of(QuantizeKernel kernel) {
+  switch (kernel) {
+    case QuantizeKernel::PerTensor:
+      return {&CudaQuantizer::scale_per_tensor, &CudaQuantizer::quantize_per_tensor};
+    case QuantizeKernel::Block1x128:
+    case QuantizeKernel::Block128x128:
+      return {nullptr, &CudaQuantizer::quantize_blocks};
+    case QuantizeKernel::Mxfp8:
+      return {nullptr, &CudaQuantizer::quantize_mxfp8};
+    case QuantizeKernel::Nvfp4:
+      break;
+  }
+  return {&CudaQuantizer::nvfp4_amax, &CudaQuantizer::quantize_nvfp4};
+}
+
+Status CudaQuantizer::scale_per_tensor(kernels::LaunchStream stream) const {
   const QuantizedForm& first = first_form();
-  {
-    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = layer});
-    ENGINE_CUDA_TRY(
-        kernels::group_amax({.input = setup_.input, .amax = amax_.as<float>(), .noop = setup_.noop},
-                            stream),
-        "Launching the amax kernel");
-    ENGINE_CUDA_TRY(kernels::per_tensor_scale({.amax = amax_.as<float>(),
+  if (traits_of(setup_.recipe).remembers_amax()) {
+    const DelayedScaling& delayed = setup_.recipe.delayed;
+    return check_cuda(kernels::delayed_scaling_update({.history = history_.as<float>(),
+                                                       .length = delayed.history_length,
+                                                       .num_groups = setup_.input.num_groups,
+                                                       .algorithm = delayed.algorithm,
+                                                       .margin = delayed.margin,
+                                                       .format = first.layout.format,
+                                                       .pow2 = setup_.recipe.pow2_scales,
+                                                       .scale = scale_.as<float>(),
+                                                       .scale_inv = first.scales.as<float>(),
+                                                       .noop = setup_.noop},
+                                                      stream),
+                      "Launching the delayed-scaling update");
+  }
+  ENGINE_CUDA_TRY(
+      kernels::group_amax({.input = setup_.input, .amax = amax_.as<float>(), .noop = setup_.noop},
+                          stream),
+      "Launching the amax kernel");
+  return check_cuda(kernels::per_tensor_scale({.amax = amax_.as<float>(),
                                                .num_groups = setup_.input.num_groups,
                                                .format = first.layout.format,
                                                .options = options(),
@@ -236,53 +245,26 @@ Status CudaQuantizer::quantize_current(kernels::LaunchStream stream, StepObserve
                                                .noop = setup_.noop},
                                               stream),
                     "Launching the scale kernel");
-  }
-  const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = layer});
-  return check_cuda(kernels::quantize_per_tensor({.input = setup_.input,
-                                                  .output_rows = setup_.output_rows,
-                                                  .format = first.layout.format,
-                                                  .scale = scale_.as<float>(),
-                                                  .rowwise = codes(kRowwise),
-                                                  .columnwise = codes(kColumnwise),
-                                                  .bias_partials = setup_.bias_partials,
-                                                  .controls = launch},
-                                                 stream),
-                    "Launching the per-tensor kernel");
 }
 
-/// As cast_delayed() of the CPU: the update first, so that scale_inv belongs to this step's codes.
-Status CudaQuantizer::quantize_delayed(kernels::LaunchStream stream, StepObserver& observer,
-                                       int layer, const kernels::LaunchControls& launch) const {
-  const DelayedScaling& delayed = setup_.recipe.delayed;
+Status CudaQuantizer::quantize_per_tensor(kernels::LaunchStream stream,
+                                          const kernels::LaunchControls& launch) const {
   const QuantizedForm& first = first_form();
-  {
-    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = layer});
-    ENGINE_CUDA_TRY(kernels::delayed_scaling_update({.history = history_.as<float>(),
-                                                     .length = delayed.history_length,
-                                                     .num_groups = setup_.input.num_groups,
-                                                     .algorithm = delayed.algorithm,
-                                                     .margin = delayed.margin,
-                                                     .format = first.layout.format,
-                                                     .pow2 = setup_.recipe.pow2_scales,
-                                                     .scale = scale_.as<float>(),
-                                                     .scale_inv = first.scales.as<float>(),
-                                                     .noop = setup_.noop},
-                                                    stream),
-                    "Launching the delayed-scaling update");
-  }
-  const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = layer});
-  return check_cuda(kernels::quantize_per_tensor({.input = setup_.input,
-                                                  .output_rows = setup_.output_rows,
-                                                  .format = first.layout.format,
-                                                  .scale = scale_.as<float>(),
-                                                  .rowwise = codes(kRowwise),
-                                                  .columnwise = codes(kColumnwise),
-                                                  .amax = history_.as<float>(),
-                                                  .scale_inv = first.scales.as<float>(),
-                                                  .bias_partials = setup_.bias_partials,
-                                                  .controls = launch},
-                                                 stream),
-                    "Launching the per-tensor kernel");
+  // A history takes this step's amax from the same pass, and scale_inv belongs to its codes.
+  const bool history = traits_of(setup_.recipe).remembers_amax();
+  return check_cuda(
+      kernels::quantize_per_tensor({.input = setup_.input,
+                                    .output_rows = setup_.output_rows,
+                                    .format = first.layout.format,
+                                    .scale = scale_.as<float>(),
+                                    .rowwise = codes(kRowwise),
+                                    .columnwise = codes(kColumnwise),
+                                    .amax = history ? history_.as<float>() : nullptr,
+                                    .scale_inv = history ? first.scales.as<float>() : nullptr,
+                                    .bias_partials = setup_.bias_partials,
+                                    .controls = launch},
+                                   stream),
+      "Launching the per-tensor kernel");
 }
 
 Status CudaQuantizer::quantize_blocks(kernels::LaunchStream stream,
@@ -327,34 +309,37 @@ Status CudaQuantizer::quantize_mxfp8(kernels::LaunchStream stream,
                     "Launching the MXFP8 kernel");
 }
 
-Status CudaQuantizer::quantize_nvfp4(kernels::LaunchStream stream, StepObserver& observer,
-                                     int layer, const kernels::LaunchControls& launch) const {
-  const auto amax = [&](int index) {
-    return forms_[index] ? forms_[index]->amax.as<float>() : nullptr;
-  };
+float* CudaQuantizer::form_amax(int form) const {
+  return forms_[form] ? forms_[form]->amax.as<float>() : nullptr;
+}
+
+bool CudaQuantizer::hadamard() const {
+  return forms_[kColumnwise] && forms_[kColumnwise]->layout.hadamard;
+}
+
+Status CudaQuantizer::nvfp4_amax(kernels::LaunchStream stream) const {
+  return check_cuda(kernels::nvfp4_amax({.input = setup_.input,
+                                         .hadamard = hadamard(),
+                                         .rowwise_amax = form_amax(kRowwise),
+                                         .columnwise_amax = form_amax(kColumnwise),
+                                         .noop = setup_.noop},
+                                        stream),
+                    "Launching the NVFP4 amax kernel");
+}
+
+Status CudaQuantizer::quantize_nvfp4(kernels::LaunchStream stream,
+                                     const kernels::LaunchControls& launch) const {
   const auto output = [&](int index) -> kernels::Nvfp4Output {
     if (!forms_[index]) return {};
     return {.codes = codes(index),
             .scales = forms_[index]->scales.as<std::uint8_t>(),
-            .amax = amax(index)};
+            .amax = form_amax(index)};
   };
-  const bool hadamard = forms_[kColumnwise] && forms_[kColumnwise]->layout.hadamard;
-  {
-    const WorkScope scope(observer, {.stage = Stage::Amax, .layer = layer});
-    ENGINE_CUDA_TRY(kernels::nvfp4_amax({.input = setup_.input,
-                                         .hadamard = hadamard,
-                                         .rowwise_amax = amax(kRowwise),
-                                         .columnwise_amax = amax(kColumnwise),
-                                         .noop = setup_.noop},
-                                        stream),
-                    "Launching the NVFP4 amax kernel");
-  }
-  const WorkScope scope(observer, {.stage = Stage::Quantize, .layer = layer});
   return check_cuda(
       kernels::quantize_nvfp4({.input = setup_.input,
                                .output_rows = setup_.output_rows,
                                .square_blocks = first_form().layout.square,
-                               .hadamard = hadamard,
+                               .hadamard = hadamard(),
                                .stochastic_rounding = setup_.recipe.stochastic_rounding,
                                .random_state = random_state_.as<std::uint64_t>(),
                                .layout = setup_.micro_scales,
@@ -365,20 +350,6 @@ Status CudaQuantizer::quantize_nvfp4(kernels::LaunchStream stream, StepObserver&
       "Launching the NVFP4 kernel");
 }
 
-std::int64_t CudaQuantizer::amax_count(const QuantizedForm& form) const {
-  switch (form.layout.kernel) {
-    case QuantizeKernel::PerTensor:
-    case QuantizeKernel::Nvfp4:
-      return setup_.input.num_groups;
-    case QuantizeKernel::Block1x128:
-    case QuantizeKernel::Block128x128:
-      return setup_.keep_block_amax ? form.layout.scale_capacity / kFloat : 0;
-    case QuantizeKernel::Mxfp8:
-      break;
-  }
-  return 0;
-}
-
 Result<CudaQuantizer::HostArrays> CudaQuantizer::download(Direction direction,
                                                           cudaStream_t stream) const {
   const QuantizedForm& form = *forms_[form_of(direction)];
@@ -386,7 +357,9 @@ Result<CudaQuantizer::HostArrays> CudaQuantizer::download(Direction direction,
   HostArrays host;
   host.codes.resize(static_cast<std::size_t>(form.layout.code_capacity));
   host.scales.resize(static_cast<std::size_t>(form.layout.scale_capacity));
-  host.amax.resize(static_cast<std::size_t>(amax_count(form)));
+  const bool kept = setup_.keep_block_amax || form.layout.per_tensor() || form.layout.e2m1();
+  const std::int64_t amax_values = kept ? amax_count(form.layout, setup_.input.num_groups) : 0;
+  host.amax.resize(static_cast<std::size_t>(amax_values));
   ENGINE_TRY(copy_to_host(std::span<std::uint8_t>(host.codes), form.codes.data(), stream));
   ENGINE_TRY(copy_to_host(std::span<std::uint8_t>(host.scales), found.data(), stream));
   ENGINE_TRY(copy_to_host(std::span<float>(host.amax), amax(direction).data(), stream));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/device/buffer.h"
@@ -11,9 +10,6 @@
 #include "engine/quantize/operand_layout.h"
 
 namespace engine {
-
-/// Why this recipe cannot be quantized on the device; empty if it can.
-std::string cuda_refusal(const Recipe& recipe);
 
 /// Codes and scales of one direction, on the device.
 struct QuantizedForm {
@@ -37,14 +33,12 @@ class CudaQuantizer {
     int layer = 0;           // with `role` and `part` the tensor that draws: rounding_key.h
     int part = 0;
     const float* noop = nullptr;     // device scalar: 1 keeps what is there
-    float* bias_partials = nullptr;  // device; only where fuses_bias()
+    float* bias_partials = nullptr;  // device; only where RecipeTraits::sums_bias
     bool keep_block_amax = false;    // block scaling: also write every block's amax
   };
-  /// Allocates; the recipe must not be refused. Codes of padding are 0 until they are written.
+  /// Allocates; quantize_refusal() of the recipe must be empty. Codes of padding are 0 until they
+  /// are written.
   static Result<CudaQuantizer> create(const Setup& setup, cudaStream_t stream);
-
-  /// Whether the quantize pass of this recipe can sum the bias gradient on its way.
-  static bool fuses_bias(const Recipe& recipe) { return recipe.scaling != Scaling::Nvfp4; }
 
   /// Launches one step, does not wait for it. Stages: amax, quantize.
   /// Stamps (null = none): of the tiles that write codes; Unsupported for inputs other than BF16.
@@ -73,17 +67,24 @@ class CudaQuantizer {
 
  private:
   Status allocate(cudaStream_t stream);
-  Status quantize_current(kernels::LaunchStream stream, StepObserver& observer, int layer,
-                          const kernels::LaunchControls& launch) const;
-  Status quantize_delayed(kernels::LaunchStream stream, StepObserver& observer, int layer,
-                          const kernels::LaunchControls& launch) const;
+  /// What launches the two passes of a kernel.
+  struct Kernels {
+    Status (CudaQuantizer::*amax)(kernels::LaunchStream stream) const;  // null: there is one pass
+    Status (CudaQuantizer::*codes)(kernels::LaunchStream stream,
+                                   const kernels::LaunchControls& launch) const;
+  };
+  static Kernels kernels_of(QuantizeKernel kernel);
+  /// From the amax of this operand or, of delayed scaling, from the history.
+  Status scale_per_tensor(kernels::LaunchStream stream) const;
+  Status quantize_per_tensor(kernels::LaunchStream stream,
+                             const kernels::LaunchControls& launch) const;
   Status quantize_blocks(kernels::LaunchStream stream, const kernels::LaunchControls& launch) const;
   Status quantize_mxfp8(kernels::LaunchStream stream, const kernels::LaunchControls& launch) const;
-  Status quantize_nvfp4(kernels::LaunchStream stream, StepObserver& observer, int layer,
-                        const kernels::LaunchControls& launch) const;
+  Status nvfp4_amax(kernels::LaunchStream stream) const;
+  Status quantize_nvfp4(kernels::LaunchStream stream, const kernels::LaunchControls& launch) const;
   bool per_tensor() const;
-  /// Floats of amax that a form has.
-  std::int64_t amax_count(const QuantizedForm& form) const;
+  bool hadamard() const;
+  float* form_amax(int form) const;  // null without that form
   /// One amax and scale a group serve both directions.
   const QuantizedForm& first_form() const { return forms_[0] ? *forms_[0] : *forms_[1]; }
   std::uint8_t* codes(int direction) const;
@@ -96,7 +97,7 @@ class CudaQuantizer {
   DeviceBuffer amax_;                      // per tensor: [num_groups]
   DeviceBuffer history_;                   // delayed scaling: [history_length, num_groups]
   DeviceBuffer tickets_;                   // see LaunchControls
-  DeviceBuffer random_state_;              // {seed, offset}
+  DeviceBuffer random_state_;              // of stochastic rounding: {key, offset}
 };
 
 }  // namespace engine

@@ -44,9 +44,8 @@ class GroupReader {
       const std::uint8_t pair = view_.codes[first_byte_ + line * pitch + place / 2];
       return place % 2 == 0 ? pair & 0xF : pair >> 4;
     }
-    const bool transposed = columnwise && layout_.kernel != QuantizeKernel::Mxfp8;
-    return view_
-        .codes[first_byte_ + (transposed ? column * rows_ + row : row * view_.columns + column)];
+    return view_.codes[first_byte_ +
+                       (layout_.transposed ? column * rows_ + row : row * view_.columns + column)];
   }
 
   float factor(std::int64_t row, std::int64_t column) const {

@@ -4,6 +4,8 @@
 
 #include <variant>
 
+#include "engine/model/recipe_traits.h"
+
 namespace profiling {
 
 std::string input_name(const engine::InputSpec& input) {
@@ -16,27 +18,20 @@ std::string input_name(const engine::InputSpec& input) {
 }
 
 std::string recipe_title(const engine::Recipe& recipe) {
-  const std::string name(engine::name_of(recipe.scaling));
-  const bool pow2 = recipe.pow2_scales;
-  switch (recipe.scaling) {
-    case engine::Scaling::None:
-      return name;
-    case engine::Scaling::Nvfp4:
-      return fmt::format("{}{}{}{}", name, recipe.square_weight_blocks ? " square-weights" : "",
-                         recipe.hadamard ? " hadamard" : "",
-                         recipe.stochastic_rounding ? " stochastic" : "");
-    case engine::Scaling::Mxfp8:
-      return fmt::format("{} {}{}", name, engine::name_of(recipe.activation_format),
-                         recipe.square_weight_blocks ? " square-weights" : "");
-    case engine::Scaling::PerTensorDelayed:
-      return fmt::format("{} {}{} {} of {} margin {}", name,
-                         engine::name_of(recipe.activation_format), pow2 ? " pow2" : "",
-                         engine::name_of(recipe.delayed.algorithm), recipe.delayed.history_length,
-                         recipe.delayed.margin);
-    default:
-      return fmt::format("{} {}{}", name, engine::name_of(recipe.activation_format),
-                         pow2 ? " pow2" : "");
+  const engine::RecipeTraits& traits = engine::traits_of(recipe);
+  std::string title(engine::name_of(recipe.scaling));
+  if (traits.chooses_format())
+    title += fmt::format(" {}", engine::name_of(recipe.activation_format));
+  if (traits.chooses_pow2() && recipe.pow2_scales) title += " pow2";
+  if (traits.remembers_amax()) {
+    title += fmt::format(" {} of {} margin {}", engine::name_of(recipe.delayed.algorithm),
+                         recipe.delayed.history_length, recipe.delayed.margin);
   }
+  // The square blocks of W that only repeat their scales are no part of a layout's name.
+  if (traits.micro() && recipe.square_weight_blocks) title += " square-weights";
+  if (traits.hadamard && recipe.hadamard) title += " hadamard";
+  if (traits.stochastic_rounding && recipe.stochastic_rounding) title += " stochastic";
+  return title;
 }
 
 std::string run_title(const engine::RunRequest& request) {

@@ -37,7 +37,9 @@ struct TimeNote {
                       engine::field<&TimeNote::created_ms>(
                           "created_ms", {.low = 0, .high = engine::kMaxTime_ns})};
   }
-  std::string flaw() const { return end_ns < begin_ns ? "end_ns lies before its begin_ns" : ""; }
+  engine::Flaw flaw() const {
+    return end_ns < begin_ns ? engine::Flaw{"end_ns", "lies before its begin_ns"} : engine::Flaw{};
+  }
 };
 
 }  // namespace profiling

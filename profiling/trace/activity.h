@@ -50,7 +50,9 @@ struct ActivityRecord {
                       engine::field<&ActivityRecord::lane>("lane"),
                       engine::field<&ActivityRecord::stage>("stage")};
   }
-  std::string flaw() const { return end_ns < start_ns ? "end_ns lies before its start_ns" : ""; }
+  engine::Flaw flaw() const {
+    return end_ns < start_ns ? engine::Flaw{"end_ns", "lies before its start_ns"} : engine::Flaw();
+  }
 };
 static_assert(sizeof(ActivityRecord) <= 48);
 
@@ -109,7 +111,9 @@ struct HostEvent {
                       engine::field<&HostEvent::lane>("lane"),
                       engine::field<&HostEvent::stage>("stage")};
   }
-  std::string flaw() const { return end_ns < start_ns ? "end_ns lies before its start_ns" : ""; }
+  engine::Flaw flaw() const {
+    return end_ns < start_ns ? engine::Flaw{"end_ns", "lies before its start_ns"} : engine::Flaw();
+  }
 };
 
 /// Numbers are in session files.

@@ -3,36 +3,22 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/model/recipe_traits.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {
 namespace {
 
-using engine::Scaling;
 using engine::Stage;
 
 constexpr double kHighPrecisionBytes = 2.0;
 
 /// Bytes per element including its share of the scales, as a product reads it.
 double operand_bytes(const engine::RunResult& result, bool square_blocks) {
-  const engine::Recipe& recipe = result.effective.recipe;
   if (!result.emulated.empty()) return kHighPrecisionBytes;
   // The CPU multiplies FP32 copies, decoded one expert at a time; the bytes it must read are the
   // same as on a device.
-  switch (recipe.scaling) {
-    case Scaling::None:
-      return kHighPrecisionBytes;
-    case Scaling::PerTensorCurrent:
-    case Scaling::PerTensorDelayed:
-      return 1.0;  // one scale per expert
-    case Scaling::Block:
-      return 1.0 + 4.0 / (square_blocks ? 128.0 * 128.0 : 128.0);
-    case Scaling::Mxfp8:
-      return 1.0 + 1.0 / 32.0;
-    case Scaling::Nvfp4:
-      return 0.5 + 1.0 / 16.0;
-  }
-  return kHighPrecisionBytes;
+  return engine::traits_of(result.effective.recipe).element_bytes(square_blocks);
 }
 
 struct Extents {
@@ -139,7 +125,8 @@ std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
 
 std::optional<NominalPeaks> nominal_peaks(const engine::RunResult& result) {
   if (result.device.compute_capability != "9.0") return std::nullopt;
-  const bool narrow = result.effective.recipe.scaling != Scaling::None && result.emulated.empty();
+  const bool narrow =
+      engine::traits_of(result.effective.recipe).quantizes() && result.emulated.empty();
   for (const DeviceRow& row : kHopper) {
     if (result.device.name.find(row.name) == std::string::npos) continue;
     return NominalPeaks{

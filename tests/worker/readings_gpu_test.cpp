@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "engine/model/backend_traits.h"
 #include "tests/worker/link_harness.h"
 
 namespace app {
@@ -17,7 +18,7 @@ using testing::LinkHarness;
 std::string no_device(const WorkerHello& hello) {
   std::string reasons;
   for (const BackendOffer& offer : hello.backends) {
-    if (!engine::runs_on_cuda(offer.kind)) continue;
+    if (!engine::traits_of(offer.kind).device) continue;
     if (offer.available) return {};
     reasons += offer.reason;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/gui/controls/widgets.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
@@ -32,7 +33,7 @@ std::string ExamineBar::obstacle(const PanelContext& context) {
   }
   std::string why = "The worker offers no CUDA backend";
   for (const BackendOffer& offer : context.view.hello->backends) {
-    if (!engine::runs_on_cuda(offer.kind)) continue;
+    if (!engine::traits_of(offer.kind).device) continue;
     if (offer.available) return "";
     if (!offer.reason.empty()) why = offer.reason;
   }

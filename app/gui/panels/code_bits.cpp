@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/model/recipe_traits.h"
+
 namespace app {
 namespace {
 
@@ -44,12 +46,12 @@ int power_of(CodeFormat format, const Fields& fields) {
 }  // namespace
 
 bool transformed_codes(const engine::Recipe& recipe, engine::OperandRole role, bool columnwise) {
-  return recipe.scaling == engine::Scaling::Nvfp4 && recipe.hadamard && columnwise &&
+  return engine::traits_of(recipe).hadamard && recipe.hadamard && columnwise &&
          role != engine::OperandRole::Weights;
 }
 
 CodeFormat code_format(const engine::Recipe& recipe, engine::OperandRole role) {
-  if (recipe.scaling == engine::Scaling::Nvfp4) {
+  if (!engine::traits_of(recipe).chooses_format()) {
     return {.name = "E2M1", .exponent_bits = 2, .mantissa_bits = 1};
   }
   const engine::Fp8Format wanted =

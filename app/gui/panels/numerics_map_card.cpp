@@ -7,6 +7,7 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/numerics_panel.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/recipe_traits.h"
 
 namespace app {
 
@@ -68,8 +69,7 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
   const auto [column_first, column_last] = extent(hover.column, map.columns, map.source_columns);
   const bool folded = row_last - row_first > 1 || column_last - column_first > 1;
   const int expert = model_.expert_at(static_cast<double>(row_first));
-  const bool per_tensor =
-      model_.run().result.effective.recipe.scaling == engine::Scaling::PerTensorCurrent;
+  const bool per_tensor = engine::traits_of(model_.run().result.effective.recipe).per_tensor();
   std::vector<plot::ReadOutLine> lines;
   lines.push_back({"expert", expert < 0 ? "n/a" : std::to_string(expert), 0});
   const auto range_text = [](std::int64_t first, std::int64_t last, std::int64_t block) {

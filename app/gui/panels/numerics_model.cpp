@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/recipe_traits.h"
 
 namespace app {
 
@@ -61,27 +62,17 @@ engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert,
 }
 
 std::string recipe_text(const engine::Recipe& recipe) {
-  std::string text;
-  switch (recipe.scaling) {
-    case engine::Scaling::None:
-      return "BF16, not quantized";
-    case engine::Scaling::PerTensorCurrent:
-      text = "FP8 per-tensor, current scaling";
-      break;
-    case engine::Scaling::Block:
-      text = "FP8 block, 1x128 and 128x128";
-      break;
-    case engine::Scaling::PerTensorDelayed:
-      text = "FP8 per-tensor, delayed scaling";
-      break;
-    case engine::Scaling::Mxfp8:
-      return "MXFP8, 1x32 blocks";
-    case engine::Scaling::Nvfp4:
-      return "NVFP4, 1x16 blocks";
+  const engine::RecipeTraits& traits = engine::traits_of(recipe);
+  std::string text(traits.title);
+  if (!traits.quantizes()) return text + ", not quantized";
+  if (traits.block > 0) {
+    text += fmt::format(", 1x{}", traits.block);
+    text += traits.square_activations ? fmt::format(" and {0}x{0}", traits.block) : " blocks";
   }
+  if (!traits.chooses_pow2()) return text;
   text += recipe.activation_format == engine::Fp8Format::E4m3 ? ", X in E4M3" : ", X in E5M2";
   text += recipe.pow2_scales ? ", pow-2 scales" : ", FP32 scales";
-  if (recipe.amax_epsilon > 0.0F) {
+  if (traits.amax_epsilon && recipe.amax_epsilon > 0.0F) {
     text += ", epsilon " + plot::number_text(static_cast<double>(recipe.amax_epsilon));
   }
   return text;
@@ -128,7 +119,7 @@ void NumericsModel::set(Run run, std::uint64_t generation, Operand operand, engi
   operand_ = operand;
   product_ = product;
   ++generation_;
-  quantized_ = run_->result.effective.recipe.scaling != engine::Scaling::None;
+  quantized_ = engine::traits_of(run_->result.effective.recipe).quantizes();
   const engine::OperandStatistics& statistics = this->statistics();
   before_ = plot::magnitude_bins(statistics.before);
   after_ = plot::magnitude_bins(statistics.after);

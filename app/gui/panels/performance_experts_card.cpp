@@ -7,6 +7,8 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/panels/performance_panel.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
 
 namespace app {
 
@@ -107,7 +109,7 @@ std::string PerformancePanel::agreement_text() const {
 /// No record names an expert: says what can be done about it, with the button that does it.
 void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room) {
   const engine::RunResult& result = model_.run().result;
-  if (result.effective.backend != engine::GemmBackend::CublasLtGrouped) {
+  if (!engine::traits_of(result.effective.backend).one_launch) {
     draw_empty(context, room, "No time per expert",
                "No record in " + range_note() +
                    " names an expert. Method: " + result.activity_method + ".",
@@ -126,7 +128,7 @@ void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room)
   engine::RunRequest request = context.view.requested;
   request.measure.isolated = true;
   // Only quantize kernels leave stamps.
-  request.measure.stamps = request.recipe.scaling != engine::Scaling::None;
+  request.measure.stamps = engine::traits_of(request.recipe).quantizes();
   context.commands.push_back(EditRequest{request});
   context.commands.push_back(Action::Run);
 }

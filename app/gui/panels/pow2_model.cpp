@@ -8,6 +8,7 @@
 
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/format.h"
+#include "engine/model/recipe_traits.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -49,7 +50,8 @@ std::vector<engine::Recipe> pow2_recipes(const engine::Recipe& settings) {
   for (const Scaling scaling :
        {Scaling::PerTensorCurrent, Scaling::PerTensorDelayed, Scaling::Block, Scaling::Mxfp8}) {
     for (const bool pow2 : {false, true}) {
-      if (scaling == Scaling::Mxfp8 && !pow2) continue;
+      // Scales that are powers of two whatever the setting says have no other twin.
+      if (engine::traits_of(scaling).pow2_scales(pow2) != pow2) continue;
       engine::Recipe recipe = settings;
       recipe.scaling = scaling;
       recipe.pow2_scales = pow2;
@@ -90,8 +92,7 @@ void Pow2Model::set(Comparison comparison, Scaling scaling, const Theme& theme) 
   ++generation_;
   for (const engine::QuantizationReport& report : recorded_->comparison.reports) {
     if (report.columnwise || report.recipe.scaling != scaling || !report.refused.empty()) continue;
-    // An MXFP8 scale is a power of two no matter what the setting says.
-    const bool pow2 = report.recipe.pow2_scales || scaling == Scaling::Mxfp8;
+    const bool pow2 = engine::traits_of(scaling).pow2_scales(report.recipe.pow2_scales);
     (pow2 ? pair_.pow2 : pair_.free) = &report;
   }
   waste_.clear();

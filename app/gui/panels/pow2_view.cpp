@@ -11,6 +11,7 @@
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/plot_text.h"
+#include "engine/model/recipe_traits.h"
 
 namespace app {
 namespace {
@@ -129,41 +130,45 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
   const auto launches = [](const engine::QuantizationReport* report) {
     return report == nullptr ? std::string() : fmt::format("n {}", report->times_ns.size());
   };
-  const bool mx = model_.scaling() == engine::Scaling::Mxfp8;
-  draw_headline(context,
-                {{.id = "pow2.wasted",
-                  .label = "range wasted, mean",
-                  .value = binades(waste.mean),
-                  .note = fmt::format("n {}", plot::si_text(static_cast<double>(waste.scales))),
-                  .tooltip = kPairMethod},
-                 {.id = "pow2.worst",
-                  .label = "worst scale",
-                  .value = binades(waste.max),
-                  .tooltip = kPairMethod},
-                 {.id = "pow2.free_snr",
-                  .label = "SNR, FP32 scales",
-                  .value = db(free_db),
-                  .tooltip = mx ? "MXFP8 scales are always powers of two" : kPairMethod},
-                 {.id = "pow2.pow2_snr",
-                  .label = "SNR, pow-2 scales",
-                  .value = db(pow2_db),
-                  .tooltip = kPairMethod},
-                 {.id = "pow2.lost",
-                  .label = "SNR lost",
-                  .value = db(model_.lost_db()),
-                  .tooltip = "Below 0: rounding the scales helped this operand",
-                  .color = model_.lost_db() > 0.0 ? context.theme.colors.warn : 0},
-                 {.id = "pow2.free_time",
-                  .label = "time, FP32 scales",
-                  .value = time_of(Pow2Model::median_ns(pair.free)),
-                  .note = launches(pair.free),
-                  .tooltip = kPairMethod},
-                 {.id = "pow2.pow2_time",
-                  .label = "time, pow-2 scales",
-                  .value = time_of(Pow2Model::median_ns(pair.pow2)),
-                  .note = launches(pair.pow2),
-                  .tooltip = kPairMethod}},
-                width);
+  const engine::RecipeTraits& recipe = engine::traits_of(model_.scaling());
+  draw_headline(
+      context,
+      {{.id = "pow2.wasted",
+        .label = "range wasted, mean",
+        .value = binades(waste.mean),
+        .note = fmt::format("n {}", plot::si_text(static_cast<double>(waste.scales))),
+        .tooltip = kPairMethod},
+       {.id = "pow2.worst",
+        .label = "worst scale",
+        .value = binades(waste.max),
+        .tooltip = kPairMethod},
+       {.id = "pow2.free_snr",
+        .label = "SNR, FP32 scales",
+        .value = db(free_db),
+        .tooltip = recipe.chooses_pow2() ? std::string(kPairMethod)
+                                         : fmt::format("{} has no other scales than powers of "
+                                                       "two",
+                                                       recipe.title)},
+       {.id = "pow2.pow2_snr",
+        .label = "SNR, pow-2 scales",
+        .value = db(pow2_db),
+        .tooltip = kPairMethod},
+       {.id = "pow2.lost",
+        .label = "SNR lost",
+        .value = db(model_.lost_db()),
+        .tooltip = "Below 0: rounding the scales has helped this operand",
+        .color = model_.lost_db() > 0.0 ? context.theme.colors.warn : 0},
+       {.id = "pow2.free_time",
+        .label = "time, FP32 scales",
+        .value = time_of(Pow2Model::median_ns(pair.free)),
+        .note = launches(pair.free),
+        .tooltip = kPairMethod},
+       {.id = "pow2.pow2_time",
+        .label = "time, pow-2 scales",
+        .value = time_of(Pow2Model::median_ns(pair.pow2)),
+        .note = launches(pair.pow2),
+        .tooltip = kPairMethod}},
+      width);
 }
 
 void Pow2View::draw_waste(const PanelContext& context, const Area& area) {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "app/gui/plot/format.h"
-#include "app/gui/shell/request_choices.h"
+#include "engine/model/recipe_traits.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -65,36 +65,18 @@ std::vector<double> inner_edges(const std::vector<std::int64_t>& first) {
 const std::vector<plot::Column>& recipe_columns() { return kRecipeColumns; }
 
 std::string recipe_name(const engine::Recipe& recipe, bool weights) {
-  std::string name = choices::scalings().at(static_cast<std::size_t>(recipe.scaling));
-  const bool fp8 = recipe.scaling != Scaling::None && recipe.scaling != Scaling::Nvfp4;
-  if (fp8 && !weights && recipe.activation_format == engine::Fp8Format::E5m2) name += " E5M2";
-  if (fp8 && recipe.scaling != Scaling::Mxfp8 && recipe.pow2_scales) name += " pow-2";
+  const engine::RecipeTraits& traits = engine::traits_of(recipe);
+  std::string name(traits.label);
+  const bool e5m2 = recipe.activation_format == engine::Fp8Format::E5m2;
+  if (traits.chooses_format() && !weights && e5m2) name += " E5M2";
+  if (traits.chooses_pow2() && recipe.pow2_scales) name += " pow-2";
   return name;
-}
-
-std::vector<engine::Recipe> compared_recipes(const engine::Recipe& settings) {
-  std::vector<engine::Recipe> recipes;
-  const auto add = [&](Scaling scaling, bool pow2) {
-    engine::Recipe recipe = settings;
-    recipe.scaling = scaling;
-    recipe.pow2_scales = pow2;
-    recipe.split_accumulator = true;
-    recipes.push_back(recipe);
-  };
-  for (const Scaling scaling : {Scaling::PerTensorCurrent, Scaling::PerTensorDelayed}) {
-    add(scaling, settings.pow2_scales);
-  }
-  add(Scaling::Block, false);
-  add(Scaling::Block, true);
-  add(Scaling::Mxfp8, true);
-  add(Scaling::Nvfp4, false);
-  return recipes;
 }
 
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
                                            std::int64_t sample_row, std::int64_t sample_column) {
   engine::ComparisonRequest order{.request = request, .weights = weights};
-  order.recipes = compared_recipes(request.recipe);
+  order.recipes = engine::default_comparison(request.recipe);
   order.request.recipe = {};
   order.request.launch = {};
   order.request.layers = 1;

@@ -11,7 +11,7 @@
 #include "app/gui/panels/measure_words.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/series_plot.h"
-#include "app/gui/shell/request_choices.h"
+#include "engine/model/backend_traits.h"
 
 namespace app {
 
@@ -75,7 +75,7 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
     figures.push_back(
         {.id = "graphs.workspace",
          .label = "workspace",
-         .value = {choices::workspaces()[static_cast<std::size_t>(result.effective.workspace)], ""},
+         .value = {std::string(engine::traits_of(result.effective.workspace).label), ""},
          .note = "",
          .tooltip = "Workspace strategy of the run on screen"});
   }
@@ -84,7 +84,7 @@ void ReplaysView::draw_figures(const PanelContext& context, float width) {
 
 void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
-  const bool cpu = model_.run().result.effective.backend == engine::GemmBackend::CpuReference;
+  const bool cpu = !engine::traits_of(model_.run().result.effective.backend).device;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImDrawList* draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), theme.colors.raised,

@@ -71,7 +71,7 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
   link_ = &link;
   wishes_ = {};
   const engine::Status status = engine::validate(request);
-  problem_ = status.ok() ? "" : status.error().message;
+  problem_ = status.ok() ? engine::Error() : status.error();
 
   const Theme& theme = context.theme;
   {
@@ -80,16 +80,20 @@ RailWishes ControlRail::draw(const PanelContext& context, const LinkSupervisor& 
     draw_shape(request, live);
     draw_operand(engine::OperandRole::Activations, request);
     draw_operand(engine::OperandRole::Weights, request);
-    std::int64_t seed = static_cast<std::int64_t>(request.seed);
-    if (drag("input.seed", "Seed", seed, 0, 9'999'999, 1,
-             "Same seed, same values: synthetic inputs and routing depend on nothing else.")) {
-      request.seed = static_cast<std::uint64_t>(seed);
-    }
-    draw_routing(request);
-    draw_step(request);
-    draw_recipe(request);
+    draw_controls("input.seed", "input.seed", request);
+    section("Routing");
+    draw_controls("routing.distribution", "routing.distribution", request);
+    draw_routing_file(request.routing);
+    draw_controls("routing.alignment", "routing.alignment", request);
+    section("Step");
+    draw_controls("step.passes", "step.bias", request);
+    draw_operand(engine::OperandRole::Gradients, request);
+    draw_controls("step.wgrad_type", "step.micro_batches", request);
+    section("Recipe");
+    draw_controls("recipe.scaling", "recipe.stochastic", request);
     draw_engine(request);
-    draw_measure(request);
+    section("Measure");
+    draw_controls("measure.trace", "measure.observer", request);
   }
   {
     const ChildScope foot("##rail_foot", {0, 0}, theme.colors.panel,
@@ -108,20 +112,20 @@ void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
                               const std::string& last_error) {
   const Theme& theme = context_->theme;
   draw_deviations();
-  if (!last_error.empty() || !problem_.empty()) {
+  if (!last_error.empty() || !problem_.message.empty()) {
     const TextColorScope color(theme.colors.bad);
-    const std::string& text = problem_.empty() ? last_error : problem_;
+    const std::string& text = problem_.message.empty() ? last_error : problem_.message;
     show_wrapped(text);
-    controls::record(*context_, "run.error", "What stands in the way", "text", text,
+    controls::record(*context_, "run.error", "What blocks the run", "text", text,
                      ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
   const LinkState state = link_->status().state;
   controls::Options run;
   run.width = (ImGui::GetContentRegionAvail().x - theme.px(kGap)) * 0.55F;
   run.tooltip = "Run this request once (Ctrl+R or F5)";
-  if (!problem_.empty()) {
+  if (!problem_.message.empty()) {
     run.enabled = false;
-    run.reason = problem_;
+    run.reason = problem_.message;
   } else if (state == LinkState::Lost) {
     run.enabled = false;
     run.reason = "There is no worker: " + link_->status().reason;
@@ -141,7 +145,7 @@ void ControlRail::draw_footer(const engine::RunRequest& request, bool& live,
   if (controls::checkbox(*context_, "run.live", "Live", live,
                          {.tooltip = "Every change of a control runs at once; the newest wins."})) {
     wishes_.live_touched = true;
-    wishes_.run = live && problem_.empty() && !link_->waiting() &&
+    wishes_.run = live && problem_.message.empty() && !link_->waiting() &&
                   (context_->view.run == nullptr || context_->view.run->request != request);
   }
 }
@@ -201,20 +205,15 @@ void ControlRail::row_label(const char* label) {
   ImGui::SetCursorPosX(start + taken);
 }
 
-void ControlRail::error_under(const char* field) {
-  const std::string_view wrong = choices::field_of(problem_);
-  const bool inside = wrong.starts_with(std::string(field) + ".");
-  if (problem_.empty() || (wrong != field && !inside)) return;
+void ControlRail::error_under(std::string_view field) {
+  const std::string_view wrong = problem_.field;
+  const bool about =
+      wrong.starts_with(field) && (wrong.size() == field.size() || wrong[field.size()] == '.');
+  if (problem_.message.empty() || !about) return;
   const TextColorScope color(context_->theme.colors.bad);
-  show_wrapped(problem_);
-  controls::record(*context_, (std::string("error.") + field).c_str(), field, "text", problem_,
-                   ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-}
-
-bool ControlRail::drag(const char* id, const char* label, std::int64_t& value, std::int64_t minimum,
-                       std::int64_t maximum, std::int64_t reset, const char* tooltip, float share) {
-  return controls::drag_int(*context_, id, label, value, minimum, maximum, reset,
-                            {.tooltip = tooltip, .share = share});
+  show_wrapped(problem_.message);
+  controls::record(*context_, fmt::format("error.{}", field).c_str(), std::string(field).c_str(),
+                   "text", problem_.message, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
 }  // namespace app

@@ -4,10 +4,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/controllers/link_supervisor.h"
+#include "app/gui/controls/widgets.h"
 #include "app/gui/shell/file_dialog.h"
+#include "app/gui/shell/request_controls.h"
 #include "app/gui/view.h"
 #include "engine/input/presets.h"
 #include "engine/input/tensor_source.h"
@@ -53,34 +56,33 @@ class ControlRail {
 
   FileField& file_field(engine::OperandRole role);
   void draw_shape(engine::RunRequest& request, bool& live);
-  void draw_routing(engine::RunRequest& request);
   void draw_operand(engine::OperandRole role, engine::RunRequest& request);
   void draw_operand_file(engine::OperandRole role, engine::RunRequest& request);
-  void draw_recipe(engine::RunRequest& request);
-  void draw_high_precision(engine::Recipe& recipe);
-  void draw_gradient_format(engine::RunRequest& request);
-  void draw_delayed_scaling(engine::Recipe& recipe);
-  void draw_square_blocks(engine::RunRequest& request);
-  void draw_micro_scaling(engine::Recipe& recipe);
-  void draw_step(engine::RunRequest& request);
-  void draw_wgrad(engine::LinearOptions& linear);
+  void draw_routing_file(engine::RoutingSpec& routing);
   void draw_engine(engine::RunRequest& request);
   void draw_backend(engine::RunRequest& request);
-  void draw_cuda_settings(engine::RunRequest& request);
-  void draw_algorithm_gains();
-  void draw_replay_watch(engine::LaunchMode& launch, const engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);
-  void draw_measure(engine::RunRequest& request);
+  void draw_algorithm_gains();
   void draw_footer(const engine::RunRequest& request, bool& live, const std::string& last_error);
   void draw_deviations();
+
+  /// The table's controls from `first` to `last`, both ids, in its order.
+  void draw_controls(const char* first, const char* last, engine::RunRequest& request);
+  void draw_control(const RequestControl& control, engine::RunRequest& request);
+  void draw_segments(const RequestControl& control, engine::RunRequest& request);
+  void draw_list(const RequestControl& control, engine::RunRequest& request);
+  void draw_switch(const RequestControl& control, engine::RunRequest& request);
+  void draw_number(const RequestControl& control, engine::RunRequest& request);
+  /// Greyed out where the setting has no effect.
+  controls::Options options_of(const RequestControl& control, const engine::RunRequest& request);
+  engine::Verdict verdict_on(const RequestControl& control, engine::RunRequest request,
+                             std::int64_t value) const;
 
   void section(const char* title);
   /// The label column by hand, for segmented controls.
   void row_label(const char* label);
   /// validate()'s sentence, under the control it is about.
-  void error_under(const char* field);
-  bool drag(const char* id, const char* label, std::int64_t& value, std::int64_t minimum,
-            std::int64_t maximum, std::int64_t reset, const char* tooltip, float share = 1);
+  void error_under(std::string_view field);
 
   std::vector<engine::ShapePreset> presets_;
   FileField activations_;
@@ -92,8 +94,9 @@ class ControlRail {
   // Of the frame being drawn only.
   const PanelContext* context_ = nullptr;
   const LinkSupervisor* link_ = nullptr;
-  std::string problem_;
+  engine::Error problem_;  // no message: the request is valid
   RailWishes wishes_;
+  bool labelled_row_ = false;  // the switches being drawn stand behind a label
 };
 
 }  // namespace app

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/gui/shell/bars.h"
+#include "engine/model/backend_traits.h"
 #include "engine/model/run_request.h"
 
 namespace app {
@@ -16,7 +17,7 @@ constexpr double kPowerStepW = 5;
 const BackendOffer* refused_gpu(const WorkerHello& hello) {
   const BackendOffer* refused = nullptr;
   for (const BackendOffer& offer : hello.backends) {
-    if (!engine::runs_on_cuda(offer.kind)) continue;
+    if (!engine::traits_of(offer.kind).device) continue;
     if (offer.available) return nullptr;
     refused = &offer;
   }

@@ -1,99 +1,93 @@
-// The rail's engine settings. What cannot be had is greyed out with the gate table's own sentence;
-// what is hazardous carries a mark and stays possible.
-#include <algorithm>
+// The rail's engine settings: those of the table, the choice of a library, and what trying
+// cuBLASLt's algorithms has gained in the run on screen.
+#include <fmt/format.h>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/plot/format.h"
 #include "app/gui/shell/control_rail.h"
-#include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/request_controls.h"
 #include "app/gui/shell/scopes.h"
+#include "app/gui/theme/text.h"
 
 namespace app {
+namespace {
 
-using choices::gate;
+const char* product_text(engine::Product product) {
+  switch (product) {
+    case engine::Product::Fprop:
+      return "fprop";
+    case engine::Product::Dgrad:
+      return "dgrad";
+    case engine::Product::Wgrad:
+      break;
+  }
+  return "wgrad";
+}
+
+/// "fprop: 412.0 us → 398.1 us, 3.4 % less (number 3 of 8)", as measured before the iterations.
+std::string gain_text(const engine::AlgorithmChoice& choice) {
+  const std::string first = plot::duration_text(1e3 * choice.first_us);
+  if (choice.chosen == 0 || choice.first_us <= 0) {
+    return fmt::format("{}: {}, the first of {} is the quickest", product_text(choice.product),
+                       first, choice.candidates);
+  }
+  return fmt::format("{}: {} → {}, {:.1f} % less (number {} of {})", product_text(choice.product),
+                     first, plot::duration_text(1e3 * choice.chosen_us),
+                     100.0 * (1.0 - choice.chosen_us / choice.first_us), choice.chosen + 1,
+                     choice.candidates);
+}
+
+}  // namespace
 
 void ControlRail::draw_engine(engine::RunRequest& request) {
   section("Engine");
   draw_backend(request);
   draw_cublaslt(request);
-  const bool known = link_->hello().has_value();
-  const engine::DeviceCapability device = link_->capability(request.backend);
-
-  row_label("Workspace");
-  std::vector<controls::Options> gates;
-  controls::Options workspace;
-  workspace.tooltip = "Which products of the step share a cuBLASLt workspace";
-  workspace.per_row = 2;
-  if (!engine::runs_on_cuda(request.backend)) {
-    workspace.enabled = false;
-    workspace.reason = "The CPU reference needs no workspace: choose cuBLASLt grouped";
+  draw_controls("engine.workspace", "engine.try_algorithms", request);
+  draw_algorithm_gains();
+  draw_controls("engine.launch", "engine.launch", request);
+  RequestControl iterations = request_control("engine.iterations");
+  iterations.label = request.launch.kind == engine::LaunchKind::Eager ? "Steps" : "Replays";
+  draw_control(iterations, request);
+  if (request.launch.kind == engine::LaunchKind::GraphReplay) {
+    draw_controls("engine.deadline_factor", "engine.deadline_factor", request);
   }
-  for (std::size_t i = 0; i < choices::workspaces().size() && known; ++i) {
-    const auto strategy = static_cast<engine::WorkspaceStrategy>(i);
-    const engine::Verdict verdict = engine::workspace_support(strategy, request, device);
-    gates.push_back(gate(verdict));
-    if (strategy == request.workspace && verdict.support == engine::Support::Hazardous) {
-      workspace.hazardous = true;
-      workspace.reason = verdict.sentence;
-    }
-  }
-  int strategy = static_cast<int>(request.workspace);
-  if (controls::segmented(*context_, "engine.workspace", strategy, choices::workspaces(), workspace,
-                          gates)) {
-    request.workspace = static_cast<engine::WorkspaceStrategy>(strategy);
-  }
-
-  draw_cuda_settings(request);
-
-  row_label("Launch");
-  gates.clear();
-  for (std::size_t i = 0; i < choices::launches().size() && known; ++i) {
-    engine::LaunchMode other = request.launch;
-    other.kind = static_cast<engine::LaunchKind>(i);
-    gates.push_back(gate(engine::launch_support(other, request.backend, device)));
-  }
-  int launch = static_cast<int>(request.launch.kind);
-  if (controls::segmented(*context_, "engine.launch", launch, choices::launches(),
-                          {.tooltip = "Eager: every step is launched. Graph: captured once, "
-                                      "then replayed"},
-                          gates)) {
-    request.launch.kind = static_cast<engine::LaunchKind>(launch);
-  }
-  std::int64_t iterations = request.launch.iterations;
-  if (drag("engine.iterations",
-           request.launch.kind == engine::LaunchKind::Eager ? "Steps" : "Replays", iterations, 0,
-           engine::kMaxIterations, 10, "Timed repetitions: the n of every time on screen")) {
-    request.launch.iterations = static_cast<int>(iterations);
-  }
-  error_under("launch.iterations");
-  draw_replay_watch(request.launch, request);
-  std::int64_t layers = request.layers;
-  if (drag("engine.layers", "Layers", layers, 0, engine::kMaxLayers + 1, 1,
-           "Grouped products in one step, each with its own weights, all reading the same X")) {
-    request.layers = static_cast<int>(layers);
-  }
-  error_under("layers");
+  draw_controls("engine.markers", "engine.layers", request);
 }
 
 void ControlRail::draw_backend(engine::RunRequest& request) {
+  const RequestControl& backend = request_control("engine.backend");
   std::vector<controls::Options> options;
-  for (std::size_t i = 0; i < choices::backends().size(); ++i) {
-    const BackendOffer* offer = link_->offer(static_cast<engine::GemmBackend>(i));
+  for (const ControlChoice& choice : backend.options.choices) {
+    const auto kind = static_cast<engine::GemmBackend>(choice.value);
     controls::Options option;
-    if (offer == nullptr) {
-      option.enabled = !link_->hello().has_value();
-      option.reason = "This worker was built without it";
-    } else {
-      option.enabled = offer->available;
-      option.reason = offer->reason;
-      option.tooltip = offer->device.name;
-    }
+    option.reason = backend_refusal(kind, *link_);
+    option.enabled = option.reason.empty();
+    if (const BackendOffer* offer = link_->offer(kind)) option.tooltip = offer->device.name;
     options.push_back(option);
   }
-  int backend = static_cast<int>(request.backend);
-  if (controls::combo(*context_, "engine.backend", "Backend", backend, choices::backends(),
-                      {.tooltip = "What multiplies"}, options)) {
-    request.backend = static_cast<engine::GemmBackend>(backend);
+  int index = chosen_index(backend, request);
+  if (controls::combo(*context_, backend.id, backend.label, index, choice_labels(backend),
+                      options_of(backend, request), options)) {
+    set_control_value(backend, request,
+                      backend.options.choices[static_cast<std::size_t>(index)].value);
   }
+}
+
+void ControlRail::draw_algorithm_gains() {
+  const SessionView& view = context_->view;
+  if (view.run == nullptr || view.run->result.algorithms.empty()) return;
+  const FontScope font(context_->theme.fonts.label);
+  const TextColorScope color(context_->theme.colors.dim_text);
+  std::string all;
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  for (const engine::AlgorithmChoice& choice : view.run->result.algorithms) {
+    const std::string line = gain_text(choice);
+    show_wrapped(line);
+    all += line + "\n";
+  }
+  controls::record(*context_, "engine.algorithm_gains", "What trying algorithms has gained", "text",
+                   all, from, ImGui::GetItemRectMax());
 }
 
 void ControlRail::draw_cublaslt(engine::RunRequest& request) {

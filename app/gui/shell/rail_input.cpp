@@ -9,13 +9,13 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/shell/request_choices.h"
+#include "app/gui/shell/request_controls.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/backend_traits.h"
 
 namespace app {
 namespace {
-
-constexpr std::size_t kFromFile = 5;  // behind the last engine::Distribution
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -50,23 +50,19 @@ bool take_shape(const engine::TensorEntry& tensor, engine::OperandRole role,
   return false;
 }
 
-/// What the rail says about an operand, by role.
+/// What the rail says about an operand's file, by role.
 struct OperandText {
   const char* prefix;  // of its controls' ids
-  const char* label;
-  const char* tooltip;
+  const char* field;
   const char* shape;  // what a tensor that does not fit should have been
   FilePurpose purpose;
 };
 
 const OperandText& text_of(engine::OperandRole role) {
   static constexpr std::array<OperandText, 3> kTexts = {{
-      {"activations", "X", "Values of X [tokens, K]", "X must be [tokens, K]",
-       FilePurpose::Activations},
-      {"weights", "W", "Values of W [experts, N, K]",
-       "W must be [experts, N, K] or [experts * N, K]", FilePurpose::Weights},
-      {"gradients", "dY", "Values of dY [tokens, N]; every layer reads the same",
-       "dY must be [tokens, N]", FilePurpose::Gradients},
+      {"activations", "activations", "X must be [tokens, K]", FilePurpose::Activations},
+      {"weights", "weights", "W must be [experts, N, K] or [experts * N, K]", FilePurpose::Weights},
+      {"gradients", "linear.gradients", "dY must be [tokens, N]", FilePurpose::Gradients},
   }};
   return kTexts[static_cast<std::size_t>(role)];
 }
@@ -109,58 +105,41 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
       shape = preset.shape;
       shape.preset = preset.name;
       // Live must answer within a blink; on a CPU that holds for the small shapes only.
-      if (request.backend == engine::GemmBackend::CpuReference) live = preset.laptop;
+      if (!engine::traits_of(request.backend).device) live = preset.laptop;
     }
   }
   const engine::ShapeSpec before = shape;
-  std::int64_t experts = shape.num_experts;
-  drag("shape.experts", "Experts", experts, 0, engine::kMaxExperts + 1, 8,
-       "Groups of the grouped product");
-  shape.num_experts = static_cast<int>(experts);
-  error_under("shape.num_experts");
-  drag("shape.tokens", "Tokens", shape.tokens, 0, engine::kMaxDimension, 1024,
-       "Rows of X: routed (token, expert) pairs, the sum of all splits");
-  error_under("shape.tokens");
-  drag("shape.n", "N", shape.n, 0, engine::kMaxDimension, 512, "Output features of one expert");
-  error_under("shape.n");
-  drag("shape.k", "K", shape.k, 0, engine::kMaxDimension, 512,
-       "Input features: the reduction dimension of fprop");
-  error_under("shape.k");
+  draw_controls("shape.experts", "shape.k", request);
   if (!(shape == before)) shape.preset.clear();
 }
 
 void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& request) {
-  const OperandText& text = text_of(role);
+  const std::string prefix = text_of(role).prefix;
+  const RequestControl& source = request_control(prefix + ".source");
   engine::InputSpec& input = choices::input_of(request, role);
-  const std::string prefix = text.prefix;
-  const auto* synthetic = std::get_if<engine::SyntheticInput>(&input);
-  int index = synthetic != nullptr ? static_cast<int>(synthetic->distribution)
-                                   : static_cast<int>(kFromFile);
-  FileField& field = file_field(role);
-  controls::Options source;
-  source.share = synthetic != nullptr ? 0.58F : 1.0F;
-  source.tooltip = text.tooltip;
-  if (controls::combo(*context_, (prefix + ".source").c_str(), text.label, index,
-                      choices::distributions(), source)) {
-    if (index == static_cast<int>(kFromFile)) {
-      input = engine::FileInput{field.text, {}};
+  // The table's choices are those without a file.
+  std::vector<std::string> names = choice_labels(source);
+  const int from_file = static_cast<int>(names.size());
+  names.emplace_back("From a file");
+  const bool synthetic = std::holds_alternative<engine::SyntheticInput>(input);
+  int index = synthetic ? chosen_index(source, request) : from_file;
+  controls::Options options = options_of(source, request);
+  // Nothing reads what has no effect: one greyed line.
+  const bool one_line = !synthetic || !options.enabled;
+  options.share = one_line ? 1.0F : 0.58F;
+  if (controls::combo(*context_, source.id, source.label, index, names, options)) {
+    if (index == from_file) {
+      input = engine::FileInput{file_field(role).text, {}};
     } else {
-      engine::SyntheticInput chosen = synthetic != nullptr ? *synthetic : engine::SyntheticInput{};
-      chosen.distribution = static_cast<engine::Distribution>(index);
-      input = chosen;
+      set_control_value(source, request,
+                        source.options.choices[static_cast<std::size_t>(index)].value);
     }
   }
-  if (auto* generated = std::get_if<engine::SyntheticInput>(&input)) {
-    if (synthetic == nullptr) return;  // drawn in one row from the next frame on
-    int element = static_cast<int>(generated->element);
-    ImGui::SameLine(0, context_->theme.px(kGapSmall));
-    if (controls::combo(*context_, (prefix + ".element").c_str(), "##element", element,
-                        choices::elements(), {.tooltip = "Element type of the values"})) {
-      generated->element = static_cast<engine::ElementType>(element);
-    }
-  } else {
-    draw_operand_file(role, request);
-  }
+  if (!options.enabled) return;
+  if (std::holds_alternative<engine::FileInput>(input)) return draw_operand_file(role, request);
+  if (one_line) return;  // drawn in one row from the next frame on
+  ImGui::SameLine(0, context_->theme.px(kGapSmall));
+  draw_list(request_control(prefix + ".element"), request);
 }
 
 void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest& request) {
@@ -188,7 +167,7 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
   if (!file.path.empty() && field.tensors.empty() && field.error.empty()) {
     wishes_.inspect = file.path;
   }
-  error_under(role == engine::OperandRole::Gradients ? "linear.gradients" : text.prefix);
+  error_under(text.field);
   if (!field.error.empty()) {
     const TextColorScope color(context_->theme.colors.bad);
     show_wrapped(field.error);
@@ -222,33 +201,21 @@ void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest
   }
 }
 
-void ControlRail::draw_routing(engine::RunRequest& request) {
-  section("Routing");
-  engine::RoutingSpec& routing = request.routing;
-  int index = static_cast<int>(routing.distribution);
-  if (controls::combo(*context_, "routing.distribution", "Tokens per expert", index,
-                      choices::routings(),
-                      {.tooltip = "How the tokens are shared out among the experts"})) {
-    routing.distribution = static_cast<engine::RoutingDistribution>(index);
+void ControlRail::draw_routing_file(engine::RoutingSpec& routing) {
+  if (routing.distribution != engine::RoutingDistribution::File) return;
+  const float browse_width = context_->theme.px(32);
+  const float gap = context_->theme.px(kGapSmall);
+  const float row = ImGui::GetContentRegionAvail().x;
+  controls::Options path;
+  path.share = 1 - (browse_width + gap) / (row * (1 - controls::kLabelShare));
+  path.tooltip = "A .json list or .npy of integers, one split per expert";
+  controls::input_text(*context_, "routing.path", "  File", routing_text_, path);
+  if (ImGui::IsItemDeactivatedAfterEdit()) routing.path = routing_text_;
+  ImGui::SameLine(0, gap);
+  if (controls::button(*context_, "routing.browse", "...", {.width = browse_width})) {
+    wishes_.browse = FilePurpose::Routing;
   }
-  if (routing.distribution == engine::RoutingDistribution::File) {
-    const float browse_width = context_->theme.px(32);
-    const float gap = context_->theme.px(kGapSmall);
-    const float row = ImGui::GetContentRegionAvail().x;
-    controls::Options path;
-    path.share = 1 - (browse_width + gap) / (row * (1 - controls::kLabelShare));
-    path.tooltip = "A .json list or .npy of integers, one split an expert";
-    controls::input_text(*context_, "routing.path", "  File", routing_text_, path);
-    if (ImGui::IsItemDeactivatedAfterEdit()) routing.path = routing_text_;
-    ImGui::SameLine(0, gap);
-    if (controls::button(*context_, "routing.browse", "...", {.width = browse_width})) {
-      wishes_.browse = FilePurpose::Routing;
-    }
-    error_under("routing.path");
-  }
-  drag("routing.alignment", "Align splits to", routing.alignment, 1, 4096, 1,
-       "Every split but the last non-empty one is a multiple of this many rows");
-  error_under("routing.alignment");
+  error_under("routing.path");
 }
 
 }  // namespace app

@@ -1,5 +1,5 @@
-// Every choice of the rail as an action by name, for the command palette: the same gates, the same
-// sentences.
+// Every choice of the rail as an action by name, for the command palette: the same table, the same
+// gates, the same sentences.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,7 @@ struct RequestAction {
   std::string id;     // "recipe.scaling.2"
   std::string group;  // "Recipe"
   std::string title;  // "Recipe: FP8 block"
+  std::string field;  // path of what it changes
   bool chosen = false;
   std::function<void(engine::RunRequest&)> change;
 };
@@ -24,7 +25,7 @@ struct RequestAction {
 std::vector<RequestAction> request_actions(const engine::RunRequest& request,
                                            const std::vector<engine::ShapePreset>& presets);
 
-/// Why the choice cannot be had or would mean nothing; empty = it can.
+/// Why the choice cannot be had or would have no effect; empty = it can.
 std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
                        const LinkSupervisor& link);
 

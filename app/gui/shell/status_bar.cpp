@@ -12,6 +12,7 @@
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
+#include "engine/model/backend_traits.h"
 
 namespace app {
 namespace {
@@ -61,7 +62,7 @@ std::vector<std::string> facts(const SessionView& view) {
   std::vector<std::string> parts;
   const BackendOffer* offer = offer_of(view);
   if (offer == nullptr) return parts;
-  parts.push_back(choices::backends().at(static_cast<std::size_t>(offer->kind)));
+  parts.emplace_back(engine::traits_of(offer->kind).label);
   if (!offer->available) {
     parts.push_back("not available: " + offer->reason);
     return parts;

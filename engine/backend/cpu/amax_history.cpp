@@ -13,8 +13,8 @@
 #include "engine/input/element_rounding.h"
 #include "engine/input/operand_store.h"
 #include "engine/input/routing.h"
+#include "engine/quantize/cpu_kernels.h"
 #include "engine/quantize/operand_numerics.h"
-#include "engine/quantize/quantize_cpu.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/amax/delayed_scaling.h"
 #include "kernels/diagnostics/statistics.h"
@@ -43,6 +43,7 @@ void write_element(ElementType type, float value, std::byte* to) {
 class HistorySteps {
  public:
   explicit HistorySteps(const AmaxHistoryRequest& request) : recipe_(request.request.recipe) {
+    recipe_.scaling = Scaling::PerTensorDelayed;  // the one that has a history
     out_.request = request;
     out_.steps = request.steps;
     out_.experts = request.request.shape.num_experts;
@@ -76,14 +77,17 @@ class HistorySteps {
   Status one_step(int step) {
     if (Status loaded = load(step); !loaded.ok()) return loaded;
     note_history_amax();
-    cast_delayed({.input = input_,
-                  .delayed = recipe_.delayed,
-                  .format = recipe_.activation_format,
-                  .pow2 = recipe_.pow2_scales,
-                  .history = history_.data(),
-                  .scale = scale_.data(),
-                  .scale_inv = scale_inv_.data(),
-                  .codes = codes_.data()});
+    quantize_cpu(
+        {.recipe = recipe_,
+         .layout = operand_layout(recipe_, OperandRole::Activations, kernels::Direction::Rowwise,
+                                  {.capacity_rows = input_.capacity_rows,
+                                   .num_groups = input_.num_groups,
+                                   .columns = input_.columns}),
+         .input = input_,
+         .codes = codes_.data(),
+         .scales = scale_inv_.data(),
+         .scale = scale_.data(),
+         .history = history_.data()});
     note_step();
     return {};
   }

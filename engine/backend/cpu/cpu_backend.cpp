@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <optional>
 
@@ -18,6 +19,8 @@
 #include "engine/backend/cpu/step_statistics.h"
 #include "engine/gemm/support.h"
 #include "engine/input/routing.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
 
 namespace engine {
 namespace {
@@ -41,33 +44,6 @@ class RunScope {
   bool ended_ = false;
 };
 
-/// Measurements that need a device.
-void limit_measurements(MeasureOptions& measure, std::vector<Deviation>& deviations) {
-  const auto refuse = [&](bool& wanted, const char* field, const char* reason) {
-    if (!wanted) return;
-    wanted = false;
-    deviations.push_back(
-        {.field = field, .requested = "on", .effective = "not measured", .reason = reason});
-  };
-  refuse(
-      measure.stamps, "measure.stamps",
-      "Stamps are written by the tiles of CUDA kernels; the CPU's spans already name every expert");
-  refuse(measure.isolated, "measure.isolated",
-         "The CPU backend runs one expert after another: its spans are of isolated experts "
-         "already");
-  refuse(measure.observer, "measure.observer",
-         "The CPU backend always keeps its spans, two clock readings each; only CUPTI can be "
-         "turned off");
-  if (measure.trace != TraceLevel::Nodes) {
-    deviations.push_back({.field = "measure.trace",
-                          .requested = measure.trace == TraceLevel::Off ? "off" : "graphs",
-                          .effective = "spans",
-                          .reason = "The CPU backend always keeps its spans; only CUPTI can be "
-                                    "turned off"});
-    measure.trace = TraceLevel::Nodes;
-  }
-}
-
 template <class Enum>
 Deviation deviation(const char* field, Enum requested, Enum effective, std::string reason) {
   return {.field = field,
@@ -79,7 +55,7 @@ Deviation deviation(const char* field, Enum requested, Enum effective, std::stri
 /// What this backend does instead of what was requested, each with the gate's sentence.
 void apply_limitations(RunResult& result) {
   RunRequest& effective = result.effective;
-  if (effective.backend != GemmBackend::CpuReference) {
+  if (traits_of(effective.backend).device) {
     result.deviations.push_back(
         deviation("backend", effective.backend, GemmBackend::CpuReference,
                   recipe_support(effective.recipe, effective.backend, kNoDevice).sentence));
@@ -91,32 +67,9 @@ void apply_limitations(RunResult& result) {
         deviation("launch", effective.launch.kind, LaunchKind::Eager, launch.sentence));
     effective.launch.kind = LaunchKind::Eager;
   }
-  const Verdict workspace = workspace_support(effective.workspace, effective, kNoDevice);
-  if (effective.workspace != WorkspaceStrategy::PerMatmul &&
-      workspace.support == Support::Refused) {
-    result.deviations.push_back(deviation("workspace", effective.workspace,
-                                          WorkspaceStrategy::PerMatmul, workspace.sentence));
-    effective.workspace = WorkspaceStrategy::PerMatmul;
-  }
-  if (effective.recipe.scaling != Scaling::None && !effective.recipe.split_accumulator) {
-    result.deviations.push_back(
-        {.field = "recipe.split_accumulator",
-         .requested = "off",
-         .effective = "on",
-         .reason = "The CPU product sums in FP32 throughout; fast accumulation exists on the CUDA "
-                   "backend with FP8 per-tensor scaling only"});
-    effective.recipe.split_accumulator = true;
-  }
-  limit_measurements(effective.measure, result.deviations);
-  if (!effective.cublaslt_library.empty()) {
-    result.deviations.push_back(
-        {.field = "cublaslt_library",
-         .requested = effective.cublaslt_library,
-         .effective = "none",
-         .reason = "The CPU backend multiplies with OpenBLAS and loads no cuBLASLt; choose the "
-                   "CUDA backend to compare libraries"});
-    effective.cublaslt_library.clear();
-  }
+  ForcedSettings forced = forced_settings(effective);
+  effective = std::move(forced.effective);
+  std::ranges::move(forced.deviations, std::back_inserter(result.deviations));
 }
 
 double gibibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 0x1p30; }
@@ -204,7 +157,7 @@ class CpuBackend final : public Backend {
                   .context = context});
     step.expect(shape.value().num_experts() * kStatisticsUnits + iterations * step.units());
     // Delayed scaling: the numerics are those of the step after the timed ones, with their history.
-    const bool measure_last = result.effective.recipe.scaling == Scaling::PerTensorDelayed;
+    const bool measure_last = traits_of(result.effective.recipe).remembers_amax();
     Status status = measure_last ? Status() : measure_statistics(step, result);
     if (status.ok()) status = step.prepare();
     if (status.ok()) status = run_iterations(step, iterations, context, result);

@@ -8,6 +8,7 @@
 #include "engine/backend/cpu/product.h"
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
+#include "engine/model/recipe_traits.h"
 #include "kernels/bias/bias_gradient.h"
 
 namespace engine {
@@ -64,7 +65,7 @@ CpuStep::CpuStep(const Setup& setup) : setup_(setup), row_offsets_(1, 0) {
   for (const std::int64_t rows : setup_.shape.splits) {
     row_offsets_.push_back(row_offsets_.back() + rows);
   }
-  const bool quantizes = setup_.request.recipe.scaling != Scaling::None;
+  const bool quantizes = traits_of(setup_.request.recipe).quantizes();
   for (const OperandRole role :
        {OperandRole::Activations, OperandRole::Weights, OperandRole::Gradients}) {
     if (role == OperandRole::Gradients && !runs_backward()) continue;
@@ -111,7 +112,7 @@ void CpuStep::configure(OperandRole role, Direction direction) {
 
 OperandStage& CpuStep::stage(OperandRole role, Direction direction) {
   const bool columnwise =
-      direction == Direction::Columnwise && setup_.request.recipe.scaling != Scaling::None;
+      direction == Direction::Columnwise && traits_of(setup_.request.recipe).quantizes();
   auto& stages = columnwise ? setup_.buffers.columnwise : setup_.buffers.rowwise;
   return stages[static_cast<std::size_t>(role)];
 }
@@ -153,7 +154,7 @@ void CpuStep::quantize(OperandRole role, Direction direction, const ExpertElemen
                        int layer) {
   OperandStage& of = stage(role, direction);
   if (elements.rows == 0) return;
-  if (of.plan().measures_amax()) {
+  if (of.plan().traits().measures_amax()) {
     const HostSpan span(setup_.context, {Stage::Amax, layer, elements.expert}, names(role).amax);
     of.measure_amax(elements, layer);
   }
@@ -175,7 +176,7 @@ const float* CpuStep::widen(OperandRole role, Direction direction, int layer, in
 }
 
 void CpuStep::quantize_saved(int layer, int expert, bool quantize_weights) {
-  const bool none = setup_.request.recipe.scaling == Scaling::None;
+  const bool none = !traits_of(setup_.request.recipe).quantizes();
   const auto both = [&](OperandRole role, const ExpertElements& elements) {
     if (runs_forward() || none || role == OperandRole::Gradients) {
       quantize(role, Direction::Rowwise, elements, layer);
@@ -194,7 +195,7 @@ void CpuStep::forward(int layer, int expert, bool quantize_weights) {
   {
     const HostSpan span(
         setup_.context, {Stage::Fprop, layer, expert},
-        setup_.request.recipe.scaling == Scaling::None ? "widen + sgemm" : "dequantize + sgemm");
+        traits_of(setup_.request.recipe).quantizes() ? "dequantize + sgemm" : "widen + sgemm");
     product({.x = widen(OperandRole::Activations, Direction::Rowwise, layer, expert),
              .w = widen(OperandRole::Weights, Direction::Rowwise, layer, expert),
              .m = m,
@@ -245,7 +246,7 @@ void CpuStep::reduce_bias(int layer, int expert, const ExpertElements& dy) {
 void CpuStep::backward(int layer, int expert) {
   const ExpertElements dy = elements(OperandRole::Gradients, layer, expert);
   quantize(OperandRole::Gradients, Direction::Rowwise, dy, layer);
-  if (setup_.request.recipe.scaling != Scaling::None) {
+  if (traits_of(setup_.request.recipe).quantizes()) {
     quantize(OperandRole::Gradients, Direction::Columnwise, dy, layer);
   }
   if (setup_.request.linear.bias) reduce_bias(layer, expert, dy);
@@ -323,7 +324,7 @@ void CpuStep::run_expert(int expert) {
   } else {
     quantize_saved(0, expert, true);
     // No product of this step reads these: they are for the operands' statistics.
-    if (setup_.request.recipe.scaling != Scaling::None) {
+    if (traits_of(setup_.request.recipe).quantizes()) {
       quantize(OperandRole::Weights, Direction::Rowwise, weights(0, expert), 0);
       quantize(OperandRole::Activations, Direction::Rowwise, activations(expert), 0);
     }

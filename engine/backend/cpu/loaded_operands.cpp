@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/model/recipe_traits.h"
 #include "kernels/common/types.h"
 
 namespace engine {
@@ -41,7 +42,7 @@ double pass_bytes(const RunRequest& request, const GroupedShape& shape, std::int
   const auto k = static_cast<double>(shape.k);
   const double weights = static_cast<double>(request.shape.num_experts) * n * k;
   const bool kept = backward(request) || request.linear.micro_batches > 1;
-  const double code = request.recipe.scaling == Scaling::None ? 2.0 : 1.25;
+  const double code = traits_of(request.recipe).quantizes() ? 1.25 : 2.0;
   double bytes = kept ? layers * weights * code : 0.0;
   if (!backward(request)) return bytes;
   bytes += layers * (weights * code + tokens * (2.0 * k + 2.0 * n) * code);

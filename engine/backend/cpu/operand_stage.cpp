@@ -1,18 +1,10 @@
-// The CPU twins on one group at a time: an expert's codes and scales do not depend on its
-// neighbours, so the result is the grouped one.
 #include "engine/backend/cpu/operand_stage.h"
 
 #include <algorithm>
 
 #include "engine/input/element_rounding.h"
-#include "engine/quantize/quantize_cpu.h"
 #include "engine/quantize/rounding_key.h"
-#include "kernels/amax/group_amax.h"
 #include "kernels/dequantize/dequantize.h"
-#include "kernels/quantize/quantize_block.h"
-#include "kernels/quantize/quantize_mxfp8.h"
-#include "kernels/quantize/quantize_nvfp4.h"
-#include "kernels/quantize/quantize_per_tensor.h"
 
 namespace engine {
 namespace {
@@ -57,7 +49,7 @@ void OperandStage::configure(OperandPlan plan) {
   const std::int64_t amaxes = std::max(floats, slots);
   std::fill_n(amax_.reserve(amaxes), amaxes, 0.0F);
   std::fill_n(scale_.reserve(slots), slots, 1.0F);
-  if (!plan_.delayed()) return;
+  if (!plan_.traits().remembers_amax()) return;
   const std::int64_t history = slots * plan_.recipe.delayed.history_length;
   std::fill_n(history_.reserve(history), history, 0.0F);
 }
@@ -68,8 +60,8 @@ OperandLayout OperandStage::layout(std::int64_t rows) const {
 }
 
 float* OperandStage::amax_at(std::size_t slot) const {
-  return amax_.get() + (plan_.recipe.scaling == Scaling::Nvfp4 ? static_cast<std::int64_t>(slot)
-                                                               : scale_offsets_[slot]);
+  const bool one = plan_.traits().expert_amax();
+  return amax_.get() + (one ? static_cast<std::int64_t>(slot) : scale_offsets_[slot]);
 }
 
 const std::uint8_t* OperandStage::codes(int layer, int expert) const {
@@ -89,7 +81,7 @@ kernels::QuantizedView OperandStage::view(int layer, int expert, std::int64_t (&
                         {.capacity_rows = rows, .num_groups = 1, .columns = plan_.columns},
                         {.codes = codes_at(at),
                          .scales = scales_at(at),
-                         .amax = plan_.recipe.scaling == Scaling::Nvfp4 ? amax_at(at) : nullptr,
+                         .amax = plan_.traits().expert_amax() ? amax_at(at) : nullptr,
                          .row_offsets = offsets});
 }
 
@@ -112,129 +104,48 @@ kernels::GroupedInput OperandStage::input(const ExpertElements& expert,
           .columns = plan_.columns};
 }
 
-void OperandStage::measure_amax(const ExpertElements& expert, int layer) {
-  std::int64_t offsets[2];
-  const kernels::GroupedInput elements = input(expert, offsets);
-  float* amax = amax_at(slot(layer, expert.expert));
-  if (plan_.recipe.scaling != Scaling::Nvfp4) {
-    kernels::group_amax_cpu({.input = elements, .amax = amax});
-    return;
-  }
-  const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
-  kernels::nvfp4_amax_cpu({.input = elements,
-                           .hadamard = layout(expert.rows).hadamard,
-                           .rowwise_amax = rowwise ? amax : nullptr,
-                           .columnwise_amax = rowwise ? nullptr : amax});
-}
-
-void OperandStage::quantize_delayed(const ExpertElements& expert, std::size_t slot) {
-  std::int64_t offsets[2];
-  float* history =
-      history_.get() + static_cast<std::int64_t>(slot) * plan_.recipe.delayed.history_length;
-  cast_delayed({.input = input(expert, offsets),
-                .delayed = plan_.recipe.delayed,
-                .format = layout(expert.rows).format,
-                .pow2 = plan_.recipe.pow2_scales,
-                .history = history,
-                .scale = scale_.get() + slot,
-                .scale_inv = scales_at(slot),
-                .codes = codes_at(slot),
-                .direction = plan_.direction});
-  *amax_at(slot) = history[0];
-}
-
-void OperandStage::quantize_block(const ExpertElements& expert, std::size_t slot) {
-  std::int64_t offsets[2];
-  const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
-  const OperandLayout form = layout(expert.rows);
-  const kernels::BlockOutput output{
-      .codes = codes_at(slot), .scale_inv = scales_at(slot), .block_amax = amax_at(slot)};
-  const kernels::QuantizeBlockArgs args{
-      .input = input(expert, offsets),
-      .format = form.format,
-      .options = {.pow2 = plan_.recipe.pow2_scales, .amax_epsilon = plan_.recipe.amax_epsilon},
-      .rowwise = rowwise ? output : kernels::BlockOutput{},
-      .columnwise = rowwise ? kernels::BlockOutput{} : output};
-  if (form.kernel == QuantizeKernel::Block1x128) {
-    kernels::quantize_block_1x128_cpu(args);
-  } else {
-    kernels::quantize_block_128x128_cpu(args);
-  }
-}
-
-void OperandStage::quantize_micro(const ExpertElements& expert, std::size_t slot) {
-  std::int64_t offsets[2];
-  const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
-  const OperandLayout form = layout(expert.rows);
-  auto* scales = reinterpret_cast<std::uint8_t*>(scales_at(slot));
-  if (form.kernel == QuantizeKernel::Mxfp8) {
-    const kernels::Mxfp8Output output{.codes = codes_at(slot), .scales = scales};
-    kernels::quantize_mxfp8_cpu({.input = input(expert, offsets),
-                                 .format = form.format,
-                                 .square_blocks = form.square,
-                                 .rowwise = rowwise ? output : kernels::Mxfp8Output{},
-                                 .columnwise = rowwise ? kernels::Mxfp8Output{} : output});
-    return;
-  }
-  // Numbers go by the element's place in its group, and every slot is quantized by itself.
+CpuCast OperandStage::cast(const ExpertElements& expert, std::size_t slot,
+                           std::int64_t (&offsets)[2]) {
+  float* const history =
+      plan_.traits().remembers_amax()
+          ? history_.get() + static_cast<std::int64_t>(slot) * plan_.recipe.delayed.history_length
+          : nullptr;
+  // Random numbers go by the element's place in its group, and every slot is quantized by itself.
   const std::uint64_t key =
       rounding_key(plan_.seed, {.role = plan_.role, .part = static_cast<int>(slot)});
-  const std::uint64_t random_state[2] = {key, calls_};
-  const kernels::Nvfp4Output output{
-      .codes = codes_at(slot), .scales = scales, .amax = amax_at(slot)};
-  kernels::quantize_nvfp4_cpu({.input = input(expert, offsets),
-                               .square_blocks = form.square,
-                               .hadamard = form.hadamard,
-                               .stochastic_rounding = plan_.recipe.stochastic_rounding,
-                               .random_state = random_state,
-                               .rowwise = rowwise ? output : kernels::Nvfp4Output{},
-                               .columnwise = rowwise ? kernels::Nvfp4Output{} : output});
+  return {.recipe = plan_.recipe,
+          .layout = layout(expert.rows),
+          .input = input(expert, offsets),
+          .codes = codes_at(slot),
+          .scales = scales_at(slot),
+          .amax = amax_at(slot),
+          .scale = scale_.get() + slot,
+          .history = history,
+          .random_state = {key, calls_}};
+}
+
+void OperandStage::measure_amax(const ExpertElements& expert, int layer) {
+  std::int64_t offsets[2];
+  measure_amax_cpu(cast(expert, slot(layer, expert.expert), offsets));
 }
 
 void OperandStage::quantize(const ExpertElements& expert, int layer) {
   const std::size_t at = slot(layer, expert.expert);
   ++calls_;
-  switch (plan_.recipe.scaling) {
-    case Scaling::None: {
-      if (!plan_.rounded()) return;
-      const std::int64_t count = expert.rows * plan_.columns;
-      std::uint16_t* rounded = rounded_.get() + code_offsets_[at];
-      const bool half = plan_.recipe.high_precision == ElementType::Fp16;
+  if (plan_.rounded()) round(expert, at);
+  if (!plan_.quantized()) return;
+  std::int64_t offsets[2];
+  quantize_cpu(cast(expert, at, offsets));
+}
+
+void OperandStage::round(const ExpertElements& expert, std::size_t slot) {
+  const std::int64_t count = expert.rows * plan_.columns;
+  std::uint16_t* rounded = rounded_.get() + code_offsets_[slot];
+  const bool half = plan_.recipe.high_precision == ElementType::Fp16;
 #pragma omp parallel for schedule(static)
-      for (std::int64_t i = 0; i < count; ++i) {
-        const float value = fp32_at(plan_.element, expert.elements, i);
-        rounded[i] = half ? fp16_bits(value) : bf16_bits(value);
-      }
-      return;
-    }
-    case Scaling::PerTensorDelayed:
-      quantize_delayed(expert, at);
-      return;
-    case Scaling::PerTensorCurrent: {
-      std::int64_t offsets[2];
-      const kernels::Fp8Format format = layout(expert.rows).format;
-      const bool rowwise = plan_.direction == kernels::Direction::Rowwise;
-      kernels::per_tensor_scale_cpu(
-          {.amax = amax_at(at),
-           .num_groups = 1,
-           .format = format,
-           .options = {.pow2 = plan_.recipe.pow2_scales, .amax_epsilon = plan_.recipe.amax_epsilon},
-           .scale = scale_.get() + at,
-           .scale_inv = scales_at(at)});
-      kernels::quantize_per_tensor_cpu({.input = input(expert, offsets),
-                                        .format = format,
-                                        .scale = scale_.get() + at,
-                                        .rowwise = rowwise ? codes_at(at) : nullptr,
-                                        .columnwise = rowwise ? nullptr : codes_at(at)});
-      return;
-    }
-    case Scaling::Block:
-      quantize_block(expert, at);
-      return;
-    case Scaling::Mxfp8:
-    case Scaling::Nvfp4:
-      quantize_micro(expert, at);
-      return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = fp32_at(plan_.element, expert.elements, i);
+    rounded[i] = half ? fp16_bits(value) : bf16_bits(value);
   }
 }
 

@@ -9,8 +9,9 @@
 
 #include "engine/input/host_buffer.h"
 #include "engine/input/tensor_source.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"
-#include "engine/quantize/operand_layout.h"
+#include "engine/quantize/cpu_kernels.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/common/types.h"
 
@@ -34,15 +35,8 @@ struct OperandPlan {
   bool keep_codes = false;  // of every layer and expert
   std::uint64_t seed = 1;   // of stochastic rounding
 
-  bool delayed() const { return recipe.scaling == Scaling::PerTensorDelayed; }
-  bool quantized() const { return recipe.scaling != Scaling::None; }
-  bool micro() const {
-    return recipe.scaling == Scaling::Mxfp8 || recipe.scaling == Scaling::Nvfp4;
-  }
-  /// A pass over the expert before its first code.
-  bool measures_amax() const {
-    return recipe.scaling == Scaling::PerTensorCurrent || recipe.scaling == Scaling::Nvfp4;
-  }
+  const RecipeTraits& traits() const { return traits_of(recipe); }
+  bool quantized() const { return traits().quantizes(); }
   /// Nothing is quantized, but the product reads narrower elements.
   bool rounded() const { return !quantized() && element != recipe.high_precision; }
 };
@@ -52,7 +46,7 @@ class OperandStage {
   void configure(OperandPlan plan);
   const OperandPlan& plan() const { return plan_; }
 
-  /// First pass of per-tensor scaling and NVFP4.
+  /// Only where RecipeTraits::measures_amax().
   void measure_amax(const ExpertElements& expert, int layer);
   /// Codes and scales, after measure_amax if needed; with delayed scaling from the amax of this
   /// layer's earlier calls. BF16 and FP16: rounds wider elements. Stochastic rounding draws new
@@ -82,16 +76,16 @@ class OperandStage {
   float* scales_at(std::size_t slot) const { return scales_.get() + scale_offsets_[slot]; }
   float* amax_at(std::size_t slot) const;
   std::uint8_t* codes_at(std::size_t slot) const { return codes_.get() + code_offsets_[slot]; }
-  void quantize_delayed(const ExpertElements& expert, std::size_t slot);
-  void quantize_block(const ExpertElements& expert, std::size_t slot);
-  void quantize_micro(const ExpertElements& expert, std::size_t slot);
+  /// `offsets` are filled as those of input().
+  CpuCast cast(const ExpertElements& expert, std::size_t slot, std::int64_t (&offsets)[2]);
+  void round(const ExpertElements& expert, std::size_t slot);
 
   OperandPlan plan_;
   // A slot is an expert of a layer.
   std::vector<std::int64_t> scale_offsets_;  // [slots + 1] floats before each slot's scales
   std::vector<std::int64_t> code_offsets_;   // [slots] bytes; all 0 when codes are not kept
   Buffer<float> scales_;                     // micro scales are bytes in here
-  Buffer<float> amax_;                       // NVFP4: one per slot; else laid out as scales_
+  Buffer<float> amax_;                       // one per slot, or laid out as scales_
   Buffer<float> scale_;                      // per tensor: one per slot
   Buffer<float> history_;                    // delayed: [slots, history_length]
   Buffer<std::uint8_t> codes_;

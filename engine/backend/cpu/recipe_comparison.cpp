@@ -12,6 +12,7 @@
 #include "engine/input/host_buffer.h"
 #include "engine/input/operand_store.h"
 #include "engine/input/routing.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
 
@@ -106,7 +107,7 @@ class Comparison {
     QuantizationReport& report = result_.reports.emplace_back();
     report.recipe = recipe;
     report.columnwise = direction == Direction::Columnwise;
-    report.refused = cpu_refusal(recipe);
+    report.refused = quantize_refusal(recipe);
     if (report.refused.empty() && row_offsets_.back() == 0) {
       report.refused = "the operand has no rows";
     }
@@ -120,9 +121,7 @@ class Comparison {
                             .input = input_,
                             .seed = result_.request.request.seed});
     context_.progress.stage.store(static_cast<int>(Stage::Quantize));
-    quantizer.quantize();
-    // Delayed scaling has no history in its first step; the second has this operand's amax.
-    if (recipe.scaling == Scaling::PerTensorDelayed) quantizer.quantize();
+    for (int step = 0; step < traits_of(recipe).steps_to_settle(); ++step) quantizer.quantize();
     report.code_bytes = quantizer.written_code_bytes();
     report.scale_bytes = quantizer.written_scale_bytes();
     report.moved_bytes = quantizer.moved_bytes();

@@ -101,7 +101,7 @@ void add_operand(const OperandStage& stage, const ExpertElements& expert,
     return;
   }
   sums.elements += static_cast<std::uint64_t>(expert.rows * stage.plan().columns);
-  if (stage.plan().micro()) return add_micro(stage, expert, sums);
+  if (stage.plan().traits().micro()) return add_micro(stage, expert, sums);
   std::int64_t offsets[2];
   const OperandLayout layout = stage.layout(expert.rows);
   GroupQuantizationSums& own = sums.experts[static_cast<std::size_t>(expert.expert)];
@@ -141,7 +141,7 @@ OperandStatistics finish_operand(const OperandStage& stage, const OperandSums& s
   OperandStatistics statistics;
   statistics.before = to_histogram(sums.before);
   statistics.after = to_histogram(sums.after);
-  if (stage.plan().micro()) {
+  if (stage.plan().traits().micro()) {
     statistics.before = sums.micro_before;
     statistics.after = sums.micro_after;
     statistics.amax = sums.amax;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "engine/input/routing.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cuda.h"
 
@@ -94,7 +95,7 @@ class DeviceComparison {
     QuantizationReport& report = result_.reports.emplace_back();
     report.recipe = recipe;
     report.columnwise = direction == Direction::Columnwise;
-    report.refused = cuda_refusal(recipe);
+    report.refused = quantize_refusal(recipe);
     if (report.refused.empty() && row_offsets_.back() == 0) {
       report.refused = "the operand has no rows";
     }
@@ -109,9 +110,7 @@ class DeviceComparison {
                                                             stream_);
     if (!quantizer.ok()) return quantizer.error();
     context_.progress.stage.store(static_cast<int>(Stage::Quantize));
-    ENGINE_TRY(quantizer.value().quantize(stream_, unobserved_));
-    // Delayed scaling has no history in its first step; the second has this operand's amax.
-    if (recipe.scaling == Scaling::PerTensorDelayed) {
+    for (int step = 0; step < traits_of(recipe).steps_to_settle(); ++step) {
       ENGINE_TRY(quantizer.value().quantize(stream_, unobserved_));
     }
     ENGINE_TRY(measure(quantizer.value(), report));
@@ -140,8 +139,7 @@ class DeviceComparison {
                                    result_.request.sample_column);
     report.code_bytes = written_code_bytes(layout, rows_, columns);
     report.scale_bytes = written_scale_bytes(layout, rows_, columns);
-    const bool two_passes = report.recipe.scaling == Scaling::PerTensorCurrent || layout.e2m1();
-    const std::int64_t passes = two_passes ? 2 : 1;
+    const std::int64_t passes = traits_of(report.recipe).reads();
     report.moved_bytes =
         passes * 2 * row_offsets_.back() * columns + report.code_bytes + report.scale_bytes;
     return {};

@@ -9,7 +9,9 @@
 
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
+#include "engine/model/backend_traits.h"
 #include "engine/model/caller_tensor.h"
+#include "engine/model/recipe_traits.h"
 #include "engine/observe/scopes.h"
 
 namespace engine {
@@ -111,9 +113,10 @@ class Upload {
 
 Status apply_gates(const RunRequest& request, const DeviceCapability& capability,
                    const std::string& library_path, RunResult& result) {
-  ForcedSettings forced = forced_settings(request);
+  RunRequest asked = request;
+  if (!traits_of(asked.backend).device) asked.backend = GemmBackend::CublasLtGrouped;
+  ForcedSettings forced = forced_settings(asked);
   result.effective = std::move(forced.effective);
-  if (!runs_on_cuda(request.backend)) result.effective.backend = GemmBackend::CublasLtGrouped;
   result.effective.cublaslt_library = library_path;
   result.deviations = std::move(forced.deviations);
   const RunRequest& effective = result.effective;
@@ -134,8 +137,8 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   }
   if (recipe.support == Support::Hazardous) {
     result.deviations.push_back({.field = "recipe",
-                                 .requested = "FP8 block scaling",
-                                 .effective = "FP8 block scaling, hazardous",
+                                 .requested = std::string(traits_of(effective.recipe).title),
+                                 .effective = "as requested, hazardous",
                                  .reason = recipe.sentence});
   }
   if (launch.support == Support::Hazardous) {
@@ -174,7 +177,7 @@ StepConfig step_config(const RunResult& result, const GroupedShape& shape, int c
                        .int32_splits = request.int32_splits,
                        .programmatic = request.programmatic_launch,
                        .seed = request.seed};
-  if (request.backend == GemmBackend::CublasLtPerExpert) config.host_splits = shape.splits;
+  if (!traits_of(request.backend).one_launch) config.host_splits = shape.splits;
   return config;
 }
 

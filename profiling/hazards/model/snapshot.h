@@ -317,7 +317,7 @@ struct Snapshot {
                       engine::field<&Snapshot::ledger>("ledger", {.most = 1 << 20}),
                       engine::field<&Snapshot::ledger_clock>("ledger_clock")};
   }
-  std::string flaw() const;
+  engine::Flaw flaw() const;
 };
 
 }  // namespace profiling

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 
 namespace profiling {
 namespace {
@@ -31,33 +32,35 @@ std::string wrong_parameters(const NodeParameters& parameters) {
   return {};
 }
 
-/// Empty = nothing is wrong.
-std::string flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
+engine::Flaw flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
   const GraphSnapshot& graph = snapshot.graphs[index];
-  const auto at = [&](std::size_t node) {
-    return fmt::format("graphs[{}].nodes[{}]", index, node);
+  const auto in_graph = [&](std::string_view member) {
+    return fmt::format("graphs[{}].{}", index, member);
+  };
+  const auto in_node = [&](std::size_t node, std::string_view member) {
+    return fmt::format("graphs[{}].nodes[{}].{}", index, node, member);
   };
   if (graph.variant_of != -1 &&
       (graph.variant_of < 0 || static_cast<std::size_t>(graph.variant_of) >= index)) {
-    return fmt::format("graphs[{}].variant_of is {}; a variant follows its original", index,
-                       graph.variant_of);
+    return {in_graph("variant_of"),
+            fmt::format("is {}; a variant follows its original", graph.variant_of)};
   }
   for (const CaptureEvent& event : graph.events) {
     if (event.kind > CaptureEvent::Kind::HostSync) {
-      return fmt::format("graphs[{}].events has one of unknown kind", index);
+      return {in_graph("events"), "has one of unknown kind"};
     }
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const SnapshotNode& node = graph.nodes[n];
-    if (!known(node.type)) return at(n) + ".type is not known";
+    if (!known(node.type)) return {in_node(n, "type"), "is not known"};
     if (static_cast<std::size_t>(node.stage) >= engine::kStageNames.size()) {
-      return at(n) + ".stage is not known";
+      return {in_node(n, "stage"), "is not known"};
     }
     if (node.parent < -1 || (node.parent >= 0 && static_cast<std::size_t>(node.parent) >= n)) {
-      return fmt::format("{}.parent is {}; a node follows its parent", at(n), node.parent);
+      return {in_node(n, "parent"), fmt::format("is {}; a node follows its parent", node.parent)};
     }
     if (const std::string wrong = wrong_parameters(node.parameters); !wrong.empty()) {
-      return at(n) + ".parameters: " + wrong;
+      return {in_node(n, "parameters"), "is malformed: " + wrong};
     }
   }
   for (const SnapshotEdge& edge : graph.edges) {
@@ -66,8 +69,8 @@ std::string flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
     if (!in_range || edge.kind > EdgeKind::LaunchOrder ||
         graph.nodes[static_cast<std::size_t>(edge.from)].parent !=
             graph.nodes[static_cast<std::size_t>(edge.to)].parent) {
-      return fmt::format("graphs[{}].edges has an edge from node {} to node {}", index, edge.from,
-                         edge.to);
+      return {in_graph("edges"),
+              fmt::format("has an edge from node {} to node {}", edge.from, edge.to)};
     }
   }
   return {};
@@ -75,26 +78,29 @@ std::string flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
 
 }  // namespace
 
-std::string Snapshot::flaw() const {
+engine::Flaw Snapshot::flaw() const {
   for (std::size_t graph = 0; graph < graphs.size(); ++graph) {
-    if (std::string flaw = flaw_of_graph(*this, graph); !flaw.empty()) return flaw;
+    if (engine::Flaw flaw = flaw_of_graph(*this, graph); !flaw.empty()) return flaw;
   }
   std::uint64_t last = 0;
   for (const engine::Allocation& allocation : ledger) {
-    if (allocation.id <= last) return "ledger is not in ascending order";
+    if (allocation.id <= last) return {"ledger", "is not in ascending order"};
     last = allocation.id;
     if (allocation.bytes > std::numeric_limits<std::uint64_t>::max() - allocation.address ||
         allocation.role > engine::kLastAllocationRole || !known(allocation.space)) {
-      return fmt::format("ledger has allocation {}, which is out of range", allocation.id);
+      return {"ledger", fmt::format("has allocation {}, which is out of range", allocation.id)};
     }
   }
   return {};
 }
 
 engine::Status check_snapshot(const Snapshot& snapshot) {
-  std::string flaw = snapshot.flaw();
+  const engine::Flaw flaw = snapshot.flaw();
   if (flaw.empty()) return {};
-  return engine::Error{engine::ErrorCode::Protocol, "The snapshot is malformed: " + flaw};
+  return engine::Error{
+      .code = engine::ErrorCode::Protocol,
+      .message = fmt::format("The snapshot is malformed: {} {}", flaw.field, flaw.says),
+      .field = flaw.field};
 }
 
 }  // namespace profiling

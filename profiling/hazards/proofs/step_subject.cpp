@@ -12,6 +12,7 @@
 #include "engine/gemm/cublaslt_search.h"
 #include "engine/input/routing.h"
 #include "engine/linear/output_check.h"
+#include "engine/model/backend_traits.h"
 
 namespace profiling {
 namespace {
@@ -69,7 +70,7 @@ class StepSubject final : public Subject {
   }
 
   Status set_inputs(bool changed, cudaStream_t stream) override {
-    if (changed && step_->config().backend == engine::GemmBackend::CublasLtPerExpert) {
+    if (changed && !engine::traits_of(step_->config().backend).follows_splits) {
       return engine::Error{engine::ErrorCode::Unsupported,
                            "The per-expert backend launches the splits it was created for; its "
                            "graph cannot follow others. Choose the grouped backend."};

@@ -115,6 +115,21 @@ TEST(CpuBackendSettings, ADeviationNamesWhatWasRequested) {
   }
 }
 
+TEST(CpuBackendSettings, ASettingWithoutAnEffectIsNotReportedAsEffective) {
+  RunRequest request = small_request();
+  request.recipe.scaling = Scaling::Nvfp4;
+  request.recipe.amax_epsilon = 1.0F;
+  request.streams = 8;
+  RecordingObserver observer;
+  const auto result = make_cpu_backend()->run(request, {observer.progress, observer});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result.value().effective.recipe.amax_epsilon, 0.0F);
+  EXPECT_FALSE(result.value().effective.recipe.pow2_scales) << "its scales are E4M3";
+  std::vector<std::string> fields;
+  for (const Deviation& deviation : result.value().deviations) fields.push_back(deviation.field);
+  EXPECT_THAT(fields, ElementsAre("streams", "recipe.amax_epsilon"));
+}
+
 TEST(CpuBackendSettings, SpansNameEveryStageOfEveryExpert) {
   struct Case {
     Scaling scaling;

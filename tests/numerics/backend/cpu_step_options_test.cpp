@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "engine/backend/backend.h"
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
 #include "tests/numerics/backend/cpu_step_bench.h"

@@ -148,6 +148,15 @@ ONE_PLACE = (
         ("app/protocol/worker_command.cpp",),
     ),
     (
+        PRODUCT,
+        re.compile(
+            r"(==|!=|\bcase)\s*(engine::)?(GemmBackend|WorkspaceStrategy|Scaling)::"
+            r"|\b(GemmBackend|WorkspaceStrategy|Scaling)::\w+\s*(==|!=)"
+        ),
+        "a recipe, a backend or a strategy is asked what it can do: engine/model/recipe_traits.h and backend_traits.h",
+        (),
+    ),
+    (
         ("app/cli/",),
         re.compile(r"\bfmt::print\(|\bstd::(cout|cerr|clog|puts|printf|fprintf)\b"),
         "the command line prints through app/cli/terminal.h: a terminal obeys escape sequences of workers and files",

@@ -129,10 +129,16 @@ class PlantedViolation(unittest.TestCase):
             ("draw->AddText(at, color, text.c_str());", "theme/text.h"),
             ("thread_ = std::thread([this] { work(); });", "guarded_thread.h"),
             ("auto sums = std::async(std::launch::async, sum);", "guarded_thread.h"),
+            ("if (recipe.scaling == engine::Scaling::Block) {", "recipe_traits.h"),
+            ("case engine::Scaling::Nvfp4:", "recipe_traits.h"),
+            ("return backend != GemmBackend::CpuReference;", "backend_traits.h"),
+            ("if (WorkspaceStrategy::Shared == strategy) {", "backend_traits.h"),
         ):
             self.assert_found({"app/gui/a.cpp": f"void f() {{\n  {call}\n}}\n"}, "app/gui/a.cpp:2", where)
             self.assertEqual(self.violations({"tests/unit/a.cpp": call, "app/gui/a.cpp": f"// {call}\n"}), [])
         self.assertEqual(self.violations({"engine/input/json_text.cpp": "Json::parse(text);\n"}), [])
+        for allowed in ("request.recipe.scaling = Scaling::Block;", "if (scaling == MatrixScaling::None) {"):
+            self.assertEqual(self.violations({"engine/gemm/a.cpp": allowed}), [])
 
     def test_stray_file_on_the_top_level(self):
         self.assert_found({"notes.txt": ""}, "notes.txt does not belong")

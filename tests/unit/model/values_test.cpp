@@ -29,7 +29,9 @@ struct Seed {
     return std::array{field<&Seed::weight>("weight", {.low = 1, .high = 9, .unit = "g"}),
                       field<&Seed::count>("count")};
   }
-  std::string flaw() const { return weight == 4 ? "weight is 4; it brings bad luck: use 5" : ""; }
+  Flaw flaw() const {
+    return weight == 4 ? Flaw{"weight", "is 4; it brings bad luck: use 5"} : Flaw();
+  }
 };
 
 struct Tin {
@@ -87,6 +89,16 @@ TEST(Values, EveryLimitIsRefusedByPathValueAndLimit) {
   EXPECT_EQ(refusal({.package = Seed{.weight = 0}}),
             "package.bag.weight is 0; it must be between 1 and 9");
   EXPECT_EQ(refusal({.spare = Seed{.weight = 4}}), "spare.weight is 4; it brings bad luck: use 5");
+}
+
+TEST(Values, ARefusalCarriesThePathOfItsField) {
+  const auto field = [](const Basket& basket) { return validate(basket).error().field; };
+  EXPECT_EQ(field({.price = 1}), "price");
+  EXPECT_EQ(field({.seeds = {{}, {.weight = 12}}}), "seeds[1].weight");
+  EXPECT_EQ(field({.seeds = {{}, {}, {}}}), "seeds");
+  EXPECT_EQ(field({.sizes = {0, -1}}), "sizes[1]");
+  EXPECT_EQ(field({.package = Seed{.weight = 0}}), "package.bag.weight");
+  EXPECT_EQ(field({.spare = Seed{.weight = 4}}), "spare.weight") << "from the record's own flaw";
 }
 
 TEST(Values, EqualityComparesFieldsAndTreatsNanAsEqual) {

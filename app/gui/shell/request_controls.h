@@ -1,0 +1,94 @@
+// Every setting of the request as a person meets it: one table, from which the rail draws its
+// controls and the command palette makes its actions. A control finds its value by the path of its
+// field; what limits it and whether it has an effect is the engine's to say.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/controllers/link_supervisor.h"
+#include "engine/gemm/support.h"
+#include "engine/model/run_request.h"
+
+namespace app {
+
+enum class ControlKind : std::uint8_t {
+  Segments,  // one of a few choices, all in view
+  List,      // one of several choices
+  Switch,
+  Number,
+  Decades,  // a number that may span many of them
+};
+
+struct ControlChoice {
+  const char* label;
+  std::int64_t value;  // of the field
+  bool file = false;   // asks for a file as well
+};
+
+struct ControlOptions {
+  const char* alone = "";  // label where it stands alone, in the palette; empty = as in the rail
+  const char* tooltip = "";
+  std::span<const ControlChoice> choices = {};
+  const char* row = nullptr;  // of a switch: label of the row that it begins
+  bool beside = false;        // in one row with the control before it
+  int per_row = 0;            // choices in a row; 0 = all
+  bool gated = false;         // choices are greyed out as the gate table has it
+  bool compared = false;      // a comparison of recipes reads it, whatever the request's recipe
+  bool beyond = false;        // can be set one past its limits, to be told what they are
+  std::int64_t maximum = 0;   // of a number whose field has no limit
+};
+
+struct RequestControl {
+  const char* group;  // section of the rail, group of the palette
+  const char* id;     // "recipe.format"; its choices are "recipe.format.0", ...
+  const char* field;  // "recipe.activation_format"
+  ControlKind kind;
+  const char* label;  // in the rail
+  ControlOptions options = {};
+};
+
+/// In the order of the rail.
+std::span<const RequestControl> request_controls();
+/// The one with this id.
+const RequestControl& request_control(std::string_view id);
+
+/// Labels of its choices; `control` is one of the table.
+const std::vector<std::string>& choice_labels(const RequestControl& control);
+
+/// What the request does not have (an element type where values come from a file) is at its
+/// default.
+double control_value(const RequestControl& control, const engine::RunRequest& request);
+/// Of a switch 0 or 1, of a choice its enumerator; a real number is rounded.
+std::int64_t control_number(const RequestControl& control, const engine::RunRequest& request);
+
+/// What a drag can reach, and where a double click leads.
+struct ControlRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::int64_t reset = 0;
+};
+ControlRange control_range(const RequestControl& control);
+
+/// A choice of the request becomes what the control is about. `value` is stored only if the field
+/// can hold it.
+void set_control_value(const RequestControl& control, engine::RunRequest& request,
+                       std::int64_t value);
+void set_control_value(const RequestControl& control, engine::RunRequest& request, double value);
+/// Index of the choice that the request has; -1 = none of them.
+int chosen_index(const RequestControl& control, const engine::RunRequest& request);
+
+/// What the gates say about a request after this control was changed. Without a worker nothing is
+/// known and everything supported.
+engine::Verdict control_support(const RequestControl& control, const engine::RunRequest& changed,
+                                const LinkSupervisor& link);
+/// Why this worker does not run the backend; empty = it does.
+std::string backend_refusal(engine::GemmBackend backend, const LinkSupervisor& link);
+
+/// How a person reads an enumerator of a field: "Zipf 0.7".
+const char* choice_label(std::string_view id, std::int64_t value);
+
+}  // namespace app

@@ -1,0 +1,272 @@
+// Settings without an effect as data: which, when and why, and what happens instead.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/gemm/support.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
+#include "engine/model/values.h"
+
+namespace engine {
+namespace {
+
+/// "FP8 block, MXFP8 and NVFP4"
+std::string recipes_with(bool (*has)(const RecipeTraits&)) {
+  std::vector<std::string_view> titles;
+  for (const RecipeTraits& traits : kRecipeTraits) {
+    if (has(traits)) titles.push_back(traits.title);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    if (i > 0) text += i + 1 == titles.size() ? " and " : ", ";
+    text += titles[i];
+  }
+  return text;
+}
+
+bool on_device(const RunRequest& request) { return traits_of(request.backend).device; }
+
+std::string no_backward(const RunRequest& request) {
+  if (request.linear.passes != StepPasses::Forward) return {};
+  return "The step has no backward pass: choose Backward or Both";
+}
+
+std::string no_workspace(const RunRequest& request) {
+  if (on_device(request)) return {};
+  return workspace_support(request.workspace, request, {}).sentence;
+}
+
+std::string one_stream(const RunRequest& request) {
+  const BackendTraits& backend = traits_of(request.backend);
+  if (backend.device && !backend.one_launch) return {};
+  return "One grouped launch, or the CPU, needs one stream: choose cuBLASLt per expert";
+}
+
+std::string no_arrays(const RunRequest& request) {
+  if (traits_of(request.backend).one_launch) return {};
+  return "Only grouped products read pointers and dimensions from arrays: choose cuBLASLt grouped";
+}
+
+std::string no_algorithms(const RunRequest& request) {
+  if (traits_of(request.backend).one_launch) return {};
+  return "Only grouped products have a heuristic's list to try: choose cuBLASLt grouped";
+}
+
+std::string no_programmatic(const RunRequest& request) {
+  if (traits_of(request.backend).programmatic) return {};
+  return on_device(request)
+             ? "The products of the per-expert backend join from several streams, and a "
+               "programmatic launch can overlap with one predecessor in its own stream only: "
+               "choose cuBLASLt grouped"
+             : "The CPU reference launches no kernels: choose cuBLASLt grouped";
+}
+
+std::string host_splits(const RunRequest& request) {
+  if (on_device(request)) return {};
+  return "The CPU reference reads the splits on the host: choose a cuBLASLt backend";
+}
+
+std::string no_replays(const RunRequest& request) {
+  if (on_device(request) && request.launch.kind == LaunchKind::GraphReplay) return {};
+  return "Only replays of a graph have a deadline and markers: choose a cuBLASLt backend and graph "
+         "replay";
+}
+
+std::string host_spans(const RunRequest& request) {
+  if (on_device(request)) return {};
+  return "The CPU backend always keeps its spans of every expert, which runs alone: choose a "
+         "cuBLASLt backend";
+}
+
+std::string no_library(const RunRequest& request) {
+  if (on_device(request)) return {};
+  return "The CPU backend multiplies with OpenBLAS and loads no cuBLASLt; choose a cuBLASLt "
+         "backend "
+         "to compare libraries";
+}
+
+std::string no_quantization(const RunRequest& request) {
+  if (traits_of(request.recipe).quantizes()) return {};
+  return "BF16 quantizes nothing: choose another recipe";
+}
+
+std::string one_format(const RunRequest& request) {
+  const RecipeTraits& recipe = traits_of(request.recipe);
+  if (!recipe.quantizes()) return no_quantization(request);
+  if (recipe.chooses_format()) return {};
+  return fmt::format("{} has one element format, E2M1", recipe.title);
+}
+
+std::string no_pow2(const RunRequest& request) {
+  const RecipeTraits& recipe = traits_of(request.recipe);
+  if (!recipe.quantizes() || recipe.chooses_pow2()) return {};
+  if (recipe.pow2_scales(false)) return "The scale is a power of two already";
+  return fmt::format("The scale of {} elements is an E4M3 number", recipe.block);
+}
+
+std::string no_epsilon(const RunRequest& request) {
+  const RecipeTraits& recipe = traits_of(request.recipe);
+  if (!recipe.quantizes()) return no_quantization(request);
+  if (recipe.amax_epsilon) return {};
+  if (recipe.remembers_amax()) {
+    return "Delayed scaling takes its scale from the amax of earlier steps, which has no smallest "
+           "value";
+  }
+  return recipe.scale == ScaleNumber::E8m0
+             ? fmt::format("{} takes its scale from the block's exponent alone", recipe.title)
+             : fmt::format("{} has no smallest amax: a zero block is zero", recipe.title);
+}
+
+std::string always_promoted(const RunRequest& request) {
+  const RecipeTraits& recipe = traits_of(request.recipe);
+  if (!recipe.quantizes()) return no_quantization(request);
+  if (!recipe.split_accumulator) {
+    return "Block scales change along the reduction, so partial sums must be promoted to FP32; "
+           "cuBLASLt has no block-scaled algorithm with fast accumulation";
+  }
+  if (on_device(request)) return {};
+  return "The CPU product sums in FP32 throughout; fast accumulation exists on the cuBLASLt "
+         "backends with FP8 per tensor only";
+}
+
+std::string no_history(const RunRequest& request) {
+  if (traits_of(request.recipe).remembers_amax()) return {};
+  return "Only delayed scaling remembers amax of earlier steps: choose FP8 delayed";
+}
+
+std::string one_weight_block(const RunRequest& request) {
+  if (traits_of(request.recipe).square_weights) return {};
+  return fmt::format("Only {} have a choice of weight blocks",
+                     recipes_with([](const RecipeTraits& one) { return one.square_weights; }));
+}
+
+std::string one_block(const RunRequest& request) {
+  if (traits_of(request.recipe).square_activations) return {};
+  return fmt::format("Only {} scaling has a choice of blocks for this operand",
+                     recipes_with([](const RecipeTraits& one) { return one.square_activations; }));
+}
+
+std::string no_hadamard(const RunRequest& request) {
+  if (traits_of(request.recipe).hadamard) return {};
+  return fmt::format("Part of {} only",
+                     recipes_with([](const RecipeTraits& one) { return one.hadamard; }));
+}
+
+std::string no_stochastic_rounding(const RunRequest& request) {
+  if (traits_of(request.recipe).stochastic_rounding) return {};
+  return fmt::format("Part of {} only",
+                     recipes_with([](const RecipeTraits& one) { return one.stochastic_rounding; }));
+}
+
+struct Setting {
+  std::string_view path;  // of a field of RunRequest, with all that is below it
+  std::string (*no_effect)(const RunRequest&);  // why; empty: it has one
+  void (*settle)(RunRequest&);                  // gives it the value of what happens instead
+  bool even_by_default = false;                 // settled where nobody has chosen, too
+};
+
+/// A switch that does nothing is off, anything else is at its default; except where that would be
+/// wrong. The first sentence about a path is given.
+constexpr Setting kSettings[] = {
+    {"linear.gradients", no_backward, [](RunRequest& r) { r.linear.gradients = {}; }},
+    {"linear.wgrad_type", no_backward, [](RunRequest& r) { r.linear.wgrad_type = {}; }},
+    {"linear.accumulate_wgrad", no_backward,
+     [](RunRequest& r) { r.linear.accumulate_wgrad = false; }},
+    {"linear.delayed_wgrad", no_backward, [](RunRequest& r) { r.linear.delayed_wgrad = false; }},
+    {"streams", one_stream, [](RunRequest& r) { r.streams = RunRequest().streams; }},
+    {"workspace", no_workspace, [](RunRequest& r) { r.workspace = {}; }},
+    {"setup_arrays", no_arrays, [](RunRequest& r) { r.setup_arrays = {}; }},
+    {"try_algorithms", no_algorithms, [](RunRequest& r) { r.try_algorithms = false; }},
+    {"programmatic_launch", no_programmatic, [](RunRequest& r) { r.programmatic_launch = false; }},
+    {"int32_splits", host_splits, [](RunRequest& r) { r.int32_splits = false; }},
+    {"launch.deadline_factor", no_replays,
+     [](RunRequest& r) { r.launch.deadline_factor = LaunchMode().deadline_factor; }},
+    {"launch.markers", no_replays, [](RunRequest& r) { r.launch.markers = false; }},
+    {"recipe.activation_format", one_format,
+     [](RunRequest& r) { r.recipe.activation_format = {}; }},
+    {"recipe.gradient_format", no_backward, [](RunRequest& r) { r.recipe.gradient_format = {}; }},
+    {"recipe.gradient_format", one_format, [](RunRequest& r) { r.recipe.gradient_format = {}; }},
+    {"recipe.pow2_scales", no_quantization, [](RunRequest& r) { r.recipe.pow2_scales = false; }},
+    {"recipe.pow2_scales", no_pow2,
+     [](RunRequest& r) {
+       r.recipe.pow2_scales = traits_of(r.recipe).pow2_scales(r.recipe.pow2_scales);
+     },
+     true},
+    {"recipe.amax_epsilon", no_epsilon, [](RunRequest& r) { r.recipe.amax_epsilon = 0; }},
+    {"recipe.split_accumulator", always_promoted,
+     [](RunRequest& r) { r.recipe.split_accumulator = true; }},
+    {"recipe.delayed", no_history, [](RunRequest& r) { r.recipe.delayed = {}; }},
+    {"recipe.square_weight_blocks", one_weight_block,
+     [](RunRequest& r) { r.recipe.square_weight_blocks = false; }},
+    {"recipe.square_activation_blocks", one_block,
+     [](RunRequest& r) { r.recipe.square_activation_blocks = false; }},
+    {"recipe.square_gradient_blocks", no_backward,
+     [](RunRequest& r) { r.recipe.square_gradient_blocks = false; }},
+    {"recipe.square_gradient_blocks", one_block,
+     [](RunRequest& r) { r.recipe.square_gradient_blocks = false; }},
+    {"recipe.hadamard", no_hadamard, [](RunRequest& r) { r.recipe.hadamard = false; }},
+    {"recipe.stochastic_rounding", no_stochastic_rounding,
+     [](RunRequest& r) { r.recipe.stochastic_rounding = false; }},
+    {"measure.stamps", host_spans, [](RunRequest& r) { r.measure.stamps = false; }},
+    {"measure.isolated", host_spans, [](RunRequest& r) { r.measure.isolated = false; }},
+    {"measure.observer", host_spans, [](RunRequest& r) { r.measure.observer = false; }},
+    {"measure.trace", host_spans, [](RunRequest& r) { r.measure.trace = {}; }},
+    {"cublaslt_library", no_library, [](RunRequest& r) { r.cublaslt_library.clear(); }},
+};
+
+/// Whether `path` is `root` or below it.
+bool is_below(std::string_view path, std::string_view root) {
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '.');
+}
+
+std::string shown(const Leaf& leaf) {
+  const std::string text = text_of(leaf.type, leaf.value);
+  if (leaf.type.kind == Kind::Bool) return text == "true" ? "on" : "off";
+  return text.empty() ? "none" : text;
+}
+
+LeafTexts texts_below(std::string_view root, const RunRequest& request) {
+  LeafTexts texts;
+  for_each_leaf(kType<RunRequest>, &request, [&](const Leaf& leaf) {
+    if (is_below(leaf.path, root)) texts.emplace(leaf.path, shown(leaf));
+  });
+  return texts;
+}
+
+}  // namespace
+
+std::string inapplicable_reason(std::string_view path, const RunRequest& request) {
+  for (const Setting& setting : kSettings) {
+    if (!is_below(path, setting.path)) continue;
+    if (std::string reason = setting.no_effect(request); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+ForcedSettings forced_settings(const RunRequest& request) {
+  ForcedSettings forced{.effective = request, .deviations = {}};
+  for (const Setting& setting : kSettings) {
+    const std::string reason = setting.no_effect(request);
+    if (reason.empty()) continue;
+    const LeafTexts defaults = texts_below(setting.path, RunRequest());
+    const LeafTexts before = texts_below(setting.path, forced.effective);
+    // A default asks for nothing.
+    const bool asked = before != defaults;
+    if (!asked && !setting.even_by_default) continue;
+    setting.settle(forced.effective);
+    const LeafTexts after = texts_below(setting.path, forced.effective);
+    for (const auto& [path, text] : before) {
+      const auto now = after.find(path);
+      const auto unasked = defaults.find(path);
+      if (unasked != defaults.end() && unasked->second == text) continue;
+      std::string effective = now == after.end() ? "none" : now->second;
+      if (effective == text) continue;
+      forced.deviations.push_back(
+          {.field = path, .requested = text, .effective = std::move(effective), .reason = reason});
+    }
+  }
+  return forced;
+}
+
+}  // namespace engine

@@ -1,0 +1,138 @@
+// The recipes: what each does and what can be chosen about it. Whoever wants to know asks here;
+// nothing compares with an enumerator (tests/unit/layering). Which kernels do it is said in
+// engine/quantize.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace engine {
+
+enum class Scaling {
+  None,              // BF16 or FP16: nothing is quantized
+  PerTensorCurrent,  // FP8, one scale an expert from this tensor's own amax
+  Block,             // FP8, 1x128 or 128x128 blocks, an operand at a time
+  PerTensorDelayed,  // FP8, one scale an expert from the amax of earlier steps
+  Mxfp8,             // FP8, a power-of-two scale for 1x32 elements
+  Nvfp4,             // E2M1, an E4M3 scale for 1x16 elements and an FP32 amax an expert
+};
+constexpr auto enum_names(Scaling) {
+  return std::to_array<std::string_view>(
+      {"bf16", "fp8-per-tensor", "fp8-block", "fp8-delayed", "mxfp8", "nvfp4"});
+}
+
+/// The number that scales the codes of a block.
+enum class ScaleNumber : std::uint8_t {
+  None,  // nothing is scaled
+  Fp32,
+  E8m0,  // a power of two in a byte
+  E4m3,  // a byte; an FP32 amax of the whole expert scales it in turn
+};
+
+/// How the scale comes to be.
+enum class AmaxSource : std::uint8_t {
+  None,
+  FirstPass,  // the operand is read once before its first code is written
+  Tile,       // the quantize pass has it from the block that it is about to write
+  History,    // of earlier steps; this step's is noted for the next
+};
+
+struct RecipeTraits {
+  std::string_view label;  // in the window, next to the others
+  std::string_view title;  // in sentences
+  int code_bits = 16;      // of an element; 8 = FP8 in E4M3 or E5M2, 4 = E2M1
+  ScaleNumber scale = ScaleNumber::None;
+  AmaxSource amax = AmaxSource::None;
+  int block = 0;                      // elements in a line with one scale; 0 = all of an expert's
+  bool square_weights = false;        // W can have one scale for block x block elements
+  bool square_activations = false;    // and so can X and dY
+  bool amax_epsilon = false;          // Recipe::amax_epsilon has an effect
+  bool split_accumulator = false;     // Recipe::split_accumulator is a choice
+  bool transposed_columnwise = true;  // the columnwise copy has the rows of the other direction
+  bool hadamard = false;              // Recipe::hadamard has an effect
+  bool stochastic_rounding = false;   // Recipe::stochastic_rounding has an effect
+  bool sums_bias = false;             // the quantize pass can sum the columns of dY
+
+  constexpr bool quantizes() const { return code_bits < 16; }
+  /// E4M3 or E5M2; else there is one element format.
+  constexpr bool chooses_format() const { return code_bits == 8; }
+  /// Rounding scales down to powers of two is a choice.
+  constexpr bool chooses_pow2() const { return scale == ScaleNumber::Fp32; }
+  /// Whether the scales are powers of two.
+  constexpr bool pow2_scales(bool chosen) const {
+    return chooses_pow2() ? chosen : scale == ScaleNumber::E8m0;
+  }
+  /// Blocks of 16 or 32 elements with scales of one byte.
+  constexpr bool micro() const { return scale == ScaleNumber::E8m0 || scale == ScaleNumber::E4m3; }
+  constexpr bool per_tensor() const { return quantizes() && block == 0; }
+  constexpr bool measures_amax() const { return amax == AmaxSource::FirstPass; }
+  constexpr bool remembers_amax() const { return amax == AmaxSource::History; }
+  /// Calls of quantize after which the scales fit the operand: a history begins empty.
+  constexpr int steps_to_settle() const { return remembers_amax() ? 2 : 1; }
+  /// Times a quantize pass reads its operand.
+  constexpr int reads() const { return measures_amax() ? 2 : 1; }
+  /// Every expert has an FP32 amax of its own, which products multiply by.
+  constexpr bool expert_amax() const { return scale == ScaleNumber::E4m3; }
+  /// Bytes of an element with its share of the scales.
+  constexpr double element_bytes(bool square) const {
+    const double codes = code_bits / 8.0;
+    if (block == 0) return codes;
+    if (micro()) return codes + 1.0 / block;  // a square repeats its scale on every line
+    return codes + 4.0 / (square ? double{1} * block * block : block);
+  }
+};
+
+inline constexpr std::array<RecipeTraits, enum_names(Scaling{}).size()> kRecipeTraits = {{
+    {.label = "BF16", .title = "BF16"},
+    {.label = "FP8 tensor",
+     .title = "FP8 per tensor",
+     .code_bits = 8,
+     .scale = ScaleNumber::Fp32,
+     .amax = AmaxSource::FirstPass,
+     .amax_epsilon = true,
+     .split_accumulator = true,
+     .sums_bias = true},
+    {.label = "FP8 block",
+     .title = "FP8 block",
+     .code_bits = 8,
+     .scale = ScaleNumber::Fp32,
+     .amax = AmaxSource::Tile,
+     .block = 128,
+     .square_weights = true,
+     .square_activations = true,
+     .amax_epsilon = true,
+     .sums_bias = true},
+    {.label = "FP8 delayed",
+     .title = "FP8 per tensor with delayed scaling",
+     .code_bits = 8,
+     .scale = ScaleNumber::Fp32,
+     .amax = AmaxSource::History,
+     .split_accumulator = true,
+     .sums_bias = true},
+    {.label = "MXFP8",
+     .title = "MXFP8",
+     .code_bits = 8,
+     .scale = ScaleNumber::E8m0,
+     .amax = AmaxSource::Tile,
+     .block = 32,
+     .square_weights = true,
+     .transposed_columnwise = false,
+     .sums_bias = true},
+    {.label = "NVFP4",
+     .title = "NVFP4",
+     .code_bits = 4,
+     .scale = ScaleNumber::E4m3,
+     .amax = AmaxSource::FirstPass,
+     .block = 16,
+     .square_weights = true,
+     .hadamard = true,
+     .stochastic_rounding = true},
+}};
+
+constexpr const RecipeTraits& traits_of(Scaling scaling) {
+  return kRecipeTraits[static_cast<std::size_t>(scaling)];
+}
+
+}  // namespace engine
