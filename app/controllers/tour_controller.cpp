@@ -76,24 +76,24 @@ bool Tour::advance(Seconds now) {
 }
 
 TourController::TourController(const Parts& parts, const std::function<void()>& wake)
-    : parts_(parts), loader_(wake) {}
+    : parts_(parts), finder_(wake), loader_(wake) {}
 
 void TourController::find_shipped() {
-  std::error_code error;
-  std::vector<std::string> paths;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(assets_folder() + "/tours", error)) {
-    if (is_tour_file(entry.path().string())) paths.push_back(entry.path().string());
-  }
-  std::ranges::sort(paths);
-  for (const std::string& path : paths) {
-    const auto script = load_tour(path, parts_.describe);
-    if (script.ok()) {
-      shipped_.push_back({script.value().title, path});
-    } else {
-      parts_.notices.add(Severity::Warn, "A tour cannot be played: " + script.error().message);
+  finder_.start([folder = assets_folder() + "/tours", describe = parts_.describe] {
+    std::error_code error;
+    std::vector<std::string> paths;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+      if (is_tour_file(entry.path().string())) paths.push_back(entry.path().string());
     }
-  }
+    std::ranges::sort(paths);
+    std::vector<Found> found;
+    for (const std::string& path : paths) {
+      const auto script = load_tour(path, describe);
+      found.push_back(script.ok() ? Found(Named{script.value().title, path})
+                                  : Found(script.error()));
+    }
+    return found;
+  });
 }
 
 void TourController::begin(TourScript script) {
@@ -144,6 +144,16 @@ void TourController::stop() {
 
 bool TourController::tick() {
   bool changed = false;
+  if (const auto found = finder_.take()) {
+    changed = true;
+    for (const Found& tour : found.value()) {
+      if (tour.ok()) {
+        shipped_.push_back(tour.value());
+      } else {
+        parts_.notices.add(Severity::Warn, "A tour cannot be played: " + tour.error().message);
+      }
+    }
+  }
   if (auto script = loader_.take()) {
     changed = true;
     if (script->ok()) {

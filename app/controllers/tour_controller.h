@@ -93,7 +93,7 @@ class TourController {
 
   TourController(const Parts& parts, const std::function<void()>& wake);
 
-  /// Reads the tours in the assets.
+  /// Reads the tours in the assets, on a thread: their disk may be slow.
   void find_shipped();
   const std::vector<Named>& shipped() const { return shipped_; }
 
@@ -171,6 +171,8 @@ class TourController {
   engine::Result<engine::RunRequest> request_of_step() const;
 
   const Parts parts_;
+  using Found = engine::Result<Named>;  // or why it cannot be played
+  BackgroundTask<std::vector<Found>> finder_;
   BackgroundTask<engine::Result<TourScript>> loader_;
   std::vector<Named> shipped_;
   std::optional<Tour> tour_;

@@ -31,10 +31,6 @@ void Workbench::begin_with(const engine::RunRequest& request, const std::string&
 }
 
 void Workbench::open_file(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return notices.add(Severity::Warn, path + " is a folder: drop the files in it one by one");
-  }
   switch (file_kind(path)) {
     case FileKind::Recording:
       open_recording(path);
@@ -54,7 +50,7 @@ void Workbench::open_file(const std::string& path) {
                          path +
                              " cannot be used: known are recordings (.session), captured graphs "
                              "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
-                             "logs (.jsonl)");
+                             "logs (.jsonl). Of a folder, drop the files one by one");
   }
   files.remember_file(path);
 }

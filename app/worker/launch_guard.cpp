@@ -21,21 +21,21 @@ LaunchGuard::~LaunchGuard() {
   thread_.join();
 }
 
-void LaunchGuard::watch(Told told) {
+void LaunchGuard::watch(OnBlocked on_blocked) {
   {
     const std::lock_guard lock(mutex_);
-    told_ = std::move(told);
+    on_blocked_ = std::move(on_blocked);
   }
   if (thread_.started()) return;
-  thread_ = engine::GuardedThread([this] { look_until_stopped(); }, end_worker);
+  thread_ = engine::GuardedThread([this] { check_until_stopped(); }, end_worker);
 }
 
-void LaunchGuard::look_until_stopped() {
+void LaunchGuard::check_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
-    const Told told = told_;
+    const OnBlocked on_blocked = on_blocked_;
     lock.unlock();
-    clock_.tell_if_late(told);
+    clock_.report_if_late(on_blocked);
     lock.lock();
     stopped_changed_.wait_for(lock, kGuardPeriod, [this] { return stopped_; });
   }

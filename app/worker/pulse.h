@@ -1,6 +1,6 @@
-// "Still here", every 50 ms, while the engine thread may be stuck inside the driver. This thread
-// reads atomics, the marker board and the newest reading of the device and writes a frame; it makes
-// no CUDA call, and the locks it shares are never held across one, nor across a question to NVML.
+// "Still alive", every 50 ms, while the engine thread may be stuck inside the driver. This thread
+// reads atomics, the marker board and the newest device reading, and writes a frame; it makes no
+// CUDA call, and the locks it shares are never held across a CUDA call or a query to NVML.
 #pragma once
 
 #include <atomic>

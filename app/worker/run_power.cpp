@@ -3,7 +3,7 @@
 namespace app {
 namespace {
 
-// 50 Hz. A reading takes NVML about a millisecond on a thread of its own.
+// 50 Hz. NVML takes about a millisecond per reading, on a separate thread.
 constexpr std::chrono::milliseconds kSamplePeriod{20};
 
 }  // namespace

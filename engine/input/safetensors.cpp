@@ -102,7 +102,7 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> f
                               file.size() - 8));
   }
   const char* text = reinterpret_cast<const char*>(file.data()) + 8;
-  // A name is how a tensor is asked for, so one that is too long to show is refused, not cut.
+  // Tensors are selected by name, so a name too long to show is refused, not truncated.
   const Result<Json> document =
       parse_json({text, header_bytes}, {.max_bytes = kMaxHeaderBytes, .max_depth = kMaxDepth});
   if (!document.ok()) return refuse("the header is " + document.error().message);
@@ -115,7 +115,7 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> f
     if (!tensor.ok()) return refuse(tensor.error().message);
     tensors.push_back(std::move(tensor).value());
   }
-  if (tensors.empty()) return refuse("it holds no tensor");
+  if (tensors.empty()) return refuse("it contains no tensor");
   return tensors;
 }
 

@@ -22,7 +22,7 @@ Stored load(const std::byte* bytes, std::int64_t index) {
   return value;
 }
 
-/// As memcpy, which takes no null pointer even for no bytes: an operand of no rows has none.
+/// memcpy that allows a null pointer for zero bytes: an operand without rows has one.
 void copy_bytes(const std::byte* from, std::int64_t count, std::span<std::byte> to) {
   std::copy_n(from, count, to.data());
 }

@@ -1,5 +1,5 @@
-// The one error type of the project: expected failures are return values that carry a sentence for
-// the person. Exceptions stay inside third-party calls; nothing here ends the process.
+// The project's only error type: expected failures are return values that carry a sentence for the
+// user. Exceptions stay inside third-party calls; nothing here ends the process.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ constexpr auto enum_names(ErrorCode) {
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
-  int device_error = 0;  // CUDA's runtime error number, where it is one of CUDA's; stays here
+  int device_error = 0;  // CUDA's runtime error number, if it is a CUDA error; not serialized
 };
 
 /// Either a value or an Error. Test with ok() before value(): asking for the other side is a bug,

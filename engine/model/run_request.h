@@ -1,5 +1,5 @@
 // RunRequest is the whole experiment: cache key, wire message, session header, bug report and
-// command line at once. Plain values, no CUDA. Limits stand beside the fields; validate()
+// command line at once. Plain values, no CUDA. Limits are next to the fields; validate()
 // checks them.
 #pragma once
 
@@ -103,11 +103,11 @@ struct RoutingSpec {
 
 enum class Scaling {
   None,              // BF16 or FP16: nothing is quantized
-  PerTensorCurrent,  // FP8, one scale an expert from this tensor's own amax
-  Block,             // FP8, 1x128 or 128x128 blocks, an operand at a time
-  PerTensorDelayed,  // FP8, one scale an expert from the amax of earlier steps
-  Mxfp8,             // FP8, a power-of-two scale for 1x32 elements
-  Nvfp4,             // E2M1, an E4M3 scale for 1x16 elements and an FP32 amax an expert
+  PerTensorCurrent,  // FP8, one scale per expert from this tensor's own amax
+  Block,             // FP8, 1x128 or 128x128 blocks, chosen per operand
+  PerTensorDelayed,  // FP8, one scale per expert from the amax of earlier steps
+  Mxfp8,             // FP8, a power-of-two scale per 1x32 elements
+  Nvfp4,             // E2M1, an E4M3 scale per 1x16 elements and an FP32 amax per expert
 };
 constexpr auto enum_names(Scaling) {
   return std::to_array<std::string_view>(
@@ -166,7 +166,7 @@ struct Recipe {
   std::string flaw() const;
 };
 
-/// Which memory cuBLASLt works in. What is hazardous is in engine/gemm/support.
+/// Which memory cuBLASLt works in. For hazards see engine/gemm/support.
 enum class WorkspaceStrategy {
   PerMatmul,  // every product of the step owns one: always right
   Shared,     // one for all products of the step
@@ -194,9 +194,9 @@ constexpr auto enum_names(LaunchKind) {
 struct LaunchMode {
   LaunchKind kind = LaunchKind::Eager;
   int iterations = 10;  // eager repetitions, or replays of the captured graph
-  /// A replay that takes so many times the 99th percentile of those before it is a stall, with
-  /// the floor and the longer first deadlines of engine/model/replay_deadline.h; 2..10000, 0 = it
-  /// may take for ever.
+  /// A replay that takes this many times the 99th percentile of the previous ones is a stall, with
+  /// the floor and the longer first deadlines of engine/model/replay_deadline.h; 2..10000, 0 = no
+  /// deadline.
   double deadline_factor = 20.0;
   /// Replays: a node behind every kernel node says that it was reached, so that a stall names the
   /// last one. Replays then follow each other one at a time.
@@ -217,7 +217,7 @@ struct LaunchMode {
 enum class GemmBackend {
   CublasLtGrouped,    // CUDA: one grouped matmul for all experts
   CpuReference,       // CPU: per-expert loop through OpenBLAS on dequantized operands
-  CublasLtPerExpert,  // CUDA: a matmul an expert, dealt to several streams; splits come from the
+  CublasLtPerExpert,  // CUDA: one matmul per expert, dealt to several streams; splits come from the
                       // host, so a captured graph keeps those of its capture
 };
 constexpr auto enum_names(GemmBackend) {
@@ -228,7 +228,7 @@ constexpr auto enum_names(GemmBackend) {
 /// Both of them are served by the one CUDA backend of a worker.
 constexpr bool runs_on_cuda(GemmBackend backend) { return backend != GemmBackend::CpuReference; }
 
-/// What one step runs. Backward alone reads what a forward step before it has saved.
+/// What one step runs. Backward alone reads what a previous forward step saved.
 enum class StepPasses { Forward, Backward, ForwardBackward };
 constexpr auto enum_names(StepPasses) {
   return std::to_array<std::string_view>({"forward", "backward", "forward-backward"});
@@ -252,7 +252,7 @@ struct LinearOptions {
   ElementType wgrad_type = ElementType::Bf16;  // of dW: BF16 or FP32
   bool accumulate_wgrad = false;               // dW += instead of dW =
   bool delayed_wgrad = false;  // every dW after all else of the step, instead of after its dX
-  /// Weights are quantized in the first of so many iterations and kept for the others.
+  /// Weights are quantized in the first of every N iterations and kept for the others.
   int micro_batches = 1;
   bool operator==(const LinearOptions&) const = default;
   template <int = 0>
@@ -281,8 +281,8 @@ struct RunRequest {
   int streams = 4;  // of CublasLtPerExpert
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
   SetupArrays setup_arrays = SetupArrays::PerMatmul;
-  /// Grouped products: time the algorithms that the heuristic offers once a shape and take the
-  /// quickest; off = its first.
+  /// Grouped products: time the algorithms that the heuristic offers once per shape and take the
+  /// fastest; off = its first.
   bool try_algorithms = true;
   /// CUDA: our kernels are launched with programmatic stream serialization (in a graph,
   /// programmatic edges): one may start while its predecessor ends, and waits for it before its
@@ -319,6 +319,7 @@ struct RunRequest {
         engine::field<&RunRequest::seed>("seed"),
         engine::field<&RunRequest::cublaslt_library>("cublaslt_library")};
   }
+  std::string flaw() const;
 };
 
 }  // namespace engine

@@ -41,7 +41,7 @@ SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
   }
   std::ranges::sort(snr);
   point.worst_snr_db = snr.empty() ? kNaN : snr.front();
-  // The middle ones, not their mean alone: between two infinities a mean would be no number.
+  // Return equal middle values directly: the mean of two infinities may be NaN.
   const double low = snr.empty() ? kNaN : snr[(snr.size() - 1) / 2];
   const double high = snr.empty() ? kNaN : snr[snr.size() / 2];
   point.median_snr_db = low == high ? low : 0.5 * (low + high);

@@ -43,7 +43,7 @@ std::uint8_t* RecordBuffers::borrow(std::size_t& bytes) {
   bytes = kBufferBytes;
   const std::lock_guard lock(mutex_);
   if (empty_.empty()) {
-    // operator new aligns to 16 bytes; CUPTI wants 8.
+    // operator new aligns to 16 bytes; CUPTI requires 8.
     all_.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(kBufferBytes));
     return all_.back().get();
   }
@@ -77,7 +77,7 @@ void RecordBuffers::parse_until_stopped() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stop_ || !full_.empty(); });
-    if (full_.empty()) return;  // asked to stop, and nothing is left to parse
+    if (full_.empty()) return;  // stop requested, and nothing left to parse
     const Full full = full_.front();
     full_.pop_front();
     parsing_ = true;
@@ -126,7 +126,7 @@ void RecordBuffers::parse(const Full& full) {
 void RecordBuffers::add(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
-      // Later CUPTI versions append fields; the ones read here keep their places.
+      // Later CUPTI versions append fields; the ones read here keep their offsets.
       const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
       const std::string symbol = kernel.name == nullptr ? "" : kernel.name;
       auto readable = readable_.find(symbol);
@@ -176,7 +176,7 @@ void RecordBuffers::add(const CUpti_Activity& record) {
       return;
     }
     default:
-      // What is left are API records: enabled only because external ids hang on them.
+      // The rest are API records: enabled only because external ids depend on them.
       (void)events_.add(record);
       return;
   }

@@ -6,7 +6,7 @@
 namespace profiling {
 namespace {
 
-constexpr std::chrono::seconds kLastAnswer{1};  // that a thread gets to end in
+constexpr std::chrono::seconds kLastAnswer{1};  // grace period for a thread to end
 
 }  // namespace
 

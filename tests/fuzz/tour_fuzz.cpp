@@ -1,10 +1,12 @@
 // Files that the window reads: tours, request logs (by their other ending) and its settings.
+#include <nlohmann/json.hpp>
+
 #include "app/controllers/tour_script.h"
 #include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/settings.h"
 #include "app/protocol/request_json.h"
 #include "engine/input/json_text.h"
-#include "tests/fuzz/json_mutator.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {
 
@@ -77,11 +79,6 @@ void check_tour(const std::string& path, std::size_t size) {
 }
 
 }  // namespace
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
-                                               std::size_t capacity, unsigned int seed) {
-  return fuzz::mutate_json_text(bytes, size, capacity, seed);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);

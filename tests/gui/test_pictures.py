@@ -1,8 +1,8 @@
-"""The four pages of the recording that ships, beside references that a person looked at.
+"""The four pages of the shipped recording, compared with reviewed references.
 
 After a wanted change of the window look at the pictures that the failing test leaves, then
     EXPERTSCOPE_PROGRAM=build/bin/expertscope python3 tests/gui/test_pictures.py
-writes the references anew: look at them again before the commit."""
+rewrites the references: review them again before the commit."""
 import os
 import pathlib
 import shutil
@@ -23,7 +23,7 @@ THEMES = ["dark", "light"]
 
 
 def with_theme(window, theme):
-    """The button offers the other theme."""
+    """Switches to this theme; the button offers the other one."""
     if window.control("top.theme")["label"].lower() == theme:
         window.click("top.theme")
         window.wait(f"the {theme} theme", lambda m: any(
@@ -31,7 +31,7 @@ def with_theme(window, theme):
 
 
 def take(window, page):
-    """The window as it is, at rest and with the pointer over nothing. Only Performance shows the
+    """The window at rest, with the pointer over nothing. Only Performance shows the
     rail: once is enough, and a new control in it renews two pictures, not eight."""
     index = PAGES.index(page)
     window.click(f"tab.{index}")
@@ -46,7 +46,7 @@ def take(window, page):
 
 
 def opened(program, folder):
-    """Of a copy of the recording: pictures are saved beside it."""
+    """Opens a copy of the recording: pictures are saved next to it."""
     recording = pathlib.Path(folder) / SAMPLE.name
     shutil.copy(SAMPLE, recording)
     window = Window(program, folder, [str(recording), "--no-worker"], width=1280, height=800)
@@ -80,8 +80,8 @@ def test_pages_look_as_reviewed(program, tmp_path, theme):
 
 
 def test_another_rasteriser_stays_within_the_tolerance(program, tmp_path, monkeypatch):
-    """Softpipe rounds and covers edges by other code than llvmpipe: what another version of Mesa
-    may do to a picture is of that size."""
+    """Softpipe rounds and covers edges with different code than llvmpipe: the effect of another version of Mesa
+    on a picture is of that size."""
     monkeypatch.setenv("GALLIUM_DRIVER", "softpipe")
     largest = 0.0
     with opened(program, tmp_path) as window:
@@ -101,8 +101,8 @@ def test_a_wrong_theme_size_or_page_is_seen():
     assert pictures.difference(dark[:-2], dark)[1] == -1
 
 
-def test_small_faults_are_seen():
-    """What a slip in a panel does: a word gone, a curve of another colour, a plot that moved."""
+def test_small_faults_are_detected():
+    """Typical faults of a panel: a missing word, a curve with another colour, a plot that moved."""
     dark = reference("performance", "dark")
     ground = dark[4, 330].astype(int)
     title = np.argwhere(np.abs(dark.astype(int) - ground).max(axis=2) > 128)
@@ -121,7 +121,7 @@ def test_small_faults_are_seen():
     assert pictures.marked(moved, dark).shape == dark.shape
 
 
-def test_png_goes_there_and_back():
+def test_png_round_trip():
     rows = np.random.default_rng(1).integers(0, 256, (37, 53, 3)).astype(np.uint8)
     assert (pictures.read_png(pictures.write_png(rows)) == rows).all()
 

@@ -1,4 +1,4 @@
-"""Tours: played, stepped and stopped with real keys and mouse; the person's own request survives."""
+"""Tours: played, stepped and stopped with real keys and mouse; the user's own request survives."""
 import json
 import pathlib
 import shutil
@@ -23,7 +23,7 @@ def play(window, title):
     window.click(entry["id"])
 
 
-def test_live_tour_by_keys_keeps_the_own_request(open_window):
+def test_live_tour_by_keys_keeps_the_users_request(open_window):
     window = open_window()
     window.wait_for_result()
     window.type_number("shape.tokens", "768")
@@ -135,7 +135,7 @@ def selected_expert(current, plot):
 
 
 def click_bar(window, plot, expert, experts):
-    """A bar of the plot; its axis takes room on the left that the map does not tell."""
+    """A bar of the plot; its axis takes room on the left that the map does not include."""
     x0, y0, x1, y1 = window.control(plot)["rect"]
     left = x0 + 46
     x = round(left + (x1 - 8 - left) * (expert + 0.5) / experts)
@@ -174,7 +174,7 @@ def say(window, words):
 
 def test_a_kept_tour_plays_what_was_selected(open_window, tmp_path):
     shipped = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
-    # A copy: the tour is written beside it.
+    # A copy: the tour is written next to it.
     sample = pathlib.Path(shutil.copy(shipped, tmp_path))
     window = open_window(str(sample), "--no-worker", width=1600, height=1000)
     window.wait("recording", lambda m: m["state"]["from_file"])

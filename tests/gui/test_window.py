@@ -6,7 +6,7 @@ import pytest
 
 
 def save_session(window):
-    """Saves what is at hand through the dialog; returns the path."""
+    """Saves the current session through the dialog; returns the path."""
     window.wait_for_result()
     window.click("top.save")
     window.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
@@ -129,7 +129,7 @@ PRESSED = {"button", "checkbox", "combo", "drag", "input", "tab", "option"}
 
 
 def overlapping(controls):
-    """Pairs of controls to press that share more than a border, of those that are seen."""
+    """Pairs of visible, clickable controls that share more than a border."""
     seen = [c for c in controls if c["kind"] in PRESSED and c["visible"]]
     pairs = []
     for i, a in enumerate(seen):

@@ -1,4 +1,4 @@
-// The wall clock counts here: it is what a person waits for.
+// Measures wall time: it is what the user waits for.
 #include "app/gui/bench/control_probe.h"
 
 #include <algorithm>

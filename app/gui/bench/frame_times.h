@@ -1,4 +1,4 @@
-// Frame costs under the names of what was being done, and what they come to.
+// Frame costs by activity, and their summary.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ class FrameTimes {
                       .maximum = profiling::quantile(costs.cpu, 1.0),
                       .present_p50 = profiling::quantile(costs.present, 0.5),
                       .budget = budget,
-                      .unit = "ms CPU a frame"});
+                      .unit = "ms CPU per frame"});
     }
     return rows;
   }

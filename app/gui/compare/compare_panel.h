@@ -39,7 +39,7 @@ class ComparePanel : public PagePanel {
   FrontierView frontier_;
   int part_ = 0;  // 0 = A and B, 1 = frontier
   ImVec2 room_;   // of the whole page
-  int page_ = 0;  // of a room that holds one card at a time
+  int page_ = 0;  // the card shown where there is room for only one
   std::uint64_t rows_for_ = 0;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int product_ = 0;

@@ -10,7 +10,7 @@
 namespace app {
 namespace {
 
-/// Of the durations of the iterations, in seconds; 0 without any.
+/// 99th percentile of the iteration times, in seconds; 0 without any.
 double p99_of(const engine::RunResult& result) {
   std::vector<double> times;
   for (const engine::Iteration& iteration : result.iterations) {
@@ -25,7 +25,7 @@ double p99_of(const engine::RunResult& result) {
 }  // namespace
 
 std::string ExamineBar::obstacle(const PanelContext& context) {
-  if (context.view.doctor.busy) return "A visit is under way";
+  if (context.view.doctor.busy) return "A visit is in progress";
   if (!context.view.hello) {
     const std::string& reason = context.view.link.reason;
     return reason.empty() ? "No worker has greeted yet" : "No worker: " + reason;
@@ -91,7 +91,7 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   const ImVec2 at = ImGui::GetCursorScreenPos();
   controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
-  // A narrow window has no room for it behind the deadline.
+  // A narrow window has no room for it after the deadline.
   if (narrow) draw_markers(context);
   if (kind_ != 1) return;
   std::vector<std::string> titles;
@@ -115,8 +115,8 @@ void ExamineBar::draw_markers(const PanelContext& context) {
   ImGui::SameLine(0, context.theme.px(kGap));
   controls::checkbox(
       context, "doctor.markers", "markers", markers_,
-      {.tooltip = "A word that every node writes when it is done: says where a replay "
-                  "stands. What that costs is measured, in the conclusion"});
+      {.tooltip = "A word that every node writes when it is done: shows where a replay "
+                  "is. The conclusion reports the measured cost"});
 }
 
 void ExamineBar::draw_deadline(const PanelContext& context) {
@@ -126,16 +126,18 @@ void ExamineBar::draw_deadline(const PanelContext& context) {
       context, "doctor.deadline", deadline_, {"automatic", "k x p99", "seconds"},
       {.tooltip = "How long one replay may take before it counts as hung", .width = theme.px(230)},
       {{.tooltip = "From the times of the eager launches"},
-       {.enabled = p99 > 0.0, .reason = "No run with timed iterations to take the p99 of"},
+       {.enabled = p99 > 0.0,
+        .reason = "There is no run with timed iterations to take the p99 from"},
        {}});
   if (deadline_ == 0) return;
   ImGui::SameLine(0, theme.px(kGap));
   if (deadline_ == 1) {
-    controls::drag_float(context, "doctor.deadline_factor", "##k", factor_, 1.0F, 10000.0F, 20.0F,
-                         {.tooltip = fmt::format("Times the 99th percentile of the run on screen: "
-                                                 "{:.3g} s",
-                                                 static_cast<double>(factor_) * p99),
-                          .width = theme.px(90)});
+    controls::drag_float(
+        context, "doctor.deadline_factor", "##k", factor_, 1.0F, 10000.0F, 20.0F,
+        {.tooltip = fmt::format("Multiple of the 99th percentile of the run on screen: "
+                                "{:.3g} s",
+                                static_cast<double>(factor_) * p99),
+         .width = theme.px(90)});
   } else {
     controls::drag_float(context, "doctor.deadline_seconds", "##s", seconds_, 0.01F, 3600.0F, 5.0F,
                          {.tooltip = "Seconds for one replay", .width = theme.px(90)});
@@ -174,9 +176,9 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
       context.commands.push_back(CancelVisit{});
     }
   } else {
-    starter("doctor.examine", "Examine", "Captures it and applies the rules; seconds", false);
+    starter("doctor.examine", "Examine", "Captures it and applies the rules; takes seconds", false);
     next();
-    starter("doctor.prove", "Prove", "Examines it, then makes the experiments that settle findings",
+    starter("doctor.prove", "Prove", "Examines it, then runs the experiments that settle findings",
             true);
   }
   next();
@@ -189,7 +191,7 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   if (controls::button(context, "doctor.export", "Export report",
                        {.enabled = scene.report() != nullptr,
                         .reason = "There is no report yet",
-                        .tooltip = "As Markdown or JSON, by the name of the file"})) {
+                        .tooltip = "As Markdown or JSON, depending on the file name"})) {
     context.commands.push_back(ExportReport{scene.shared_report()});
   }
   ImGui::EndChild();

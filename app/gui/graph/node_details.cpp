@@ -15,8 +15,8 @@ namespace app {
 namespace {
 
 const std::vector<plot::Column> kAddressColumns = {
-    {"place", 104, false, "Where in the node's parameters the address stands"},
-    {"memory", 0, false, "Allocation that holds it and how far in, by the ledger"},
+    {"place", 104, false, "Where in the node's parameters the address is"},
+    {"memory", 0, false, "Allocation that contains it and the offset, from the ledger"},
     {"role", 58, false, "What the allocation is for"}};
 
 std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before) {

@@ -23,7 +23,7 @@ enum class CellScale {
   Duration,       // log10 of nanoseconds: which nodes are long
 };
 
-/// What goes over all records of a run; made on a background thread and never changed.
+/// Derived from all records of a run; built on a background thread and never changed.
 struct ReplayPicture {
   std::shared_ptr<const profiling::RecordedRun> run;
   profiling::NodeMatrix matrix;
@@ -44,20 +44,20 @@ std::shared_ptr<const ReplayPicture> make_replay_picture(
 class GraphsModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  /// `wake` is called from a background thread when take() would find something.
+  /// `wake` is called from a background thread when take() would find a result.
   explicit GraphsModel(const std::function<void()>& wake) : task_(wake) {}
   void set_run(Run run, std::uint64_t generation);
   void set_scale(CellScale scale);
   bool take();
-  /// Labels and colours of what was taken in; call before drawing.
+  /// Builds labels and colours of what was taken in; call before drawing.
   void lay_out(const Theme& theme);
 
   bool ready() const { return picture_ != nullptr; }
   bool deriving() const { return task_.running(); }
-  /// Of the run that was asked for last.
+  /// Of the run requested last.
   std::uint64_t generation() const { return generation_; }
 
-  // All of these need ready().
+  // All of these require ready().
   const profiling::RecordedRun& run() const { return *picture_->run; }
   std::uint64_t grid_generation() const { return grid_generation_; }
   /// The run replayed a captured graph.

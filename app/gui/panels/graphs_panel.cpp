@@ -65,7 +65,7 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   controls::segmented(context, "graphs.view", view_, {"Replays", "Topology", "Memory", "Doctor"},
                       {.width = std::min(theme.px(340), 0.6F * width)},
                       {{.tooltip = "Durations of the nodes, replay against replay"},
-                       {.tooltip = "What waits for what"},
+                       {.tooltip = "Which node waits for which"},
                        {.tooltip = "Which node holds addresses of which memory"},
                        {.tooltip = "What may make replays wrong or hang, and the proof"}});
   if (view_ == 0 || sources_.all().empty()) return;
@@ -91,17 +91,17 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   int graph = scene_.graph_index();
   ImGui::SameLine(0, theme.px(kGap));
   if (controls::combo(context, "graphs.graph", "##graph", graph, names,
-                      {.tooltip = "One of the graphs that were captured", .width = graph_width})) {
+                      {.tooltip = "One of the captured graphs", .width = graph_width})) {
     scene_.show_graph(graph);
   }
 }
 
 void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
   std::string sentence =
-      "A run with graph replay on a GPU leaves one, and so does a visit to the doctor. A file of "
+      "A run with graph replay on a GPU captures one, and so does a visit to the doctor. A file of "
       "cudaGraphDebugDotPrint() or a recording can be opened without a GPU.";
   if (context.view.run != nullptr && !context.view.run->activity.nodes.empty()) {
-    sentence = "This recording was made before snapshots were kept. " + sentence;
+    sentence = "This recording was made before snapshots were recorded. " + sentence;
   }
   if (draw_empty(context, size, "No captured graph", sentence, "graphs.open_graph", "Open graph")) {
     context.commands.push_back(AskPath{FilePurpose::OpenGraph});
@@ -153,7 +153,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
       view_ == 0) {
     view_ = 3;
   }
-  // A recording of visits alone has nothing else to show.
+  // A recording that has only visits has nothing else to show.
   if (std::exchange(session_path_, context.view.session_path) != context.view.session_path &&
       context.view.run == nullptr && !context.view.visits.empty()) {
     view_ = 3;

@@ -106,7 +106,7 @@ engine::AmaxHistoryRequest history_order(const engine::AmaxHistoryRequest& setti
   order.request.recipe.activation_format = rail.recipe.activation_format;
   order.request.recipe.pow2_scales = rail.recipe.pow2_scales;
   order.request.recipe.delayed = settings.request.recipe.delayed;
-  // A step of millions of tokens answers the same question much later.
+  // A step of millions of tokens gives the same answer much later.
   constexpr std::int64_t kFirstTokens = 4096;
   if (order.tokens == 0) order.tokens = std::min(kFirstTokens, rail.shape.tokens);
   order.tokens = std::min(order.tokens, std::max<std::int64_t>(rail.shape.tokens, 1));

@@ -1,4 +1,4 @@
-// Layout, figures and state of the Numerics page; its cards are in files of their own.
+// Layout, figures and state of the Numerics page; its cards are in separate files.
 #include "app/gui/panels/numerics_panel.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,8 @@ void NumericsPanel::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
   has_run_ = view.run != nullptr;
   if (!has_run_) return;
-  // What a step without a backward pass lacks is not shown, and remembered for the next with one.
+  // What a step without a backward pass lacks is hidden, and the choice is kept for the next run
+  // with one.
   const bool backward = view.run->result.backward;
   const bool no_gradients = operand_ == static_cast<int>(Operand::Gradients) && !backward;
   const auto operand = no_gradients ? Operand::Activations : static_cast<Operand>(operand_);
@@ -92,7 +93,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
        .label = "scales",
        .value = {plot::count_text(static_cast<std::uint64_t>(model_.scale().total())), ""},
        .note = "",
-       .tooltip = "One for each block, or one an expert per tensor"});
+       .tooltip = "One per block; with per-tensor scaling one per expert"});
   figures.push_back({.id = "numerics.recipe",
                      .label = "recipe",
                      .value = {recipe_text(model_.run().result.effective.recipe), ""},
@@ -163,10 +164,11 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
-  // The figures and the operand's switch need a row of their own where it is narrow.
-  const bool beside = area.size.x - taken_left >= theme.px(330);
-  const ImVec2 figures = beside ? ImVec2(area.at.x + taken_left, area.at.y)
-                                : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
+  // The figures and the operand selector need a separate row if the window is narrow.
+  const bool side_by_side = area.size.x - taken_left >= theme.px(330);
+  const ImVec2 figures = side_by_side
+                             ? ImVec2(area.at.x + taken_left, area.at.y)
+                             : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
   ImGui::SetCursorScreenPos(figures);
   draw_figures(context, area.end().x - figures.x);
   const float top = figures.y + headline_height(theme) + gap;

@@ -1,5 +1,5 @@
 // Numerics: what the recipe does to the numbers of one operand and to the product of every expert,
-// and beside it the view of all recipes on the same operand.
+// and the view of all recipes on the same operand.
 #pragma once
 
 #include <array>
@@ -60,12 +60,12 @@ class NumericsPanel : public PagePanel {
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;
-  int product_ = 0;  // engine::Product whose error is shown
+  int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
   plot::PlotView value_view_;                               // shared by the three histograms
   std::optional<std::array<double, 2>> wanted_range_log2_;  // until a run is on screen
   std::optional<ValueSelection> selection_;
-  std::uint64_t selection_generation_ = 0;  // of the model that it was made of
+  std::uint64_t selection_generation_ = 0;  // of the model it was made from
   plot::PlotView snr_view_;
   plot::HeatmapState map_state_;
   int lower_ = 0;  // 0 = experts, 1 = elements

@@ -17,12 +17,12 @@ namespace {
 
 const std::vector<plot::Column> kKernelColumns = {
     {"kernel", 0, false, "Kernel, copy or host span; hover a row for its whole name"},
-    {"stage", 66, false, "Stage of the step it works for"},
+    {"stage", 66, false, "Stage of the step it belongs to"},
     {"n", 44, true, "Records in the range"},
     {"median", 64, true, "Median duration of one record"},
     {"p95", 64, true, "95 of 100 records are no longer than this"},
     {"sum", 64, true, "Summed duration in the range"},
-    {"share", 50, true, "Of the summed time of all rows"}};
+    {"share", 50, true, "Share of the summed time of all rows"}};
 
 const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
@@ -41,7 +41,7 @@ PerformanceModel::PerformanceModel(const std::function<void()>& wake)
 void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation) {
   generation_ = generation;
   wanted_run_ = std::move(run);
-  // What was asked of the last run is dropped with it.
+  // Requests for the last run are dropped with it.
   range_task_.drop();
   lane_task_.drop();
   const auto derive = [run = wanted_run_, choice = choice_] {
@@ -201,7 +201,7 @@ void PerformanceModel::lay_out_experts(const Theme& theme) {
 }
 
 const plot::Bins& PerformanceModel::row_bins(int row) const {
-  // Without a choice the row with the largest sum is shown: an empty plot answers nothing.
+  // Without a choice the row with the largest sum is shown instead of an empty plot.
   const auto shown = static_cast<std::size_t>(std::max(row, 0));
   return shown < range_->bins.size() ? range_->bins[shown] : kNoBins;
 }

@@ -25,7 +25,7 @@ class PerformancePanel : public PagePanel {
   Selection selected() const override;
 
  private:
-  /// Between which pixels the time axis lies.
+  /// The pixels between which the time axis lies.
   struct PixelSpan {
     float left = 0.0F;
     float right = 0.0F;
@@ -64,7 +64,7 @@ class PerformancePanel : public PagePanel {
 
   PerformanceModel model_;
   bool has_run_ = false;
-  std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
+  std::chrono::steady_clock::time_point pulse_{};  // of the last frame requested while deriving
   TimelineFind find_;
   plot::PlotView timeline_view_;
   std::optional<std::array<double, 2>> wanted_range_ns_;  // until the run's records are sorted out

@@ -15,7 +15,7 @@ namespace {
 
 using engine::Scaling;
 
-/// Difference of two SNRs; exact matches differ by nothing.
+/// Difference of two SNRs; two exact matches differ by 0.
 double lost(double free, double pow2) {
   if (std::isinf(free) && std::isinf(pow2)) return 0.0;
   return std::isfinite(free) && std::isfinite(pow2) ? free - pow2 : profiling::kNaN;
@@ -90,7 +90,7 @@ void Pow2Model::set(Comparison comparison, Scaling scaling, const Theme& theme) 
   ++generation_;
   for (const engine::QuantizationReport& report : recorded_->comparison.reports) {
     if (report.columnwise || report.recipe.scaling != scaling || !report.refused.empty()) continue;
-    // A scale of MXFP8 is a power of two whatever the setting says.
+    // An MXFP8 scale is a power of two no matter what the setting says.
     const bool pow2 = report.recipe.pow2_scales || scaling == Scaling::Mxfp8;
     (pow2 ? pair_.pow2 : pair_.free) = &report;
   }
@@ -138,10 +138,10 @@ const std::vector<plot::Column>& pow2_columns() {
       {"exp.", 34, true, "Number of the expert"},
       {"rows", 0, true, "Rows of the operand"},
       {"wasted", 62, true, "Mean of log2 of the ideal scale over the one used, in binades"},
-      {"worst", 62, true, "Largest of the same"},
+      {"worst", 62, true, "Largest waste of any scale"},
       {"FP32 dB", 62, true, "SNR with scales that are not rounded"},
       {"pow-2 dB", 62, true, "SNR with power-of-two scales"},
-      {"lost dB", 62, true, "The first less the second"}};
+      {"lost dB", 62, true, "SNR with FP32 scales minus SNR with pow-2 scales"}};
   return kColumns;
 }
 

@@ -17,7 +17,7 @@ namespace {
 using engine::Scaling;
 
 const std::vector<plot::Column> kRecipeColumns = {
-    {"recipe", 0, false, "How the operand is scaled and coded; a click lays it over the others"},
+    {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
     {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
@@ -285,12 +285,12 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   ElementReading reading;
   reading.original = fmt::format("{:.7g}", original);
   reading.code = code_hex(overlay.format, code) + "   " + code_bits(overlay.format, code);
-  // A code's value is short and exact; nine digits tell a float from every other, so that whoever
-  // multiplies by hand gets what stands here.
+  // A code's value is short and exact; nine digits identify any float, so that multiplying by hand
+  // gives the displayed result.
   reading.value = fmt::format("{} = {}", code_reading(overlay.format, code), value);
   reading.decoded = fmt::format("{} x {:.9g} = {:.7g}", value, scale_inv, value * scale_inv);
   if (overlay.transformed) {
-    // The code is of a sum over 16 rows: only undoing the transform gives this element back.
+    // The code is of a sum over 16 rows: only undoing the transform recovers this element.
     reading.decoded += fmt::format(", Hadamard undone {:.7g}", decoded);
   }
   reading.error = fmt::format("- x = {:+.3g}", error);

@@ -110,11 +110,11 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
     lines.push_back({"records folded here", count_text(block.count), 0});
-    lines.push_back({"sum of them", duration_text(static_cast<double>(block.busy_ns)), 0});
+    lines.push_back({"sum of these", duration_text(static_cast<double>(block.busy_ns)), 0});
     lines.push_back(
-        {"they span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
+        {"these span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
   }
-  lines.push_back({(block.count > 1) ? "longest of them" : "duration",
+  lines.push_back({(block.count > 1) ? "longest of these" : "duration",
                    duration_text(static_cast<double>(record.duration_ns())), 0});
   if (kind == RowKind::Iterations) {
     lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});

@@ -1,5 +1,5 @@
-// The CPU backend: says what it can do of a request, loads the operands, measures the numerics
-// once, then times the step.
+// The CPU backend: determines which parts of a request it supports, loads the operands, measures
+// the numerics once, then times the step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr DeviceCapability kNoDevice = {};
 
-/// Brackets a run even when it is left early.
+/// Brackets a run even on early return.
 class RunScope {
  public:
   explicit RunScope(StepObserver& observer) : observer_(observer) { observer_.begin_run(); }
@@ -41,7 +41,7 @@ class RunScope {
   bool ended_ = false;
 };
 
-/// What of the measurements belongs to a device.
+/// Measurements that need a device.
 void limit_measurements(MeasureOptions& measure, std::vector<Deviation>& deviations) {
   const auto refuse = [&](bool& wanted, const char* field, const char* reason) {
     if (!wanted) return;
@@ -49,10 +49,11 @@ void limit_measurements(MeasureOptions& measure, std::vector<Deviation>& deviati
     deviations.push_back(
         {.field = field, .requested = "on", .effective = "not measured", .reason = reason});
   };
-  refuse(measure.stamps, "measure.stamps",
-         "Stamps are left by the tiles of CUDA kernels; the CPU's spans name every expert already");
+  refuse(
+      measure.stamps, "measure.stamps",
+      "Stamps are written by the tiles of CUDA kernels; the CPU's spans already name every expert");
   refuse(measure.isolated, "measure.isolated",
-         "The CPU backend runs one expert after the other: its spans are of isolated experts "
+         "The CPU backend runs one expert after another: its spans are of isolated experts "
          "already");
   refuse(measure.observer, "measure.observer",
          "The CPU backend always keeps its spans, two clock readings each; only CUPTI can be "
@@ -143,7 +144,7 @@ class CpuBackend final : public Backend {
   DeviceFacts device() const override { return device_; }
 
   Result<RunResult> run(const RunRequest& request, RunContext context) override {
-    // Allocation is the one thing here that throws, and a request decides its size.
+    // Only allocation throws here, and its size depends on the request.
     try {
       return run_step(request, context);
     } catch (const std::bad_alloc&) {

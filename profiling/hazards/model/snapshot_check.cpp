@@ -25,7 +25,8 @@ std::string wrong_parameters(const NodeParameters& parameters) {
     }
     if (kernel->waits_for_programmatic > Known::Yes) return "its wait state is unknown";
   } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
-    if (!known(copy->source_space) || !known(copy->target_space)) return "its memory is of no kind";
+    if (!known(copy->source_space) || !known(copy->target_space))
+      return "its memory space is unknown";
   }
   return {};
 }
@@ -38,12 +39,12 @@ std::string flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
   };
   if (graph.variant_of != -1 &&
       (graph.variant_of < 0 || static_cast<std::size_t>(graph.variant_of) >= index)) {
-    return fmt::format("graphs[{}].variant_of is {}; a variant follows what it varies", index,
+    return fmt::format("graphs[{}].variant_of is {}; a variant follows its original", index,
                        graph.variant_of);
   }
   for (const CaptureEvent& event : graph.events) {
     if (event.kind > CaptureEvent::Kind::HostSync) {
-      return fmt::format("graphs[{}].events has one of no kind", index);
+      return fmt::format("graphs[{}].events has one of unknown kind", index);
     }
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

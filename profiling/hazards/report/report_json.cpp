@@ -116,7 +116,7 @@ std::string to_json(const DoctorReport& report) {
       {"schema", "expertscope.doctor.1"},      {"conclusion", report.conclusion},
       {"snapshot", json_of(report.snapshot)},  {"findings", std::move(findings)},
       {"experiments", std::move(experiments)}, {"smallest_cure", std::move(cure)}};
-  // Names come from files and drivers: what is not UTF-8 is replaced, not thrown at the caller.
+  // Names come from files and drivers: invalid UTF-8 is replaced instead of throwing.
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,5 @@
 // The statements in a file of cudaGraphDebugDotPrint(): clusters, which are graphs, with their
-// nodes and edges. By lines, because names in it are not escaped.
+// nodes and edges. Parsed by lines, because names in it are not escaped.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ struct DotEdge {
 };
 
 struct DotGraph {
-  std::string label;  // "graph_1": how nodes of other graphs name it
+  std::string label;  // "graph_1": how nodes of other graphs refer to it
   int line = 0;
   std::vector<DotNode> nodes = {};
   std::vector<DotEdge> edges = {};
 };
 
-/// In the order of the file. The error names line and reason.
+/// In file order. The error names line and reason.
 engine::Result<std::vector<DotGraph>> read_dot_graphs(std::string_view text);
 
 }  // namespace profiling

@@ -15,7 +15,7 @@ namespace {
 using engine::Allocation;
 using engine::AllocationRole;
 
-// Counts and strides are smaller, doubles and packed pairs larger than what a device maps.
+// Counts and strides are smaller, doubles and packed pairs larger than the addresses a device maps.
 constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 24;
 constexpr std::uint64_t kHighestAddress = std::uint64_t{1} << 57;
 

@@ -24,8 +24,8 @@ const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word)
   return found == inputs.end() ? nullptr : &*found;
 }
 
-/// Words half a word aside from where pointers lie: only a packed structure has addresses there,
-/// and patching one that is none would break what is right.
+/// Words half a word off from where pointers lie: only a packed structure has addresses there, and
+/// patching a word that is not an address would break correct values.
 std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
                            std::span<const Allocation> inputs) {
   const std::uint64_t end =
@@ -36,16 +36,17 @@ std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
     std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
     const Allocation* input = holder(inputs, word);
     if (input == nullptr) continue;
-    return fmt::format("parameter byte {} seems to hold an address in \"{}\" where no pointer lies",
-                       at, input->owner);
+    return fmt::format(
+        "parameter byte {} seems to hold an address in \"{}\" where no pointer is aligned", at,
+        input->owner);
   }
   return {};
 }
 
-std::string why_kernel_stays(const KernelNode& kernel, std::span<const Allocation> inputs,
-                             bool plain_descriptors) {
+std::string immovable_kernel_reason(const KernelNode& kernel, std::span<const Allocation> inputs,
+                                    bool plain_descriptors) {
   if (!kernel.parameters.empty() && kernel.slots.empty()) {
-    return "the layout of its parameters is not known";
+    return "the layout of its parameters is unknown";
   }
   for (const ParameterSlot& slot : kernel.slots) {
     if (!plain_descriptors && slot.bytes >= kDescriptorBytes) {
@@ -64,15 +65,15 @@ bool is_input(const Allocation& allocation) {
          (allocation.role == AllocationRole::Input || allocation.role == AllocationRole::Splits);
 }
 
-std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const Allocation> inputs,
-                            bool plain_descriptors) {
+std::string immovable_inputs_reason(const GraphSnapshot& graph, std::span<const Allocation> inputs,
+                                    bool plain_descriptors) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const SnapshotNode& node = graph.nodes[n];
     std::string why;
     switch (node.type) {
       case NodeType::Kernel:
         if (const auto* kernel = std::get_if<KernelNode>(&node.parameters)) {
-          why = why_kernel_stays(*kernel, inputs, plain_descriptors);
+          why = immovable_kernel_reason(*kernel, inputs, plain_descriptors);
         }
         break;
       case NodeType::Host:
@@ -81,7 +82,7 @@ std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const Allocati
       case NodeType::BatchMemOp:
       case NodeType::Conditional:
       case NodeType::Unknown:
-        why = "what addresses it holds cannot be read";
+        why = "its addresses cannot be read";
         break;
       default:
         break;

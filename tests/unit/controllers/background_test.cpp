@@ -1,4 +1,4 @@
-// Threads behind the window: whatever their work throws is told and ends nothing.
+// Threads behind the window: an exception in their work is reported and ends nothing.
 #include "app/controllers/background.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(BackgroundTask, AnExceptionBecomesTheResultsError) {
   EXPECT_FALSE(task.running());
 }
 
-TEST(BackgroundTask, AnExceptionWithoutSuchAResultIsToldApart) {
+TEST(BackgroundTask, AnExceptionWithoutAResultIsReportedSeparately) {
   BackgroundTask<int> task([] {});
   task.start([]() -> int { throw std::runtime_error("no picture"); });
   ASSERT_TRUE(wait_until([&] {
@@ -49,14 +49,14 @@ TEST(BackgroundTask, AnExceptionWithoutSuchAResultIsToldApart) {
 }
 
 TEST(WriteQueue, WritesAllInOrderAndOutlivesAnException) {
-  std::vector<int> written;  // by the queue's one thread
+  std::vector<int> written;  // by the queue's only thread
   std::atomic<int> count{0};
   {
     WriteQueue queue([] {});
     for (int i = 0; i < 100; ++i) {
       queue.put([i, &written, &count]() -> WriteQueue::Outcome {
         if (i == 50) throw std::runtime_error("torn");
-        // Later pieces are quicker: threads of their own would overtake.
+        // Later writes are quicker: separate threads would overtake.
         std::this_thread::sleep_for(std::chrono::microseconds(200 - 2 * i));
         written.push_back(i);
         ++count;
@@ -81,7 +81,7 @@ TEST(WriteQueue, WritesAllInOrderAndOutlivesAnException) {
       return std::string();
     });
   }
-  EXPECT_EQ(written.back(), 100) << "what was asked for before the end is written";
+  EXPECT_EQ(written.back(), 100) << "what was requested before the end is written";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The doctor's controller: what the rules say of one run is never shown for another.
+// The doctor's controller: the rules' findings for one run are never shown for another.
 #include "app/controllers/doctor_controller.h"
 
 #include <gtest/gtest.h>

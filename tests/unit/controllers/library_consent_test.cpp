@@ -21,7 +21,7 @@ class LibraryConsentTest : public ::testing::Test {
   LibraryConsent consent_;
 };
 
-TEST_F(LibraryConsentTest, WhatWaitedIsDoneInTheOrderItWasAskedFor) {
+TEST_F(LibraryConsentTest, WaitingRequestsAreDoneInTheOrderOfTheQuestions) {
   consent_.ask("/x.so", StartWorker{"/x.so"});
   consent_.ask("/x.so", Action::Run);
   consent_.ask("/x.so", engine::ComparisonRequest{});
@@ -33,7 +33,7 @@ TEST_F(LibraryConsentTest, WhatWaitedIsDoneInTheOrderItWasAskedFor) {
   EXPECT_EQ(consent_.question(), nullptr);
 }
 
-TEST_F(LibraryConsentTest, EachLibraryIsAQuestionOfItsOwnAndNamesItsFile) {
+TEST_F(LibraryConsentTest, EachLibraryIsASeparateQuestionAndNamesItsFile) {
   consent_.named("/x.so", "a.session");
   consent_.named("/y.so", "b.json");
   consent_.named("", "c.json");
@@ -49,13 +49,13 @@ TEST_F(LibraryConsentTest, EachLibraryIsAQuestionOfItsOwnAndNamesItsFile) {
   EXPECT_THAT(consent_.allowed(), ElementsAre("/y.so"));
 }
 
-TEST_F(LibraryConsentTest, AQuestionThatNothingWaitsForIsGone) {
+TEST_F(LibraryConsentTest, AQuestionWithoutAWaitingRequestIsRemoved) {
   consent_.ask("/x.so", RepeatTourStep{});
   consent_.ask("/y.so", Action::Run);
   consent_.withdraw<RepeatTourStep>();
   ASSERT_NE(consent_.question(), nullptr);
   EXPECT_EQ(consent_.question()->library, "/y.so");
-  consent_.ask("/z.so", Action::Run);  // the run asks for another one now
+  consent_.ask("/z.so", Action::Run);  // the run now asks for another one
   EXPECT_EQ(consent_.question()->library, "/z.so");
   answer(false);
   EXPECT_EQ(consent_.question(), nullptr);

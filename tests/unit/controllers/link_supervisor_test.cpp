@@ -1,5 +1,5 @@
-// The window's keeper of workers: a restart with another library obeys nothing in its name, on this
-// machine and on another, and replacing waits for nobody.
+// The window's supervisor of workers: a restart with another library executes nothing in its name,
+// on this machine and on another, and replacing a worker never waits.
 #include "app/controllers/link_supervisor.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ bool wait_until(Condition condition) {
   return condition();
 }
 
-TEST(LinkSupervisor, ARemoteRestartWithAnotherLibraryIsNoOrderToTheShellThere) {
+TEST(LinkSupervisor, ARemoteRestartWithAnotherLibraryRunsNothingInTheRemoteShell) {
   const testing::FakeSsh ssh;
   ssh.write_program("expertscope-worker",
                     "printf '%s\\n' \"$@\" > words.tmp; mv words.tmp words\n");
@@ -35,8 +35,8 @@ TEST(LinkSupervisor, ARemoteRestartWithAnotherLibraryIsNoOrderToTheShellThere) {
   EXPECT_FALSE(ssh.owned());
 }
 
-TEST(LinkSupervisor, ReplacingDoesNotWaitForAWorkerThatDefiesItsEnd) {
-  // It stops its guard over and over, so that taking it down takes a second at least.
+TEST(LinkSupervisor, ReplacingDoesNotWaitForAWorkerThatResistsItsEnd) {
+  // It stops its guard again and again, so that taking it down takes at least a second.
   LinkSupervisor supervisor({.program = FAKE_WORKER, .arguments = {"stops-guard"}}, [] {});
   supervisor.start("");
   for (int i = 0; i < 3; ++i) {
@@ -44,7 +44,7 @@ TEST(LinkSupervisor, ReplacingDoesNotWaitForAWorkerThatDefiesItsEnd) {
       supervisor.poll();
       return supervisor.hello().has_value();
     }));
-    std::this_thread::sleep_for(200ms);  // it begins behind its greeting
+    std::this_thread::sleep_for(200ms);  // it starts after its greeting
     const int before = supervisor.status().pid;
     const Clock::time_point begun = Clock::now();
     supervisor.start("");
@@ -54,11 +54,11 @@ TEST(LinkSupervisor, ReplacingDoesNotWaitForAWorkerThatDefiesItsEnd) {
   }
 }
 
-TEST(LinkSupervisor, AWorkerThatCannotBeNamedIsSaid) {
+TEST(LinkSupervisor, AnInvalidWorkerNameIsReported) {
   LinkSupervisor supervisor({.program = {}, .remote = "a b"}, [] {});
   supervisor.start("");
   EXPECT_FALSE(supervisor.started());
-  EXPECT_THAT(supervisor.status().reason, ::testing::HasSubstr("'a b' is no name of a machine"));
+  EXPECT_THAT(supervisor.status().reason, ::testing::HasSubstr("'a b' is not a machine name"));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(RequestHistory, ADragBackToItsStartLeavesNoStep) {
   EXPECT_EQ(history.undo_depth(), 0U);
 }
 
-TEST(RequestHistory, AChangeForgetsWhatWasUndone) {
+TEST(RequestHistory, AChangeDropsWhatWasUndone) {
   RequestHistory history;
   history.changed(with_tokens(16), with_tokens(32), 0);
   ASSERT_TRUE(history.undo());

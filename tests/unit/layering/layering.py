@@ -258,7 +258,7 @@ def check_names(root):
                 continue
             words = re.split(r"[^a-z0-9]+", path.name.lower())
             for word in FORBIDDEN_WORDS.intersection(words):
-                yield f"{path.relative_to(root).as_posix()}: '{word}' says nothing; name what it is"
+                yield f"{path.relative_to(root).as_posix()}: '{word}' is meaningless; name what it is"
 
 
 def check_default_stream(root):

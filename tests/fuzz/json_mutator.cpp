@@ -1,6 +1,5 @@
-// Mutations that keep JSON sound, so that they reach what is behind the parser.
-#pragma once
-
+// LLVMFuzzerCustomMutator() of the targets that read JSON: half of the mutations keep it sound, so
+// that they reach what is behind the parser.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -8,10 +7,11 @@
 #include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {
+namespace {
 
 using Json = nlohmann::ordered_json;
 
-inline Json hostile_value(Dice& dice) {
+Json hostile_value(Dice& dice) {
   static const std::vector<Json> values = {nullptr,
                                            true,
                                            0,
@@ -56,13 +56,13 @@ inline Json hostile_value(Dice& dice) {
 }
 
 /// Every value of the document but the keys, in order.
-inline void collect_values(Json& value, std::vector<Json*>& all) {
+void collect_values(Json& value, std::vector<Json*>& all) {
   all.push_back(&value);
   if (!value.is_structured()) return;
   for (Json& member : value) collect_values(member, all);
 }
 
-inline void mutate_json(Json& document, Dice& dice) {
+void mutate_json(Json& document, Dice& dice) {
   std::vector<Json*> all;
   collect_values(document, all);
   Json& value = *dice.pick(all);
@@ -113,20 +113,22 @@ inline void mutate_json(Json& document, Dice& dice) {
   }
 }
 
-/// For LLVMFuzzerCustomMutator() of a reader of JSON: half of the time as bytes.
-inline std::size_t mutate_json_text(std::uint8_t* bytes, std::size_t size, std::size_t capacity,
-                                    unsigned int seed) {
-  Dice dice(seed);
-  Json document;
+}  // namespace
+}  // namespace fuzz
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
+                                               std::size_t capacity, unsigned int seed) {
+  fuzz::Dice dice(seed);
+  fuzz::Json document;
   if (!dice.one_in(2)) {
-    const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 50; };
-    document = Json::parse(bytes, bytes + size, shallow, false);
+    const auto shallow = [](int depth, fuzz::Json::parse_event_t, fuzz::Json&) {
+      return depth <= 50;
+    };
+    document = fuzz::Json::parse(bytes, bytes + size, shallow, false);
   }
   if (document.is_null() || document.is_discarded()) return LLVMFuzzerMutate(bytes, size, capacity);
-  for (std::size_t steps = 1 + dice.below(3); steps > 0; --steps) mutate_json(document, dice);
+  for (std::size_t steps = 1 + dice.below(3); steps > 0; --steps) fuzz::mutate_json(document, dice);
   const std::string text =
-      document.dump(dice.one_in(4) ? 1 : -1, ' ', false, Json::error_handler_t::ignore);
-  return put_back(text, bytes, size, capacity);
+      document.dump(dice.one_in(4) ? 1 : -1, ' ', false, fuzz::Json::error_handler_t::ignore);
+  return fuzz::put_back(text, bytes, size, capacity);
 }
-
-}  // namespace fuzz

@@ -1,5 +1,5 @@
 // Opens a session file that may come from anywhere. Nothing in it is believed before it is checked,
-// and nothing is allocated by its word alone: identity, then SQLite's guards, tables, cells, rules.
+// and nothing is allocated by its word alone: identity, SQLite's guards, tables, cells, limits.
 // All of it is read in one transaction, so that a file that is being written is seen as it was at
 // one moment. Where SQLite can take no lock, a reading counts only if the file held still.
 #include <fmt/format.h>
@@ -10,30 +10,20 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "profiling/session/comparison_rules.h"
-#include "profiling/session/comparison_tables.h"
-#include "profiling/session/doctor_rules.h"
-#include "profiling/session/event_tables.h"
-#include "profiling/session/history_tables.h"
-#include "profiling/session/measurement_tables.h"
-#include "profiling/session/numerics_tables.h"
-#include "profiling/session/run_rules.h"
-#include "profiling/session/run_tables.h"
+#include "profiling/session/kept_snapshot.h"
+#include "profiling/session/limits.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
-#include "profiling/session/snapshot_tables.h"
+#include "profiling/session/session_reader.h"
 #include "profiling/session/sqlite_handle.h"
-#include "profiling/session/step_tables.h"
-#include "profiling/session/ulp_tables.h"
-#include "profiling/session/visit_tables.h"
-#include "profiling/session/watch_tables.h"
+#include "profiling/session/table_reader.h"
 
 namespace profiling {
 namespace {
@@ -101,9 +91,8 @@ std::uint32_t header_word(const FileHeader& header, std::size_t offset) {
   return word;
 }
 
-/// The schema version of a file that is a session file.
-engine::Result<std::int32_t> check_identity(sqlite3* database, const std::string& path,
-                                            const FileFacts& facts) {
+/// Whether it is a session file that this program reads.
+engine::Status check_identity(sqlite3* database, const std::string& path, const FileFacts& facts) {
   FileHeader header{};
   if (!read_file_start(database, header)) {
     return refuse(path, fmt::format("has {} bytes and cannot be read as a session file; the header "
@@ -120,12 +109,11 @@ engine::Result<std::int32_t> check_identity(sqlite3* database, const std::string
                                     "a session file has {})",
                                     application, kApplicationId));
   }
-  const auto version = static_cast<std::int32_t>(header_word(header, 60));
-  if (version < kOldestSchemaVersion || version > kSchemaVersion) {
-    return refuse(
-        path, fmt::format("has schema version {}; this program reads versions {} to {}{}", version,
-                          kOldestSchemaVersion, kSchemaVersion,
-                          version > kSchemaVersion ? ": a newer Expertscope wrote it" : ""));
+  const auto format = static_cast<std::int32_t>(header_word(header, 60));
+  if (format != kFormat) {
+    return refuse(path,
+                  fmt::format("has format {}; this program reads format {}{}", format, kFormat,
+                              format > kFormat ? ": a newer Expertscope wrote it" : ""));
   }
   // 1 stands for 65536. With a log beside it the file may rightly be shorter than it will be.
   const std::int64_t stored = header[16] << 8 | header[17];
@@ -135,7 +123,7 @@ engine::Result<std::int32_t> check_identity(sqlite3* database, const std::string
     return refuse(path, fmt::format("is cut short: it has {} bytes and declares {}",
                                     facts.file.bytes, declared));
   }
-  return version;
+  return {};
 }
 
 /// How SQLite may be let to a file that this program must not change.
@@ -164,24 +152,6 @@ std::string uri_of(const std::string& path, Locking locking) {
   return uri;
 }
 
-/// Bounds on what one hostile cell or statement may cost.
-void set_guards(sqlite3* database) {
-  for (const auto& [option, value] :
-       {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
-        std::pair{SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0},
-        std::pair{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}}) {
-    sqlite3_db_config(database, option, value, nullptr);
-  }
-  for (const auto& [limit, value] :
-       {std::pair{SQLITE_LIMIT_LENGTH, kMaxCellBytes}, std::pair{SQLITE_LIMIT_SQL_LENGTH, 16384},
-        std::pair{SQLITE_LIMIT_COLUMN, 64}, std::pair{SQLITE_LIMIT_EXPR_DEPTH, 16},
-        std::pair{SQLITE_LIMIT_VDBE_OP, 10000}, std::pair{SQLITE_LIMIT_ATTACHED, 0},
-        std::pair{SQLITE_LIMIT_TRIGGER_DEPTH, 1}, std::pair{SQLITE_LIMIT_WORKER_THREADS, 0}}) {
-    sqlite3_limit(database, limit, value);
-  }
-}
-
 /// Stops statements that run on over a damaged tree. A row costs about 20 instructions.
 class WorkLimit {
  public:
@@ -198,42 +168,37 @@ class WorkLimit {
   std::int64_t left_;
 };
 
-/// The tables must be the writer's own, byte for byte, and nothing else may be there: a view, a
-/// trigger or an index with an expression would be code from a stranger.
-engine::Status check_tables(sqlite3* database, const std::string& path, std::int32_t version,
-                            MemoryBudget& budget) {
-  std::map<std::string_view, std::string_view> expected;
-  for (const TableDefinition& table : session_tables(version)) expected[table.name] = table.sql;
-  RowReader rows(database, path, "sqlite_schema", "SELECT type, name, sql FROM sqlite_schema",
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+/// What has the name of one of our tables must be a table: a view or a virtual table would be code
+/// from a stranger. Whatever else is there is never named in a query.
+engine::Status check_tables(sqlite3* database, const std::string& path, MemoryBudget& budget) {
+  std::set<std::string> ours;
+  for (const TableDefinition& table : session_tables()) ours.insert(table.name);
+  bool has_runs = false;
+  RowReader rows(database, path, "sqlite_schema", "SELECT type, name, rootpage FROM sqlite_schema",
                  budget, 0);
   while (rows.next()) {
-    const std::string type = rows.text("type");
-    const std::string name = rows.text("name");
-    const auto known = expected.find(name);
-    if (!rows.ok()) break;
-    if (type != "table" || known == expected.end()) {
-      rows.refuse(fmt::format("{} '{}' does not belong into a session file", type.substr(0, 40),
-                              name.substr(0, 80)));
-      break;
+    const std::string type = rows.text(0, "type");
+    const std::string name = lower_case(rows.exact_text(1, "name"));
+    if (!rows.ok() || !ours.contains(name) || type == "index") continue;
+    if (type != "table" || rows.integer(2, "rootpage") < 1) {
+      rows.refuse(fmt::format("'{}' is a {} where a table belongs", name,
+                              type == "table" ? "virtual table" : type.substr(0, 40)));
     }
-    if (rows.exact_text("sql") != known->second) {
-      rows.refuse(
-          fmt::format("table '{}' is not defined as schema version {} defines it", name, version));
-      break;
-    }
-    expected.erase(known);
+    has_runs |= name == "runs";
   }
-  engine::Status status = rows.take();
-  if (status.ok() && !expected.empty()) {
-    return refuse(path, fmt::format("has no table '{}'", expected.begin()->first));
-  }
+  engine::Status status = rows.take_status();
+  if (status.ok() && !has_runs) return refuse(path, "has no table 'runs'");
   return status;
 }
 
 struct Opening {
   std::unique_ptr<WorkLimit> work;  // outlives the statements of the database
   Database database;
-  std::int32_t version = 0;
   bool locked = false;
 };
 
@@ -247,9 +212,7 @@ engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& 
                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   Opening opening{.work = nullptr, .database = Database(raw), .locked = locking == Locking::Locked};
   if (code != SQLITE_OK) return refuse(path, sqlite3_errstr(code));
-  const engine::Result<std::int32_t> version = check_identity(raw, path, facts);
-  if (!version.ok()) return version.error();
-  opening.version = version.value();
+  if (engine::Status ours = check_identity(raw, path, facts); !ours.ok()) return ours.error();
   set_guards(raw);
   opening.work = std::make_unique<WorkLimit>(raw, limits);
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
@@ -277,46 +240,68 @@ engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& 
   return begin_reading(path, facts, limits, Locking::Unlocked);
 }
 
-engine::Status read_all(const TableSource& source, std::int32_t version, Session& session) {
-  engine::Status status = read_tables(source, session);
-  if (status.ok() && version >= kComparisonsVersion) status = read_comparisons(source, session);
-  if (status.ok() && version >= kLinearStepVersion) status = read_step_tables(source, session);
-  if (status.ok() && version >= kDoctorVersion) {
-    status = read_visits(source, session);
-    if (status.ok()) status = read_snapshots(source, session);
+engine::Status read_notes(const TableSource& source, Session& session) {
+  RowReader rows(source.database, source.path, "notes", "SELECT key, value FROM notes ORDER BY key",
+                 source.budget, sizeof(session.notes[0]));
+  while (rows.next()) {
+    if (std::ssize(session.notes) == kMaxNotes) {
+      rows.refuse(fmt::format("the file has more notes than the limit of {}", kMaxNotes));
+      break;
+    }
+    std::string key = rows.text(0, "key");
+    session.notes.emplace_back(std::move(key), rows.text(1, "value"));
   }
-  if (status.ok() && version >= kMeasurementVersion) {
-    status = read_measurement_tables(source, session);
-    if (status.ok()) status = read_numerics_tables(source, session);
-  }
-  if (status.ok() && version >= kEventVersion) {
-    status = read_event_tables(source, session);
-    if (status.ok()) status = read_expert_ulps(source, session);
-    if (status.ok()) status = read_marker_costs(source, session);
-  }
-  if (status.ok() && version >= kWatchAndHistoryVersion) {
-    status = read_replay_watches(source, session);
-    if (status.ok()) status = read_stall_percentiles(source, session);
-    if (status.ok()) status = read_histories(source, session);
+  return rows.take_status();
+}
+
+/// Gives every captured graph to its run or visit.
+engine::Status read_snapshots(const TableSource& source, Session& session) {
+  std::vector<KeptSnapshot> kept;
+  engine::Status status = read_recorded(source, kept);
+  std::set<std::pair<KeptSnapshot::Owner, std::int64_t>> owners;
+  for (KeptSnapshot& snapshot : kept) {
+    const bool of_run = snapshot.owner == KeptSnapshot::Owner::Run;
+    const std::string_view owner = engine::name_of(snapshot.owner);
+    const std::size_t most = of_run ? session.runs.size() : session.visits.size();
+    if (!status.ok()) break;
+    if (std::cmp_greater(snapshot.owner_id, most)) {
+      status = refuse(source.path, fmt::format("a snapshot's owner_id is {}, but there are {} {}s",
+                                               snapshot.owner_id, most, owner));
+    } else if (!owners.emplace(snapshot.owner, snapshot.owner_id).second) {
+      status =
+          refuse(source.path, fmt::format("{} {} has two snapshots", owner, snapshot.owner_id));
+    } else {
+      const auto index = static_cast<std::size_t>(snapshot.owner_id - 1);
+      (of_run ? session.runs[index].snapshot : session.visits[index].report.snapshot) =
+          std::move(snapshot.snapshot);
+    }
   }
   return status;
 }
 
-engine::Status check_all(const Session& session) {
-  const auto check = [&](const char* kind, const auto& all,
-                         const auto& rules_of) -> engine::Status {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (engine::Status rules = rules_of(all[i]); !rules.ok()) {
-        return refuse(session.path, fmt::format("{} {}: {}", kind, i + 1, rules.error().message));
-      }
+template <class Recorded>
+engine::Status check_each(const std::string& path, const char* kind,
+                          const std::vector<Recorded>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const engine::Status limits = check(all[i]);
+    if (!limits.ok()) {
+      return refuse(path, fmt::format("{} {}: {}", kind, i + 1, limits.error().message));
     }
-    return {};
-  };
-  engine::Status status = check("run", session.runs, check_run);
-  if (status.ok()) status = check("comparison", session.comparisons, check_comparison);
-  if (status.ok()) status = check("history", session.histories, check_history);
-  if (status.ok()) status = check("visit", session.visits, check_visit);
-  return status;
+  }
+  return {};
+}
+
+engine::Status read_all(const TableSource& source, Session& session) {
+  engine::Status status = read_notes(source, session);
+  if (status.ok()) status = read_recorded(source, session.runs);
+  if (status.ok()) status = read_recorded(source, session.comparisons);
+  if (status.ok()) status = read_recorded(source, session.histories);
+  if (status.ok()) status = read_recorded(source, session.visits);
+  if (status.ok()) status = read_snapshots(source, session);
+  if (status.ok()) status = check_each(source.path, "run", session.runs);
+  if (status.ok()) status = check_each(source.path, "comparison", session.comparisons);
+  if (status.ok()) status = check_each(source.path, "history", session.histories);
+  return status.ok() ? check_each(source.path, "visit", session.visits) : status;
 }
 
 struct Reading {
@@ -337,17 +322,14 @@ engine::Result<Reading> read_once(const std::string& path, const RequestCodec& c
   MemoryBudget budget(limits.max_memory_bytes);
   Session session;
   session.path = path;
-  std::vector<std::int64_t> record_counts;
   const TableSource source{.database = database,
                            .path = path,
                            .codec = codec,
                            .limits = limits,
                            .file_bytes = facts.value().file.bytes + facts.value().log.bytes,
-                           .budget = budget,
-                           .record_counts = record_counts};
-  engine::Status status = check_tables(database, path, opened.value().version, budget);
-  if (status.ok()) status = read_all(source, opened.value().version, session);
-  if (status.ok()) status = check_all(session);
+                           .budget = budget};
+  engine::Status status = check_tables(database, path, budget);
+  if (status.ok()) status = read_all(source, session);
   if (!status.ok()) return status.error();
   return Reading{.session = std::move(session), .locked = opened.value().locked};
 }
@@ -358,18 +340,14 @@ engine::Status check_readable(sqlite3* database, const std::string& path,
                               const RequestCodec& codec) {
   const SessionLimits limits;
   MemoryBudget budget(limits.max_memory_bytes);
-  std::vector<std::int64_t> record_counts;
   Session session;
-  session.path = path;
-  engine::Status status = read_all({.database = database,
-                                    .path = path,
-                                    .codec = codec,
-                                    .limits = limits,
-                                    .file_bytes = limits.max_file_bytes,
-                                    .budget = budget,
-                                    .record_counts = record_counts},
-                                   kSchemaVersion, session);
-  return status.ok() ? check_all(session) : status;
+  return read_all({.database = database,
+                   .path = path,
+                   .codec = codec,
+                   .limits = limits,
+                   .file_bytes = limits.max_file_bytes,
+                   .budget = budget},
+                  session);
 }
 
 engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
