@@ -84,6 +84,7 @@ class Shell {
   RecordsOrder records_order_;
   std::array<std::unique_ptr<PagePanel>, 4> pages_;  // by Page
   Page page_ = Page::Performance;
+  PageState drawn_page_;   // by the newest frame; its commands may show another one next
   PlotKeys ordered_keys_;  // by name, for the next frame
   CommandPalette palette_;
   bool help_ = false;

@@ -70,9 +70,9 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
     draw_root(context);
   }
   draw_overlays(context);
+  drawn_page_ = {.page = page_, .view = std::string(page().view()), .selection = page().selected()};
+  workbench_.tours.frame_drawn(drawn_page_);
   for (const Command& command : commands) carry_out(command);
-  workbench_.tours.frame_drawn(
-      {.page = page_, .view = std::string(page().view()), .selection = page().selected()});
 }
 
 void Shell::draw_root(const PanelContext& context) {
@@ -248,7 +248,7 @@ void Shell::after_render(const Theme& theme, int width, int height) {
                          .recording = workbench_.files.recording(),
                          .recording_path = workbench_.files.recording_path(),
                          .screenshot_path = screenshot_path_,
-                         .page = page_});
+                         .page = drawn_page_.page});
   if (!problem.empty()) workbench_.notices.add(Severity::Warn, problem);
 }
 
