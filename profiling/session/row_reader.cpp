@@ -42,13 +42,14 @@ RowReader::RowReader(sqlite3* database, const std::string& path, std::string tab
 
 bool RowReader::next() {
   if (!ok()) return false;
-  const engine::Result<bool> row = statement_.next();
-  if (!row.ok()) {
-    status_ = engine::Error{row.error().code, fmt::format("{} (table {}, after {} rows)",
-                                                          row.error().message, table_, row_)};
+  if (const int code = sqlite3_step(statement_.get()); code != SQLITE_ROW) {
+    if (code == SQLITE_DONE) return false;
+    const engine::Error error =
+        database_error(sqlite3_db_handle(statement_.get()), path_, "reading");
+    status_ = engine::Error{
+        error.code, fmt::format("{} (table {}, after {} rows)", error.message, table_, row_)};
     return false;
   }
-  if (!row.value()) return false;
   ++row_;
   return take(bytes_per_row_);
 }
@@ -73,13 +74,11 @@ bool RowReader::has_type(int cell, std::string_view name, int type, const char* 
   return false;
 }
 
-std::int64_t RowReader::integer(int cell, std::string_view name, std::int64_t low,
-                                std::int64_t high) {
-  if (!has_type(cell, name, SQLITE_INTEGER, "an integer")) return low;
-  const std::int64_t value = sqlite3_column_int64(statement_.get(), cell);
-  if (value >= low && value <= high) return value;
-  refuse(fmt::format("{} is {}; it must be between {} and {}", name, value, low, high));
-  return low;
+void RowReader::refuse_integer(int cell, std::string_view name, std::int64_t low,
+                               std::int64_t high) {
+  if (!has_type(cell, name, SQLITE_INTEGER, "an integer")) return;
+  refuse(fmt::format("{} is {}; it must be between {} and {}", name,
+                     sqlite3_column_int64(statement_.get(), cell), low, high));
 }
 
 double RowReader::real_or_nan(int cell, std::string_view name) {

@@ -43,7 +43,14 @@ class RowReader {
   // Cells by their place in the query; `name` is for the refusal. After one they return the lowest
   // legal value.
   std::int64_t integer(int cell, std::string_view name, std::int64_t low = kAnyLow,
-                       std::int64_t high = kAnyHigh);
+                       std::int64_t high = kAnyHigh) {
+    if (sqlite3_column_type(statement_.get(), cell) == SQLITE_INTEGER) {
+      const std::int64_t value = sqlite3_column_int64(statement_.get(), cell);
+      if (value >= low && value <= high) return value;
+    }
+    refuse_integer(cell, name, low, high);
+    return low;
+  }
   double real_or_nan(int cell, std::string_view name);  // NULL is NaN
   /// Words for a person: as engine::shown_text() makes them.
   std::string text(int cell, std::string_view name);
@@ -58,6 +65,7 @@ class RowReader {
   engine::Status take_status() { return std::move(status_); }
 
  private:
+  void refuse_integer(int cell, std::string_view name, std::int64_t low, std::int64_t high);
   bool has_type(int cell, std::string_view name, int type, const char* wanted);
 
   std::string path_;

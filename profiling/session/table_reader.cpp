@@ -58,9 +58,21 @@ Range range_of(const Column& column) {
   return range;
 }
 
+/// Little-endian: the low bytes come first. Each width by itself, so that none is a call.
 void put_integer(std::size_t size, void* to, std::int64_t value) {
-  // Little-endian: the low bytes come first, whatever the width.
-  std::memcpy(to, &value, size);
+  switch (size) {
+    case 1:
+      std::memcpy(to, &value, 1);
+      return;
+    case 2:
+      std::memcpy(to, &value, 2);
+      return;
+    case 4:
+      std::memcpy(to, &value, 4);
+      return;
+    default:
+      std::memcpy(to, &value, sizeof(value));
+  }
 }
 
 /// One column of the file: where in a row it is and where its values go.
@@ -68,7 +80,16 @@ struct Cell {
   const Column* column;
   int index;
   Range range;
+  std::size_t offset;   // as in Column
+  std::size_t integer;  // bytes of one; 0 = another kind of value
 };
+
+bool is_integer(const Column& column) {
+  const Kind kind = column.type->kind;
+  return column.form == Form::Number ||
+         (column.form == Form::Value &&
+          (kind == Kind::Bool || kind == Kind::Signed || kind == Kind::Unsigned));
+}
 
 class TableReader {
  public:
@@ -80,14 +101,13 @@ class TableReader {
     if (missing_) return {};
     RowReader rows(source_.database, source_.path, table_.name, query_, source_.budget,
                    bytes_per_row());
-    if (table_.bulk) filled_.assign(list_type_.list.size(list_), 0);
+    if (table_.bulk) return read_bulk(rows);
     while (rows.next()) {
       index_ = 0;
       void* owner = owner_of(rows);
       if (rows.ok()) read_row(rows, owner);
     }
-    engine::Status status = rows.take_status();
-    return status.ok() && table_.bulk ? check_complete() : status;
+    return rows.take_status();
   }
 
  private:
@@ -145,7 +165,11 @@ class TableReader {
         return refuse(fmt::format("computes its column {}", column.name));
       }
       select += fmt::format(", \"{}\"", column.name);
-      cells_.push_back({.column = &column, .index = index++, .range = range_of(column)});
+      cells_.push_back({.column = &column,
+                        .index = index++,
+                        .range = range_of(column),
+                        .offset = column.offset,
+                        .integer = is_integer(column) ? column.type->size : 0});
     }
     query_ = fmt::format("SELECT {} FROM \"{}\" ORDER BY {}", select, table_.name, order);
     return {};
@@ -174,9 +198,9 @@ class TableReader {
       case Table::Rows::Recorded: {
         const auto size = static_cast<std::int64_t>(list_type_.list.size(list_));
         const std::int64_t id = rows.integer(index_++, level.key, 1, size);
-        root_ = static_cast<std::size_t>(id - 1);
         if (!rows.ok()) return nullptr;
-        return at(list_type_.list.data(list_), root_ * list_type_.element->size);
+        return at(list_type_.list.data(list_),
+                  static_cast<std::size_t>(id - 1) * list_type_.element->size);
       }
       case Table::Rows::Entries: {
         const Table::Place& place = level.places.front();
@@ -216,6 +240,43 @@ class TableReader {
     }
     rows.refuse(fmt::format("its row of {} is missing", level.name));
     return nullptr;
+  }
+
+  /// Rows by the million, which come one recorded value after the other.
+  engine::Status read_bulk(RowReader& rows) {
+    const Table::Place& place = table_.places.front();
+    const std::size_t stride = place.type->element->size;
+    const auto owners = static_cast<std::int64_t>(list_type_.list.size(list_));
+    std::vector<std::size_t> filled(static_cast<std::size_t>(owners));
+    const auto list_of = [&](std::size_t owner) {
+      return at(at(list_type_.list.data(list_), owner * list_type_.element->size), place.offset);
+    };
+    std::int64_t current = 0;
+    char* entries = nullptr;
+    std::size_t size = 0;
+    while (rows.next()) {
+      const std::int64_t id = rows.integer(0, chain_.front()->key, 1, owners);
+      if (!rows.ok()) break;
+      const auto owner = static_cast<std::size_t>(id - 1);
+      if (id != current) {
+        current = id;
+        size = place.type->list.size(list_of(owner));
+        entries = static_cast<char*>(place.type->list.data(list_of(owner)));
+      }
+      if (filled[owner] == size) {
+        rows.refuse(fmt::format("there are more rows than the {}_size of {}", place.member, size));
+        break;
+      }
+      read_cells(rows, entries + filled[owner]++ * stride);
+    }
+    engine::Status status = rows.take_status();
+    for (std::size_t i = 0; status.ok() && i < filled.size(); ++i) {
+      const std::size_t wanted = place.type->list.size(list_of(i));
+      if (filled[i] == wanted) continue;
+      status = refuse(fmt::format("has {} rows of {} {} and a {}_size of {}", filled[i],
+                                  chain_.front()->key, i + 1, place.member, wanted));
+    }
+    return status;
   }
 
   /// Makes room for the row and fills it.
@@ -269,13 +330,7 @@ class TableReader {
     const Table::Place& first = table_.places.front();
     const std::size_t size = first.type->list.size(at(owner, first.offset));
     std::size_t entry = size;
-    if (table_.bulk) {
-      entry = filled_[root_]++;
-      if (entry >= size) {
-        return rows.refuse(
-            fmt::format("there are more rows than the {}_size of {}", first.member, size));
-      }
-    } else if (table_.sparse) {
+    if (table_.sparse) {
       entry = static_cast<std::size_t>(
           rows.integer(index_++, table_.key, 0, static_cast<std::int64_t>(size) - 1));
       if (!rows.ok()) return;
@@ -301,18 +356,20 @@ class TableReader {
   }
 
   void read_cells(RowReader& rows, void* record) {
-    for (const Cell& cell : cells_) read_cell(rows, cell, at(record, cell.column->offset));
+    for (const Cell& cell : cells_) read_cell(rows, cell, at(record, cell.offset));
   }
 
   void read_cell(RowReader& rows, const Cell& cell, void* to) {
     const Column& column = *cell.column;
+    if (cell.integer != 0) {  // most cells of a large file
+      return put_integer(cell.integer, to,
+                         rows.integer(cell.index, column.name, cell.range.low, cell.range.high));
+    }
     if (!rows.ok()) return;
     switch (column.form) {
       case Form::Value:
-        return read_value(rows, cell, to);
       case Form::Number:
-        return put_integer(column.type->size, to,
-                           rows.integer(cell.index, column.name, cell.range.low, cell.range.high));
+        return read_value(rows, cell, to);
       case Form::ExactText:
         *static_cast<std::string*>(to) = rows.exact_text(cell.index, column.name);
         return;
@@ -339,13 +396,10 @@ class TableReader {
                                 name.substr(0, 40), type.names.size()));
       }
       if (rows.ok()) put_integer(type.size, to, known->value);
-    } else if (type.kind == Kind::Real) {
+    } else {
       engine::store(type, to, rows.real_or_nan(cell.index, column.name));
       const std::string flaw = engine::number_flaw(type, to, column.rules);
       if (!flaw.empty()) rows.refuse(fmt::format("{} {}", column.name, flaw));
-    } else {
-      put_integer(type.size, to,
-                  rows.integer(cell.index, column.name, cell.range.low, cell.range.high));
     }
   }
 
@@ -401,18 +455,6 @@ class TableReader {
     if (rows.take(entries * column.type->element->size)) column.type->list.resize(list, entries);
   }
 
-  engine::Status check_complete() const {
-    const Table::Place& place = table_.places.front();
-    for (std::size_t i = 0; i < filled_.size(); ++i) {
-      void* record = at(list_type_.list.data(list_), i * list_type_.element->size);
-      const std::size_t size = place.type->list.size(at(record, place.offset));
-      if (filled_[i] == size) continue;
-      return refuse(fmt::format("has {} rows of {} {} and a {}_size of {}", filled_[i],
-                                chain_.front()->key, i + 1, place.member, size));
-    }
-    return {};
-  }
-
   const TableSource& source_;
   const Table& table_;
   const std::vector<const Table*> chain_;
@@ -421,10 +463,8 @@ class TableReader {
   std::vector<Cell> cells_;
   std::string query_;
   bool missing_ = false;
-  int index_ = 0;         // of the next key in the row
-  std::size_t root_ = 0;  // the recorded value that owns the row
+  int index_ = 0;  // of the next key in the row
   std::int64_t bulk_rows_ = 0;
-  std::vector<std::size_t> filled_;  // rows of each recorded value, in a bulk table
 };
 
 }  // namespace
@@ -435,6 +475,7 @@ engine::Status read_recorded(const TableSource& source, const Layout& layout,
     if (engine::Status status = TableReader(source, *table, list_type, list).read(); !status.ok()) {
       return status;
     }
+    if (list_type.list.size(list) == 0) break;  // nothing that rows could belong to
   }
   return {};
 }

@@ -115,9 +115,9 @@ void RecordWriter::write_entries(const Table& table, const void* owner) {
                             fmt::format("table {}: {} and {} differ in length", table.name,
                                         first.member, place.member)};
   }
+  const void* entries = data_of(*first.type, at(owner, first.offset));
   for (std::size_t entry = 0; entry < size && status_.ok(); ++entry) {
-    const void* value =
-        at(data_of(*first.type, at(owner, first.offset)), entry * first.type->element->size);
+    const void* value = at(entries, entry * first.type->element->size);
     if (table.sparse && is_zero(*first.type->element, value)) continue;
     keys_.emplace_back(static_cast<std::int64_t>(entry));
     if (table.record != nullptr) {

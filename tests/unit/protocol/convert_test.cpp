@@ -37,6 +37,7 @@ testing::RandomValue random_value(unsigned seed) {
     for (auto* cells : {&map.maximum, &map.minimum, &map.saturated_share}) {
       cells->resize(map.mean.size(), 0.25F);
     }
+    map.expert_first_row = {0, map.source_rows};
     map.deviation.clear();  // not measured
     map.underflowed_share.clear();
   });

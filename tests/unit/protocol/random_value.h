@@ -53,7 +53,7 @@ class RandomValue {
       case Kind::Record:
         return record(type, value);
       case Kind::List:
-        type.list.resize(value, static_cast<std::size_t>(number(1, 4)));
+        type.list.resize(value, std::min(static_cast<std::size_t>(number(1, 4)), rules.most));
         for (std::size_t i = 0; i < type.list.size(value); ++i) {
           fill(*type.element, static_cast<char*>(type.list.data(value)) + i * type.element->size,
                rules);
