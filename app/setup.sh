@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # Set-up shared by app/run and tests/run: packages, CUDA toolkit, cuBLASLt, configuring, building.
-# Sourced, never run. Asks the network only for what is missing, and says each thing it does.
+# Sourced, never run. Uses the network only for what is missing, and prints every step.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/expertscope
@@ -23,12 +23,12 @@ die() {
 # Installs the packages that dpkg does not list as installed; apt is not touched when none is missing.
 need_packages() {
   command -v dpkg-query >/dev/null || {
-    say "No dpkg here: packages are only checked on Debian 12 and Ubuntu 24.04. Building with what there is."
+    say "No dpkg here: packages are only checked on Debian 12 and Ubuntu 24.04. Building with the installed ones."
     return 0
   }
   local package missing=()
   for package in "$@"; do
-    # The status has three words; "deinstall ok config-files" also answers with success.
+    # The status has three words; "deinstall ok config-files" also exits with success.
     [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == *" ok installed" ]] || missing+=("$package")
   done
   ((${#missing[@]})) || return 0
@@ -70,7 +70,7 @@ toolkit_cublas() {
   echo $((${major:-0} * 100 + ${minor:-0}))
 }
 
-# Sets cublas_root for the CUDA flavour; without a grouped cuBLASLt there is none, and no_cuda says why.
+# Sets cublas_root for the CUDA flavour; without a grouped cuBLASLt it is empty, and no_cuda says why.
 provide_cublas() {
   cublas_root=
   [[ -n $nvcc ]] || return 0
@@ -82,7 +82,6 @@ provide_cublas() {
   fi
   local cached=$cache/cublas/$cublas_version
   if [[ ! -r $cached/include/cublasLt.h || ! -r $cached/lib/libcublasLt.so.13 ]]; then
-    # In a subshell, so that its trap cleans up and is gone with it.
     if ! python3 -I "$root/assets/fetch_cublaslt.py" "$cublas_version" "$cached"; then
       no_cuda="nvidia-cublas $cublas_version could not be fetched, and the toolkit's own cuBLASLt is older than 13.6"
       nvcc=
@@ -92,8 +91,8 @@ provide_cublas() {
   cublas_root=$cached
 }
 
-# isolated PYTHON ARGUMENT...: in a fresh private folder, importing nothing from the current one and from nowhere
-# that PYTHON* or pip's variables name; the rules are those of assets/fetch_cublaslt.py.
+# isolated PYTHON ARGUMENT...: runs in a fresh private folder, importing nothing from the current folder or from
+# locations in PYTHON* or pip's variables; the rules are those of assets/fetch_cublaslt.py.
 isolated() {
   local folder status=0
   folder=$(mktemp -d) || return 1
@@ -106,13 +105,13 @@ sys.exit(run(sys.argv[2], sys.argv[3], *sys.argv[4:]).returncode)' \
   return "$status"
 }
 
-# Sets venv to a Python environment with exactly the packages of the tests, every one by its SHA-256.
+# Sets venv to a Python environment with exactly the packages of the tests, each pinned by SHA-256.
 provide_python() {
   local requirements=$root/tests/support/requirements.txt
   venv=$cache/venv
-  # The list lies in the environment too: a changed one makes a fresh environment.
+  # The environment holds a copy of the list: a changed list creates a fresh environment.
   cmp -s "$requirements" "$venv/requirements.txt" && return 0
-  say "Making the Python environment $venv"
+  say "Creating the Python environment $venv"
   rm -rf "$venv"
   mkdir -p "$cache"
   isolated python3 -m venv "$venv" || die "python3 -m venv $venv failed"
@@ -121,24 +120,24 @@ provide_python() {
   cp "$requirements" "$venv/requirements.txt"
 }
 
-# An NVIDIA driver: its device, or its library where the device appears only with the first use.
+# Detects an NVIDIA driver: its device, or its library if the device appears only on first use.
 has_driver() {
   [[ -e /dev/nvidiactl ]] || [[ $(ldconfig -p 2>/dev/null) == *libcuda.so.1* ]]
 }
 
 # find_toolkit found|device|cpu: sets nvcc, cublas_root and no_cuda for what follows. With `device` the
-# CUDA flavour is built only where it can run, so that nobody waits for 440 MB that nothing would use.
+# CUDA flavour is built only where it can run, so that 440 MB are not downloaded without a use.
 find_toolkit() {
   nvcc=""
   cublas_root=""
   case $1 in
     cpu)
-      no_cuda="--cpu or --sanitize asked for it"
+      no_cuda="requested by --cpu or --sanitize"
       return 0
       ;;
     device)
       if ! has_driver; then
-        no_cuda="no NVIDIA driver here (--cuda builds the CUDA flavour all the same)"
+        no_cuda="no NVIDIA driver here (--cuda builds the CUDA flavour anyway)"
         return 0
       fi
       ;;
@@ -163,7 +162,7 @@ configure() {
   shift
   if [[ -n ${nvcc:-} ]]; then
     selection=(-DEXPERTSCOPE_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc" "-DEXPERTSCOPE_CUBLAS_ROOT=$cublas_root")
-    # A folder of the CPU flavour remembers that it found no header.
+    # A folder configured for the CPU flavour has cached that there is no header.
     selection+=("-DEXPERTSCOPE_CUBLAS_INCLUDE=$cublas_root/include")
   fi
   quietly "$folder/configure.log" cmake -S "$root" -B "$folder" -G Ninja "${selection[@]}" "$@" ||

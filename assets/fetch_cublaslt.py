@@ -3,13 +3,13 @@
 
 usage: python3 -I fetch_cublaslt.py VERSION FOLDER
 
-Keeps FOLDER/include (headers) and FOLDER/lib/libcublasLt.so.13. The wheel's SHA-256 must be the one noted
-here. Everything is made in a temporary folder beside FOLDER and renamed at the end, so that an interrupted
-download leaves nothing half done. Needs nothing but python3; without pip it makes an environment that has it.
+Keeps FOLDER/include (headers) and FOLDER/lib/libcublasLt.so.13. The wheel's SHA-256 must be the one listed
+here. Everything is created in a temporary folder next to FOLDER and renamed at the end, so that an interrupted
+download leaves nothing half done. Needs only python3; without pip it creates an environment that has it.
 
-Whoever starts it says -I: a module that lies in the current folder, or where PYTHONPATH points, is never
-imported. pip is started the same way, in the temporary folder, and of its own variables only those that say
-which index to ask and how are handed on.
+It must be started with -I: a module in the current folder, or in PYTHONPATH, is never imported. pip is started
+the same way, in the temporary folder; of pip's variables only those that select the index and the way to
+reach it are passed on.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ import sys
 import tempfile
 import zipfile
 
-# Of the wheels for x86-64 Linux. The first three are older than the repair of grouped matmuls that share a
-# workspace in a captured graph; people fetch them to see the fault.
+# Wheels for x86-64 Linux. The first three predate the fix for grouped matmuls that share a workspace in a
+# captured graph; they are fetched to reproduce the fault.
 SHA256 = {
     "13.4.1.1": "28c983c8c03aa9a2d7b36cddcef2bfeeea85e13241d77df7622665502159f347",
     "13.5.1.27": "db3a1f0c8bc24945a4d195ba199d83f27e650ffdfc0c32e6b8362c314f14d553",
@@ -34,8 +34,8 @@ SHA256 = {
     "13.8.2.12": "21721774d8e7044debec3034ecc1a8cd22e173eb6dae5d7f5f8a014852382894",
     "13.10.0.20": "dcc6d63884c53d07e267ce7e6feac17b2538cebaafec5db865736c3e28e4dc84",
 }
-# pip's settings that concern the way to an index, as people behind a proxy or a mirror need them. Others could
-# start another interpreter or write elsewhere. What comes from any index must have the SHA-256 above.
+# pip's settings for reaching an index, as needed behind a proxy or a mirror. Others could start another
+# interpreter or write elsewhere. A download from any index must have the SHA-256 above.
 KEPT_PIP_SETTINGS = {"CERT", "CLIENT_CERT", "CACHE_DIR", "CONFIG_FILE", "DEFAULT_TIMEOUT", "EXTRA_INDEX_URL", "FIND_LINKS",
                      "INDEX_URL", "NO_CACHE_DIR", "NO_INDEX", "PROXY", "RETRIES", "TIMEOUT", "TRUSTED_HOST"}
 PREFIX = "nvidia/cu13/"
@@ -52,7 +52,7 @@ def environment():
 
 
 def python(program, folder, *arguments, **options):
-    """Runs a Python of its own, isolated, in the private folder."""
+    """Runs a separate Python, isolated, in the private folder."""
     return subprocess.run([program, "-I", *arguments], cwd=folder, env=environment(), check=False, **options)
 
 

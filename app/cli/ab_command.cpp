@@ -8,6 +8,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/figures.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
@@ -39,22 +40,18 @@ engine::Result<engine::RunRequest> read_request(const std::string& path) {
   return engine::Error{request.error().code, fmt::format("{}: {}", path, request.error().message)};
 }
 
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
-
 nlohmann::ordered_json time_json(const TimeDifference& time) {
   nlohmann::ordered_json json;
   json["verdict"] = time_verdict_name(time.verdict);
   json["reason"] = time.reason;
   json["n_a"] = time.n_a;
   json["n_b"] = time.n_b;
-  json["median_a_ns"] = number(time.median_a);
-  json["median_b_ns"] = number(time.median_b);
-  json["ratio"] = number(time.ratio);
-  json["ratio_low"] = number(time.interval.low);
-  json["ratio_high"] = number(time.interval.high);
-  json["control_ratio"] = number(time.control_ratio);
+  json["median_a_ns"] = json_number(time.median_a);
+  json["median_b_ns"] = json_number(time.median_b);
+  json["ratio"] = json_number(time.ratio);
+  json["ratio_low"] = json_number(time.interval.low);
+  json["ratio_high"] = json_number(time.interval.high);
+  json["control_ratio"] = json_number(time.control_ratio);
   json["block_p"] = time.block_p;
   return json;
 }
@@ -125,7 +122,7 @@ int measure_both(const AbOptions& options) {
   const profiling::RunSide b = profiling::side_of(runs.value(), "B");
   if (a.empty() || b.empty()) {
     return report({.code = engine::ErrorCode::Cancelled,
-                   .message = "cancelled before both sides had a block"});
+                   .message = "cancelled before both sides had run a block"});
   }
   const RunComparison comparison = compare_runs(a, b, engine::Product::Fprop);
   const profiling::SettingsDifference settings = settings_difference(*a.front(), *b.front());
@@ -149,15 +146,15 @@ void add_ab_command(CLI::App& program, Action& chosen) {
   command.add_option("--b", options->b, "Request B as JSON")->option_text("FILE")->required();
   command
       .add_option("--blocks", options->order.blocks,
-                  "Blocks of both together, in the order A B B A; fewer than 8 give no verdict")
+                  "Blocks of A and B together, in the order A B B A; fewer than 8 give no verdict")
       ->capture_default_str();
   command
       .add_option("--iterations", options->order.iterations,
-                  "Iterations of each block, in place of the requests' own")
+                  "Iterations of each block, instead of the requests' own")
       ->capture_default_str();
   command
       .add_option("--record", options->record,
-                  "Keep every block as a run of a recording (a file that is not there yet)")
+                  "Keep every block as a run of a recording (a file that does not exist yet)")
       ->option_text("FILE");
   CLI::Option* json = command.add_flag("--json", options->json, "Print the comparison as JSON");
   command

@@ -1,4 +1,5 @@
 #include "app/cli/batch_run.h"
+#include "app/cli/interrupt.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,39 +16,18 @@
 namespace app::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
-void note_interrupt(int) { interrupted = 1; }
-
-/// Ctrl+C sets a flag meanwhile; a second one ends the program as always.
-class InterruptScope {
- public:
-  InterruptScope() {
-    interrupted = 0;
-    struct sigaction action{};
-    action.sa_handler = note_interrupt;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    ::sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptScope() { ::sigaction(SIGINT, &before_, nullptr); }
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
-
- private:
-  struct sigaction before_{};
-};
-
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch) {
+engine::Result<LinkEvent> measure_one(WorkerSession& session, const Batch& batch,
+                                      const InterruptWatch& interrupt) {
   session.link().submit(*batch.next());
   ProgressBar bar(::isatty(STDERR_FILENO) != 0);
   bool cancelled = false;
   return session.wait([](const LinkEvent& event) { return std::holds_alternative<RunDone>(event); },
                       [&](const LinkStatus& status) {
-                        if (interrupted != 0 && !std::exchange(cancelled, true))
+                        if (interrupt.seen() && !std::exchange(cancelled, true))
                           session.link().cancel();
                         bar.show(status, batch.progress(steady_seconds(), status.pulse.fraction));
                       });
@@ -61,7 +41,7 @@ engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(
   return profiling::SessionWriter::create(path, request_codec());
 }
 
-void tell_whereabouts(profiling::SessionWriter& writer) {
+void report_location(profiling::SessionWriter& writer) {
   if (const std::string notice = writer.take_notice(); !notice.empty()) {
     print(stderr, "expertscope: {}\n", notice);
   }
@@ -70,22 +50,22 @@ void tell_whereabouts(profiling::SessionWriter& writer) {
 engine::Status close_recording(profiling::SessionWriter* writer) {
   if (writer == nullptr) return {};
   engine::Status status = writer->close();
-  tell_whereabouts(*writer);
+  report_location(*writer);
   return status;
 }
 
 engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
                                            profiling::SessionWriter* writer) {
-  const InterruptScope interrupts;
+  const InterruptWatch interrupt;
   profiling::RunList runs;
   while (batch.next() != nullptr) {
-    if (interrupted != 0) {
+    if (interrupt.seen()) {
       batch.cancel();
       break;
     }
     batch.started(steady_seconds());
     const engine::RunRequest request = *batch.next();
-    engine::Result<LinkEvent> done = measure_one(session, batch);
+    engine::Result<LinkEvent> done = measure_one(session, batch, interrupt);
     if (!done.ok()) {
       if (done.error().code == engine::ErrorCode::Cancelled) {
         batch.cancel();

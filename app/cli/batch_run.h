@@ -1,4 +1,5 @@
-// A batch through one worker, waited on: the command line's side of sweeps and interleaved A/B.
+// Runs a batch through one worker and waits for it: the command line's side of sweeps and
+// interleaved A/B.
 #pragma once
 
 #include <memory>
@@ -10,26 +11,25 @@
 
 namespace app::cli {
 
-/// Measures all that is left of the batch and appends each run to `writer` (may be null) as soon as
-/// it is there, then closes it. Ctrl+C cancels: what was measured is kept. The error is the file's;
-/// the worker's are in the batch.
+/// Measures the rest of the batch and appends each run to `writer` (may be null) as soon as it
+/// finishes, then closes it. Ctrl+C cancels: what was measured is kept. An error is the file's;
+/// errors of the worker are in the batch.
 engine::Result<profiling::RunList> measure(WorkerSession& session, Batch& batch,
                                            profiling::SessionWriter* writer);
 
-/// The recording to write, if one was asked for; null when `path` is empty.
+/// The recording to write, if one was requested; null if `path` is empty.
 engine::Result<std::unique_ptr<profiling::SessionWriter>> create_recording(const std::string& path);
 
-/// Closes it (may be null). What must be told of its whereabouts goes to stderr, here and in
-/// keep().
+/// Closes it (may be null). Notices about its location go to stderr, here and in keep().
 engine::Status close_recording(profiling::SessionWriter* writer);
-void tell_whereabouts(profiling::SessionWriter& writer);
+void report_location(profiling::SessionWriter& writer);
 
 /// Appends to the recording, which may be null.
 template <class Recorded>
 engine::Status keep(profiling::SessionWriter* writer, const Recorded& recorded) {
   if (writer == nullptr) return {};
   engine::Status status = writer->append(recorded);
-  tell_whereabouts(*writer);
+  report_location(*writer);
   return status;
 }
 

@@ -1,5 +1,5 @@
-// `expertscope bench`: the table of kernels/README.md, or the grouped linear step beside its peers,
-// on this machine, row by row as it is measured.
+// `expertscope bench`: the table of kernels/README.md, or the grouped linear step against its
+// peers, on this machine, row by row as it is measured.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -14,6 +14,7 @@
 
 #include "app/cli/bench_rows.h"
 #include "app/cli/command.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/linear_bench_options.h"
 #include "app/cli/linear_rows.h"
 #include "app/cli/progress_bar.h"
@@ -36,16 +37,6 @@ struct BenchOptions {
   bool json = false;
 };
 
-volatile sig_atomic_t interrupted = 0;
-
-/// The first Ctrl-C asks the worker to stop, and rows so far stay; a second one ends the program.
-void stop_on_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
-}
-
 engine::Error wrong_suite(const char* what, const char* instead) {
   return {engine::ErrorCode::InvalidArgument,
           fmt::format("{}; choose what to time with --{}", what, instead)};
@@ -60,19 +51,20 @@ engine::Result<engine::BenchOrder> order_of(const BenchOptions& options) {
   }
   if (options.suite != "window" && options.window.given()) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
-                         "--records and --recording are of the window suite; choose it with "
+                         "--records and --recording belong to the window suite; choose it with "
                          "--suite window"};
   }
   if (options.suite == "linear") {
-    if (!options.shapes.empty()) return wrong_suite("--shapes is of the quantize suite", "presets");
+    if (!options.shapes.empty())
+      return wrong_suite("--shapes belongs to the quantize suite", "presets");
     order.suite = engine::BenchSuite::Linear;
     engine::Result<engine::LinearBenchOrder> linear = options.linear.order();
     if (!linear.ok()) return linear.error();
     order.linear = std::move(linear).value();
-    // Which presets are the default is known once the worker has told what it runs on.
+    // The default presets are known once the worker has reported what it runs on.
     if (order.linear.shapes.empty()) return order;
   } else if (options.linear.given()) {
-    return wrong_suite("--presets, --routing and --torch are of the linear suite", "shapes");
+    return wrong_suite("--presets, --routing and --torch belong to the linear suite", "shapes");
   }
   if (engine::Status limits = engine::validate(order); !limits.ok()) return limits.error();
   return order;
@@ -101,7 +93,7 @@ class RowWriter {
 
   void start(const BenchStart& start) {
     start_ = start;
-    // In every row of JSON too, but nobody who asked for a peer should have to look for it.
+    // In every row of JSON too, but a user who asked for a peer should not have to look for it.
     if (!start.peer_missing.empty() && json_) {
       print(stderr, "no torch: {}\n", start.peer_missing);
     }
@@ -143,7 +135,8 @@ class RowWriter {
 
 engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
   session.link().bench(order);
-  bool told = false;
+  bool cancelled = false;
+  const InterruptWatch interrupt;
   ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);
   const engine::Result<LinkEvent> done = session.wait(
       [&writer](const LinkEvent& event) {
@@ -154,8 +147,8 @@ engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, R
       },
       [&](const LinkStatus& status) {
         bar.show(status);
-        if (interrupted == 0 || told) return;
-        told = true;
+        if (!interrupt.seen() || cancelled) return;
+        cancelled = true;
         session.link().cancel();
       });
   if (!done.ok()) return done.error();
@@ -185,17 +178,16 @@ int bench(const BenchOptions& options) {
     const engine::Status added = add_default_presets(order.value(), session.hello());
     if (!added.ok()) return report(added.error());
   }
-  stop_on_interrupt();
   RowWriter writer(order.value().suite, options.json, file ? &*file : nullptr);
   const engine::Status done = follow(session, order.value(), writer);
   if (!done.ok()) {
     const int code = report(done.error());
-    // Stopped by the person: nothing failed, but the suite is not whole.
+    // Stopped by the user: nothing failed, but the suite is incomplete.
     return done.error().code == engine::ErrorCode::Cancelled ? kExitUserError : code;
   }
   if (file && !file->flush()) {
-    return report({engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or an error of "
-                                                      "the disk",
+    return report({engine::ErrorCode::Io, fmt::format("{} is incomplete: no space or a disk "
+                                                      "error",
                                                       options.output)});
   }
   return kExitOk;
@@ -206,8 +198,8 @@ int bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "bench",
-      "Time the quantize kernels beside a copy, or the grouped linear step beside PyTorch, with "
-      "clock and power of the device; or the frames of the window");
+      "Time the quantize kernels against a copy, or the grouped linear step against PyTorch, with "
+      "clock and power of the device; or the window's frames");
   const auto options = std::make_shared<BenchOptions>();
   command.add_option("--suite", options->suite, "What to time: quantize, linear or window")
       ->check(CLI::IsMember({"quantize", "linear", "window"}))
@@ -216,16 +208,16 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       .add_option(
           "--shapes", options->shapes,
           "quantize: EXPERTSxROWSxCOLUMNS, optionally with :one-hot or :half, separated by commas "
-          "(default: those of kernels/README.md; on a CPU smaller ones)")
+          "(default: those of kernels/README.md; smaller ones on a CPU)")
       ->option_text("SHAPES")
       ->delimiter(',');
   command
-      .add_option("--seconds", options->order.seconds, "Time for each shape, five rounds at least")
+      .add_option("--seconds", options->order.seconds, "Time for each shape, at least five rounds")
       ->capture_default_str();
   command.add_flag("--cpu", options->order.cpu, "Time the CPU even where there is a GPU");
   options->linear.add_to(command);
   options->window.add_to(command);
-  command.add_flag("--json", options->json, "Print one JSON object a row");
+  command.add_flag("--json", options->json, "Print one JSON object per row");
   command.add_option("--out", options->output, "Write the JSON objects to this file too")
       ->option_text("FILE");
   options->worker.add_to(command);

@@ -14,12 +14,12 @@ using Json = nlohmann::ordered_json;
 
 double gigabytes_per_second(const engine::BenchRow& row) { return row.bytes / row.median_us / 1e3; }
 
-/// Elements a second of one core, where cores share the work.
+/// Elements per second and core, where cores share the work.
 double elements_per_core(const BenchStart& start, const engine::BenchRow& row) {
   return static_cast<double>(row.elements) / row.median_us * 1e6 / start.threads;
 }
 
-/// Bandwidth says nothing of what moves no bytes to speak of.
+/// Bandwidth is meaningless for a row that moves almost no bytes.
 bool has_rate(const engine::BenchRow& row) { return row.bytes > 0; }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::string bench_header(const BenchStart& start) {
   if (!start.no_device.empty()) text += fmt::format("{:<8}{}\n", "no GPU", start.no_device);
   text += fmt::format("{:<8}{}\n", "times", start.time_method);
   text += start.power_missing.empty()
-              ? fmt::format("{:<8}{} (NVML); clocks with * are of the whole shape\n", "power",
+              ? fmt::format("{:<8}{} (NVML); clocks marked * cover the whole shape\n", "power",
                             start.power_method)
               : fmt::format("{:<8}none: {}\n", "power", start.power_missing);
   return text;
@@ -46,7 +46,7 @@ std::string bench_shape_header(const BenchStart& start, const engine::BenchShape
   std::string text =
       fmt::format("\n{}\n{:<25}{:>11}{:>22}{:>7}{:>8}", engine::bench_shape_text(shape), "kernel",
                   "median us", "p5 .. p95", "GB/s", "of copy");
-  if (start.threads > 0) return text + fmt::format("{:>16}\n", "Melem/s a core");
+  if (start.threads > 0) return text + fmt::format("{:>16}\n", "Melem/s/core");
   if (!start.power_missing.empty()) return text + "\n";
   return text + kPowerColumns + "\n";
 }

@@ -9,10 +9,10 @@
 namespace app::cli {
 
 enum ExitCode { kExitOk = 0, kExitUserError = 1, kExitWorkerFailure = 2 };
-/// Of `doctor`, for CI: what a script wants to know is in the exit code.
+/// Exit codes of `doctor`, for scripts and CI.
 enum DoctorExit { kHealthy = 0, kFindings = 1, kHang = 2, kCouldNotRun = 3 };
 
-/// Set by the command line's parse to the command that was chosen; returns the exit code.
+/// Set while the command line is parsed, to the chosen command; returns the exit code.
 using Action = std::function<int()>;
 
 void add_open_command(CLI::App& program, Action& chosen);
@@ -26,8 +26,8 @@ void add_doctor_command(CLI::App& program, Action& chosen);
 void add_list_command(CLI::App& program, Action& chosen);
 void add_export_command(CLI::App& program, Action& chosen);
 
-/// Writes the error to stderr. A device or a worker that failed is not the person's mistake and
-/// gets the other code.
+/// Writes the error to stderr. A failed device or worker is not the user's mistake and gets the
+/// other exit code.
 int report(const engine::Error& error);
 
 }  // namespace app::cli

@@ -1,4 +1,4 @@
-// `expertscope compare`: what every recipe makes of one operand, as a table.
+// `expertscope compare`: one operand quantized with every recipe, as a table.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/figures.h"
 #include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
@@ -37,12 +38,7 @@ double median_ns(const std::vector<std::int64_t>& times) {
   return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
 }
 
-std::string decibels(double value) {
-  if (std::isnan(value)) return "none";
-  return std::isinf(value) ? "exact" : fmt::format("{:.2f}", value);
-}
-
-/// Bytes a second of a recipe's launches against those of the copies beside them.
+/// Bytes per second of a recipe's launches relative to those of the interleaved copies.
 std::string share_of_copy(const engine::RecipeComparison& comparison,
                           const engine::QuantizationReport& report) {
   const double time = median_ns(report.times_ns);
@@ -147,7 +143,7 @@ void add_compare_command(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command
       .add_option("--recipes", options->recipes,
-                  "Only these, separated by commas; their other settings are the request's "
+                  "Only these, separated by commas; their other settings come from the request "
                   "(default: all, as each is usually set)")
       ->option_text("NAMES")
       ->delimiter(',')
@@ -164,7 +160,7 @@ void add_compare_command(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command
       .add_option("--output", options->output,
-                  "Keep the comparison as a recording (a file that is not there yet)")
+                  "Keep the comparison as a recording (a file that does not exist yet)")
       ->option_text("SESSION");
   command.add_flag("--json", options->json, "Print the comparison as JSON");
   options->worker.add_to(command);

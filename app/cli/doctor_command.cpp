@@ -1,4 +1,4 @@
-// `expertscope doctor`: is a captured graph sick, why, and what cures it.
+// `expertscope doctor`: is a captured graph faulty, why, and what fixes it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
 #include "app/cli/doctor_progress.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "engine/model/backend_traits.h"
@@ -35,7 +36,7 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
   }
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
-  // A request says the CPU unless told otherwise, and that has no graphs.
+  // The CPU is a request's default backend, and it has no graphs.
   if (!engine::traits_of(request.value().backend).device) {
     request.value().backend = engine::GemmBackend::CublasLtGrouped;
   }
@@ -44,12 +45,12 @@ engine::Result<DoctorSubject> subject_of(const DoctorOptions& options) {
                        .healthy = options.healthy};
 }
 
-/// A file that cannot be written must not cost a visit first.
+/// A file that cannot be written must be reported before the visit, not after it.
 engine::Status check_files(const DoctorOptions& options) {
   std::error_code error;
   if (!options.record.empty() && std::filesystem::exists(options.record, error)) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("{} is there already; choose another file", options.record)};
+                         fmt::format("{} already exists; choose another file", options.record)};
   }
   for (const std::string& path : {options.record, options.report}) {
     if (path.empty()) continue;
@@ -80,17 +81,18 @@ int examine(const DoctorOptions& options) {
   WorkerRunner runner(std::move(worker));
   profiling::DoctorReport so_far;
   const engine::Result<profiling::DoctorReport> report = [&] {
+    const InterruptWatch interrupt;
     DoctorProgress bar(::isatty(STDERR_FILENO) != 0);
     return visit(
         subject.value(), options.visit, facts.value(), runner,
         [&](const VisitProgress& progress) {
           bar.show(progress);
-          // Once an experiment, not once a pulse: a snapshot may be large.
+          // Once per experiment, not per pulse: a snapshot may be large.
           const bool more = progress.so_far.experiments.size() != so_far.experiments.size() ||
                             progress.so_far.findings.size() != so_far.findings.size();
           if (more) so_far = progress.so_far;
         },
-        cancel_on_interrupt());
+        interrupt.flag());
   }();
   if (report.ok()) return finish_report(options, subject.value().request, report.value());
   if (report.error().code == engine::ErrorCode::Cancelled && !so_far.snapshot.graphs.empty()) {
@@ -105,8 +107,8 @@ int examine(const DoctorOptions& options) {
 void add_doctor_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "doctor",
-      "Say why a captured graph hangs or corrupts, prove it, show the fix.\n"
-      "Ends with 0: healthy, 1: findings, 2: a hang, 3: could not run");
+      "Find out why a captured graph hangs or corrupts data, prove it, show the fix.\n"
+      "Exit code 0: healthy, 1: findings, 2: a hang, 3: could not run");
   const auto options = std::make_shared<DoctorOptions>();
   CLI::Option* hazard =
       command
@@ -114,16 +116,17 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
                       "A case of the hazard gallery instead of a request (see --list)")
           ->option_text("ID");
   command.add_flag("--healthy", options->healthy, "The case's healthy twin")->needs(hazard);
-  CLI::Option* snapshot = command
-                              .add_option("--snapshot", options->snapshot,
-                                          "Rules on the snapshots of a recording or on a file of "
-                                          "cudaGraphDebugDotPrint; needs no GPU")
-                              ->option_text("FILE")
-                              ->excludes(hazard);
+  CLI::Option* snapshot =
+      command
+          .add_option("--snapshot", options->snapshot,
+                      "Apply the rules to the snapshots of a recording or to a file of "
+                      "cudaGraphDebugDotPrint; needs no GPU")
+          ->option_text("FILE")
+          ->excludes(hazard);
   command.add_flag("--list", options->list, "List the cases of the gallery");
   command
       .add_flag("--prove", options->visit.prove,
-                "Make the experiments that settle what the rules find, each in a fresh worker")
+                "Run the experiments that settle what the rules find, each in a fresh worker")
       ->excludes(snapshot);
   command
       .add_option("--rule", options->visit.rules,
@@ -131,7 +134,7 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       ->option_text("ID")
       ->allow_extra_args(false);
   command.add_flag("!--no-markers", options->visit.markers,
-                   "Replay without the marker board, which says where a replay stands and costs a "
+                   "Replay without the marker board, which shows where a replay is and costs a "
                    "little");
   command
       .add_option("--deadline", options->visit.deadline_seconds,
@@ -140,23 +143,23 @@ void add_doctor_command(CLI::App& program, Action& chosen) {
       ->check(CLI::NonNegativeNumber);
   command
       .add_option("--core-dump", options->core_dump_folder,
-                  "Folder for core dumps of a hanging device: where the kernel stands, read with "
+                  "Folder for core dumps of a hanging device: where the kernel is, read with "
                   "cuda-gdb if that is installed; workers on this machine only")
       ->option_text("FOLDER")
       ->check(CLI::ExistingDirectory);
   command.add_flag("--json", options->json, "Print the report as JSON");
-  command.add_option("--report", options->report, "Write the report as Markdown too")
+  command.add_option("--report", options->report, "Also write the report as Markdown")
       ->option_text("FILE");
   command
       .add_option("--record", options->record,
-                  "Keep the visit as a recording (a file that is not there yet)")
+                  "Keep the visit as a recording (a file that does not exist yet)")
       ->option_text("FILE");
   options->worker.add_to(command);
   options->request.add_to(command);
   add_matrix_command(command, chosen);
   add_fetch_command(command, chosen);
   command.callback([options, &command, &chosen] {
-    // Its own subcommand has chosen already.
+    // One of its subcommands may have been chosen already.
     if (command.get_subcommands().empty()) chosen = [options] { return examine(*options); };
   });
 }

@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/library_fetch.h"
 #include "engine/gemm/library_file.h"
@@ -21,8 +22,9 @@ int list_libraries() {
 }
 
 int fetch(const std::string& version) {
+  const InterruptWatch interrupt;
   const engine::Result<std::string> library = fetch_library(
-      version, [](const std::string& line) { print(stderr, "{}\n", line); }, cancel_on_interrupt());
+      version, [](const std::string& line) { print(stderr, "{}\n", line); }, interrupt.flag());
   if (!library.ok()) return could_not_run(library.error());
   print("{}\n", library.value());
   return 0;

@@ -1,5 +1,5 @@
-// `expertscope doctor matrix`: which cuBLASLt libraries replay which steps right on this machine.
-// Every cell is a worker of its own; what is done is in the file as soon as it is done.
+// `expertscope doctor matrix`: which cuBLASLt libraries replay which steps correctly on this
+// machine. Every cell gets its own worker; each result is in the file as soon as it exists.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/doctor_options.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/conclusion.h"
 #include "app/doctor/matrix.h"
@@ -46,8 +47,9 @@ std::string now() {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-/// Cancelled is the only error: anything else is what the row says.
-engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCell& cell) {
+/// Cancelled is the only error: any other failure is part of the row.
+engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCell& cell,
+                                   const InterruptWatch& interrupt) {
   MatrixRow row;
   row.cell = cell;
   row.replays = options.experiment.replays;
@@ -55,7 +57,7 @@ engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCel
   const engine::Result<ExperimentRunner::Reply> reply =
       WorkerRunner(runner_of(options, cell))
           .run({.request = request_of(cell), .gallery_case = {}, .healthy = false},
-               options.experiment, {}, cancel_on_interrupt());
+               options.experiment, {}, interrupt.flag());
   if (!reply.ok()) {
     if (reply.error().code == engine::ErrorCode::Cancelled) return reply.error();
     const bool refused = reply.error().code == engine::ErrorCode::Unsupported;
@@ -75,12 +77,12 @@ engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCel
   return row;
 }
 
-/// Rows that are there, and the file that the next ones go to.
+/// Existing rows, and the file that new ones are appended to.
 constexpr std::size_t kMaxMatrixBytes = std::size_t{64} << 20;
 
 struct RowFile {
   std::vector<MatrixRow> rows;
-  std::ofstream file;  // not open = none was asked for
+  std::ofstream file;  // not open = none was requested
 };
 
 engine::Result<RowFile> open_rows(const MatrixOptions& options) {
@@ -95,7 +97,7 @@ engine::Result<RowFile> open_rows(const MatrixOptions& options) {
       return engine::Error{rows.error().code, options.resume + ", " + rows.error().message};
     }
     kept.rows = std::move(rows).value();
-    // Half a line of a sweep that was stopped while it wrote must not take the next row with it.
+    // Half a line, left by a sweep that was stopped while writing, must not spoil the next row.
     if (const std::size_t whole = text.rfind('\n') + 1; whole < text.size()) {
       std::error_code error;
       std::filesystem::resize_file(options.resume, whole, error);
@@ -110,8 +112,8 @@ engine::Result<RowFile> open_rows(const MatrixOptions& options) {
   return kept;
 }
 
-/// Asked for, or all that the worker finds. Starts a worker either way, so that one that cannot be
-/// started, or has no device, is said once and not in every row.
+/// The requested ones, or all that the worker finds. Starts a worker either way, so that one that
+/// cannot be started, or has no device, is reported once and not in every row.
 engine::Result<std::vector<std::string>> libraries_of(const MatrixOptions& options) {
   const auto session = WorkerSession::start(options.worker);
   if (!session.ok()) return session.error();
@@ -138,7 +140,7 @@ int exit_code_of(const std::vector<MatrixRow>& rows, const std::vector<MatrixCel
   if (!missing_cells(cells, rows).empty()) return kCouldNotRun;
   int code = kHealthy;
   for (const MatrixRow& row : rows) {
-    if (std::ranges::find(cells, row.cell) == cells.end()) continue;  // of an earlier sweep
+    if (std::ranges::find(cells, row.cell) == cells.end()) continue;  // from an earlier sweep
     if (row.verdict == profiling::Verdict::Hung) return kHang;
     const bool bad =
         row.verdict == profiling::Verdict::Wrong || row.verdict == profiling::Verdict::Crashed;
@@ -170,10 +172,11 @@ int sweep(MatrixOptions options) {
   const std::vector<MatrixCell> cells = cells_of(options.axes);
   std::vector<MatrixRow>& rows = kept.value().rows;
   const std::vector<MatrixCell> missing = missing_cells(cells, rows);
-  const bool person = ::isatty(STDERR_FILENO) != 0;
+  const bool interactive = ::isatty(STDERR_FILENO) != 0;
+  const InterruptWatch interrupt;
   bool cancelled = false;
   for (std::size_t i = 0; i < missing.size() && !cancelled; ++i) {
-    const engine::Result<MatrixRow> row = make_row(options, missing[i]);
+    const engine::Result<MatrixRow> row = make_row(options, missing[i], interrupt);
     if (!row.ok()) {
       cancelled = row.error().code == engine::ErrorCode::Cancelled;
       report(row.error());
@@ -185,13 +188,13 @@ int sweep(MatrixOptions options) {
       kept.value().file << to_json_line(row.value()) << '\n' << std::flush;
     }
     if (options.json) print("{}\n", to_json_line(row.value()));
-    if (person) print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
+    if (interactive) print(stderr, "{} of {}  {}\n", i + 1, missing.size(), line_of(row.value()));
     std::fflush(stdout);
   }
   if (kept.value().file.is_open() && !kept.value().file.flush()) {
     return could_not_run({engine::ErrorCode::Io,
-                          "the file of rows is incomplete: no space or an "
-                          "error of the disk"});
+                          "the file of rows is incomplete: no space or a "
+                          "disk error"});
   }
   if (!options.json) print("{}", matrix_table(rows));
   return exit_code_of(rows, cells);
@@ -213,7 +216,7 @@ std::map<std::string, engine::WorkspaceStrategy> workspace_names() {
   return names;
 }
 
-/// A list of names, separated by commas, in place of all of them.
+/// A comma-separated list of names that replaces the default list.
 template <class Value>
 void add_axis(CLI::App& command, const char* name, std::vector<Value>& values,
               const std::map<std::string, Value>& names, const char* description) {
@@ -229,9 +232,9 @@ void add_matrix_command(CLI::App& doctor, Action& chosen) {
   CLI::App& command = *doctor.add_subcommand(
       "matrix",
       "Replay steps on every cuBLASLt library, strategy, recipe and shape; print the table.\n"
-      "Ends with 0: all right, 1: some wrong, 2: some hang, 3: not all could be run");
+      "Exit code 0: all right, 1: some wrong, 2: some hang, 3: not all could be run");
   const auto options = std::make_shared<MatrixOptions>();
-  // Only the graph that a program would replay: no markers in it.
+  // Only the graph that a program would replay: without markers.
   options->experiment.markers = false;
   options->worker.add_to(command, /*with_library=*/false);
   command
@@ -259,11 +262,11 @@ void add_matrix_command(CLI::App& doctor, Action& chosen) {
       ->option_text("SECONDS")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* output =
-      command.add_option("--output", options->output, "Write a line of JSON a cell")
+      command.add_option("--output", options->output, "Write one line of JSON per cell")
           ->option_text("FILE");
   command
       .add_option("--resume", options->resume,
-                  "Leave out the cells of this file and add the others to it")
+                  "Skip the cells already in this file and append the others")
       ->option_text("FILE")
       ->excludes(output);
   command.add_flag("--json", options->json, "Print the lines of JSON instead of the table");

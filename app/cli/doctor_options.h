@@ -1,4 +1,4 @@
-// What `expertscope doctor` was asked, and the parts of its run.
+// What `expertscope doctor` was asked to do, and the parts of its run.
 #pragma once
 
 #include <atomic>
@@ -29,20 +29,17 @@ struct DoctorOptions {
   std::string record;
 };
 
-/// Set by the first Ctrl-C; a second one ends the program.
-const std::atomic<bool>& cancel_on_interrupt();
-
-/// A runner of this worker, with the limits that were asked for.
+/// A runner for this worker, with the requested limits.
 WorkerRunner::Options runner_options(const WorkerChoice& worker);
 
 /// Writes the error to stderr; always kCouldNotRun.
 int could_not_run(const engine::Error& error);
 
-/// Prints the report, writes the files that were asked for, and says how the program ends.
+/// Prints the report, writes the requested files, and returns the exit code.
 int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
                   const profiling::DoctorReport& report);
 
-/// The rules on every snapshot of a file, without a worker.
+/// Applies the rules to every snapshot of a file, without a worker.
 int examine_file(const DoctorOptions& options);
 
 void add_matrix_command(CLI::App& doctor, Action& chosen);

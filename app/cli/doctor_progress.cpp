@@ -15,9 +15,9 @@ namespace {
 using profiling::NodeState;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kCells = 16;
+constexpr int kBarCells = 16;
 constexpr std::size_t kBoardCells = 40;
-constexpr std::chrono::milliseconds kStill{300};  // a replay that has not moved for so long
+constexpr std::chrono::milliseconds kStill{300};  // a replay without movement for this long
 constexpr std::chrono::milliseconds kRedraw{100};
 
 char letter_of(NodeState state) {
@@ -34,7 +34,7 @@ char letter_of(NodeState state) {
   return ' ';
 }
 
-/// What is furthest behind is what a reader looks for.
+/// The furthest behind is what a reader looks for.
 int rank(NodeState state) {
   return state == NodeState::Running      ? 3
          : state == NodeState::NotReached ? 2
@@ -42,7 +42,7 @@ int rank(NodeState state) {
                                           : 0;
 }
 
-/// A line that wraps cannot be wiped.
+/// A line that wraps cannot be erased.
 std::size_t columns_of_terminal() {
   struct winsize size = {};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
@@ -90,10 +90,11 @@ void DoctorProgress::show(const VisitProgress& progress) {
   if (progress.replay > 0 && now - shown_ < kRedraw) return;
   shown_ = now;
   const int all = std::max(progress.experiments, 1);
-  const auto filled = static_cast<std::size_t>(kCells * std::max(progress.experiment - 1, 0) / all);
+  const auto filled =
+      static_cast<std::size_t>(kBarCells * std::max(progress.experiment - 1, 0) / all);
   std::string line =
       fmt::format("[{}{}] {} of {}  {}", std::string(filled, '#'),
-                  std::string(kCells - filled, '.'), progress.experiment, all, progress.doing);
+                  std::string(kBarCells - filled, '.'), progress.experiment, all, progress.doing);
   if (progress.replay > 0 && now - moved_ > kStill) {
     line += still_line(progress, std::chrono::duration<double>(now - moved_).count());
   }

@@ -1,4 +1,4 @@
-// How far a visit is, on one line of a terminal; the marker board while a replay does not move.
+// Progress of a visit, on one line of a terminal; the marker board while a replay does not move.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class DoctorProgress {
   explicit DoctorProgress(bool visible) : visible_(visible) {}
   DoctorProgress(const DoctorProgress&) = delete;  // one line has one owner
   DoctorProgress& operator=(const DoctorProgress&) = delete;
-  /// Wipes the line, so that what is printed next stands alone.
+  /// Erases the line, so that the next output starts on a clean line.
   ~DoctorProgress();
   void show(const VisitProgress& progress);
 
@@ -26,7 +26,8 @@ class DoctorProgress {
   std::chrono::steady_clock::time_point shown_;
 };
 
-/// "##>...": a letter a node, of `cells` at most; a cell of several nodes shows the least of them.
+/// "##>...": one letter per node, at most `cells`; a cell of several nodes shows the least
+/// advanced.
 std::string board_line(const std::vector<profiling::NodeState>& board, std::size_t cells);
 
 }  // namespace app::cli

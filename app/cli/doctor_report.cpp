@@ -1,4 +1,4 @@
-// What the ways to a doctor's report share: worker, facts, output and exit code.
+// What all ways to a doctor's report share: worker, facts, output and exit code.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -19,9 +19,6 @@
 
 namespace app::cli {
 namespace {
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // written in a signal handler
 
 engine::Status write_markdown(const std::string& path, const profiling::DoctorReport& report) {
   std::ofstream file(path, std::ios::trunc);
@@ -60,14 +57,6 @@ int exit_code_of(const profiling::DoctorReport& report) {
 
 }  // namespace
 
-const std::atomic<bool>& cancel_on_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = true; };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
-  return interrupted;
-}
-
 WorkerRunner::Options runner_options(const WorkerChoice& worker) {
   WorkerRunner::Options options{.worker = worker.command,
                                 .allowed_libraries = worker.allowed_libraries};
@@ -76,7 +65,7 @@ WorkerRunner::Options runner_options(const WorkerChoice& worker) {
     options.start_seconds = options.setup_seconds =
         limit > 0 ? limit : std::numeric_limits<double>::infinity();
   }
-  options.say = say_waiting;
+  options.report_wait = report_wait;
   return options;
 }
 

@@ -16,13 +16,12 @@ namespace {
 
 using profiling::DoctorReport;
 using profiling::Finding;
-using profiling::Outcome;
 using profiling::Verdict;
 
 constexpr std::size_t kWidth = 96;
 constexpr std::size_t kShownParts = 12;
 
-/// Words wrapped at kWidth behind an indent; lines of the text stay lines.
+/// Wraps words at kWidth behind an indent; keeps the text's own line breaks.
 std::string wrapped(const std::string& text, const std::string& indent) {
   std::string out;
   std::size_t start = 0;
@@ -95,8 +94,8 @@ std::string finding_text(const DoctorReport& report, const Finding& finding) {
   return text;
 }
 
-/// A sign a replay: "=" right, "x" wrong, "!" where it ended.
-std::string signs_of(const Outcome& outcome) {
+/// One sign per replay: "=" right, "x" wrong, "!" where it ended.
+std::string signs_of(const profiling::Outcome& outcome) {
   std::map<int, bool> wrong;
   for (const profiling::OutputCheck& check : outcome.checks) {
     wrong[check.replay] = wrong[check.replay] || !check.wrong_parts.empty();
@@ -107,8 +106,8 @@ std::string signs_of(const Outcome& outcome) {
   return signs;
 }
 
-/// Which outputs and experts of the first wrong replay.
-std::string wrong_parts(const Outcome& outcome) {
+/// The outputs and experts of the first wrong replay.
+std::string wrong_parts(const profiling::Outcome& outcome) {
   const int first = profiling::first_wrong_replay(outcome);
   std::string text;
   for (const profiling::OutputCheck& check : outcome.checks) {
@@ -128,7 +127,7 @@ std::string wrong_parts(const Outcome& outcome) {
 }
 
 std::string stall_text(const DoctorReport& report, const profiling::Stall& stall) {
-  std::string text = fmt::format("replay {} passed its {}: {}", stall.replay,
+  std::string text = fmt::format("replay {} exceeded its {}: {}", stall.replay,
                                  profiling::deadline_text(stall), name_of(stall.kind));
   if (stall.last_finished >= 0) {
     text += "; last finished: " +

@@ -1,4 +1,4 @@
-// A doctor's report for people at a terminal: what was found, the experiments before and after, the
+// A doctor's report for people at a terminal: findings, the experiments before and after, the
 // smallest cure and the fix.
 #pragma once
 

@@ -63,17 +63,17 @@ void add_export_command(CLI::App& program, Action& chosen) {
   targets
       ->add_option("--csv", options->csv,
                    "Folder for the tables: runs.csv, records.csv, iterations.csv, kernels.csv, "
-                   "experts.csv, expert_times.csv and others, one a table")
+                   "experts.csv, expert_times.csv and others, one per table")
       ->option_text("DIR");
   targets->require_option(1, 2);
   command.add_option("--run", options->run, "Chrome trace: only this run, counted from 1")
       ->option_text("N")
       ->check(CLI::PositiveNumber);
-  // Far less than overflows nanoseconds.
+  // Well below an overflow in nanoseconds.
   const CLI::Range time(-1e12, 1e12);
   command
       .add_option("--from", options->from_ms,
-                  "Chrome trace: only what starts from this time on, in milliseconds since the "
+                  "Chrome trace: only what starts at or after this time, in milliseconds since the "
                   "first iteration")
       ->option_text("MS")
       ->check(time);

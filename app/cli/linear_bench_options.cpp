@@ -18,12 +18,12 @@ engine::Result<RoutingDistribution> find_routing(const std::string& name) {
     if (engine::name_of(routing) == name) return routing;
   }
   return engine::Error{engine::ErrorCode::InvalidArgument,
-                       fmt::format("'{}' is no routing; there are uniform, mild, zipf, heavy, "
-                                   "one-hot and half-empty",
+                       fmt::format("'{}' is not a routing; choose uniform, mild, zipf, heavy, "
+                                   "one-hot or half-empty",
                                    name)};
 }
 
-constexpr std::size_t kMaxScriptBytes = 100'000;  // one argument takes 128 KiB
+constexpr std::size_t kMaxScriptBytes = 100'000;  // Linux limits one argument to 128 KiB
 
 /// As an argument, not as a file: the worker may be on another machine.
 engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
@@ -40,9 +40,10 @@ engine::Result<std::vector<std::string>> torch_peer(const std::string& python) {
 
 void LinearBenchOptions::add_to(CLI::App& command) {
   command
-      .add_option("--presets", presets_,
-                  "linear: names of presets, commas between them and none inside (default: every "
-                  "preset of a real layer; on a CPU the laptop ones)")
+      .add_option(
+          "--presets", presets_,
+          "linear: names of presets without commas in them, separated by commas (default: every "
+          "preset of a real layer; on a CPU the laptop presets)")
       ->option_text("NAMES")
       ->delimiter(',');
   command
@@ -51,8 +52,9 @@ void LinearBenchOptions::add_to(CLI::App& command) {
       ->option_text("NAMES")
       ->delimiter(',');
   command
-      .add_option("--torch", torch_,
-                  "linear: a Python, on the worker's machine, whose torch takes turns with us")
+      .add_option(
+          "--torch", torch_,
+          "linear: a Python on the worker's machine whose torch is interleaved with our steps")
       ->option_text("PYTHON");
 }
 

@@ -1,4 +1,4 @@
-// What `expertscope bench --suite linear` takes beside the options of every suite.
+// What `expertscope bench --suite linear` takes in addition to the options of every suite.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,9 +13,9 @@ namespace app::cli {
 class LinearBenchOptions {
  public:
   void add_to(CLI::App& command);
-  /// Without --presets there are no shapes yet. Errors name the preset, the routing or the file.
+  /// Without --presets the shapes are still empty. Errors name the preset, the routing or the file.
   engine::Result<engine::LinearBenchOrder> order() const;
-  /// Whether any of them was given.
+  /// Whether any of these options was given.
   bool given() const { return !presets_.empty() || !routings_.empty() || !torch_.empty(); }
 
  private:
@@ -24,8 +24,8 @@ class LinearBenchOptions {
   std::string torch_;
 };
 
-/// Every preset that is made for what it runs on: those of real layers for a GPU, those called
-/// laptop for a CPU.
+/// Every preset intended for the device: those of real layers for a GPU, the laptop presets for a
+/// CPU.
 engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu);
 
 }  // namespace app::cli

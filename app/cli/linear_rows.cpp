@@ -14,7 +14,7 @@ double tflops(const engine::LinearBenchRow& row) { return row.flop / row.median_
 
 bool recorded(const engine::LinearBenchRow& row) { return row.kernels_us > 0; }
 
-/// What a recorded step takes beyond its own kernels, as a share of them.
+/// The time of a recorded step beyond its own kernels, relative to their sum.
 double overhead(const engine::LinearBenchRow& row) { return row.replay_us / row.kernels_us - 1; }
 
 bool has_power(const BenchStart& start) {
@@ -34,16 +34,16 @@ std::string linear_header(const BenchStart& start) {
                         start.runtime, start.device.cublaslt_version);
   }
   if (!start.no_device.empty()) text += fmt::format("{:<8}{}\n", "no GPU", start.no_device);
-  if (!start.peer.empty()) text += fmt::format("{:<8}{}, by turns\n", "beside", start.peer);
+  if (!start.peer.empty()) text += fmt::format("{:<8}{}, interleaved\n", "peer", start.peer);
   if (!start.peer_missing.empty()) {
-    text += fmt::format("{:<8}no torch: {}\n", "beside", start.peer_missing);
+    text += fmt::format("{:<8}no torch: {}\n", "peer", start.peer_missing);
   }
   text += fmt::format("{:<8}{}\n", "times", start.time_method);
   if (!start.kernels_missing.empty()) {
-    text += fmt::format("{:<8}not summed up: {}\n", "kernels", start.kernels_missing);
+    text += fmt::format("{:<8}not summed: {}\n", "kernels", start.kernels_missing);
   }
   text += start.power_missing.empty()
-              ? fmt::format("{:<8}{} (NVML); clocks with * are of the whole shape\n", "power",
+              ? fmt::format("{:<8}{} (NVML); clocks marked * cover the whole shape\n", "power",
                             start.power_method)
               : fmt::format("{:<8}none: {}\n", "power", start.power_missing);
   return text;

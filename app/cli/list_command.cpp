@@ -1,4 +1,4 @@
-// `expertscope list`: what can be asked for here, and what stands in the way of the rest.
+// `expertscope list`: what can be requested here, and what prevents the rest.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -11,9 +11,9 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/paths.h"
+#include "app/sweep/planned_run.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
-#include "engine/model/backend_traits.h"
 
 namespace app::cli {
 namespace {
@@ -51,8 +51,8 @@ Json list_recipes() {
         "FP8, one scale per expert from its own amax",
         "FP8, 1x128 blocks on activations, 128x128 blocks on weights",
         "FP8, one scale per expert from the amax of earlier steps",
-        "FP8, a power-of-two scale for 1x32 elements",
-        "E2M1, an E4M3 scale for 1x16 elements and an FP32 amax per expert"};
+        "FP8, a power-of-two scale per 1x32 elements",
+        "E2M1, an E4M3 scale per 1x16 elements and an FP32 amax per expert"};
     static_assert(std::size(kMeaning) == enum_names(engine::Scaling{}).size());
     list.push_back({{"name", scaling.name}, {"meaning", kMeaning[scaling.value]}});
   }
@@ -72,23 +72,6 @@ Json list_backends(const WorkerHello& hello) {
                     {"blas", offer.device.blas}});
   }
   return list;
-}
-
-/// "13.10.0" -> {13, 10, 0}; what is missing is 0.
-std::vector<int> version_parts(const std::string& text) {
-  std::vector<int> parts(3, 0);
-  std::sscanf(text.c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
-  return parts;
-}
-
-engine::DeviceCapability capability_of(const BackendOffer& offer) {
-  const std::vector<int> compute = version_parts(offer.device.compute_capability);
-  const std::vector<int> cublaslt = version_parts(offer.device.cublaslt_version);
-  return {.cuda = offer.available && engine::traits_of(offer.kind).device,
-          .compute_major = compute[0],
-          .compute_minor = compute[1],
-          // As cublasLtGetVersion() counts: 13.10.0 -> 131000.
-          .cublaslt_version = cublaslt[0] * 10000L + cublaslt[1] * 100L + cublaslt[2]};
 }
 
 Json list_gates(const WorkerHello& hello) {
@@ -123,7 +106,7 @@ Json list_gates(const WorkerHello& hello) {
   return list;
 }
 
-/// One line a row: the first value, then every other that says something.
+/// One line per row: the first value, then all others that are not empty.
 void print_table(const std::string& title, const Json& rows) {
   print("{}\n", title);
   if (rows.empty()) print("  none\n");
@@ -175,7 +158,7 @@ int list(const ListOptions& options) {
 
 void add_list_command(CLI::App& program, Action& chosen) {
   CLI::App& command =
-      *program.add_subcommand("list", "Say what can be asked for here and what cannot, and why");
+      *program.add_subcommand("list", "List what can be requested here, what cannot, and why");
   const auto options = std::make_shared<ListOptions>();
   command
       .add_option("topic", options->topic, "all, presets, recipes, backends, gates or libraries")

@@ -67,8 +67,9 @@ int main(int argc, char** argv) {
                     arguments.front());
     return app::cli::kExitUserError;
   }
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
-  // The doctor's 1 says that it found something.
+  std::vector<std::string> reversed(arguments.rbegin(),
+                                    arguments.rend());  // CLI11 takes them in reverse
+  // The doctor's exit code 1 means findings.
   const auto failure = [&program] {
     return program.got_subcommand("doctor") ? int{app::cli::kCouldNotRun}
                                             : int{app::cli::kExitUserError};
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
     code = chosen();
   } catch (const CLI::ParseError& error) {  // --help and --version too
     if (program.exit(error) != 0) return failure();
-  } catch (const std::exception& error) {  // of standard output, mostly: its disk may be full
+  } catch (const std::exception& error) {  // mostly from standard output: its disk may be full
     app::cli::print(stderr, "expertscope: {}\n", error.what());
     return failure();
   }

@@ -68,7 +68,7 @@ void print_power(const profiling::RecordedRun& run) {
         power.temperature_max_c, power.samples, profiling::clock_reason_names(power.clock_reasons));
 }
 
-/// Quantiles over the experts: a table of 256 rows is for --json.
+/// Quantiles over the experts: a table of 256 rows is left to --json.
 void print_experts(const engine::Measurements& measured) {
   for (const engine::ExpertMethod method :
        {engine::ExpertMethod::Trace, engine::ExpertMethod::Stamps,

@@ -5,8 +5,8 @@
 
 namespace app::cli {
 
-/// Lines for observer, ceilings with every product's share of them, clock and power, and the
-/// experts' times of each method. Prints nothing of what was not measured.
+/// Prints lines for observer, ceilings with every product's share of them, clock and power, and the
+/// experts' times by each method. Prints nothing for what was not measured.
 void print_measurements(const profiling::RecordedRun& run);
 
 }  // namespace app::cli

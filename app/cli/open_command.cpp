@@ -24,7 +24,7 @@ int open_window(OpenOptions& options) {
     if (!text.ok()) return report(text.error());
     options.window.initial_request_json = std::move(text).value();
   }
-  // A name that is none should be reported here, not in a window.
+  // An invalid machine name should be reported here, not in a window.
   if (const auto argv = options.worker.command.argv(); !argv.ok()) return report(argv.error());
   options.window.worker = options.worker.command;
   options.window.initial_request_file = options.request_file;
@@ -43,11 +43,11 @@ void add_open_command(CLI::App& program, Action& chosen) {
   command.add_option("file", options->window.open_file, "Recording, .npy or .safetensors file")
       ->option_text("[FILE]")
       ->check(CLI::ExistingFile);
-  command.add_option("--request", options->request_file, "Request to begin with, as JSON")
+  command.add_option("--request", options->request_file, "Initial request, as JSON")
       ->option_text("FILE");
   command
       .add_option("--tour", options->window.tour_folder,
-                  "Play the guided run, write PNGs here, leave")
+                  "Play the guided run, write PNGs to this folder, exit")
       ->option_text("DIR");
   command
       .add_option("--control-map", options->window.control_map_path,
@@ -56,7 +56,8 @@ void add_open_command(CLI::App& program, Action& chosen) {
   command.add_option("--size", options->size, "Width and height of the window")->option_text("W H");
   command.add_option("--text-scale", options->window.text_scale, "Size of text, 0.8 to 2")
       ->check(CLI::Range(0.8, 2.0));
-  command.add_flag("--no-worker", options->window.no_worker, "Start no worker: recordings only");
+  command.add_flag("--no-worker", options->window.no_worker,
+                   "Do not start a worker: recordings only");
   options->worker.add_to(command, /*with_library=*/true, WorkerChoice::Waits::InWindow);
   command.callback([options, &chosen] { chosen = [options] { return open_window(*options); }; });
 }

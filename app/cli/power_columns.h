@@ -8,11 +8,11 @@
 
 namespace app::cli {
 
-/// The names above power_columns().
+/// The headings above power_columns().
 inline constexpr const char* kPowerColumns = "  SM MHz     W    C  clock limits";
-/// A clock with * is of the whole shape.
+/// A clock marked * covers the whole shape.
 std::string power_columns(const profiling::PowerSummary& power, bool of_shape);
-/// {"missing": why} or the readings; what is not known is null.
+/// {"missing": why} or the readings; unknown values are null.
 nlohmann::ordered_json power_json(const BenchStart& start, const profiling::PowerSummary& power,
                                   bool of_shape);
 nlohmann::ordered_json text_or_null(const std::string& text);

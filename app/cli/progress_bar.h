@@ -1,4 +1,4 @@
-// One line on a terminal that says how far a run is; nothing at all when there is no terminal.
+// One line on a terminal with the progress of a run; prints nothing if there is no terminal.
 #pragma once
 
 #include "app/protocol/worker_link.h"
@@ -11,10 +11,10 @@ class ProgressBar {
   explicit ProgressBar(bool visible) : visible_(visible) {}
   ProgressBar(const ProgressBar&) = delete;  // one line has one owner
   ProgressBar& operator=(const ProgressBar&) = delete;
-  /// Wipes the line, so that what is printed next stands alone.
+  /// Erases the line, so that the next output starts on a clean line.
   ~ProgressBar();
   void show(const LinkStatus& status);
-  /// One of several runs.
+  /// The progress of one of several runs.
   void show(const LinkStatus& status, const BatchProgress& progress);
 
  private:

@@ -1,4 +1,4 @@
-// `expertscope quantize`: codes, scales and amax of a tensor of one's own as .npy files.
+// `expertscope quantize`: codes, scales and amax of a user's tensor as .npy files.
 #include <fmt/format.h>
 
 #include <map>
@@ -27,7 +27,7 @@ struct QuantizeOptions {
   int num_experts = 1;
 };
 
-engine::Error refuse(std::string message) {
+engine::Error invalid_argument(std::string message) {
   return {engine::ErrorCode::InvalidArgument, std::move(message)};
 }
 
@@ -36,7 +36,8 @@ engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) 
   if (!tensors.ok()) return tensors.error();
   for (const engine::TensorEntry& tensor : tensors.value()) {
     if (tensor.name != options.tensor) continue;
-    if (!tensor.usable) return refuse(fmt::format("'{}': {}", options.input, tensor.reason));
+    if (!tensor.usable)
+      return invalid_argument(fmt::format("'{}': {}", options.input, tensor.reason));
     return tensor;
   }
   return engine::Error{engine::ErrorCode::NotFound,
@@ -44,13 +45,14 @@ engine::Result<engine::TensorEntry> find_tensor(const QuantizeOptions& options) 
                                    options.tensor)};
 }
 
-/// How many experts a file of splits speaks of. Its values are checked where it is used.
+/// The number of experts in a file of splits. Its values are checked where they are used.
 engine::Result<int> count_splits(const std::string& path) {
   if (path.ends_with(".npy")) {
     engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(path);
     if (!tensors.ok()) return tensors.error();
     const std::vector<std::int64_t>& shape = tensors.value().front().shape;
-    if (shape.size() != 1) return refuse(fmt::format("'{}' is not a list of splits", path));
+    if (shape.size() != 1)
+      return invalid_argument(fmt::format("'{}' is not a list of splits", path));
     return static_cast<int>(std::min<std::int64_t>(shape[0], engine::kMaxExperts + 1));
   }
   const engine::Result<std::vector<std::int64_t>> splits = engine::read_splits_file(path);
@@ -63,7 +65,7 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   if (!found.ok()) return found.error();
   const std::vector<std::int64_t>& shape = found.value().shape;
   if (shape.size() < 2) {
-    return refuse(
+    return invalid_argument(
         fmt::format("'{}' has {} dimensions; it must have 2 or 3", options.input, shape.size()));
   }
   engine::RunRequest request;
@@ -73,14 +75,14 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
   if (options.operand == engine::OperandRole::Weights) {
     if (!options.splits.empty()) {
-      return refuse(
+      return invalid_argument(
           "weights have the same rows for every expert; give --num_experts, not --splits");
     }
     if (shape.size() == 3) request.shape.num_experts = static_cast<int>(shape[0]);
     const std::int64_t rows = shape.size() == 3 ? shape[0] * shape[1] : shape[0];
     if (request.shape.num_experts < 1 || rows % request.shape.num_experts != 0) {
-      return refuse(fmt::format("{} rows of weights do not divide into {} experts", rows,
-                                request.shape.num_experts));
+      return invalid_argument(fmt::format("{} rows of weights cannot be divided into {} experts",
+                                          rows, request.shape.num_experts));
     }
     request.shape.n = rows / request.shape.num_experts;
     request.shape.k = shape.back();
@@ -109,16 +111,17 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
 int quantize(const QuantizeOptions& options) {
   engine::Result<engine::RunRequest> request = make_request(options);
   if (!request.ok()) return report(request.error());
-  if (const engine::Status limits = engine::validate(request.value()); !limits.ok()) {
+  const QuantizeOrder order{.request = std::move(request).value(),
+                            .operand = options.operand,
+                            .folder = options.folder,
+                            .directions = options.directions};
+  if (const engine::Status limits = engine::validate(order); !limits.ok()) {
     return report(limits.error());
   }
   engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(options.worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  session.link().quantize({.request = std::move(request).value(),
-                           .operand = options.operand,
-                           .folder = options.folder,
-                           .directions = options.directions});
+  session.link().quantize(order);
   engine::Result<LinkEvent> done = session.wait(
       [](const LinkEvent& event) { return std::holds_alternative<QuantizeDone>(event); }, {});
   if (!done.ok()) return report(done.error());
@@ -134,7 +137,9 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "quantize", "Quantize a tensor and write codes, scales and amax as .npy files");
   const auto options = std::make_shared<QuantizeOptions>();
-  command.add_option("--input", options->input, "Tensor, rows of experts one after another")
+  command
+      .add_option("--input", options->input,
+                  "Tensor: the rows of all experts, one expert after another")
       ->option_text("FILE")
       ->required()
       ->check(CLI::ExistingFile);
@@ -176,8 +181,8 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
       ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
       ->default_str("e4m3");
   command.add_flag("--pow2,!--no-pow2", options->recipe.pow2_scales,
-                   "Round scales down to powers of two (default: they are)");
-  command.add_option("--epsilon", options->recipe.amax_epsilon, "Smaller amax counts as this")
+                   "Round scales down to powers of two (default: yes)");
+  command.add_option("--epsilon", options->recipe.amax_epsilon, "A smaller amax is raised to this")
       ->capture_default_str();
   command
       .add_option("--history_length", options->recipe.delayed.history_length,
@@ -195,12 +200,12 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
                   "Delayed scaling: the scale is 2^margin smaller")
       ->capture_default_str();
   command.add_flag("--square,!--no-square", options->recipe.square_weight_blocks,
-                   "MXFP8 and NVFP4: square blocks on weights (default: they are)");
+                   "MXFP8 and NVFP4: square blocks on weights (default: yes)");
   command.add_flag("--hadamard,!--no-hadamard", options->recipe.hadamard,
-                   "NVFP4: transform the columnwise copy of activations (default: it is)");
+                   "NVFP4: transform the columnwise copy of activations (default: yes)");
   command.add_flag("--stochastic", options->recipe.stochastic_rounding,
                    "NVFP4: round stochastically");
-  command.add_option("--seed", options->seed, "Of stochastic rounding")->capture_default_str();
+  command.add_option("--seed", options->seed, "Seed of stochastic rounding")->capture_default_str();
   command.add_option("--dump", options->folder, "Folder for the files")
       ->option_text("DIR")
       ->required();

@@ -47,7 +47,7 @@ engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
   }
   return engine::Error{
       engine::ErrorCode::NotFound,
-      fmt::format("no preset is called '{}'; there are: {}", name, fmt::join(names, ", "))};
+      fmt::format("there is no preset '{}'; choose from: {}", name, fmt::join(names, ", "))};
 }
 
 std::map<std::string, engine::Scaling> recipe_names() {
@@ -66,7 +66,7 @@ void RequestOptions::add_to(CLI::App& command) {
   command
       .add_option("--recipe", recipe_,
                   "bf16, fp8-per-tensor, fp8-delayed, fp8-block, mxfp8 or nvfp4; the other fields "
-                  "of the recipe have options of their own")
+                  "of the recipe have their own options")
       ->option_text("NAME")
       ->check(CLI::IsMember(recipe_names()));
   const auto last_word = [](const std::string& path) {
@@ -82,7 +82,7 @@ void RequestOptions::add_to(CLI::App& command) {
   for (Field& field : fields_) {
     const std::string last = last_word(field.name);
     std::string names = "--" + field.name;
-    // "preset" is the option above; "kind" alone would not say of what.
+    // "preset" is the option above; "kind" alone would be ambiguous.
     if (last != field.name && last != "preset" && last != "kind" && last_words[last] == 1) {
       names += ",--" + last;
     }

@@ -1,6 +1,6 @@
 // Every field of a RunRequest as an option of the same name as in its JSON: "--recipe.scaling",
-// "--shape.tokens". The list is walked from the request's own fields(), so that a field that is
-// added there is an option at once. Fields whose last word is unique also answer to it
+// "--shape.tokens". The list is generated from the request's own fields(), so that a new field
+// there becomes an option at once. Fields whose last word is unique can also be given by that word
 // alone: "--tokens".
 #pragma once
 
@@ -17,18 +17,19 @@ namespace app::cli {
 
 class RequestOptions {
  public:
-  /// Adds --request, --preset, --recipe and one option a field. Call once.
+  /// Adds --request, --preset, --recipe and one option per field. Call once.
   void add_to(CLI::App& command);
-  /// Defaults, then the request file, then preset and recipe, then single fields. Validated.
+  /// Applies defaults, then the request file, then preset and recipe, then single fields.
+  /// Validated.
   engine::Result<engine::RunRequest> resolve() const;
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
-  /// an option. What an option says a person has said.
+  /// an option. An option is the user's own choice.
   std::string library_file() const;
 
  private:
   struct Field {
     std::string expected;
-    std::string name;  // the leaf's path
+    std::string name;  // dotted path of the field
     std::string text;
     CLI::Option* option = nullptr;
   };
@@ -42,7 +43,7 @@ class RequestOptions {
 /// Recipes by the short names that exports use: "fp8-block".
 std::map<std::string, engine::Scaling> recipe_names();
 
-/// The preset of this name; case, spaces and punctuation do not matter.
+/// The preset with this name; case, spaces and punctuation are ignored.
 engine::Result<engine::ShapeSpec> find_preset(const std::string& name);
 
 }  // namespace app::cli

@@ -1,5 +1,5 @@
 // `expertscope run`: a request, or a log of them, through one worker; results for people or
-// machines.
+// programs.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ nlohmann::ordered_json power_json(const profiling::PowerTrace& power) {
   return {{"method", power.method}, {"missing", power.missing}, {"samples", std::move(samples)}};
 }
 
-/// Indented when a person may read it, one line each when there are several.
+/// Indented for people; one line each if there are several.
 void print_json(const profiling::RecordedRun& run, bool one_line) {
   nlohmann::ordered_json document;
   document["request"] = engine::written_json(request_to_json(run.request));
@@ -81,10 +81,10 @@ engine::Result<std::vector<engine::RunRequest>> requests_of(const RunOptions& op
   return std::vector{std::move(request).value()};
 }
 
-/// A run that stalled, told and kept as a visit to the doctor.
-engine::Status tell_stall(const RunError& failure, const engine::RunRequest& request,
-                          const CoreDumpRequest& core_dump, bool json,
-                          profiling::SessionWriter* writer) {
+/// Reports a stalled run, and records it as a visit to the doctor.
+engine::Status report_stall(const RunError& failure, const engine::RunRequest& request,
+                            const CoreDumpRequest& core_dump, bool json,
+                            profiling::SessionWriter* writer) {
   const engine::Result<std::vector<profiling::LibraryFact>> facts = shipped_facts();
   if (!facts.ok()) return facts.error();
   DoctorDone seen = *failure.stalled;
@@ -110,7 +110,7 @@ engine::Result<LinkEvent> wait_for(WorkerSession& session,
   return session.wait(wanted, [&bar](const LinkStatus& status) { bar.show(status); });
 }
 
-/// RunDone, or the RunError of a run that stalled.
+/// RunDone, or the RunError of a stalled run.
 engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunRequest& request) {
   session.link().submit(request);
   return wait_for(session, [](const LinkEvent& event) {
@@ -120,9 +120,10 @@ engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunReque
   });
 }
 
-/// What the window's Numerics shows beside a run, of the same X: kept, not printed.
-engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& request,
-                           WorkerSession& session, profiling::SessionWriter& writer) {
+/// What the window's Numerics page shows in addition to a run, for the same X: recorded, not
+/// printed.
+engine::Status record_numerics(const RunOptions& options, const engine::RunRequest& request,
+                               WorkerSession& session, profiling::SessionWriter& writer) {
   if (options.comparison) {
     session.link().compare({.request = request, .recipes = {}});
     engine::Result<LinkEvent> done = wait_for(session, [](const LinkEvent& event) {
@@ -136,7 +137,7 @@ engine::Status keep_beside(const RunOptions& options, const engine::RunRequest& 
     if (!kept.ok()) return kept;
   }
   if (options.history_steps > 0) {
-    // As the scrubber begins: an outlier once the history has some amax to be wrong about.
+    // The scrubber's initial setting: an outlier once the history has some amax to be wrong about.
     constexpr std::int64_t kTokens = 4096;
     constexpr int kOutlierStep = 8;
     constexpr int kLength = 16;
@@ -167,13 +168,13 @@ int run(const RunOptions& options) {
                    "--with_comparison and --with_history are kept in a recording: name one with "
                    "--record"});
   }
-  // Before the run: a file that cannot be written must not cost a run first.
+  // Before the run: an unwritable file must not waste a run.
   const auto created = create_recording(options.record);
   if (!created.ok()) return report(created.error());
   profiling::SessionWriter* const writer = created.value().get();
   if (!options.core_dump_folder.empty() && options.worker.command.remote) {
     return report({engine::ErrorCode::InvalidArgument,
-                   "--core-dump names a folder of this machine: it works without --remote"});
+                   "--core-dump names a folder on this machine: it works without --remote only"});
   }
   const CoreDumpRequest core_dump(
       options.core_dump_folder.empty()
@@ -192,23 +193,23 @@ int run(const RunOptions& options) {
     engine::Result<LinkEvent> end = run_one(*started.value(), request);
     if (!end.ok()) return report(end.error());
     if (const auto* failure = std::get_if<RunError>(&end.value())) {
-      if (const engine::Status told =
-              tell_stall(*failure, request, core_dump, options.json, writer);
-          !told.ok()) {
-        return report(told.error());
+      if (const engine::Status reported =
+              report_stall(*failure, request, core_dump, options.json, writer);
+          !reported.ok()) {
+        return report(reported.error());
       }
       return report(failure->error);
     }
     const profiling::RecordedRun run =
         recorded_run(std::get<RunDone>(std::move(end).value()), request);
     const engine::Status kept = keep(writer, run);
-    // Printed in any case: what could not be kept is at least reported.
+    // Printed in any case: what could not be recorded is at least reported.
     options.json ? print_json(run, requests.value().size() > 1) : print_summary(run);
     if (!kept.ok()) return report(kept.error());
   }
   if (writer != nullptr) {
     const engine::Status kept =
-        keep_beside(options, requests.value().front(), *started.value(), *writer);
+        record_numerics(options, requests.value().front(), *started.value(), *writer);
     if (!kept.ok()) return report(kept.error());
   }
   if (const engine::Status closed = close_recording(writer); !closed.ok()) {
@@ -224,27 +225,27 @@ void add_run_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<RunOptions>();
   command
       .add_option("--record", options->record,
-                  "Keep the run as a recording (a file that is not there yet)")
+                  "Keep the run as a recording (a file that does not exist yet)")
       ->option_text("FILE");
-  command.add_flag("--with_comparison", options->comparison,
-                   "Then every recipe on X of the (first) request, kept in the recording");
+  command.add_flag(
+      "--with_comparison", options->comparison,
+      "Afterwards compare every recipe on X of the (first) request, kept in the recording");
   command
       .add_option("--with_history", options->history_steps,
-                  "Then delayed scaling step by step on X of the (first) request, with an outlier "
+                  "Afterwards step delayed scaling on X of the (first) request, with an outlier "
                   "at step 8, kept in the recording")
       ->option_text("STEPS")
       ->check(CLI::Range(1, engine::kMaxHistorySteps));
   command
-      .add_option(
-          "--core-dump", options->core_dump_folder,
-          "Folder for a core dump of the device if a replay hangs: where the kernel stands, "
-          "read with cuda-gdb if that is installed; a worker on this machine only")
+      .add_option("--core-dump", options->core_dump_folder,
+                  "Folder for a core dump of the device if a replay hangs: where the kernel is, "
+                  "read with cuda-gdb if that is installed; worker on this machine only")
       ->option_text("FOLDER")
       ->check(CLI::ExistingDirectory);
   command.add_flag("--json", options->json, "Print request and result as JSON");
   command
       .add_option("--requests", options->request_log,
-                  "A request log, one JSON request a line (a \"caption\" is for the window's "
+                  "A request log, one JSON request per line (a \"caption\" is for the window's "
                   "tours), run in order on one worker; with --json each result is one line")
       ->option_text("FILE");
   options->worker.add_to(command);

@@ -1,4 +1,5 @@
 #include "app/cli/run_summary.h"
+#include "app/cli/figures.h"
 
 #include "app/cli/measurement_summary.h"
 #include "app/cli/terminal.h"
@@ -17,13 +18,8 @@ namespace {
 
 constexpr std::size_t kShownExperts = 32;  // a screenful; --json has all of them
 
-std::string decibels(double value) {
-  if (std::isnan(value)) return "none";
-  return std::isinf(value) ? "exact" : fmt::format("{:.2f} dB", value);
-}
-
 void print_operand(const char* name, const engine::OperandStatistics& operand) {
-  print("{:<12}SNR {}, {} of {} saturated, {} underflowed\n", name, decibels(operand.snr_db),
+  print("{:<12}SNR {}, {} of {} saturated, {} underflowed\n", name, decibels(operand.snr_db, " dB"),
         operand.saturated, operand.elements, operand.underflowed);
 }
 
@@ -61,7 +57,7 @@ void print_replays(const engine::RunResult& result) {
           watch.p99_us,
           watch.deadline_seconds > 0.0 ? fmt::format("deadline {:.2f} s", watch.deadline_seconds)
                                        : std::string("no deadline"),
-          watch.markers > 0 ? fmt::format("markers behind {} nodes", watch.markers)
+          watch.markers > 0 ? fmt::format("markers after {} nodes", watch.markers)
                             : std::string("no markers"));
   }
   std::size_t wrong = 0;
@@ -85,10 +81,11 @@ void print_experts(const engine::RunResult& result) {
   print("\n");
   for (std::size_t e = 0; e < std::min(result.experts.size(), kShownExperts); ++e) {
     const engine::ExpertResult& expert = result.experts[e];
-    print("{:>6} {:>9} {:>12} {:>12.4g}", e, expert.rows, decibels(expert.snr_db),
+    print("{:>6} {:>9} {:>12} {:>12.4g}", e, expert.rows, decibels(expert.snr_db, " dB"),
           expert.max_abs_error);
     if (result.backward) {
-      print(" {:>12} {:>12}", decibels(expert.dgrad.snr_db), decibels(expert.wgrad.snr_db));
+      print(" {:>12} {:>12}", decibels(expert.dgrad.snr_db, " dB"),
+            decibels(expert.wgrad.snr_db, " dB"));
     }
     print("\n");
   }

@@ -1,4 +1,4 @@
-// A run's result as a person reads it on a terminal.
+// Prints a run's result for people at a terminal.
 #pragma once
 
 #include "profiling/session/session_file.h"

@@ -9,6 +9,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
+#include "app/cli/figures.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
@@ -42,11 +43,6 @@ SweepAxes axes_of(const std::vector<std::string>& names, const WorkerHello& hell
   return axes;
 }
 
-std::string decibels(double value) {
-  if (std::isnan(value)) return "none";
-  return std::isinf(value) ? "exact" : fmt::format("{:.2f}", value);
-}
-
 const char* state_name(const Batch& batch) {
   switch (batch.state()) {
     case BatchState::Cancelled:
@@ -78,12 +74,6 @@ void print_table(const Batch& batch, const std::vector<SweepPoint>& points) {
   }
 }
 
-nlohmann::ordered_json number(double value) {
-  if (std::isnan(value)) return nullptr;
-  if (std::isinf(value)) return "Infinity";  // as Protobuf's JSON writes it
-  return value;
-}
-
 void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
   nlohmann::ordered_json document;
   document["group"] = batch.id();
@@ -99,11 +89,11 @@ void print_json(const Batch& batch, const std::vector<SweepPoint>& points) {
     if (row.outcome == Outcome::Measured) {
       const SweepPoint& point = points[measured++];
       entry["n"] = point.time.n;
-      entry["median_ns"] = number(point.time.median);
-      entry["p5_ns"] = number(point.time.p5);
-      entry["p95_ns"] = number(point.time.p95);
-      entry["worst_snr_db"] = number(point.worst_snr_db);
-      entry["median_snr_db"] = number(point.median_snr_db);
+      entry["median_ns"] = json_number(point.time.median);
+      entry["p5_ns"] = json_number(point.time.p5);
+      entry["p95_ns"] = json_number(point.time.p95);
+      entry["worst_snr_db"] = json_number(point.worst_snr_db);
+      entry["median_snr_db"] = json_number(point.median_snr_db);
       entry["on_frontier"] = point.on_frontier;
     }
     document["runs"].push_back(std::move(entry));
@@ -145,14 +135,14 @@ void add_sweep_command(CLI::App& program, Action& chosen) {
   const auto options = std::make_shared<SweepOptions>();
   command
       .add_option("--axes", options->axes,
-                  "What is varied, separated by commas: recipe, pow2, backend, workspace, routing "
+                  "What to vary, separated by commas: recipe, pow2, backend, workspace, routing "
                   "(default: recipe,pow2)")
       ->option_text("NAMES")
       ->delimiter(',')
       ->check(CLI::IsMember({"recipe", "pow2", "backend", "workspace", "routing"}));
   command
       .add_option("--record", options->record,
-                  "Keep every run as a recording (a file that is not there yet)")
+                  "Keep every run as a recording (a file that does not exist yet)")
       ->option_text("FILE");
   command.add_flag("--json", options->json, "Print the points as JSON");
   options->worker.add_to(command);

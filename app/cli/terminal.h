@@ -1,5 +1,5 @@
-// All that the command line prints. What workers and files say is in most of it, so that all of it
-// is made safe for a terminal here; only the progress line's own commands pass.
+// All output of the command line. Most of it contains text from workers and files, so everything is
+// made safe for a terminal here; only the progress line's own escape sequences pass.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,8 @@ namespace app::cli {
 inline void write_text(std::FILE* stream, std::string_view text) {
   const std::string safe = terminal_text(text);
   const std::size_t written = std::fwrite(safe.data(), 1, safe.size(), stream);
-  // Of results nobody gets there is no use in making more; without words on stderr life goes on.
+  // Results that cannot be written are not worth computing; stderr may fail without ending the
+  // program.
   if (written < safe.size() && stream == stdout) {
     throw std::system_error(errno, std::generic_category(), "standard output cannot be written");
   }
@@ -33,7 +34,7 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
   write_text(stdout, fmt::format(format, std::forward<Values>(values)...));
 }
 
-/// Replaces the line of a terminal that the cursor is in; empty = wipes it.
+/// Replaces the terminal line that the cursor is in; empty = erases it.
 inline void show_line(std::string_view text) {
   std::fputs("\r\x1b[K", stderr);
   write_text(stderr, text);

@@ -47,7 +47,7 @@ std::string text_line(const WindowBenchRow& row) {
   const std::string present =
       row.present_p50 > 0 ? fmt::format("{:.3g}", row.present_p50) : std::string();
   std::string verdict;
-  // Nineteen frames of twenty must hold it; the worst stands beside it.
+  // 19 of 20 frames must stay within it; the worst is shown next to it.
   if (row.budget > 0) {
     verdict = fmt::format("{} {:.4g}", row.p95 <= row.budget ? "within" : "over", row.budget);
   }
@@ -60,13 +60,14 @@ std::string text_line(const WindowBenchRow& row) {
 void WindowBenchCommand::add_to(CLI::App& command) {
   command
       .add_option("--records", records_,
-                  "window: sizes of made-up recordings, separated by commas (default: "
+                  "window: sizes of synthetic recordings, separated by commas (default: "
                   "1000000,10000000)")
       ->option_text("N")
       ->delimiter(',')
       ->check(CLI::Range(1, 10'000'000));
   command
-      .add_option("--recording", recording_, "window: open this recording instead of made-up ones")
+      .add_option("--recording", recording_,
+                  "window: open this recording instead of synthetic ones")
       ->option_text("FILE")
       ->check(CLI::ExistingFile);
 }

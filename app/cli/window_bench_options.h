@@ -1,5 +1,5 @@
-// `expertscope bench --suite window`: what it takes beside the options of every suite, and its
-// rows.
+// `expertscope bench --suite window`: what it takes in addition to the options of every suite, and
+// its rows.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@ class WindowBenchCommand {
  public:
   void add_to(CLI::App& command);
   bool given() const { return !records_.empty() || !recording_.empty(); }
-  /// Returns the exit code. `file`: where the JSON objects go too; null = nowhere.
+  /// Returns the exit code. `file`: where the JSON objects are also written; null = nowhere.
   int run(const WorkerCommand& worker, bool json, std::ostream* file) const;
 
  private:

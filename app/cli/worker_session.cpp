@@ -14,9 +14,9 @@
 namespace app::cli {
 
 void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
-  CLI::Option* local =
-      app.add_option("--worker", command.program, "Worker program (default: beside this program)")
-          ->option_text("PATH");
+  CLI::Option* local = app.add_option("--worker", command.program,
+                                      "Worker program (default: the one next to this program)")
+                           ->option_text("PATH");
   app.add_option_function<std::string>(
          "--remote", [this](const std::string& host) { command.remote = host; },
          "Run on this machine through ssh; it needs the worker on PATH")
@@ -36,18 +36,20 @@ void WorkerChoice::add_to(CLI::App& app, bool with_library, Waits waits) {
       ->option_text("NAME")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   if (waits == Waits::InWindow) return;
-  app.add_option("--timeout", timeout_seconds,
-                 fmt::format("Give up on a worker that shows no sign of progress for so long, with "
-                             "exit code 2 (doctor: 3); 0 = never (default: {:g}; doctor's "
-                             "experiments: {:g} to greet, {:g} to set up). How long a run takes in "
-                             "all does not matter",
-                             Patience::kDefaultLimitSeconds, WorkerRunner::Options{}.start_seconds,
-                             WorkerRunner::Options{}.setup_seconds))
+  app.add_option(
+         "--timeout", timeout_seconds,
+         fmt::format(
+             "Give up on a worker that shows no sign of progress for this many seconds, with "
+             "exit code 2 (doctor: 3); 0 = never (default: {:g}; doctor's "
+             "experiments: {:g} to greet, {:g} to set up). How long a run takes in "
+             "total does not matter",
+             Patience::kDefaultLimitSeconds, WorkerRunner::Options{}.start_seconds,
+             WorkerRunner::Options{}.setup_seconds))
       ->option_text("SECONDS")
       ->check(CLI::NonNegativeNumber);
 }
 
-void say_waiting(const std::string& word) {
+void report_wait(const std::string& word) {
   if (::isatty(STDERR_FILENO) != 0) show_line("");
   print(stderr, "expertscope: {}\n", word);
 }
@@ -111,12 +113,12 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
       changed_.wait_for(lock, std::chrono::milliseconds(200), [this] { return woken_; });
       woken_ = false;
     }
-    // Status first: the events that arrived before an end must be looked at before the end is.
+    // Status first: events that arrived before the worker ended must be handled before its end.
     const LinkStatus status = link_->status();
     std::optional<engine::Result<LinkEvent>> end;
     for (LinkEvent& event : link_->poll()) {
       if (const auto* log = std::get_if<LogReport>(&event)) {
-        print(stderr, "worker: {}\n", log->text);  // behind the end, too: it may say why
+        print(stderr, "worker: {}\n", log->text);  // after its end too: it may say why
       } else if (end) {
         continue;
       } else if (wanted(event)) {
@@ -134,7 +136,7 @@ engine::Result<LinkEvent> WorkerSession::wait(const std::function<bool(const Lin
     if (status.state == LinkState::Lost) {
       return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + status.reason};
     }
-    if (const auto word = patience.word(status)) say_waiting(*word);
+    if (const auto word = patience.word(status)) report_wait(*word);
     if (const auto why = patience.exhausted(status)) {
       return engine::Error{engine::ErrorCode::Device, *why};
     }

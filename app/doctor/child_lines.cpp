@@ -36,7 +36,7 @@ engine::Result<std::optional<std::string>> run_for_lines(
         }
         continue;
       }
-      ::usleep(1000 * kPollMs);  // its end is closed; it is about to end
+      ::usleep(1000 * kPollMs);  // its output is closed; it is about to exit
     }
     if (std::optional<std::string> end = child.try_reap()) return end;
   }

@@ -12,9 +12,9 @@ namespace app {
 
 enum class ChildStream { Output, Errors };
 
-/// Starts the program, hands every line of that stream on, and returns how it ended ("exited with
-/// code 0"). A carriage return ends a line too: progress bars. Empty = `stop` said so, and it was
-/// killed.
+/// Starts the program, passes on every line of that stream, and returns how it ended ("exited with
+/// code 0"). A carriage return also ends a line, for progress bars. Empty = `stop` was set, and it
+/// was killed.
 engine::Result<std::optional<std::string>> run_for_lines(
     const std::vector<std::string>& argv, ChildStream stream,
     const std::function<void(const std::string&)>& line, const std::function<bool()>& stop);

@@ -32,7 +32,7 @@ std::ptrdiff_t count(const DoctorReport& report, Confidence confidence) {
   return std::ranges::count(report.findings, confidence, &Finding::confidence);
 }
 
-/// The first of this confidence, as a part of a sentence.
+/// The first with this confidence, worded to continue a sentence.
 std::string title_of_first(const DoctorReport& report, Confidence confidence) {
   const auto found = std::ranges::find(report.findings, confidence, &Finding::confidence);
   std::string title = found == report.findings.end() ? "" : found->title;
@@ -47,15 +47,15 @@ std::string several(std::ptrdiff_t number, const char* noun) {
 std::string cure_of(const DoctorReport& report) {
   std::vector<profiling::NodeRef> nodes;
   for (const profiling::MovedMemory& moved : report.smallest_cure) nodes.push_back(moved.node);
-  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   if (nodes.size() == 1) {
-    return fmt::format("once {} has memory of its own", node_title(report.snapshot, nodes.front()));
+    return fmt::format("once {} has separate memory", node_title(report.snapshot, nodes.front()));
   }
-  return fmt::format("once {} nodes have memory of their own, {} among them", nodes.size(),
+  return fmt::format("once {} nodes have separate memory, {} among them", nodes.size(),
                      node_title(report.snapshot, nodes.front()));
 }
 
-/// Replays of the graph as it is, in circumstances that should not matter.
+/// Replays of the unchanged graph, in conditions that should not matter.
 bool is_stress(Experiment experiment) {
   if (experiment.recaptured || experiment.patched_host) return false;
   experiment.changed_inputs = false;
@@ -65,7 +65,7 @@ bool is_stress(Experiment experiment) {
   return is_plain(experiment);
 }
 
-/// First letter large: what was a part of a sentence starts one.
+/// Capitalizes: a clause becomes a sentence.
 std::string sentence(std::string text) {
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
     text.front() = static_cast<char>(text.front() - 'a' + 'A');
@@ -85,12 +85,12 @@ std::string by_rules_alone(const DoctorReport& report) {
                        several(possible, "possible hazard"),
                        title_of_first(report, Confidence::Possible));
   }
-  return "The rules find nothing wrong with this graph; whether its replays are right, only "
-         "experiments tell.";
+  return "The rules find nothing wrong with this graph; only experiments can "
+         "show whether its replays are right.";
 }
 
 std::string no_graph_bug(const ExperimentRecord& eager) {
-  return sentence(fmt::format("already without a graph, {}: this is no graph bug",
+  return sentence(fmt::format("already without a graph, {}: this is not a graph bug",
                               symptom_of(eager.experiment, eager.outcome)));
 }
 
@@ -115,24 +115,24 @@ std::string unexplained(const DoctorReport& report, const ExperimentRecord& plai
   if (open > 0) {
     const Confidence best =
         count(report, Confidence::Likely) > 0 ? Confidence::Likely : Confidence::Possible;
-    return sentence(fmt::format("{}, and none of {} could be proved to be why; the first: {}",
+    return sentence(fmt::format("{}, and none of {} could be proved to be the cause; the first: {}",
                                 symptom, several(open, "finding"), title_of_first(report, best)));
   }
   const bool tried = find_record(report, [](const Experiment& experiment) {
                        return !experiment.moved.empty();
                      }) != nullptr;
-  return sentence(
-      fmt::format("{}, and no rule explains why; {}", symptom,
-                  tried ? "workspaces of their own for all products do not cure it"
-                        : "the next thing to try is a workspace of its own for each product"));
+  return sentence(fmt::format("{}, and no rule explains why; {}", symptom,
+                              tried ? "separate workspaces for all products do not cure it"
+                                    : "next, try a separate workspace for each product"));
 }
 
-/// Plain replays are right.
+/// The conclusion where plain replays are right.
 std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
   for (const ExperimentRecord& record : report.experiments) {
     if (record.experiment.poisoned_workspaces < 0 || !failed(record.outcome)) continue;
     return sentence(fmt::format(
-        "replays are right only by what happens to be in the workspaces: filled with {:#04x} "
+        "replays are right only because of what happens to be in the workspaces: filled with "
+        "{:#04x} "
         "before them, {}",
         record.experiment.poisoned_workspaces, symptom_of(record.experiment, record.outcome)));
   }
@@ -207,7 +207,7 @@ std::string marker_cost_text(const DoctorReport& report) {
     if (cost.samples == 0 || cost.without_us <= 0.0) continue;
     return fmt::format(
         "Markers cost {:.1f} % of a replay: {:.1f} us with them, {:.1f} us without (medians of {} "
-        "each, in turns).",
+        "each, interleaved).",
         100.0 * (cost.with_us - cost.without_us) / cost.without_us, cost.with_us, cost.without_us,
         cost.samples);
   }

@@ -1,4 +1,5 @@
-// How a worker is started so that it can leave a light core dump of its device when it hangs.
+// Starts a worker in such a way that it can leave a lightweight core dump of its device when it
+// hangs.
 #pragma once
 
 #include <string>
@@ -10,20 +11,19 @@ namespace app {
 
 class CoreDumpRequest {
  public:
-  /// `name`: path of the files without an ending; no two workers at once may share it. Empty =
-  /// nothing is asked for.
+  /// `name`: path of the files without an extension; concurrent workers must not share it. Empty =
+  /// no dump is requested.
   explicit CoreDumpRequest(std::string name) : name_(std::move(name)) {}
-  /// The driver leaves its trigger behind.
+  /// Removes the trigger that the driver leaves behind.
   ~CoreDumpRequest();
   CoreDumpRequest(const CoreDumpRequest&) = delete;
   CoreDumpRequest& operator=(const CoreDumpRequest&) = delete;
 
-  /// Of the worker. Kernels and where they stand, without memory: small and
-  /// quick. The process goes on after it.
+  /// Environment of the worker. The dump holds kernels and their positions, without memory: small
+  /// and quick. The process continues after it.
   std::vector<std::string> environment() const;
-  /// Adds to the evidence where the dump is and what cuda-gdb reads in it. Nothing where the worker
-  /// speaks of any other file than the one it was asked for: it must not choose what is opened
-  /// here.
+  /// Adds to the evidence where the dump is and what cuda-gdb reads in it. Does nothing if the
+  /// worker names any file other than the requested one: it must not choose what is opened here.
   void read(profiling::Stall& stall) const;
 
  private:

@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kPatience{30};
 
 std::string core_dump_place(const std::string& path) {
   const Clock::time_point until = Clock::now() + kPatience;
-  std::string place = "read it with cuda-gdb, which is not on PATH here or had no answer";
+  std::string place = "read it with cuda-gdb, which is not on PATH here or did not answer";
   const auto take = [&](const std::string& line) {
     if (line.starts_with("#0")) place = line;
   };

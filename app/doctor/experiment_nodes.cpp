@@ -36,8 +36,8 @@ std::vector<NodeRef> named_nodes(const Experiment& experiment) {
 
 }  // namespace
 
-std::optional<NodeRef> stranger(const Snapshot& ours, const Snapshot& theirs,
-                                const Experiment& experiment) {
+std::optional<NodeRef> find_foreign_node(const Snapshot& ours, const Snapshot& theirs,
+                                         const Experiment& experiment) {
   if (theirs.graphs.empty()) return std::nullopt;
   for (const NodeRef node : named_nodes(experiment)) {
     if (!same_node(ours, theirs, node)) return node;

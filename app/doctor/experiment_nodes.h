@@ -8,10 +8,10 @@
 
 namespace app {
 
-/// The first node that `experiment` names in `ours` and that `theirs` does not have, or has as
-/// another one. None where nothing was captured: then nothing was changed either.
-std::optional<profiling::NodeRef> stranger(const profiling::Snapshot& ours,
-                                           const profiling::Snapshot& theirs,
-                                           const profiling::Experiment& experiment);
+/// The first node named by `experiment` in `ours` that `theirs` lacks or has as a different node.
+/// Empty if nothing was captured: then nothing was changed either.
+std::optional<profiling::NodeRef> find_foreign_node(const profiling::Snapshot& ours,
+                                                    const profiling::Snapshot& theirs,
+                                                    const profiling::Experiment& experiment);
 
 }  // namespace app

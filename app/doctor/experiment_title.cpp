@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNamedNodes = 3;
 
-/// The graphs that a step is made of, without their second captures.
+/// The graphs that make up a step, without their second captures.
 std::ptrdiff_t graphs_of_step(const profiling::Snapshot& snapshot) {
   return std::ranges::count_if(snapshot.graphs,
                                [](const auto& graph) { return graph.variant_of < 0; });
@@ -70,8 +70,8 @@ std::string experiment_title(const profiling::Snapshot& snapshot,
   if (!experiment.moved.empty()) {
     std::vector<profiling::NodeRef> nodes;
     for (const profiling::MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);
-    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
-    parts.push_back("memory moved of " + listed(snapshot, nodes));
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    parts.push_back("moved memory of " + listed(snapshot, nodes));
   }
   for (const profiling::FilledMemory& filled : experiment.filled) {
     parts.push_back(fmt::format("{} filled with {:#04x}", filled.owner, filled.value));
@@ -104,7 +104,7 @@ bool is_plain(const profiling::Experiment& experiment) {
   profiling::Experiment plain;
   plain.deadline_seconds = experiment.deadline_seconds;
   plain.markers = experiment.markers;
-  // How often is not a change of the graph; without any it is another question.
+  // The number of replays is not a change of the graph; with zero it is a different experiment.
   if (experiment.replays > 0) plain.replays = experiment.replays;
   return experiment == plain;
 }

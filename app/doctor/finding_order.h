@@ -5,7 +5,7 @@
 
 namespace app {
 
-/// Most certain first; within that as the rules had them. Records follow their findings.
+/// Most certain first; ties in the order of the rules. Records follow their findings.
 void order_by_certainty(profiling::DoctorReport& report);
 
 }  // namespace app

@@ -16,12 +16,11 @@ bool before(const MovedMemory& left, const MovedMemory& right) {
 
 Set normalised(Set set) {
   std::ranges::sort(set, before);
-  const auto same = std::ranges::unique(set);
-  set.erase(same.begin(), same.end());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
   return set;
 }
 
-/// Part `index` of `parts` of the set, all of about the same size.
+/// Part `index` of `parts` of the set, all about the same size.
 Set part_of(const Set& set, std::size_t index, std::size_t parts) {
   const auto at = [&](std::size_t i) {
     return set.begin() + static_cast<std::ptrdiff_t>(i * set.size() / parts);
@@ -29,8 +28,8 @@ Set part_of(const Set& set, std::size_t index, std::size_t parts) {
   return {at(index), at(index + 1)};
 }
 
-/// Zeller's ddmin. What comes out cures, and cures no more when any one element of it is left out.
-/// False in `second` if the search was stopped.
+/// Zeller's ddmin. The result cures, and no longer does if any one element is left out. `second` is
+/// false if the search was stopped.
 std::pair<Set, bool> minimised(Set set, const CuresReplays& cures) {
   std::size_t parts = 2;
   while (set.size() > 1) {
@@ -74,7 +73,7 @@ std::size_t smaller_subsets(std::size_t elements, std::size_t limit, std::size_t
   return count;
 }
 
-/// Every subset with `size` elements in turn, until one cures.
+/// Every subset with `size` elements, until one cures.
 std::optional<Set> cure_of_size(const Set& candidates, std::size_t size, const CuresReplays& cures,
                                 bool& stopped) {
   std::vector<bool> chosen(candidates.size(), false);
@@ -92,7 +91,7 @@ std::optional<Set> cure_of_size(const Set& candidates, std::size_t size, const C
   return std::nullopt;
 }
 
-/// Words at multiples of eight: where a compiler puts pointers, inside structs too.
+/// Words at multiples of eight: where a compiler puts pointers, also inside structs.
 std::vector<std::uint64_t> words_of(const profiling::KernelNode& kernel) {
   std::vector<std::uint64_t> words(kernel.parameters.size() / sizeof(std::uint64_t));
   if (!words.empty()) {
@@ -160,7 +159,7 @@ Isolation isolate(const Set& cure, const Set& candidates, std::size_t small_tria
   auto [set, finished] = minimised(normalised(cure), cures);
   if (!finished) return {.set = set, .smallest = false};
   const Set all = united(candidates, cure);
-  // Nothing can be left out of it, and yet another set may be smaller: of A-B-C where A and C
+  // No element of it can be left out, and yet another set may be smaller: of A-B-C where A and C
   // collide with B, {A, C} is such a set and {B} is the smallest.
   if (smaller_subsets(all.size(), set.size(), small_trials) > small_trials) {
     return {.set = set, .smallest = false};

@@ -70,7 +70,7 @@ engine::Result<std::string> fetch_library(const std::string& version,
   }
   if (!fs::is_regular_file(library, error)) {
     return engine::Error{engine::ErrorCode::Io,
-                         fmt::format("fetching cuBLASLt {} failed: the script {}; what it said is "
+                         fmt::format("fetching cuBLASLt {} failed: the script {}; its output is "
                                      "above",
                                      version, *end.value())};
   }

@@ -1,4 +1,4 @@
-// Fetches a version of cuBLASLt to compare with, by the script that ships in assets.
+// Fetches a version of cuBLASLt to compare with, by running the script in assets.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@
 
 namespace app {
 
-/// Where a fetched version lies: the user's cache, in which workers look. Empty without a home.
+/// Where a fetched version is: the user's cache, where workers look. Empty without a home folder.
 std::string fetched_library(const std::string& version);
 
-/// Blocks for minutes: 400 MB from PyPI. `line` gets what the script says. The path of the library,
-/// which is the pinned one of its version (engine/gemm/library_file.h): the one that is there
-/// already, if it is; a damaged one is fetched again. InvalidArgument names the known versions:
-/// what nobody has hashed is not fetched, and no option changes that. A person who has another
+/// Blocks for minutes: 400 MB from PyPI. `line` receives the script's output. Returns the path of
+/// the library, which is the pinned one of its version (engine/gemm/library_file.h): an existing
+/// one if it is intact; a damaged one is fetched again. InvalidArgument names the known versions: a
+/// version without a pinned hash is not fetched, and no option changes that. A user with another
 /// library names its file with --cublaslt.
 engine::Result<std::string> fetch_library(const std::string& version,
                                           const std::function<void(const std::string&)>& line,

@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-/// A positive number and, unless it is the last, the cross behind it.
+/// A positive number and, unless it is the last, the "x" after it.
 template <class Number>
 bool take(std::string_view& rest, Number& out, bool last) {
   const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);
@@ -48,7 +48,7 @@ engine::Result<MatrixGeometry> parse_geometry(std::string_view text) {
   }
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("'{}' is no geometry; write EXPERTSxTOKENSxNxK, such as 4x512x256x256", text)};
+      fmt::format("'{}' is not a geometry; write EXPERTSxTOKENSxNxK, such as 4x512x256x256", text)};
 }
 
 std::string geometry_name(const MatrixGeometry& geometry) {

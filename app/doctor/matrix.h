@@ -1,5 +1,5 @@
-// The version matrix: which cuBLASLt libraries replay which steps right. Its axes, its cells, and
-// their rows as lines of a file that a later sweep goes on with.
+// The version matrix: which cuBLASLt libraries replay which steps correctly. Its axes, its cells,
+// and their rows as lines of a file from which a later sweep continues.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace app {
 
-/// Which products one step runs.
+/// The products that one step runs.
 enum class ProductSequence {
   Forward,   // two layers, fprop
   Backward,  // one layer, dgrad and wgrad
@@ -23,7 +23,7 @@ inline constexpr ProductSequence kProductSequences[] = {
     ProductSequence::Forward, ProductSequence::Backward, ProductSequence::Both};
 std::string_view sequence_name(ProductSequence sequence);  // "forward", ...
 
-/// All cells have num_experts experts and tokens rows, dealt evenly.
+/// All cells have num_experts experts and `tokens` rows, split evenly.
 struct MatrixGeometry {
   int num_experts = 4;
   std::int64_t tokens = 512;
@@ -60,10 +60,10 @@ struct MatrixAxes {
 /// The product of all axes, library by library.
 std::vector<MatrixCell> cells_of(const MatrixAxes& axes);
 
-/// What one cell came to.
+/// The result of one cell.
 struct MatrixRow {
   MatrixCell cell;
-  std::string version;  // of the library, as the worker tells; empty = nothing was captured
+  std::string version;  // of the library, as the worker reports it; empty = nothing was captured
   std::string device;
   std::string driver;
   profiling::Verdict verdict = profiling::Verdict::NotRun;
@@ -78,18 +78,18 @@ struct MatrixRow {
 /// "ok", "wrong from 2", "hangs at 2", "refused", "crash" or "not run".
 std::string short_verdict(const MatrixRow& row);
 
-/// A line without its end. Keys are those of MatrixRow and of its cell.
+/// A line without its newline. Keys are those of MatrixRow and of its cell.
 std::string to_json_line(const MatrixRow& row);
 engine::Result<MatrixRow> row_from_json(std::string_view line);
-/// A last line without its end is left out: the sweep was stopped while it wrote it. Any other line
-/// that is no row is an error that names it.
+/// An unterminated last line is ignored: the sweep was stopped while writing it. Any other line
+/// that is not a row is an error that names it.
 engine::Result<std::vector<MatrixRow>> read_rows(std::string_view text);
 /// Cells that have no row yet, or only one that could not be run.
 std::vector<MatrixCell> missing_cells(const std::vector<MatrixCell>& cells,
                                       const std::vector<MatrixRow>& rows);
 
-/// A block a recipe, a line a library, sequence and geometry, a column a workspace strategy;
-/// reasons of refusals below.
+/// One block per recipe, one line per library, sequence and geometry, one column per workspace
+/// strategy; reasons of refusals below.
 std::string matrix_table(const std::vector<MatrixRow>& rows);
 
 }  // namespace app

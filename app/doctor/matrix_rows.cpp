@@ -1,4 +1,4 @@
-// Rows of the version matrix as lines of JSON, and the table of them.
+// Rows of the version matrix as lines of JSON, and as a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Enum named(const std::string& word, int count, Name name) {
 
 std::string verdict_name(Verdict verdict) { return std::string(profiling::name_of(verdict)); }
 
-/// By the path of a library its version, from any row that knows it; else the file's name.
+/// Maps the path of a library to its version, from any row that knows it, else to the file's name.
 std::map<std::string, std::string> library_names(const std::vector<MatrixRow>& rows) {
   std::map<std::string, std::string> names;
   for (const MatrixRow& row : rows) {
@@ -70,7 +70,7 @@ std::string block_of(const std::vector<const MatrixRow*>& rows,
       if (note == notes.end()) note = notes.insert(notes.end(), row->message);
       text += fmt::format(" [{}]", note - notes.begin() + 1);
     }
-    cells[{line, row->cell.workspace}] = text;  // a later row of the same cell replaces it
+    cells[{line, row->cell.workspace}] = text;  // a later row of the same cell wins
   }
   std::size_t width = std::string_view("cuBLASLt").size();
   for (const LineKey& line : lines) width = std::max(width, std::get<0>(line).size());
@@ -128,7 +128,7 @@ std::string to_json_line(const MatrixRow& row) {
   line["device"] = row.device;
   line["driver"] = row.driver;
   line["date"] = row.date;
-  // Driver messages and paths may be no UTF-8.
+  // Driver messages and paths may not be UTF-8.
   return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -137,7 +137,7 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
     const engine::Result<nlohmann::json> document = engine::parse_json(text);
     if (!document.ok()) {
       return engine::Error{engine::ErrorCode::InvalidArgument,
-                           "this is no row of a matrix: " + document.error().message};
+                           "this is not a row of a matrix: " + document.error().message};
     }
     const nlohmann::json& line = document.value();
     const auto word = [&](const char* key) { return line.at(key).get<std::string>(); };
@@ -168,7 +168,7 @@ engine::Result<MatrixRow> row_from_json(std::string_view text) {
     return row;
   } catch (const std::exception& error) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("this is no row of a matrix: {}", error.what())};
+                         fmt::format("this is not a row of a matrix: {}", error.what())};
   }
 }
 

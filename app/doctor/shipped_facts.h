@@ -1,4 +1,4 @@
-// What is known of versions of cuBLASLt, as it ships beside the programs.
+// The known facts about cuBLASLt versions that ship with the programs.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// An ordinary run that stalled, as a visit to the doctor: its graph, what the rules say of it, and
-// the run as the one experiment that was made.
+// An ordinary run that stalled, presented as a visit to the doctor: its graph, the rules' findings,
+// and the run as the only experiment.
 #pragma once
 
 #include <vector>

@@ -28,11 +28,12 @@ using profiling::Verdict;
 using MovedSet = std::vector<MovedMemory>;
 
 constexpr int kEagerLaunches = 3;
-/// An isolation that has not ended after so many experiments leaves the smallest set found so far.
+/// An isolation that has not finished after this many experiments leaves the smallest set found so
+/// far.
 constexpr int kMaxIsolationTrials = 40;
-/// Up to so many smaller sets are all tried: 3 products have 6 of them, 6 products 41 of up to 3.
+/// Up to this many smaller sets are all tried: 3 products have 6 of them, 6 products 41 of up to 3.
 constexpr std::size_t kMaxSmallerSets = 41;
-/// Findings that are looked at with all other memory moved away.
+/// Findings that are examined with all other memory moved away.
 constexpr int kMaxSettled = 24;
 
 /// Plain replays that fail in both of them prove nothing.
@@ -68,10 +69,10 @@ class Visit {
   engine::Status settle_by_isolation(std::size_t index, const MovedSet& candidates);
   void end();
 
-  /// One process. Only Cancelled is an error, or anything in the first one.
+  /// One process. Only Cancelled is an error, or any failure of the first one.
   engine::Result<ExperimentRunner::Reply> run(const std::string& title,
                                               const Experiment& experiment);
-  /// The outcome of an experiment that is made at most once a visit.
+  /// The outcome of an experiment that is run at most once per visit.
   engine::Result<Outcome> outcome_of(Experiment experiment, int finding);
   engine::Status judge_finding(std::size_t index);
   bool wanted(const Finding& finding) const;
@@ -85,7 +86,7 @@ class Visit {
   ExperimentRunner& runner_;
   const std::function<void(const VisitProgress&)>& progress_;
   const std::atomic<bool>& cancel_;
-  VisitProgress state_;  // holds the report under way: it is not copied for every pulse
+  VisitProgress state_;  // holds the report in progress: it is not copied for every pulse
 };
 
 engine::Result<ExperimentRunner::Reply> Visit::run(const std::string& title,
@@ -122,15 +123,16 @@ engine::Result<Outcome> Visit::outcome_of(Experiment experiment, int finding) {
       .title = title, .finding = finding, .experiment = experiment, .outcome = {}};
   if (!reply.ok()) {
     if (reply.error().code == engine::ErrorCode::Cancelled) return reply.error();
-    // One process of many did not come up: the others still say something.
+    // One process of many did not start: the others are still meaningful.
     record.outcome.message = reply.error().message;
   } else {
     record.outcome = std::move(reply.value().outcome);
     const Snapshot& captured = reply.value().snapshot;
-    if (const auto node = stranger(report().snapshot, captured, experiment)) {
+    if (const auto node = find_foreign_node(report().snapshot, captured, experiment)) {
       record.outcome = {};
-      record.outcome.message = fmt::format("this process captured another graph: {} is not in it",
-                                           node_title(report().snapshot, *node));
+      record.outcome.message =
+          fmt::format("this process captured a different graph: {} is not in it",
+                      node_title(report().snapshot, *node));
     }
   }
   report().experiments.push_back(record);
@@ -143,7 +145,7 @@ bool Visit::wanted(const Finding& finding) const {
          std::ranges::find(options_.rules, finding.rule) != options_.rules.end();
 }
 
-/// Captured and not launched: what the rules read. Not among the report's experiments.
+/// Captured and not launched, for the rules to read. Not among the report's experiments.
 engine::Status Visit::take_snapshot() {
   Experiment capture;
   capture.replays = 0;
@@ -151,7 +153,7 @@ engine::Status Visit::take_snapshot() {
   engine::Result<ExperimentRunner::Reply> reply = run("capturing", capture);
   if (!reply.ok()) return reply.error();
   report().snapshot = std::move(reply.value().snapshot);
-  // A case that is a real step calls itself one; whoever reads the visit later must know the case.
+  // A case that is a real step has a step's name; the reader of the visit must know the case.
   if (!subject_.gallery_case.empty()) {
     report().snapshot.subject =
         profiling::subject_title({.id = subject_.gallery_case, .healthy = subject_.healthy});
@@ -159,7 +161,7 @@ engine::Status Visit::take_snapshot() {
   if (!report().snapshot.graphs.empty()) return {};
   const Outcome& outcome = reply.value().outcome;
   if (options_.prove) {
-    // Nothing to capture if the launches before it already fail: that is worth a report.
+    // There is nothing to capture if the launches before it already fail: that is worth a report.
     const engine::Result<Outcome> eager = outcome_of(eager_launches(), -1);
     if (!eager.ok()) return eager.error();
     if (failed(eager.value())) return {};
@@ -171,7 +173,7 @@ engine::Status Visit::take_snapshot() {
                                                                    : symptom_of(capture, outcome))};
 }
 
-/// Whatever the outcomes are by now; the experiments that are missing are made.
+/// Uses the outcomes known so far and runs the missing experiments.
 engine::Status Visit::judge_finding(std::size_t index) {
   const profiling::Proof proof = report().findings[index].proof;
   const int number = static_cast<int>(index);
@@ -211,8 +213,8 @@ engine::Status Visit::stress(const Outcome& plain) {
   return {};
 }
 
-/// With everything else moved away, does the finding's own memory still do harm, and does it no
-/// more once its share of the smallest cure moves too?
+/// With everything else moved away, does the finding's own memory still cause the fault, and no
+/// longer once its share of the smallest cure moves too?
 engine::Status Visit::settle_by_isolation(std::size_t index, const MovedSet& candidates) {
   const MovedSet own = candidates_of(report().findings[index]);
   const MovedSet others = without(candidates, own);
@@ -223,12 +225,12 @@ engine::Status Visit::settle_by_isolation(std::size_t index, const MovedSet& can
   finding.proof.shows.moved = others;
   finding.proof.cures.moved = united(others, share);
   if (!others.empty())
-    finding.proof.words += " All other nodes in question have memory of their own then.";
+    finding.proof.words += " All other nodes in question have separate memory then.";
   if (before.confidence == Confidence::Proved) finding.confidence = Confidence::Likely;
   if (engine::Status status = judge_finding(index); !status.ok()) return status;
   const Confidence now = report().findings[index].confidence;
   const bool decided = now == Confidence::Proved || now == Confidence::Disproved;
-  if (!decided) report().findings[index] = before;  // and so is the proof that it already had
+  if (!decided) report().findings[index] = before;  // restores the proof that it already had
   return {};
 }
 
@@ -271,7 +273,7 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
     return made.value().verdict == Verdict::Right;
   };
   if (!cured) {
-    // Something else was proved, and this memory was already seen to be no cure of it.
+    // Something else was proved, and this memory was already shown not to cure it.
     const std::optional<bool> all = cures(start);
     if (!stopped.ok()) return stopped;
     if (!all.value_or(false)) return {};
@@ -285,7 +287,7 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
     const Finding& finding = report().findings[i];
     if (!wanted(finding) || !concerns_memory(finding) || !is_plain(finding.proof.shows)) continue;
     if (finding.confidence == Confidence::Disproved) continue;
-    // Proved ones too: of three that share, moving one also cures what only the other two did.
+    // Proved ones too: of three that share, moving one also cures what only the other two shared.
     const bool alone = without(candidates, candidates_of(finding)).empty();
     if (alone && finding.confidence == Confidence::Proved) continue;
     ++settled;
@@ -295,7 +297,8 @@ engine::Status Visit::isolate_memory(const Outcome& plain) {
 }
 
 engine::Status Visit::prove() {
-  // A first count, so that the bar does not start full: eager, plain, five to stress it.
+  // An initial estimate, so that the bar does not start full: eager, plain, five stress
+  // experiments.
   state_.experiments = state_.experiment + 7;
   for (const Finding& finding : report().findings) {
     if (wanted(finding)) state_.experiments += is_plain(finding.proof.shows) ? 1 : 2;

@@ -1,5 +1,5 @@
-// A visit to the graph doctor: takes a snapshot, runs the rules, and, if asked, makes the
-// experiments that settle what they found. Blocks, so the window calls it on a thread of its own.
+// A visit to the graph doctor: takes a snapshot, runs the rules and, if asked, runs the experiments
+// that settle their findings. Blocks, so the window calls it on a separate thread.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,14 @@ struct DoctorSubject {
   bool healthy = false;      // the case's healthy twin
 };
 
-/// One experiment in a process of its own. The process ends with it, whatever came of it.
+/// Runs one experiment in its own process. The process ends with it, whatever the outcome.
 class ExperimentRunner {
  public:
   struct Reply {
-    profiling::Snapshot snapshot;  // as captured for this experiment; graphs empty = no capture
+    profiling::Snapshot snapshot;  // as captured for this experiment; no graphs = no capture
     profiling::Outcome outcome;
   };
-  /// Called with the marker board while a replay is under way: one entry a node of the graph.
+  /// Called with the marker board while a replay is in progress: one entry per node of the graph.
   using Watch = std::function<void(int replay, const std::vector<profiling::NodeState>& board)>;
 
   virtual ~ExperimentRunner() = default;
@@ -41,7 +41,7 @@ class ExperimentRunner {
 
 struct VisitProgress {
   std::string doing;    // "eager, three times", "isolating matmul 2 of 3", ...
-  int experiment = 0;   // 1-based number of the one under way
+  int experiment = 0;   // 1-based number of the current one
   int experiments = 0;  // as far as is known now; may grow
   int replay = 0;
   std::vector<profiling::NodeState> board;
@@ -51,7 +51,7 @@ struct VisitProgress {
 struct VisitOptions {
   bool prove = false;              // false: snapshot and rules only
   std::vector<std::string> rules;  // prove findings of these rules only; empty = all
-  double deadline_seconds = 0;     // for one replay; 0 = from the times of eager launches
+  double deadline_seconds = 0;     // per replay; 0 = from the times of eager launches
   bool markers = true;             // a marker board in every replay
   /// The rules; empty = profiling::diagnose.
   std::function<std::vector<profiling::Finding>(const profiling::Snapshot&,
@@ -59,7 +59,8 @@ struct VisitOptions {
       diagnose;
 };
 
-/// Errors: the subject could not be captured or launched at all (message says why), or Cancelled.
+/// Errors: the subject could not be captured or launched at all (the message says why), or
+/// Cancelled.
 engine::Result<profiling::DoctorReport> visit(
     const DoctorSubject& subject, const VisitOptions& options,
     const std::vector<profiling::LibraryFact>& facts, ExperimentRunner& runner,

@@ -23,13 +23,13 @@ using profiling::StallKind;
 using profiling::Verdict;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTick{20};  // how often a cancel and the deadline are looked at
+constexpr std::chrono::milliseconds kTick{20};  // how often a cancel and the deadline are checked
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A link, and a wait that it ends when there is something to look at.
+/// A link, and a wait that the link ends when there is news.
 class Attempt {
  public:
   Attempt(std::vector<std::string> argv, const std::vector<std::string>& allowed_libraries)
@@ -53,10 +53,10 @@ class Attempt {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;
-  std::unique_ptr<WorkerLink> link_;  // last: its threads call wake until it is gone
+  std::unique_ptr<WorkerLink> link_;  // last: its threads call `wake` until it is gone
 };
 
-/// When anything last moved, by what the pulses say.
+/// When anything last moved, according to the pulses.
 class Movement {
  public:
   void see(const PulseReport& pulse) {
@@ -75,7 +75,7 @@ class Movement {
   PulseReport last_;
 };
 
-/// The worker has not answered in time: what is known of it without its help.
+/// The worker has not answered in time: what is known of the stall without its help.
 profiling::Stall stall_of(const Movement& movement, double limit, const LinkStatus& status) {
   const PulseReport& pulse = movement.last();
   profiling::Stall stall;
@@ -90,9 +90,9 @@ profiling::Stall stall_of(const Movement& movement, double limit, const LinkStat
   }
   if (status.state == LinkState::Stalled) {
     stall.kind = StallKind::Unknown;
-    stall.evidence = "the worker does not pulse any more: " + status.reason;
+    stall.evidence = "the worker no longer pulses: " + status.reason;
   } else {
-    // Its watchdog would have answered if the thread that launches could still look at it.
+    // Its watchdog would have answered if the launching thread could still check it.
     stall.kind = StallKind::HostBlocked;
     stall.evidence = "the worker pulses, and the thread that launches has not returned";
   }
@@ -100,7 +100,7 @@ profiling::Stall stall_of(const Movement& movement, double limit, const LinkStat
   return stall;
 }
 
-/// A failed order: an outcome, or an error if the order itself was wrong.
+/// A failed order: an outcome, or an error if the order itself was invalid.
 engine::Result<ExperimentRunner::Reply> failure(const engine::Error& error) {
   ExperimentRunner::Reply reply;
   reply.outcome.message = error.message;
@@ -137,8 +137,8 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   const std::vector<std::string> settings = core_dump.environment();
   worker.environment.insert(worker.environment.end(), settings.begin(), settings.end());
   if (!settings.empty()) grace_seconds += kCoreDumpSeconds;
-  // A tracer in the process changes what is examined: with CUPTI subscribed, though idle, the
-  // shared workspace of cuBLASLt 13.5.1 replays right.
+  // A tracer in the process changes what is examined: with CUPTI subscribed, even idle, the shared
+  // workspace of cuBLASLt 13.5.1 replays correctly.
   worker.arguments.emplace_back("--no-tracing");
   engine::Result<std::vector<std::string>> argv = worker.argv();
   if (!argv.ok()) return argv.error();
@@ -155,7 +155,7 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
   while (true) {
     if (cancel) return engine::Error{engine::ErrorCode::Cancelled, "the experiment was cancelled"};
     attempt.wait();
-    // Status first: the events that arrived before an end must be looked at before the end is.
+    // Status first: events that arrived before the worker ended must be handled before its end.
     const LinkStatus status = attempt.link().status();
     for (LinkEvent& event : attempt.link().poll()) {
       if (std::holds_alternative<WorkerHello>(event) && !order) {
@@ -179,7 +179,7 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
     if (status.state == LinkState::Lost) {
       const std::string reason =
           last_words.empty() ? status.reason
-                             : fmt::format("{}; the last it said: {}", status.reason, last_words);
+                             : fmt::format("{}; its last line: {}", status.reason, last_words);
       if (!order) return engine::Error{engine::ErrorCode::Device, "the worker is lost: " + reason};
       Reply reply;
       reply.outcome.verdict = Verdict::Crashed;
@@ -187,8 +187,8 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
       return with_time(std::move(reply));
     }
     if (const auto word = status.pulse.replay > 0 ? std::nullopt : patience.word(status);
-        word && options_.say) {
-      options_.say(*word);
+        word && options_.report_wait) {
+      options_.report_wait(*word);
     }
     if (!order) {
       if (seconds_since(started) > options_.start_seconds) {

@@ -1,5 +1,5 @@
-// Runs each experiment in a worker of its own: started for it, killed and reaped after it, whatever
-// it came to. One experiment at a time a runner.
+// Runs each experiment in a separate worker: started for it, killed and reaped after it, whatever
+// the outcome. Each runner runs one experiment at a time.
 #pragma once
 
 #include <functional>
@@ -21,21 +21,22 @@ class WorkerRunner final : public ExperimentRunner {
     double start_seconds = 30;   // until the worker greets
     double setup_seconds = 120;  // may pass without any movement before the first replay and after
                                  // the last: inputs, eager launches, capture
-    double replay_seconds = 30;  // for one replay if the experiment says nothing
-    double grace_seconds = 5;    // beyond a replay's deadline, for the worker to say so itself
-    /// What is waited for when nothing moves for 2 s before the first replay; may be empty.
-    std::function<void(const std::string&)> say = {};
+    double replay_seconds = 30;  // per replay, if the experiment does not set it
+    double grace_seconds = 5;    // beyond a replay's deadline, for the worker to report it itself
+    /// Reports what is being waited for when nothing moves for 2 s before the first replay; may be
+    /// empty.
+    std::function<void(const std::string&)> report_wait = {};
   };
   explicit WorkerRunner(Options options) : options_(std::move(options)) {}
 
-  /// Hung if the worker says so, or does not say anything in time; Crashed if it dies once it has
+  /// Hung if the worker says so, or does not say anything in time; Crashed if it dies after it has
   /// greeted, or names a device error.
   engine::Result<Reply> run(const DoctorSubject& subject, const profiling::Experiment& experiment,
                             const Watch& watch, const std::atomic<bool>& cancel) override;
 
  private:
   Options options_;
-  int core_dumps_ = 0;  // asked for so far: names must differ
+  int core_dumps_ = 0;  // requested so far: names must differ
 };
 
 }  // namespace app

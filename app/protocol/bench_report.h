@@ -1,4 +1,4 @@
-// What a benchmark on a worker tells: once about the machine, then row by row.
+// What a benchmark on a worker reports: the machine once, then row by row.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace app {
 
-/// Comes before the first row.
+/// Precedes the first row.
 struct BenchStart {
-  std::uint64_t id = 0;  // of the order
+  std::uint64_t id = 0;  // id of the order
   engine::DeviceFacts device;
   std::string runtime = {};    // "CUDA runtime 13.0", empty on the CPU
-  int threads = 0;             // that share a launch; 0 on a device
-  std::string no_device = {};  // why on the CPU, if that was not asked for
+  int threads = 0;             // threads that share a launch; 0 on a device
+  std::string no_device = {};  // why on the CPU, if the CPU was not asked for
   std::string time_method = {};
   std::string power_method = {};     // "instant", "mean of one second", or empty
   std::string power_missing = {};    // why rows have no clock and power; empty = they have
-  std::string peer = {};             // who takes turns with us: "torch 2.9.0 (CUDA 13.0)"
-  std::string peer_missing = {};     // why nobody does, if it was asked for
-  std::string kernels_missing = {};  // why steps have no sum of their kernels; empty = they have
+  std::string peer = {};             // the peer interleaved with us: "torch 2.9.0 (CUDA 13.0)"
+  std::string peer_missing = {};     // why there is no peer, if one was asked for
+  std::string kernels_missing = {};  // why steps have no kernel sum; empty = they have one
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&BenchStart::id>("id"),
@@ -43,7 +43,7 @@ struct BenchRowReport {
   std::uint64_t id = 0;
   engine::BenchRow row;
   profiling::PowerSummary power;
-  /// No reading fell into the row's own launches: `power` is of everything that ran on its shape.
+  /// No reading fell into the row's own launches: `power` covers everything that ran on its shape.
   bool power_of_shape = false;
   template <int = 0>
   static constexpr auto fields() {
@@ -54,7 +54,7 @@ struct BenchRowReport {
   }
 };
 
-/// A row that was skipped has no power.
+/// A skipped row has no power.
 struct LinearRowReport {
   std::uint64_t id = 0;
   engine::LinearBenchRow row;

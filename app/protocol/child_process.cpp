@@ -35,7 +35,7 @@ bool open_pipe(Pipe& pipe) {
   return true;
 }
 
-constexpr std::chrono::seconds kPatience{1};  // with a guard that should kill and end
+constexpr std::chrono::seconds kEndPatience{1};  // for a guard that is told to kill and exit
 
 void set_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
@@ -52,7 +52,7 @@ struct SpawnSettings {
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
   }
-  SpawnSettings(const SpawnSettings&) = delete;  // C structs that are destroyed by address
+  SpawnSettings(const SpawnSettings&) = delete;  // holds C structs that are referenced by address
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 };
 
@@ -69,13 +69,13 @@ int spawn_guard(const std::vector<std::string>& argv, const Streams& streams, in
   posix_spawn_file_actions_adddup2(&settings.actions, streams.out.write_end.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&settings.actions, streams.err.write_end.get(), STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&settings.actions, channel, kGuardChannel);
-  // The window may block or ignore signals; the child starts with a clean slate.
+  // The window may block or ignore signals; the child starts with default signal handling.
   sigset_t signals;
   sigemptyset(&signals);
   posix_spawnattr_setsigmask(&settings.attributes, &signals);
   sigaddset(&signals, SIGPIPE);
   sigaddset(&signals, SIGXFSZ);
-  sigaddset(&signals, SIGCHLD);  // ignored, the guard could wait for nobody
+  sigaddset(&signals, SIGCHLD);  // if it were ignored, the guard would have no child to wait for
   posix_spawnattr_setsigdefault(&settings.attributes, &signals);
   posix_spawnattr_setpgroup(&settings.attributes, 0);
   posix_spawnattr_setflags(&settings.attributes,
@@ -116,7 +116,7 @@ engine::Result<std::unique_ptr<ChildProcess>> ChildProcess::start(
   if (failure != 0) {
     child->guard_ = -1;
     return engine::Error{failure == ENOENT ? engine::ErrorCode::NotFound : engine::ErrorCode::Io,
-                         fmt::format("cannot start '{}', which belongs beside this program: {}",
+                         fmt::format("cannot start '{}', which should be next to this program: {}",
                                      guard_program(), std::strerror(failure))};
   }
   child->input = std::move(streams.in.write_end);
@@ -139,14 +139,14 @@ ChildProcess::~ChildProcess() {
     }
     return true;
   };
-  if (reaped_within(kPatience)) return;
-  // The program sits in an uninterruptible driver call, or it has stopped its guard. Its SIGKILL
-  // is pending, or comes with the guard's end.
+  if (reaped_within(kEndPatience)) return;
+  // The program is in an uninterruptible driver call, or it has stopped its guard. Its SIGKILL is
+  // pending, or follows when the guard ends.
   {
     const std::lock_guard lock(mutex_);
     ::kill(guard_, SIGKILL);
   }
-  reaped_within(kPatience);
+  reaped_within(kEndPatience);
 }
 
 void ChildProcess::read_report() const {
@@ -180,7 +180,7 @@ std::optional<std::string> ChildProcess::try_reap() {
       ended.si_pid == 0) {
     return std::nullopt;
   }
-  read_report();  // written before its end, perhaps behind the look above
+  read_report();  // written before the guard ended, perhaps after the check above
   end_ = failure_ != 0 ? fmt::format("cannot start '{}': {}", program_, std::strerror(failure_))
          : ended.si_code == CLD_EXITED ? fmt::format("exited with code {}", ended.si_status)
                                        : fmt::format("killed by signal {}", ended.si_status);

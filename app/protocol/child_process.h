@@ -1,7 +1,7 @@
-// A child in a process group of its own with pipes on its three standard streams. Started from an
-// argument vector, never through a shell, and below a guard process (worker_guard.h): the child and
-// all its descendants end with this object, and with this process, however either ends. Never
-// blocks its caller, but for the destructor. Thread-safe.
+// A child in its own process group with pipes on its three standard streams. Started from an
+// argument vector, never through a shell, and under a guard process (worker_guard.h): the child and
+// all its descendants end with this object, and with this process, however either ends. Only the
+// destructor may block its caller. Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -20,34 +20,35 @@ namespace app {
 class ChildProcess {
  public:
   /// Does not wait until the program runs: one that cannot be started ends at once, and try_reap()
-  /// says why. The error is of the guard, or of a system without pipes.
+  /// says why. An error means that the guard could not be started, or that the system is out of
+  /// pipes.
   static engine::Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& argv);
 
-  ChildProcess(const ChildProcess&) = delete;  // one object may reap, a copy would reap a stranger
+  ChildProcess(const ChildProcess&) = delete;  // a copy would reap an unrelated process
   ChildProcess& operator=(const ChildProcess&) = delete;
-  /// Kills and reaps. At most a second or two: what cannot be killed now dies when it can.
+  /// Kills and reaps. Takes at most a second or two: what cannot be killed now dies when it can.
   ~ChildProcess();
 
-  /// Of the program; 0 until it runs.
+  /// pid of the program; 0 until it runs.
   pid_t pid() const;
-  /// SIGKILL to the program and all its descendants.
+  /// Sends SIGKILL to the program and all its descendants.
   void kill_all();
   /// "exited with code 3", "killed by signal 9" or "cannot start 'x': ..." once the child has
-  /// ended; what was left of its descendants has ended before it.
+  /// ended; any descendants it left have been ended first.
   std::optional<std::string> try_reap();
 
-  // This process's ends, non-blocking.
+  // This process's ends of the pipes, non-blocking.
   UniqueFd input;
   UniqueFd output;
   UniqueFd errors;
 
  private:
   ChildProcess() = default;
-  void read_report() const;  // with the lock held
+  void read_report() const;  // call with the lock held
 
   std::string program_;
   pid_t guard_ = -1;
-  UniqueFd channel_;  // the guard kills when it is shut
+  UniqueFd channel_;  // the guard kills when this is closed
   mutable std::mutex mutex_;
   mutable pid_t pid_ = 0;
   mutable int failure_ = 0;         // errno of a program that cannot be started

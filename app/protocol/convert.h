@@ -1,4 +1,4 @@
-// Which value travels in which message, and back. The way in trusts nothing:
+// Which value travels in which message, and back. The reading side trusts nothing:
 // app/protocol/wire_fields.h refuses what no value can hold, engine::validate what a value must not
 // hold; both name the field.
 #pragma once
@@ -34,7 +34,8 @@ struct TravelList : Pair... {
   using Pair::out...;
 };
 
-/// Fields of a message that no value has ("id" of an order) are set and read where it is sent.
+/// Fields of a message that no value has (an order's "id") are set and read where the message is
+/// sent.
 using Travelling = TravelList<
     Travels<engine::RunRequest, wire::RunRequest>, Travels<engine::RunResult, wire::RunResult>,
     Travels<engine::ComparisonRequest, wire::ComparisonRequest>,
@@ -62,8 +63,8 @@ MessageOf<Value> to_wire(const Value& value) {
   return message;
 }
 
-/// Absent fields keep the defaults of the value. Protocol where the message holds no such value,
-/// InvalidArgument where the value is beyond its limits.
+/// Absent fields keep the defaults of the value. Returns Protocol where the message holds no such
+/// value, InvalidArgument where the value exceeds its limits.
 template <class Message>
 engine::Result<ValueOf<Message>> from_wire(const Message& message) {
   ValueOf<Message> value;
@@ -76,18 +77,18 @@ engine::Result<ValueOf<Message>> from_wire(const Message& message) {
 inline constexpr std::size_t kMaxChunkRecords = 65536;
 inline constexpr std::size_t kMaxActivityRecords = 20'000'000;
 
-/// Chunks begin at every multiple of kMaxChunkRecords below this: that of the longest list.
+/// Chunks begin at every multiple of kMaxChunkRecords below this, the length of the longest list.
 std::size_t chunked_length(const profiling::Activity& activity);
 /// Records, host events and memory events [first, first + kMaxChunkRecords) of an activity. The
 /// chunk that starts at 0 also carries all names and graph nodes.
 wire::ActivityChunk make_activity_chunk(std::uint64_t id, const profiling::Activity& activity,
                                         std::size_t first);
 
-/// Puts the chunks of one run together again.
+/// Reassembles the chunks of one run.
 class ActivityAssembler {
  public:
   engine::Status add(const wire::ActivityChunk& chunk);
-  /// What has arrived for this run; empty if all that arrived belongs to another.
+  /// What has arrived for this run; empty if everything that arrived belongs to another run.
   profiling::Activity take(std::uint64_t id);
 
  private:

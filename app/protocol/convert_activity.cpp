@@ -1,4 +1,4 @@
-// Activity in chunks: a run may have millions of records, a frame must not.
+// Activity in chunks: a run may have millions of records, which do not fit in one frame.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using profiling::Activity;
 
-/// Elements [first, first + kMaxChunkRecords) of the list as columns.
+/// Elements [first, first + kMaxChunkRecords) of the list, as columns.
 template <class Record>
 void write_slice(const std::vector<Record>& list, std::size_t first,
                  google::protobuf::Message& message) {
@@ -29,7 +29,7 @@ engine::Error refused(std::string what) {
   return {engine::ErrorCode::Protocol, "activity." + std::move(what)};
 }
 
-/// What is wrong with a chunk beside what came before it; empty = nothing.
+/// What is wrong with a chunk, given what came before it; empty = nothing.
 std::string flaw_of(const Activity& chunk, const Activity& before) {
   const auto too_many = [](std::string_view what, std::size_t have, std::size_t more,
                            std::size_t most) {

@@ -1,4 +1,4 @@
-// An experiment as it is ordered from a worker, and the answer.
+// An experiment ordered from a worker, and the answer.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace app {
 
 struct DoctorOrder {
   engine::RunRequest request;
-  std::string gallery_case;  // not empty: this case instead of the request
+  std::string gallery_case;  // if not empty: this case instead of the request
   bool healthy = false;      // the case's healthy twin
   profiling::Experiment experiment = {};
   template <int = 0>

@@ -1,7 +1,7 @@
-// What a worker has said and nobody has taken yet, in order, within bounds. Answers to orders are
-// never dropped: while they are more than kMaxAnswerBytes the link reads no further, and the worker
-// waits in its pipe. Log lines are dropped, the oldest first, and counted. Not thread-safe: the
-// link's lock guards it.
+// Events from a worker that have not been taken yet, in order and bounded. Answers to orders are
+// never dropped: while they exceed kMaxAnswerBytes the link stops reading, and the worker blocks on
+// its pipe. Log lines are dropped, oldest first, and counted. Not thread-safe: the link's lock
+// guards it.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace app {
 
 class EventQueue {
  public:
-  // With one frame of the largest kind still being received, 64 MiB is not exceeded by anything
-  // that nobody has ordered.
+  // Unordered data, even with one frame of the largest kind still being received, stays within 64
+  // MiB.
   static constexpr std::size_t kMaxAnswerBytes = std::size_t{32} << 20;
   static constexpr std::size_t kMaxLogBytes = std::size_t{4} << 20;
   static constexpr std::size_t kMaxLogs = 1000;
 
-  /// `wire_bytes`: of its frame; in memory it is taken for twice as much.
+  /// `wire_bytes` is the size of its frame; in memory it is assumed to take twice as much.
   void put_answer(LinkEvent event, std::size_t wire_bytes) {
     const std::size_t cost = sizeof(Answer) + 2 * wire_bytes;
     answer_bytes_ += cost;
@@ -37,9 +37,9 @@ class EventQueue {
       ++dropped_;
     }
   }
-  /// Whoever takes answers is behind.
+  /// The consumer of answers is behind.
   bool full() const { return answer_bytes_ > kMaxAnswerBytes; }
-  /// Log lines, since the start.
+  /// Log lines dropped since the start.
   std::uint64_t dropped() const { return dropped_; }
 
   std::vector<LinkEvent> take() {
@@ -65,7 +65,7 @@ class EventQueue {
 
  private:
   struct Answer {
-    std::uint64_t number = 0;  // of all that was put: the order between the two kinds
+    std::uint64_t number = 0;  // counts all puts: gives the order between the two kinds
     LinkEvent event;
   };
   struct Log {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 
 namespace app {
 namespace {
+
+// Protobuf would print on stderr, raw, what every refusal here says as an error.
+[[maybe_unused]] const auto former_log = google::protobuf::SetLogHandler(nullptr);
 
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 
@@ -27,12 +31,12 @@ std::uint32_t read_length(const char* bytes) {
   return length;
 }
 
-constexpr int kMaxDepth = 100;  // as protobuf's own
+constexpr int kMaxDepth = 100;  // the same as protobuf's own limit
 constexpr std::size_t kStringBytes = 48;
 constexpr std::size_t kGroupBytes = 64;
 
-/// Bytes that a message is about to take in memory, from what it says on the wire. Stops at what is
-/// no message, which the parser will refuse.
+/// Bytes that a message will take in memory, estimated from its wire form. Stops at bytes that are
+/// not a message; the parser will refuse them.
 std::size_t memory_of(const google::protobuf::Descriptor& type,
                       google::protobuf::io::CodedInputStream& in, int depth) {
   using Wire = google::protobuf::FieldDescriptor;
@@ -55,8 +59,8 @@ std::size_t memory_of(const google::protobuf::Descriptor& type,
         break;
       case 3:
       case 4:
-        // A group's borders: no field of ours is one, but the parser keeps unknown ones. What is
-        // inside is weighed as if it stood beside them.
+        // A group's delimiters: none of our fields is a group, but the parser keeps unknown ones.
+        // The contents are counted as if they were fields of the message itself.
         bytes += kGroupBytes;
         continue;
       default:
@@ -69,7 +73,7 @@ std::size_t memory_of(const google::protobuf::Descriptor& type,
       if (in.BytesUntilLimit() > 0) in.Skip(in.BytesUntilLimit());
       in.PopLimit(outer);
     } else {
-      // Of packed numbers each byte may be one.
+      // In packed form each byte may be one number.
       const bool packed = field != nullptr && field->is_packable();
       bytes += kStringBytes + (packed ? 8 : 1) * static_cast<std::size_t>(length);
       if (!in.Skip(static_cast<int>(length))) return bytes;
@@ -103,7 +107,7 @@ engine::Result<std::string> encode_frame(const wire::Frame& frame) {
 
 void FrameDecoder::append(std::string_view bytes) {
   if (consumed_ == buffer_.size()) {
-    // What one large frame took is not kept for the small ones that follow.
+    // The memory of one large frame is not kept for the small ones that follow.
     if (buffer_.capacity() > kKeptBytes) std::string().swap(buffer_);
     buffer_.clear();
     consumed_ = 0;
@@ -129,7 +133,7 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
                               limit_ < kMaxFrameBytes ? "while nothing was ordered " : "", limit_));
   }
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<wire::Frame>();
-  // Two bytes on the wire can be an element of a hundred in memory.
+  // Two bytes on the wire can become an element of a hundred bytes in memory.
   const std::size_t memory = memory_of_frame(rest.substr(kFrameHeaderBytes, length));
   if (memory > kMemoryPerByte * limit_) {
     return broken(
@@ -138,11 +142,12 @@ engine::Result<std::optional<wire::Frame>> FrameDecoder::next() {
   }
   wire::Frame frame;
   if (!frame.ParseFromArray(rest.data() + kFrameHeaderBytes, static_cast<int>(length))) {
-    return broken(fmt::format("the {} bytes of a frame are not a message", length));
+    return broken(fmt::format(
+        "the {} bytes of a frame are not a message, or a text in them is not UTF-8", length));
   }
   consumed_ += kFrameHeaderBytes + length;
   if (frame.body_case() == wire::Frame::BODY_NOT_SET) {
-    return broken(fmt::format("a frame of {} bytes has no body that this version knows", length));
+    return broken(fmt::format("a frame of {} bytes has no body known to this version", length));
   }
   return std::optional<wire::Frame>(std::move(frame));
 }

@@ -1,5 +1,5 @@
 // Frames on a byte stream: "XSC1", a little-endian length, a serialized Frame. The reading side
-// trusts nothing; a length beyond the cap is refused before a byte of it is stored.
+// trusts nothing; a length beyond the cap is refused before any of the frame is stored.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,30 @@ namespace app {
 inline constexpr std::string_view kFrameMagic = "XSC1";
 inline constexpr std::size_t kFrameHeaderBytes = 8;
 inline constexpr std::uint32_t kMaxFrameBytes = 256U << 20;
-/// Of what a frame may be at most: packed numbers take up to eight.
+/// Memory allowed per byte of a frame: packed numbers take up to eight.
 inline constexpr std::size_t kMemoryPerByte = 8;
 
 /// Header and body, ready to write.
 engine::Result<std::string> encode_frame(const wire::Frame& frame);
 
-/// Bytes in, frames out, none that would take more than its share of memory. After an error the
-/// stream cannot be trusted any more: stop reading it.
+/// Bytes in, frames out; refuses a frame that would take more than its share of memory. After an
+/// error the stream can no longer be trusted: stop reading it.
 class FrameDecoder {
  public:
-  /// Of the frames to come; never above kMaxFrameBytes, which it is at first.
+  /// Limit on the frames to come; never above kMaxFrameBytes, the initial value.
   void set_limit(std::size_t bytes) { limit_ = bytes; }
   void append(std::string_view bytes);
-  /// Of frames that are not given out yet.
+  /// Bytes of frames that have not been given out yet.
   std::size_t pending_bytes() const { return buffer_.size() - consumed_; }
   /// The next whole frame; nullopt when more bytes are needed.
   engine::Result<std::optional<wire::Frame>> next();
-  /// What to say when the stream ends here; ok between frames.
+  /// The error to report when the stream ends here; ok between frames.
   engine::Status at_end() const;
 
  private:
   std::size_t limit_ = kMaxFrameBytes;
   std::string buffer_;
-  std::size_t consumed_ = 0;  // bytes of buffer_ already given out, dropped when it grows
+  std::size_t consumed_ = 0;  // bytes of buffer_ already given out, dropped on the next append
 };
 
 /// Reads one frame from a blocking descriptor. nullopt = the stream ended between frames.

@@ -1,4 +1,4 @@
-// Bytes in, lines out. A line without an end is cut, so that a talkative child cannot fill memory.
+// Bytes in, lines out. An unterminated line is cut, so that a talkative child cannot fill memory.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ class LineSplitter {
  public:
   static constexpr std::size_t kMaxLineBytes = 8192;
 
-  /// The lines that these bytes complete; empty ones are left out. A carriage return ends a line
-  /// too: progress bars.
+  /// The lines that these bytes complete; empty ones are left out. A carriage return also ends a
+  /// line, for progress bars.
   std::vector<std::string> append(std::string_view bytes) {
     std::vector<std::string> lines;
     for (const char c : bytes) {
@@ -26,7 +26,7 @@ class LineSplitter {
     }
     return lines;
   }
-  /// What came after the last line's end.
+  /// The unterminated rest.
   std::string rest() { return std::exchange(line_, {}); }
 
  private:

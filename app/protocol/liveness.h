@@ -1,5 +1,5 @@
 // What silence means: the link's state from the times of pulses and progress. Pure arithmetic on
-// times handed in, so that it is tested without a clock. Not thread-safe.
+// the times passed in, so that it can be tested without a clock. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class Liveness {
         progressed_(now),
         progress_stall_seconds_(progress_stall_seconds) {}
 
-  /// Any bytes of the worker count: while a large result travels, its pulses queue behind it.
+  /// Any bytes from the worker count: while a large result travels, its pulses queue behind it.
   void heard(Time now) { heard_ = now; }
   void greeted() { greeted_ = true; }
   void pulse(const PulseReport& pulse, Time now);

@@ -10,10 +10,10 @@ namespace {
 
 using Frame = wire::Frame;
 
-/// What a frame from a worker answers.
+/// Which order a frame from a worker answers.
 struct Answer {
   std::uint64_t id = 0;
-  Frame::BodyCase order = Frame::BODY_NOT_SET;  // that it may answer; not set = any
+  Frame::BodyCase order = Frame::BODY_NOT_SET;  // the kind it may answer; not set = any
 };
 
 std::optional<Answer> answer_in(const Frame& frame) {
@@ -58,7 +58,7 @@ void OpenOrders::given(std::uint64_t id, Frame::BodyCase kind) { orders_[id].kin
 
 void OpenOrders::sent(const Frame& command) {
   if (command.has_inspect_file()) ++inspections_;
-  // The writer takes one job at a time and takes it once: it is the newest of its kind.
+  // The writer takes one job at a time and only once: it is the newest of its kind.
   for (auto order = orders_.rbegin(); order != orders_.rend(); ++order) {
     if (order->second.kind != command.body_case()) continue;
     order->second.sent = true;
@@ -84,7 +84,7 @@ engine::Status OpenOrders::check(const Frame& frame, std::size_t bytes) {
         fmt::format("sent a pulse of {} bytes; the limit is {}", bytes, kMaxUnorderedBytes));
   }
   if (body == Frame::kFileInspected) {
-    if (inspections_ == 0) return violation("described a file that nobody asked about");
+    if (inspections_ == 0) return violation("described a file that was not asked about");
     --inspections_;
     return {};
   }

@@ -1,5 +1,5 @@
-// The orders that a worker owes an answer, and what it may say because of them: nobody keeps an
-// answer to an order that was not given. Not thread-safe: the link's lock guards it.
+// The orders that a worker still has to answer, and what it may send because of them: an answer to
+// an order that was not given is never kept. Not thread-safe: the link's lock guards it.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@
 
 namespace app {
 
-/// A cancelled run looks at its flag between stages; one that does not in so long is stuck.
+/// A cancelled run checks its flag between stages; one that does not within this time is stuck.
 inline constexpr std::chrono::seconds kCancelLimit{2};
-/// Of a frame that nothing was ordered for: greetings and pulses are a few KiB.
+/// Limit on a frame that was not ordered: greetings and pulses are a few KiB.
 inline constexpr std::size_t kMaxUnorderedBytes = std::size_t{4} << 20;
-/// Of all that belongs to one run: 20 million records and their graph.
+/// Limit on everything that belongs to one run: 20 million records and their graph.
 inline constexpr std::size_t kMaxRunBytes = std::size_t{1} << 30;
 
 class OpenOrders {
@@ -25,25 +25,25 @@ class OpenOrders {
   using Time = std::chrono::steady_clock::time_point;
 
   void given(std::uint64_t id, wire::Frame::BodyCase kind);
-  /// It is on its way to the worker: the job, or an inspection.
+  /// The command (a job or an inspection) is on its way to the worker.
   void sent(const wire::Frame& command);
-  /// Never sent, answered without the worker.
+  /// The order was never sent and is answered without the worker.
   void withdrawn(std::uint64_t id);
-  /// The worker is lost: nothing is owed any more.
+  /// The worker is lost: no answers are expected any more.
   void clear();
 
-  /// What the worker says must be owed; the error names what is not.
+  /// Checks that the frame is an expected answer; the error names what is not.
   engine::Status check(const wire::Frame& frame, std::size_t bytes);
-  /// For good; 0 = no order.
+  /// The order is closed; 0 = no order.
   void answered(std::uint64_t id) { close(id); }
 
   bool empty() const { return orders_.empty(); }
   /// Frames above kMaxUnorderedBytes may come.
   bool expects_large() const { return !orders_.empty() || inspections_ > 0; }
 
-  /// All that is open now should end; a second cancel does not start the clock again.
+  /// Everything open now should end; a second cancel does not restart the clock.
   void cancelled(Time now);
-  /// The worker has had kCancelLimit and some of it is still open.
+  /// kCancelLimit has passed and some of it is still open.
   bool cancel_overdue(Time now) const;
 
  private:
@@ -54,7 +54,7 @@ class OpenOrders {
   };
   struct Cancel {
     Time at;
-    std::uint64_t newest = 0;  // order that it was meant for
+    std::uint64_t newest = 0;  // the newest order at the time it was sent
   };
   void close(std::uint64_t id);
 

@@ -1,5 +1,5 @@
-// Where this program's neighbours lie: found from the running executable, never from the current
-// folder.
+// Where the neighbouring programs and assets are: found from the running executable, never from the
+// current folder.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@ namespace app {
 
 /// Folder of the running executable, without a trailing slash.
 std::string executable_folder();
-/// expertscope-worker beside the running executable (whether or not it is there).
+/// expertscope-worker next to the running executable (whether or not it exists).
 std::string worker_program();
-/// expertscope-guard beside the running executable.
+/// expertscope-guard next to the running executable.
 std::string guard_program();
 /// $EXPERTSCOPE_ASSETS, else <exe>/../share/expertscope (installed), else <exe>/../../assets (build
 /// tree). The first that exists; the last if none does, so that errors name a path.

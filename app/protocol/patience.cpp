@@ -29,13 +29,13 @@ std::string Patience::words_of(Silence silence, const LinkStatus& status) {
     case Silence::Pulses:
       return status.reason;
     case Silence::Begin:
-      return "it lives, but has not begun what it was ordered to do";
+      return "it is alive, but has not begun its order";
     case Silence::Cancel:
       return "it has not answered the cancel";
     case Silence::Progress:
       break;
   }
-  return fmt::format("it lives, but nothing moves in {}, iteration {} of {}",
+  return fmt::format("it is alive, but nothing moves in {}, iteration {} of {}",
                      engine::stage_name(status.pulse.stage), status.pulse.iteration + 1,
                      status.pulse.iterations);
 }
@@ -62,7 +62,7 @@ std::optional<std::string> Patience::exhausted(const LinkStatus& status) const {
   }
   return fmt::format(
       "gave up on the worker (process {}) after {:.1f} s without a sign of progress: "
-      "{}; --timeout sets another limit than {:g} s",
+      "{}; the limit is {:g} s, set another one with --timeout",
       status.pid, status.seconds_still, words_of(*silence, status), limit_seconds_);
 }
 

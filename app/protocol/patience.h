@@ -1,5 +1,5 @@
-// What a person is told while a program waits for a worker that does nothing, and when the program
-// should give up. Pure arithmetic on what a link says of its worker. Not thread-safe.
+// What the user is told while a program waits for a worker that shows no progress, and when the
+// program should give up. Pure arithmetic on the link's status. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@ namespace app {
 
 class Patience {
  public:
-  /// Nobody waits longer without a word.
+  /// A wait is never silent for longer than this.
   static constexpr double kWordSeconds = 2;
-  /// torch from a cold disk, a benchmark's peer, was seen to take three minutes without a sign.
+  /// torch loading from a cold disk, as a benchmark's peer, has taken three minutes without a sign.
   static constexpr double kDefaultLimitSeconds = 300;
 
-  /// `limit_seconds` may pass without any sign: nothing heard, no progress, no part of an answer.
-  /// 0 = no limit. How long an order takes in all does not matter.
+  /// `limit_seconds` may pass without any sign: nothing heard, no progress, no part of an answer. 0
+  /// = no limit. How long an order takes in total does not matter.
   explicit Patience(double limit_seconds) : limit_seconds_(limit_seconds > 0 ? limit_seconds : 0) {}
 
   /// A sentence once kWordSeconds have passed: once for each kind of silence.
   std::optional<std::string> word(const LinkStatus& status);
-  /// Why nobody should wait longer.
+  /// Why the wait should end.
   std::optional<std::string> exhausted(const LinkStatus& status) const;
 
  private:

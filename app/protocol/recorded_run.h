@@ -1,4 +1,4 @@
-// A finished run as recordings keep it.
+// A finished run as recordings store it.
 #pragma once
 
 #include <utility>

@@ -10,16 +10,16 @@
 namespace app {
 namespace {
 
-namespace json = google::protobuf::util;
+namespace protobuf_json = google::protobuf::util;
 
 std::string print(const google::protobuf::Message& message, bool pretty) {
-  json::JsonPrintOptions options;
+  protobuf_json::JsonPrintOptions options;
   options.add_whitespace = pretty;
   options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;  // a zero must be told from a missing field
+  options.always_print_primitive_fields = true;  // a zero differs from a missing field
   std::string text;
-  // Only bytes that are no UTF-8 can fail here; the caller's strings were checked on the way in.
-  if (!json::MessageToJsonString(message, &text, options).ok()) text.clear();
+  // Fails only on bytes that are not UTF-8; the caller's strings were checked on the way in.
+  if (!protobuf_json::MessageToJsonString(message, &text, options).ok()) text.clear();
   return text;
 }
 
@@ -40,16 +40,18 @@ std::string request_to_json(const engine::RunRequest& request, bool pretty) {
 }
 
 engine::Result<engine::RunRequest> request_from_json(const std::string& text) {
-  // A request's texts are paths and names: one that is too long is refused, for cut it would be
-  // another. Unknown fields reach Protobuf's sentence, and with it the screen.
+  // A request's texts are paths and names: one that is too long is refused, since a truncated one
+  // would name something else. Unknown fields appear in Protobuf's error text, and so on the
+  // screen.
   constexpr engine::JsonLimits kLimits{.max_name_bytes = 256, .max_text_bytes = PATH_MAX};
   if (engine::Status kept = engine::check_json(text, kLimits); !kept.ok()) return kept.error();
   wire::RunRequest message;
-  const auto parsed = json::JsonStringToMessage(text, &message, json::JsonParseOptions());
+  const auto parsed =
+      protobuf_json::JsonStringToMessage(text, &message, protobuf_json::JsonParseOptions());
   if (!parsed.ok()) {
     return engine::Error{
         engine::ErrorCode::InvalidArgument,
-        "the request is not valid JSON of a request: " +
+        "the request is not valid request JSON:  " +
             engine::shown_text({parsed.message().data(), parsed.message().size()})};
   }
   engine::Result<engine::RunRequest> request = from_wire(message);

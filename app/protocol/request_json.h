@@ -14,7 +14,7 @@ namespace app {
 
 std::string request_to_json(const engine::RunRequest& request, bool pretty = false);
 /// Unknown fields, wrong types and values beyond engine::validate's limits are errors that name the
-/// field. Fields that are absent keep RunRequest's defaults.
+/// field. Absent fields keep RunRequest's defaults.
 engine::Result<engine::RunRequest> request_from_json(const std::string& json);
 std::string result_to_json(const engine::RunResult& result, bool pretty = false);
 

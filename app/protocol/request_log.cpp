@@ -15,7 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Takes the caption out of the line; what is no object is left to request_from_json's sentence.
+/// Removes the caption from the line; a line that is not an object is left for request_from_json to
+/// report.
 std::string take_caption(std::string& line) {
   engine::Result<json> parsed = engine::parse_json(line);
   if (!parsed.ok()) return {};
@@ -54,7 +55,7 @@ engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view te
   if (requests.empty()) {
     return engine::Error{
         engine::ErrorCode::InvalidArgument,
-        fmt::format("the request log {} holds no request; write one a line", path)};
+        fmt::format("the request log {} holds no request; write one per line", path)};
   }
   return requests;
 }

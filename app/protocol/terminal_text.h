@@ -1,4 +1,4 @@
-// Text of a stranger (a worker, a file) for a terminal: nothing in it is obeyed.
+// Untrusted text (from a worker or a file) for a terminal: control characters in it have no effect.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace app {
 
-/// As engine::shown_text(), of any length. CSV's line ends (CR LF) stay: the line that the carriage
-/// return goes back in is over anyway.
+/// Like engine::shown_text(), of any length. CSV's line ends (CR LF) stay: the line that the
+/// carriage return goes back in is complete anyway.
 std::string terminal_text(std::string_view text);
 
 }  // namespace app

@@ -1,4 +1,4 @@
-// The commands a link has not sent yet: one slot of each kind, the newest command wins. Not
+// The commands a link has not sent yet: one slot per kind, the newest command wins. Not
 // thread-safe: the link's lock guards it.
 #pragma once
 
@@ -30,7 +30,7 @@ class UnsentCommands {
   void put_watch(bool on) { watch_ = on; }
 
   bool empty() const { return !cancel_ && !job_ && !inspection_ && !watch_; }
-  /// The next to send. A cancel precedes a job: it was meant for an older one.
+  /// The next to send. A cancel goes before a job: it was meant for an older one.
   std::optional<wire::Frame> take() {
     wire::Frame frame;
     if (cancel_) {

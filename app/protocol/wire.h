@@ -9,7 +9,8 @@ namespace app {
 
 namespace wire = ::expertscope::wire;
 
-/// Rises with every change that an older peer would misread. The handshake refuses any difference.
+/// Incremented with every change that an older peer would misread. The handshake refuses any
+/// difference.
 inline constexpr std::uint32_t kProtocolVersion = 10;
 inline constexpr const char* kProgramVersion = EXPERTSCOPE_VERSION;
 

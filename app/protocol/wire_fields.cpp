@@ -36,7 +36,7 @@ const Binding& binding_of(const Type& type, const Descriptor& message) {
   if (binding.empty()) {
     for (const Field& field : type.fields) {
       binding.push_back(message.FindFieldByName(std::string(field.name)));
-      assert(binding.back() != nullptr && "a described field without its line in the .proto");
+      assert(binding.back() != nullptr && "a described field is missing in the .proto");
     }
   }
   return binding;
@@ -67,11 +67,11 @@ void with_number_type(const FieldDescriptor& wire, const Use& use) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return use(bool{});
     default:
-      assert(false && "a number travels as a number");
+      assert(false && "a number must travel as a number");
   }
 }
 
-// What replaces these two calls a virtual function for every element: too slow for a million
+// The replacement for these two calls costs a virtual call per element: too slow for a million
 // records.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -112,7 +112,7 @@ T load(const void* value) {
 
 // ---- To the wire -------------------------------------------------------------------------------
 
-/// Numbers `stride` bytes apart into a repeated field.
+/// Writes numbers that are `stride` bytes apart into a repeated field.
 void write_numbers(const Type& type, const void* first, std::size_t count, std::size_t stride,
                    Message& message, const FieldDescriptor& wire) {
   with_number_type(wire, [&](auto wire_type) {
@@ -154,7 +154,7 @@ void write_number(const Type& type, const void* value, Message& message,
       return access.SetEnumValue(&message, &wire,
                                  static_cast<int>(engine::signed_number(type, value)));
     default:
-      assert(false && "a number travels as a number");
+      assert(false && "a number must travel as a number");
   }
 }
 
@@ -284,7 +284,7 @@ class Reader {
       case FieldDescriptor::CPPTYPE_ENUM:
         return take(type, value, std::int64_t{access.GetEnumValue(message, &wire)}, path);
       default:
-        assert(false && "a number travels as a number");
+        assert(false && "a number must travel as a number");
     }
   }
 
@@ -293,7 +293,7 @@ class Reader {
     if (!engine::store(type, value, number)) refuse_number(type, number, path);
   }
 
-  /// A repeated field into numbers `stride` bytes apart.
+  /// Reads a repeated field into numbers that are `stride` bytes apart.
   void numbers(const Type& type, void* first, std::size_t stride, const Message& message,
                const FieldDescriptor& wire, const FieldPath& path) {
     with_number_type(wire, [&](auto wire_type) {
@@ -429,11 +429,11 @@ void write_columns(const Type& record, const void* first, std::size_t count, Mes
   }
 }
 
-// ---- Whether they fit --------------------------------------------------------------------------
+// ---- Matching types and messages ---------------------------------------------------------------
 
 namespace {
 
-/// "fp8-block" and "FP8_BLOCK" are one word.
+/// "fp8-block" and "FP8_BLOCK" are the same word.
 std::string upper_snake(std::string_view name) {
   std::string word;
   for (const char c : name) {
@@ -482,7 +482,7 @@ class Fit {
 
   void value(const Type& type, const FieldDescriptor& wire, const std::string& path) {
     if (type.kind == Kind::List) return list(type, wire, path);
-    if (wire.is_repeated()) return say(path, "is no list but repeated on the wire");
+    if (wire.is_repeated()) return say(path, "is not a list but is repeated on the wire");
     switch (type.kind) {
       case Kind::Record:
       case Kind::Choice:
@@ -503,7 +503,7 @@ class Fit {
     const Type& element = *type.element;
     if (wire.type() == FieldDescriptor::TYPE_BYTES) {
       return require(element.size == 1 && !wire.is_repeated(), path,
-                     "has elements of more than a byte");
+                     "has elements larger than a byte");
     }
     if (element.kind == Kind::Record && !wire.is_repeated() && wire.message_type() != nullptr) {
       return columns(element, *wire.message_type(), path);
@@ -518,7 +518,7 @@ class Fit {
       case Kind::List:
       case Kind::Choice:
       case Kind::Maybe:
-        return say(path, "is a list of something that has no repeated form");
+        return say(path, "is a list of a type that has no repeated form");
       default:
         return number(element, wire, path);
     }
@@ -547,7 +547,7 @@ class Fit {
       const std::string name(type.choice.names[i]);
       const FieldDescriptor* wire = message.FindFieldByName(name);
       if (wire == nullptr || wire->real_containing_oneof() == nullptr) {
-        say(path + "." + name, "is no alternative on the wire");
+        say(path + "." + name, "is not an alternative on the wire");
       } else {
         value(*type.choice.types[i], *wire, path + "." + name);
       }
@@ -569,15 +569,15 @@ class Fit {
         return require(wire_type == FieldDescriptor::CPPTYPE_BOOL, path, "must be a bool");
       case Kind::Signed:
         return require(is_signed && (type.size < 8 || wide), path,
-                       "must be signed, as wide at least");
+                       "must be signed and at least as wide");
       case Kind::Unsigned:
         return require(is_unsigned && (type.size < 8 || wide), path,
-                       "must be unsigned, as wide at least");
+                       "must be unsigned and at least as wide");
       case Kind::Real:
         return require(
             (wire_type == FieldDescriptor::CPPTYPE_FLOAT && type.size == sizeof(float)) ||
                 wire_type == FieldDescriptor::CPPTYPE_DOUBLE,
-            path, "must be a float or double, as wide at least");
+            path, "must be a float or double and at least as wide");
       default:
         if (wire.enum_type() != nullptr) return enumeration(type, *wire.enum_type(), path);
         return require(wire_type == FieldDescriptor::CPPTYPE_UINT32, path,

@@ -6,7 +6,7 @@
 // What travels as what:
 //   record         message; a sparse one that equals its default is left out
 //   number, bool   number of at least its width; enumerations also as uint32, by their numbers
-//   text           string, with what is no UTF-8 replaced
+//   text           string, with invalid UTF-8 replaced
 //   list           repeated field; bytes where elements have one byte
 //   list of        repeated message; or, where the field is one message, the columns of a table: a
 //    records       repeated field for each member. Columns are several times quicker to convert and
@@ -27,16 +27,17 @@
 namespace app {
 
 void write_fields(const engine::Type& type, const void* record, google::protobuf::Message& message);
-/// Protocol errors that begin with the path of the field. Limits are engine::validate's business.
+/// Returns Protocol errors that begin with the path of the field. Limits are left to
+/// engine::validate.
 engine::Status read_fields(const engine::Type& type, void* record,
                            const google::protobuf::Message& message);
 
-/// `count` records one behind the other as columns of the message; clears what it held.
+/// Writes `count` consecutive records as columns of the message; clears what it held.
 void write_columns(const engine::Type& record, const void* first, std::size_t count,
                    google::protobuf::Message& message);
 
-/// What does not fit between a type and a message, in words; fields in `wire_only` belong to the
-/// message alone ("id"). Walks into records and messages.
+/// The mismatches between a type and a message, in words; fields in `wire_only` exist only in the
+/// message ("id"). Recurses into records and messages.
 std::vector<std::string> wire_mismatches(const engine::Type& type,
                                          const google::protobuf::Descriptor& message,
                                          const std::vector<std::string>& wire_only = {});

@@ -10,14 +10,15 @@
 namespace app {
 namespace {
 
-/// "user@host", "ssh://user@host:port", an IPv6 address with its zone, or an alias of ssh's
-/// settings. ssh hands it to programs of those settings (ProxyCommand's %h), through a shell.
+/// Accepts "user@host", "ssh://user@host:port", an IPv6 address with its zone, or an alias from the
+/// ssh configuration. ssh passes it to programs of that configuration (ProxyCommand's %h) through a
+/// shell.
 bool names_a_machine(std::string_view destination) {
   const auto allowed = [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("._-@:%[]/").find(static_cast<char>(c)) != std::string_view::npos;
   };
-  // Neither the name of the machine nor that of the user may look like an option.
+  // Neither the host name nor the user name may look like an option.
   const std::string_view host = destination.substr(destination.rfind('@') + 1);
   return !host.empty() && !host.starts_with('-') && !destination.starts_with('-') &&
          std::ranges::all_of(destination, allowed);
@@ -26,7 +27,7 @@ bool names_a_machine(std::string_view destination) {
 }  // namespace
 
 std::string shell_quoted(std::string_view word) {
-  // Within single quotes every character is itself, but for the quote.
+  // Within single quotes every character except the quote stands for itself.
   std::string quoted = "'";
   for (const char c : word) {
     c == '\'' ? quoted.append("'\\''") : quoted.append(1, c);
@@ -40,33 +41,33 @@ engine::Result<std::vector<std::string>> WorkerCommand::argv() const {
     words.emplace_back(remote ? "env" : "/usr/bin/env");
     words.insert(words.end(), environment.begin(), environment.end());
   }
-  const std::string beside = remote ? "expertscope-worker" : worker_program();
-  words.push_back(program.empty() ? beside : program);
+  const std::string default_program = remote ? "expertscope-worker" : worker_program();
+  words.push_back(program.empty() ? default_program : program);
   words.insert(words.end(), arguments.begin(), arguments.end());
   if (!cublaslt.empty()) words.insert(words.end(), {"--cublaslt", cublaslt});
   if (!backend.empty()) words.insert(words.end(), {"--backend", backend});
   for (const std::string& word : words) {
     if (word.find('\0') == std::string::npos) continue;
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("'{}' has a zero byte, which no program can be given", terminal_text(word))};
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("'{}' has a zero byte, which cannot be passed to a program",
+                                     terminal_text(word))};
   }
   if (!remote) return words;
   if (!names_a_machine(*remote)) {
-    return engine::Error{
-        engine::ErrorCode::InvalidArgument,
-        fmt::format("'{}' is no name of a machine: letters, digits and . _ - @ : % [ ] / make one; "
-                    "give any other machine an alias (Host) in ~/.ssh/config",
-                    terminal_text(*remote))};
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("'{}' is not a machine name, which may only have letters, "
+                                     "digits and . _ - @ : % [ ] /; "
+                                     "give any other machine an alias (Host) in ~/.ssh/config",
+                                     terminal_text(*remote))};
   }
-  // ssh joins the words behind the destination with blanks, and the login shell there reads them.
+  // ssh joins the words after the destination with blanks, and the login shell there parses them.
   std::string command;
   for (const std::string& word : words) {
     if (!command.empty()) command += ' ';
     command += shell_quoted(word);
   }
-  // BatchMode: a question for a password would wait on a terminal that the worker's group cannot
-  // read. Behind "--" ssh takes nothing for an option.
+  // BatchMode: a password prompt would wait on a terminal that the worker's process group cannot
+  // read. After "--" ssh does not treat anything as an option.
   return std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", *remote, command};
 }
 

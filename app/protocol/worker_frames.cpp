@@ -31,7 +31,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-/// The fields of each kind of message that are texts or lead to one. Large messages (records,
+/// The fields of each kind of message that are texts or contain some. Large messages (records,
 /// histograms) have none and are not walked.
 class TextFields {
  public:
@@ -46,7 +46,7 @@ class TextFields {
  private:
   TextFields() { visit(*wire::Frame::descriptor()); }
 
-  /// No message of the protocol holds itself, so this ends.
+  /// No message of the protocol contains itself, so the recursion ends.
   bool visit(const Descriptor& type) {
     if (const auto known = fields_.find(&type); known != fields_.end()) {
       return !known->second.empty();
@@ -64,7 +64,7 @@ class TextFields {
   std::unordered_map<const Descriptor*, std::vector<const FieldDescriptor*>> fields_;
 };
 
-/// An event whose message holds all of it. `answered`: the order is over with it.
+/// An event whose message holds all of it. `answered`: this completes the order.
 template <class Message>
 engine::Result<Arrival> read_event(const Message& message, std::uint64_t answered = 0) {
   auto event = from_wire(message);

@@ -16,18 +16,17 @@ namespace app {
 struct Arrival {
   std::optional<PulseReport> pulse;
   std::optional<LinkEvent> event;
-  std::uint64_t answered = 0;  // id of the order this event answers; 0 = of none
+  std::uint64_t answered = 0;  // id of the order this event answers; 0 = none
 };
 
-/// Makes every text of the message, however deep, what may be shown. By the message's own
-/// description, so that a field that is added to the protocol is covered.
+/// Makes every text of the message safe to show, at any depth. Uses the message's own descriptor,
+/// so that a field added to the protocol is covered.
 void show_texts(google::protobuf::Message& message);
 
 class WorkerFrames {
  public:
   /// Unsupported = the worker refused us or speaks another version; any other error = it broke the
-  /// protocol.
-  /// Every text of the frame becomes what may be shown (engine::shown_text) before it is read.
+  /// protocol. Every text of the frame is made safe to show (engine::shown_text) before it is used.
   engine::Result<Arrival> read(wire::Frame frame);
 
  private:

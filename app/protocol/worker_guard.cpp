@@ -1,6 +1,6 @@
 // expertscope-guard PROGRAM [ARGUMENT...]: runs the program with its own standard streams, and ends
-// it with all its descendants when the other end of the channel closes or the program ends. Then it
-// ends as the program did, so that whoever waits for it learns the same. worker_guard.h says why.
+// it with all its descendants when the other end of the channel closes or the program ends. It then
+// exits with the program's status, so that its parent sees the same. worker_guard.h says why.
 #include "app/protocol/worker_guard.h"
 
 #include <dirent.h>
@@ -27,18 +27,18 @@ namespace {
 using app::kGuardChannel;
 
 constexpr int kExitWrongCall = 127;
-constexpr int kSweepMs = 5;  // between two looks for descendants that are still there
+constexpr int kSweepMs = 5;  // between two scans for remaining descendants
 
 void report(pid_t pid, int error) {
   const app::GuardReport said{.pid = pid, .error = error};
   static_cast<void>(::send(kGuardChannel, &said, sizeof said, MSG_NOSIGNAL) < 0);
 }
 
-/// In the child of a fork.
+/// Runs in the child of a fork.
 [[noreturn]] void become(char** argv, pid_t guard) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != guard) ::_exit(kExitWrongCall);  // it died before the line above
+  if (::getppid() != guard) ::_exit(kExitWrongCall);  // the guard died before the line above
   report(::getpid(), 0);
   sigset_t none;
   sigemptyset(&none);
@@ -48,15 +48,15 @@ void report(pid_t pid, int error) {
   ::_exit(kExitWrongCall);
 }
 
-/// The standard streams are the program's alone: its pipes must end with it.
-void let_go_of_streams() {
+/// The standard streams belong to the program alone: its pipes must end with it.
+void release_standard_streams() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int stream = 0; stream <= 2; ++stream) ::dup2(null, stream);
   if (null > 2) ::close(null);
 }
 
-/// True once the program has ended. It stays a zombie, so that the id of its group stays taken
-/// until the group has been killed; any other child that has ended is reaped.
+/// True once the program has ended. It stays a zombie, so that its group id stays taken until the
+/// group has been killed; any other child that has ended is reaped.
 bool has_ended(pid_t program) {
   while (true) {
     siginfo_t ended{};
@@ -82,7 +82,7 @@ std::map<pid_t, pid_t> parents_of_all() {
     const ssize_t length = std::max<ssize_t>(::read(file, line, sizeof line - 1), 0);
     ::close(file);
     line[length] = '\0';
-    // "pid (name) state parent": the name may hold anything, a bracket too.
+    // "pid (name) state parent": the name may contain anything, even a parenthesis.
     const char* rest = std::strrchr(line, ')');
     int parent = 0;
     if (rest != nullptr && std::sscanf(rest, ") %*c %d", &parent) == 1) parents[pid] = parent;
@@ -96,7 +96,8 @@ void kill_descendants() {
   const pid_t self = ::getpid();
   for (const auto& [pid, parent] : parents) {
     pid_t ancestor = parent;
-    // Read while processes came and went, so that a cycle is possible: as many steps as entries.
+    // Read while processes came and went, so a cycle is possible: walk at most as many steps as
+    // entries.
     for (std::size_t steps = 0; steps < parents.size() && ancestor > 1 && ancestor != self;
          ++steps) {
       const auto above = parents.find(ancestor);
@@ -106,7 +107,8 @@ void kill_descendants() {
   }
 }
 
-/// Kills the program and everything below it until nothing is left; the program's wait status.
+/// Kills the program and everything below it until nothing is left; returns the program's wait
+/// status.
 int end_all(pid_t program) {
   ::kill(-program, SIGKILL);
   int end = 0;
@@ -121,11 +123,11 @@ int end_all(pid_t program) {
   }
 }
 
-[[noreturn]] void end_likewise(int status) {
+[[noreturn]] void exit_like(int status) {
   if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
   const int number = WTERMSIG(status);
   const rlimit none{};
-  ::setrlimit(RLIMIT_CORE, &none);  // the program's own dump is the one to read
+  ::setrlimit(RLIMIT_CORE, &none);  // only the program's own core dump is of interest
   std::signal(number, SIG_DFL);
   sigset_t all;
   sigemptyset(&all);
@@ -141,7 +143,7 @@ int main(int argc, char** argv) {
     std::fputs("expertscope-guard is started by expertscope\n", stderr);
     return kExitWrongCall;
   }
-  // What its starter forgot to mark as close-on-exec is no business of a worker.
+  // A descriptor that the parent forgot to mark close-on-exec must not reach the worker.
   ::close_range(kGuardChannel + 1, ~0U, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t child;
@@ -158,8 +160,8 @@ int main(int argc, char** argv) {
     report(0, errno);
     return kExitWrongCall;
   }
-  ::setpgid(program, program);  // here too: whoever comes first
-  let_go_of_streams();
+  ::setpgid(program, program);  // set here too: parent and child race
+  release_standard_streams();
 
   while (!has_ended(program)) {
     pollfd waits[2] = {{children, POLLIN, 0}, {kGuardChannel, POLLIN, 0}};
@@ -167,7 +169,7 @@ int main(int argc, char** argv) {
     signalfd_siginfo seen;
     while (::read(children, &seen, sizeof seen) > 0) {
     }
-    if (waits[1].revents != 0) break;  // nothing is ever said to the guard: the other end has gone
+    if (waits[1].revents != 0) break;  // the guard receives no messages: the other end has closed
   }
-  end_likewise(end_all(program));
+  exit_like(end_all(program));
 }

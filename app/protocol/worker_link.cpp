@@ -1,6 +1,6 @@
-// The link's two threads. The reader owns the pipes out of the worker, the clock of its pulses and
-// its end; the writer owns the pipe into it. They and the caller meet in one lock that is never
-// held over a system call that can block.
+// The link's two threads. The reader owns the pipes from the worker, the clock of its pulses and
+// its exit; the writer owns the pipe to it. They and the caller share one lock that is never held
+// across a system call that can block.
 #include "app/protocol/worker_link.h"
 
 #include <fmt/format.h>
@@ -14,8 +14,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
@@ -27,16 +25,16 @@
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/unsent_commands.h"
 #include "app/protocol/worker_frames.h"
+#include "engine/model/guarded_thread.h"
 
 namespace app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kTickMs = 50;  // how often silence is looked at
-constexpr std::chrono::milliseconds kExitGrace{
-    100};  // from end of output to the end of the process
-// A frame of which so much is still on its way moves, although no pulse gets past it.
+constexpr int kTickMs = 50;                           // how often silence is checked
+constexpr std::chrono::milliseconds kExitGrace{100};  // from end of output to exit of the process
+// A frame with this much still on its way counts as progress, although no pulse can get past it.
 constexpr std::size_t kLargeFrameBytes = 65536;
 
 class ProcessLink final : public WorkerLink {
@@ -57,14 +55,9 @@ class ProcessLink final : public WorkerLink {
       liveness_.lost(fmt::format("no event descriptor is left: {}", std::strerror(errno)));
       return;
     }
-    try {
-      reader_ = std::thread([this] { read_until_lost(); });
-      writer_ = std::thread([this] { write_until_lost(); });
-    } catch (const std::system_error& error) {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;  // of the reader, if only the writer could not be had
-      liveness_.lost(fmt::format("no thread is left for it: {}", error.what()));
-    }
+    const auto failed = [this](const engine::Error& error) { give_up(error.message); };
+    reader_ = engine::GuardedThread([this] { read_until_lost(); }, failed);
+    writer_ = engine::GuardedThread([this] { write_until_lost(); }, failed);
   }
 
   ~ProcessLink() override {
@@ -78,8 +71,8 @@ class ProcessLink final : public WorkerLink {
       commands_ready_.notify_all();
       child_->kill_all();
     }
-    if (reader_.joinable()) reader_.join();
-    if (writer_.joinable()) writer_.join();
+    reader_.join();
+    writer_.join();
   }
 
   std::uint64_t submit(const engine::RunRequest& request) override {
@@ -221,11 +214,11 @@ class ProcessLink final : public WorkerLink {
         const std::lock_guard lock(mutex_);
         if (stopping_) return;
       }
-      // The end is looked at before the pipes: what the worker wrote before it ended is still read.
+      // The exit is checked before the pipes: what the worker wrote before it ended is still read.
       const std::optional<std::string> end = child_->try_reap();
       behind = !read_output();
       read_errors();
-      // What it said last waits in the pipe for somebody to take what it said before.
+      // Its last output waits in the pipe until earlier events are taken.
       if (end && !behind) return finish(*end);
       if (!child_->output.valid() && !output_ended) output_ended = Clock::now();
       if (output_ended && Clock::now() - *output_ended > kExitGrace) {
@@ -240,19 +233,20 @@ class ProcessLink final : public WorkerLink {
     std::array<pollfd, 3> waits = {pollfd{behind ? -1 : child_->output.get(), POLLIN, 0},
                                    pollfd{child_->errors.get(), POLLIN, 0},
                                    pollfd{stop_.get(), POLLIN, 0}};
-    // Nothing tells of an end once both pipes are closed, so look more often then.
+    // Once both pipes are closed nothing signals the exit, so poll more often then.
     ::poll(waits.data(), waits.size(), child_->output.valid() ? kTickMs : 5);
   }
 
-  /// False when it has stopped because nobody takes what was read before.
+  /// False when it has stopped because earlier events have not been taken.
   bool read_output() {
     std::array<char, 65536> chunk;
-    for (int i = 0; i < 64 && child_->output.valid(); ++i) {  // bounded: the clock needs its turn
+    // Bounded: the clock must be checked too.
+    for (int i = 0; i < 64 && child_->output.valid(); ++i) {
       if (!decode()) {
         pollfd more{child_->output.get(), POLLIN, 0};
         const bool waits = ::poll(&more, 1, 0) > 0;
         const std::lock_guard lock(mutex_);
-        // Its pulses are in there, behind what is not read: that it is not heard is our doing.
+        // Its pulses are in the unread part: the silence is our own doing.
         if (waits) liveness_.heard(Clock::now());
         return false;
       }
@@ -278,7 +272,7 @@ class ProcessLink final : public WorkerLink {
     return true;
   }
 
-  /// Takes in the frames that are whole; false when the queue of events is full first.
+  /// Decodes the complete frames; false when the event queue fills up first.
   bool decode() {
     while (!failed_) {
       {
@@ -360,7 +354,7 @@ class ProcessLink final : public WorkerLink {
     }
   }
 
-  /// The worker broke the contract: its end is certain, and this is what will be said of it.
+  /// The worker broke the contract: it will be ended, and this is the reason that will be reported.
   void fail(std::string reason) {
     if (failed_) return;
     failed_ = true;
@@ -380,6 +374,18 @@ class ProcessLink final : public WorkerLink {
     wake();
   }
 
+  /// One of the two threads has failed, or could not be had; the other ends too.
+  void give_up(const std::string& why) {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      liveness_.lost(fmt::format("this side of its link failed: {}", why));
+      orders_.clear();
+    }
+    commands_ready_.notify_all();
+    wake();
+  }
+
   void wake_if_changed() {
     bool changed = false;
     {
@@ -387,7 +393,7 @@ class ProcessLink final : public WorkerLink {
       const LinkState state = liveness_.state(Clock::now(), !orders_.empty());
       const bool overdue = orders_.cancel_overdue(Clock::now());
       const PulseReport& pulse = liveness_.last_pulse();
-      // An idle worker pulses the same thing forever: that must not redraw anything.
+      // An idle worker keeps pulsing the same state: that must not trigger redraws.
       changed = std::exchange(news_, false) || state != seen_state_ || overdue != seen_overdue_ ||
                 pulse.request_id != seen_pulse_.request_id || pulse.stage != seen_pulse_.stage ||
                 pulse.iteration != seen_pulse_.iteration || pulse.expert != seen_pulse_.expert ||
@@ -403,7 +409,7 @@ class ProcessLink final : public WorkerLink {
   // --- writer ---------------------------------------------------------------------------------
 
   void write_until_lost() {
-    // A dead worker's pipe raises SIGPIPE in the thread that writes; blocked here, it stays an
+    // A broken pipe to the worker raises SIGPIPE in the writing thread; blocked here, it stays an
     // error code and the rest of the program keeps its own signal settings.
     sigset_t pipe_signal;
     sigemptyset(&pipe_signal);
@@ -427,7 +433,7 @@ class ProcessLink final : public WorkerLink {
     }
   }
 
-  bool over() const {  // with the lock held
+  bool over() const {  // call with the lock held
     return stopping_ || liveness_.state(Clock::now(), false) == LinkState::Lost;
   }
 
@@ -437,13 +443,13 @@ class ProcessLink final : public WorkerLink {
       push_log({.level = 2, .text = encoded.error().message});
       return true;
     }
-    // Broken: the reader sees the end and says why.
+    // The pipe is broken: the reader sees the exit and reports why.
     return write_until_stopped(child_->input.get(), encoded.value(), stop_.get());
   }
 
   const Options options_;
   std::unique_ptr<ChildProcess> child_;
-  UniqueFd stop_;  // readable = both threads leave
+  UniqueFd stop_;  // readable = both threads exit
 
   mutable std::mutex mutex_;
   std::condition_variable commands_ready_;
@@ -453,12 +459,11 @@ class ProcessLink final : public WorkerLink {
   UnsentCommands unsent_;
   OpenOrders orders_;
   std::uint64_t last_id_ = 0;
-  bool news_ =
-      false;  // of a caller's doing; told from the reader: a caller may hold locks of its own
+  bool news_ = false;  // set by a caller, reported by the reader: a caller may hold locks
   bool greeted_ = false;
   bool stopping_ = false;
 
-  // Of the reader thread only.
+  // Used by the reader thread only.
   FrameDecoder decoder_;
   WorkerFrames frames_;
   LineSplitter error_lines_;
@@ -469,8 +474,8 @@ class ProcessLink final : public WorkerLink {
   bool seen_overdue_ = false;
   PulseReport seen_pulse_;
 
-  std::thread reader_;
-  std::thread writer_;
+  engine::GuardedThread reader_;
+  engine::GuardedThread writer_;
 };
 
 }  // namespace

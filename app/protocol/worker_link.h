@@ -1,6 +1,6 @@
-// The window's side of a worker: a child process, its pipes, and what is known of its life.
-// Nothing here blocks the caller: two threads of its own do all reading and writing, slots hold
-// only the newest command.
+// The window's side of a worker: a child process, its pipes, and its known state. Nothing here
+// blocks the caller: two threads do all reading and writing, and slots hold only the newest
+// command.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_result.h"
+#include "engine/model/text.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/power/power_trace.h"
 #include "profiling/trace/activity.h"
@@ -28,7 +29,7 @@ namespace app {
 enum class LinkState {
   Starting,    // spawned, no HelloReply yet
   Responsive,  // pulses arrive, idle
-  Busy,        // pulses arrive, a run is under way and moving
+  Busy,        // pulses arrive, a run is in progress and moving
   Stalled,     // no pulse for 500 ms, or a pulse whose progress has not moved for the stall limit
   Lost,        // exited, killed, refused or sent garbage; never comes back: start a new link
 };
@@ -52,7 +53,7 @@ struct WorkerHello {
   std::string host;
   std::string tracing;
   std::vector<BackendOffer> backends;
-  std::vector<std::string> cublaslt_libraries;  // what it was started with, and what it finds
+  std::vector<std::string> cublaslt_libraries;  // those it was started with and those it finds
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&WorkerHello::program_version>("program_version"),
@@ -62,7 +63,8 @@ struct WorkerHello {
                       engine::field<&WorkerHello::cublaslt_libraries>("cublaslt_libraries")};
   }
 };
-/// The worker may load this cuBLASLt library whoever names it: one of its own, or loaded already.
+/// The worker may load this cuBLASLt library no matter who names it: one of its own, or already
+/// loaded.
 bool has_library(const WorkerHello& hello, const std::string& path);
 
 struct PulseReport {
@@ -73,9 +75,9 @@ struct PulseReport {
   int expert = -1;
   double fraction = 0.0;
   std::uint64_t dropped_records = 0;
-  int replay = 0;                                // of a doctor's experiment; 0 = none is under way
-  std::vector<profiling::NodeState> board = {};  // of the graph under way
-  std::string device = {};                       // how the device is then, in words
+  int replay = 0;  // replay of a doctor's experiment; 0 = none is in progress
+  std::vector<profiling::NodeState> board = {};  // of the graph being replayed
+  std::string device = {};                       // the state of the device then, in words
   /// Between orders, while watch_device() is on: one sample or why there is none.
   std::optional<profiling::PowerTrace> reading = {};
   template <int = 0>
@@ -103,8 +105,8 @@ struct RunDone {
 struct RunError {
   std::uint64_t id = 0;
   engine::Error error;
-  /// Of a run whose replay was late: the graph, and what was seen while it stood still. Its worker
-  /// ends behind this answer.
+  /// Of a run whose replay was late: the graph, and what was observed while it stalled. Its worker
+  /// ends after this answer.
   std::shared_ptr<const DoctorDone> stalled = nullptr;
   template <int = 0>
   static constexpr auto fields() {
@@ -156,10 +158,10 @@ struct LinkStatus {
                        // "no pulse for 0.8 s"
   PulseReport pulse;
   int pid = 0;                     // 0 until it runs
-  double seconds_silent = 0;       // since the last byte of it, or its start
-  double seconds_still = 0;        // since anything moved: an order, progress, part of an answer
+  double seconds_silent = 0;       // since its last byte, or its start
+  double seconds_still = 0;        // since the last progress: an order, progress, part of an answer
   bool cancel_overdue = false;     // it has not answered cancel() for 2 s
-  std::uint64_t dropped_logs = 0;  // lines that came faster than poll() took them
+  std::uint64_t dropped_logs = 0;  // lines that arrived faster than poll() took them
 };
 
 enum class QuantizeDirections { Rowwise, Columnwise, Both };
@@ -167,7 +169,7 @@ constexpr auto enum_names(QuantizeDirections) {
   return std::to_array<std::string_view>({"rowwise", "columnwise", "both"});
 }
 
-/// Quantize one operand of the request and leave it as .npy files in `folder` of the worker's
+/// Quantize one operand of the request and write it as .npy files to `folder` on the worker's
 /// machine.
 struct QuantizeOrder {
   engine::RunRequest request;
@@ -181,34 +183,34 @@ struct QuantizeOrder {
                       engine::field<&QuantizeOrder::folder>("folder"),
                       engine::field<&QuantizeOrder::directions>("directions")};
   }
+  engine::Flaw flaw() const { return engine::flaw_of_name("folder", folder); }
 };
 
 class WorkerLink {
  public:
   struct Options {
     std::vector<std::string> argv;  // worker's program and arguments; never passed through a shell
-    std::function<void()>
-        wake;  // called from a link thread when poll() or status() may say something new
-    double progress_stall_seconds =
-        0;  // 0 = a busy worker may be silent about progress for any time
+    std::function<void()> wake;  // called from a link thread when poll() or status() may have news
+    double progress_stall_seconds = 0;  // 0 = a busy worker may go without progress indefinitely
     std::vector<std::string> allowed_libraries = {};  // as for allow_libraries()
   };
-  /// Never fails and never waits: with a program that cannot be started the link becomes Lost with
-  /// the reason.
+  /// Never fails and never waits: if the program cannot be started, the link becomes Lost with the
+  /// reason.
   static std::unique_ptr<WorkerLink> start(Options options);
-  /// Kills the worker and all its descendants if they still live, joins the threads. Takes a second
-  /// or two where a worker cannot be killed.
+  /// Kills the worker and all its descendants if they are still alive, and joins the threads. Takes
+  /// a second or two if a worker cannot be killed.
   virtual ~WorkerLink() = default;
 
-  // A worker may answer what it was ordered, once, and nothing else: anything more loses it. What
-  // nobody polls is bounded at about 64 MiB; then the link stops reading until poll() is called.
+  // A worker may answer what it was ordered, once, and nothing else: anything more and it is Lost.
+  // Events that are not polled are bounded at about 64 MiB; then the link stops reading until
+  // poll() is called.
 
-  /// Newest wins: a request that has not been sent yet is replaced. Returns the id its result will
-  /// name.
+  /// Newest wins: a request that has not been sent yet is replaced. Returns the id that its result
+  /// will carry.
   virtual std::uint64_t submit(const engine::RunRequest& request) = 0;
   virtual void cancel() = 0;
-  /// Orders from now on may name these cuBLASLt libraries besides those of has_library(); the
-  /// worker refuses all others. Only what this person chose belongs here: loading a library runs
+  /// Orders from now on may name these cuBLASLt libraries in addition to those of has_library();
+  /// the worker refuses all others. Only what this user chose belongs here: loading a library runs
   /// its code.
   virtual void allow_libraries(std::vector<std::string> paths) = 0;
   /// Answered by QuantizeDone or RunError of the returned id; a later submit() supersedes it.
@@ -221,7 +223,7 @@ class WorkerLink {
   /// of the returned id; a later order supersedes it.
   virtual std::uint64_t bench(const engine::BenchOrder& order) = 0;
   /// Answered by DoctorDone or RunError of the returned id; a later order supersedes it. The worker
-  /// should end after it: what an experiment leaves on the device is anyone's guess.
+  /// should end after it: an experiment leaves the device in an unknown state.
   virtual std::uint64_t examine(const DoctorOrder& order) = 0;
   virtual void inspect_file(const std::string& path) = 0;
   /// Whether pulses between orders carry a reading of the device. Off at the start.

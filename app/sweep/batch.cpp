@@ -16,7 +16,7 @@ Batch::Batch(profiling::GroupKind kind, std::int64_t id, std::vector<PlannedRun>
   advance();
 }
 
-/// To the next row that waits.
+/// Advances to the next waiting row.
 void Batch::advance() {
   while (at_ < rows_.size() && rows_[at_].outcome != Outcome::Waiting) ++at_;
   if (at_ == rows_.size() && state_ == BatchState::Running) state_ = BatchState::Done;

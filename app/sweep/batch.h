@@ -1,5 +1,5 @@
-// Runs that are measured one after another through one worker: what comes next, what came of each,
-// how long it will take. Holds no worker and no clock: whoever owns them tells what happened.
+// Runs that are measured one after another through one worker: which is next, the outcome of each,
+// the remaining time. Holds no worker and no clock: its owner reports what happened.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace app {
 enum class BatchState {
   Running,
   Done,       // every planned run was measured, refused or failed
-  Cancelled,  // ended before; what was measured stays
+  Cancelled,  // ended early; what was measured stays
   Failed,     // the worker is lost, or a block of an interleaved measurement failed
 };
 
@@ -27,30 +27,30 @@ struct BatchRow {
 };
 
 struct BatchProgress {
-  int total = 0;  // without those refused
+  int total = 0;  // without refused ones
   int measured = 0;
   int failed = 0;
   int refused = 0;
-  double fraction = 0.0;            // 0..1, the run under way counted in
+  double fraction = 0.0;            // 0..1, including the current run
   double remaining_seconds = -1.0;  // -1 = not known before the first run has ended
-  std::string label;                // of the run under way; empty at the end
+  std::string label;                // of the current run; empty at the end
 };
 
 class Batch {
  public:
-  /// `id` is the Unix time in ms; an empty plan, or one that is refused throughout, is Done.
+  /// `id` is the Unix time in ms; an empty plan, or one with every run refused, is Done.
   Batch(profiling::GroupKind kind, std::int64_t id, std::vector<PlannedRun> plan);
 
-  /// The run to submit now; null when there is none.
+  /// The run to submit now; null if there is none.
   const engine::RunRequest* next() const;
-  /// It was submitted (again, where another order came between) at `seconds` of a steady clock.
+  /// It was submitted (again, if another order came in between) at `seconds` of a steady clock.
   void started(double seconds);
-  /// The present run has its result: the tag to keep it under. The next one is up.
+  /// The current run has a result: returns the tag to store it under and advances to the next.
   profiling::RunGroup measured(double seconds);
-  /// The present run came to nothing. A sweep goes on; an interleaved measurement cannot.
+  /// The current run failed. A sweep continues; an interleaved measurement cannot.
   void failed(const std::string& why);
   void cancel();
-  /// The worker is gone.
+  /// The worker is lost.
   void lost(const std::string& why);
 
   BatchState state() const { return state_; }
@@ -59,7 +59,7 @@ class Batch {
   const std::vector<BatchRow>& rows() const { return rows_; }
   /// Why the state is Failed.
   const std::string& error() const { return error_; }
-  /// `run_fraction`: how far the run under way is, 0..1.
+  /// `run_fraction`: progress of the current run, 0..1.
   BatchProgress progress(double seconds, double run_fraction) const;
 
  private:

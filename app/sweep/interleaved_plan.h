@@ -1,4 +1,4 @@
-// A against B in one measurement: blocks in the order A B B A, so that a drift falls on both alike.
+// A against B in one measurement: blocks in the order A B B A, so that drift affects both equally.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ inline constexpr int kMaxBlocks = 64;
 struct InterleavedOrder {
   engine::RunRequest a;
   engine::RunRequest b;
-  int blocks = 8;       // of both together; even, 2..64. Fewer than 8 cannot tell a difference
-  int iterations = 20;  // of one block, in place of the requests' own
+  int blocks = 8;       // A and B together; even, 2..64. Fewer than 8 cannot resolve a difference
+  int iterations = 20;  // per block, instead of the requests' own
 };
 
 /// The error names the side that the worker refuses, or the number that is out of range.

@@ -11,7 +11,7 @@
 namespace app {
 namespace {
 
-/// "13.10.0" -> {13, 10, 0}; what is missing is 0.
+/// "13.10.0" -> {13, 10, 0}; missing parts are 0.
 std::vector<long> numbers_of(const std::string& version) {
   std::vector<long> numbers;
   const char* at = version.data();

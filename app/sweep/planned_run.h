@@ -1,5 +1,4 @@
-// What a sweep or an interleaved A/B is going to run, known before anything runs. No ImGui, no
-// CUDA.
+// What a sweep or an interleaved A/B will run, known before anything runs. No ImGui, no CUDA.
 #pragma once
 
 #include <string>
@@ -17,11 +16,11 @@ struct PlannedRun {
   std::string refused;  // the gate's sentence; empty = it will run
 };
 
-/// A run that the worker cannot do as asked is refused here, with the sentence that the rail shows.
-/// Hazardous settings and products on dequantized operands are not refusals.
+/// A run that the worker cannot do as requested is refused here, with the sentence that the rail
+/// shows. Hazardous settings and products on dequantized operands are not refusals.
 std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hello);
 
-/// What the worker says of this backend; null when it has none such. One CUDA backend of a worker
+/// What the worker offers for this backend; null if it has none. A worker's single CUDA backend
 /// serves both ways of multiplying.
 const BackendOffer* offer_of(const WorkerHello& hello, engine::GemmBackend kind);
 engine::DeviceCapability capability_of(const BackendOffer& offer);

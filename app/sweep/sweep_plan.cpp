@@ -25,14 +25,14 @@ std::vector<Enum> every() {
 
 bool has_pow2(Scaling scaling) { return engine::traits_of(scaling).chooses_pow2(); }
 
-/// The axis' values, or the one that the base request has.
+/// The axis' values, or the base request's value.
 template <class T>
 std::vector<T> values_of(const std::vector<T>& axis, T base) {
   return axis.empty() ? std::vector<T>{base} : axis;
 }
 
 std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
-  // The recipe is always told: a point without a name says nothing.
+  // The recipe is always part of the label: it names the point.
   std::string label(engine::name_of(request.recipe.scaling));
   if (has_pow2(request.recipe.scaling)) {
     label += request.recipe.pow2_scales ? " pow2" : " any scale";

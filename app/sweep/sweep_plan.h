@@ -7,10 +7,10 @@
 
 namespace app {
 
-/// An empty list keeps what the base request has.
+/// An empty list keeps the base request's value.
 struct SweepAxes {
   std::vector<engine::Scaling> recipes = {};
-  bool pow2 = false;  // on and off, for the recipes to which it means something
+  bool pow2 = false;  // on and off, for the recipes it affects
   std::vector<engine::GemmBackend> backends = {};
   std::vector<engine::WorkspaceStrategy> workspaces = {};
   std::vector<engine::RoutingDistribution> routings = {};  // File needs a path and is left out
@@ -23,7 +23,7 @@ std::vector<engine::GemmBackend> backends_of(const WorkerHello& hello);
 std::vector<engine::Scaling> all_scalings();
 std::vector<engine::WorkspaceStrategy> all_workspaces();
 
-/// Other settings of a recipe come from the base request. A combination that comes to the same
+/// Other settings of a recipe come from the base request. A combination that results in the same
 /// settings as an earlier one is left out.
 std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAxes& axes,
                                    const WorkerHello& hello);

@@ -37,7 +37,7 @@ engine::BackendSlot cuda_slot(const BackendOptions& options) {
 #ifdef EXPERTSCOPE_WITH_CUDA
   return engine::make_cuda_backend(options.cublaslt_path);
 #else
-  slot.reason = "this worker was built without CUDA; build it where a CUDA 13 toolkit is";
+  slot.reason = "this worker was built without CUDA; build it on a machine with a CUDA 13 toolkit";
   return slot;
 #endif
 }
@@ -64,7 +64,7 @@ Backends::Backends(const BackendOptions& options)
     libraries_.push_back(cublaslt_path_);
   }
 #ifdef EXPERTSCOPE_WITH_CUDA
-  // Before the first CUDA call, so that no context is made behind CUPTI's back.
+  // Before the first CUDA call: CUPTI must see the context being created.
   if (!options.tracing) {
     no_device_records_ = "this worker was started without tracing";
   } else if (options.choice != BackendChoice::Cpu) {
@@ -133,9 +133,9 @@ engine::Status Backends::check_library(const std::string& path,
   if (path.empty() || is_allowed || has_library(hello(), path)) return {};
   return engine::Error{
       engine::ErrorCode::InvalidArgument,
-      fmt::format("the request names the cuBLASLt library {}, which this person has not chosen: "
-                  "loading it would run its code. Allow it by --allow-library {}, or take "
-                  "cublaslt_library out of the request",
+      fmt::format("the request names the cuBLASLt library {}, which this user has not chosen:  "
+                  "loading it would run its code. Allow it with --allow-library {}, or remove "
+                  "cublaslt_library from the request",
                   path, path)};
 }
 

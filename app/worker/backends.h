@@ -1,5 +1,5 @@
-// The backends this worker offers, and who observes their runs. Built on the engine thread: a CUDA
-// context belongs where the CUDA calls are made.
+// The backends this worker offers, and what observes their runs. Constructed on the engine thread:
+// a CUDA context belongs to the thread that makes the CUDA calls.
 #pragma once
 
 #include <memory>
@@ -29,9 +29,10 @@ class Backends {
   engine::BackendSlot* slot_for(engine::GemmBackend kind);
   const std::string& why_not(engine::GemmBackend kind) const;
   profiling::ActivityCollector& collector_for(engine::GemmBackend kind);
-  /// Who reads clock and power beside runs of this kind.
+  /// The sampler of clock and power for runs of this kind.
   RunPower& power_for(engine::GemmBackend kind);
-  /// Of the CUDA device, as CUDA names it; empty = there is none, and no_device() says why.
+  /// PCI bus id of the CUDA device, as CUDA formats it; empty = there is none, and no_device() says
+  /// why.
   std::string device_bus_id() const;
   std::string no_device() const;
   /// Why runs of this kind leave no activity; empty if they do.
@@ -39,26 +40,26 @@ class Backends {
 
   /// What this worker was started for.
   BackendChoice choice() const { return choice_; }
-  /// As asked for at the start; empty = the search order.
+  /// As requested at the start; empty = the search order.
   const std::string& cublaslt_path() const { return cublaslt_path_; }
-  /// Whether an order may name this cuBLASLt library: none, one that the handshake tells, or one
-  /// that the order's person `allowed`. The error names the library.
+  /// Whether an order may name this cuBLASLt library: none, one listed in the handshake, or one in
+  /// the order's `allowed` list. The error names the library.
   engine::Status check_library(const std::string& path,
                                const std::vector<std::string>& allowed) const;
 
-  /// All that the handshake tells of this worker.
+  /// The contents of the handshake.
   WorkerHello hello() const;
 
  private:
   BackendChoice choice_;
   std::string cublaslt_path_;
-  std::vector<std::string> libraries_;  // as the handshake tells them
+  std::vector<std::string> libraries_;  // as listed in the handshake
   std::vector<engine::BackendSlot> slots_;
   std::unique_ptr<profiling::ActivityCollector> host_spans_;
   std::unique_ptr<profiling::ActivityCollector> device_records_;  // null = reason below
   std::string no_device_records_;
   RunPower no_power_{std::string()};
-  std::unique_ptr<RunPower> device_power_;  // made with the first run: NVML takes a while to start
+  std::unique_ptr<RunPower> device_power_;  // created by the first run: NVML takes a while to start
 };
 
 }  // namespace app

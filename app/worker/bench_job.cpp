@@ -24,7 +24,7 @@ using engine::GemmBackend;
 struct Place {
   std::unique_ptr<engine::BenchTarget> target;
   engine::DeviceFacts device;
-  std::string no_device;  // why it is the CPU, if that was not asked for
+  std::string no_device;  // why it is the CPU, if the CPU was not asked for
 };
 
 engine::Result<Place> device_place() {
@@ -38,8 +38,9 @@ engine::Result<Place> device_place() {
                .device = std::move(found).value().facts,
                .no_device = {}};
 #else
-  return engine::Error{engine::ErrorCode::Unsupported,
-                       "this worker was built without CUDA; build it where a CUDA 13 toolkit is"};
+  return engine::Error{
+      engine::ErrorCode::Unsupported,
+      "this worker was built without CUDA; build it on a machine with a CUDA 13 toolkit"};
 #endif
 }
 

@@ -1,5 +1,5 @@
-// A benchmark order: measures on the backend that was asked for, samples clock and power beside it,
-// and sends rows as shapes are done.
+// A benchmark order: measures on the requested backend, samples clock and power meanwhile, and
+// sends rows as shapes finish.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace app {
 
-/// Ends with BenchFinished sent, or with the error that the caller answers.
+/// Ends with BenchFinished sent, or with the error for the caller to answer.
 engine::Status run_bench(Backends& backends, std::uint64_t id, const engine::BenchOrder& order,
                          engine::RunProgress& progress, FrameSender& sender);
 

@@ -5,8 +5,8 @@
 namespace app {
 namespace {
 
-// A reading takes NVML about a millisecond. A row is on the device for a small share of a shape's
-// time, so readings must be close together for some to fall into it.
+// NVML takes about a millisecond per reading. A row occupies the device for a small share of a
+// shape's time, so readings must be closely spaced for some to fall into it.
 constexpr std::chrono::milliseconds kPowerPeriod{10};
 
 }  // namespace

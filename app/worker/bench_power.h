@@ -1,4 +1,4 @@
-// Clock and power beside a benchmark: sampled all the time, told for the launches of each row.
+// Clock and power during a benchmark: sampled continuously, reported for the launches of each row.
 #pragma once
 
 #include <chrono>
@@ -24,9 +24,9 @@ class BenchPower {
 
   /// How it samples, or why it does not.
   void describe(BenchStart& start) const;
-  /// A shape is done: what was read until now is of it.
+  /// A shape is done: all readings since the last call belong to it.
   void take();
-  /// Of the shape taken last: a row's spans, and those of all its rows.
+  /// For the shape taken last: the readings in a row's spans, or in those of all its rows.
   Readings of(const std::vector<engine::MeasuredSpan>& row,
               const std::vector<engine::MeasuredSpan>& shape) const;
 

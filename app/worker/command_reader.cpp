@@ -14,7 +14,7 @@
 namespace app {
 namespace {
 
-constexpr int kBrokenCheckMs = 200;  // how soon a window that went without a word is noticed
+constexpr int kBrokenCheckMs = 200;  // how soon a window that closed without a word is noticed
 
 engine::Error superseded() {
   return {engine::ErrorCode::Cancelled, "superseded before it started"};
@@ -39,11 +39,11 @@ int CommandReader::read_until_end() {
     while (true) {
       const engine::Result<std::optional<wire::Frame>> frame = decoder_.next();
       if (!frame.ok()) {
-        spdlog::error("the window sent something that is no command: {}", frame.error().message);
+        spdlog::error("the window sent something that is not a command: {}", frame.error().message);
         return kExitMalformed;
       }
       if (!frame.value()) break;
-      if (const std::optional<int> code = obey(*frame.value())) return *code;
+      if (const std::optional<int> code = handle(*frame.value())) return *code;
     }
   }
   return 0;
@@ -64,7 +64,7 @@ std::optional<int> CommandReader::take_order(const wire::Frame& frame, std::uint
   return std::nullopt;
 }
 
-std::optional<int> CommandReader::obey(const wire::Frame& frame) {
+std::optional<int> CommandReader::handle(const wire::Frame& frame) {
   switch (frame.body_case()) {
     case wire::Frame::kHello:
       return greet(frame.hello());
@@ -106,9 +106,9 @@ std::optional<int> CommandReader::greet(const wire::Hello& hello) {
     reply.set_program_version(kProgramVersion);
     reply.set_refused(fmt::format(
         "this worker ({}) speaks protocol version {} and the window ({}) version {}; use programs "
-        "of one build",
+        "from the same build",
         kProgramVersion, kProtocolVersion, hello.program_version(), hello.protocol_version()));
-    static_cast<void>(sender_.send(frame).ok());  // it ends either way
+    static_cast<void>(sender_.send(frame).ok());  // it exits either way
     return kExitRefused;
   }
   {
@@ -136,7 +136,7 @@ void CommandReader::reply_if_both_ready() {
     *frame.mutable_hello_reply() = to_wire(*hello_);
     frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
   }
-  static_cast<void>(sender_.send(frame).ok());  // broken: read_until_end() leaves
+  static_cast<void>(sender_.send(frame).ok());  // broken: read_until_end() exits
 }
 
 void CommandReader::order(Job job) {

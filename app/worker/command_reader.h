@@ -12,22 +12,23 @@
 
 namespace app {
 
-inline constexpr int kExitRefused = 4;    // the versions do not fit
-inline constexpr int kExitMalformed = 5;  // the window sent something that is no command
+inline constexpr int kExitRefused = 4;    // the versions do not match
+inline constexpr int kExitMalformed = 5;  // the window sent something that is not a command
 
 class CommandReader {
  public:
   CommandReader(int descriptor, FrameSender& sender, JobSlot& jobs, IdleReadings& readings)
       : descriptor_(descriptor), sender_(sender), jobs_(jobs), readings_(readings) {}
 
-  /// Until the stream ends, the window says so, or it cannot be trusted. Returns the exit code.
+  /// Runs until the stream ends, the window says so, or the stream cannot be trusted. Returns the
+  /// exit code.
   int read_until_end();
-  /// From the engine thread: the backends are there, so a greeting can be answered.
+  /// Called from the engine thread: the backends exist, so a greeting can be answered.
   void backends_ready(const WorkerHello& hello);
 
  private:
-  /// The exit code when this was the last command.
-  std::optional<int> obey(const wire::Frame& frame);
+  /// Returns the exit code if this was the last command.
+  std::optional<int> handle(const wire::Frame& frame);
   std::optional<int> greet(const wire::Hello& hello);
   template <class Message>
   std::optional<int> take_order(const wire::Frame& frame, std::uint64_t id, const Message& message);

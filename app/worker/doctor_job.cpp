@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kSharedWorkspace = "shared-workspace";
 
-/// The case that is a real step on a real library: two products in one workspace.
+/// The case that is a real step on a real library: two products that share a workspace.
 engine::RunRequest shared_workspace_request(engine::RunRequest request, bool healthy) {
   request.shape = {.preset = "", .num_experts = 4, .tokens = 512, .n = 256, .k = 256};
   request.routing = {};
@@ -77,7 +77,7 @@ engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] 
   engine::Result<std::unique_ptr<profiling::Subject>> subject =
       make_subject(order, backends.cublaslt_path(), device.value(), stream.value().get(), facts);
   if (!subject.ok()) return subject.error();
-  // Before anything can hang: afterwards no question to the device is certain to come back.
+  // Created before anything can hang: after a hang, a query to the device may never return.
   const profiling::DeviceWatch device_watch({.pci_bus_id = engine::device_bus_id()});
   watch.board.ask_device([&device_watch] { return device_watch.latest(); });
   engine::Result<profiling::ExperimentReply> reply = profiling::run_experiment(

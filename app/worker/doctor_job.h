@@ -1,5 +1,5 @@
-// An experiment of the graph doctor. Whatever came of it, the worker ends after the answer: memory
-// may be corrupt, and a kernel may spin for ever.
+// An experiment of the graph doctor. Whatever the outcome, the worker ends after the answer: memory
+// may be corrupt, and a kernel may spin forever.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace app {
 
-/// Where an experiment can be watched from other threads.
+/// What other threads may watch of an experiment.
 struct DoctorWatch {
   engine::RunProgress& progress;
   profiling::LiveBoard& board;
 };
 
-/// Returns only if the experiment could not be made, with the reason; otherwise the answer has been
+/// Returns only if the experiment could not be run, with the reason; otherwise the answer has been
 /// sent and the process has ended.
 engine::Status run_doctor(Backends& backends, std::uint64_t id, const DoctorOrder& order,
                           DoctorWatch watch, FrameSender& sender);

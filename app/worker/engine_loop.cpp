@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <exception>
 #include <new>
@@ -30,13 +29,14 @@ std::vector<engine::Deviation> deviations_of(const engine::RunRequest& requested
   return deviations;
 }
 
-/// Both CUDA backends live in one slot; the CPU's serves its own only.
+/// Both CUDA backends live in one slot; the CPU's slot serves only its own.
 engine::GemmBackend served_by(const engine::BackendSlot& slot, engine::GemmBackend requested) {
   return engine::traits_of(slot.kind).device == engine::traits_of(requested).device ? requested
                                                                                     : slot.kind;
 }
 
-/// Every request that the order carries names one. An order of another kind has to say here which.
+/// The library named by the order. A new kind of order must say here which request names its
+/// library.
 const std::string& library_named_by(const Job& job) {
   struct Named {
     const std::string& operator()(const engine::RunRequest& order) const {
@@ -55,7 +55,7 @@ const std::string& library_named_by(const Job& job) {
       return order.request.cublaslt_library;
     }
     const std::string& operator()(const engine::BenchOrder&) const {
-      static const std::string kNone;  // on what the worker was started with
+      static const std::string kNone;  // the library the worker was started with
       return kNone;
     }
   };
@@ -63,15 +63,6 @@ const std::string& library_named_by(const Job& job) {
 }
 
 }  // namespace
-
-void run_engine_thread(const std::function<void()>& body) noexcept {
-  try {
-    body();
-  } catch (const std::exception& exception) {
-    spdlog::critical("the engine failed and this worker ends: {}", exception.what());
-    ::_exit(kExitEngineFailed);
-  }
-}
 
 void EngineLoop::run(const BackendOptions& options, IdleReadings& readings,
                      const std::function<void(const WorkerHello&)>& ready) {
@@ -84,7 +75,7 @@ void EngineLoop::run(const BackendOptions& options, IdleReadings& readings,
   }
 }
 
-engine::Status EngineLoop::carry_out(Backends& backends, const Job& job) {
+engine::Status EngineLoop::execute(Backends& backends, const Job& job) {
   if (const auto* request = std::get_if<engine::RunRequest>(&job.order)) {
     return run_request(backends, job.id, *request);
   }
@@ -108,11 +99,12 @@ void EngineLoop::perform(Backends& backends, const Job& job) {
   // Third-party code below may throw; an order that fails must not take the worker with it.
   try {
     status = backends.check_library(library_named_by(job), job.allowed_libraries);
-    if (status.ok()) status = carry_out(backends, job);
+    if (status.ok()) status = execute(backends, job);
   } catch (const std::bad_alloc&) {
-    status = engine::Error{engine::ErrorCode::OutOfMemory,
-                           "the host has not enough memory for this request; use fewer tokens, "
-                           "experts or layers"};
+    status =
+        engine::Error{engine::ErrorCode::OutOfMemory,
+                      "the host does not have enough memory for this request; use fewer tokens, "
+                      "experts or layers"};
   } catch (const std::exception& exception) {
     status = engine::Error{engine::ErrorCode::Internal, exception.what()};
   }
@@ -191,10 +183,10 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
   result.id = id;
   result.deviations.insert(result.deviations.begin(), deviations.begin(), deviations.end());
   const std::string no_activity = backends.no_activity_reason(slot->kind);
-  // The backend has said how records were made; only the worker knows why there are none.
+  // The backend has described how records were made; only the worker knows why there are none.
   if (!no_activity.empty()) result.activity_method = "none: " + no_activity;
   if (activity.records.size() > kMaxActivityRecords) {
-    // More than a window takes: the earliest are kept, and the rest is told as dropped.
+    // More than a window accepts: the earliest are kept, and the rest are reported as dropped.
     result.dropped_records += activity.records.size() - kMaxActivityRecords;
     activity.records.resize(kMaxActivityRecords);
   }
@@ -205,7 +197,7 @@ engine::Status EngineLoop::run_request(Backends& backends, std::uint64_t id,
 
 engine::Status EngineLoop::send_result(std::uint64_t id, const Observed& run) {
   const profiling::Activity& activity = run.activity;
-  // The first chunk carries names and nodes, so it goes out even without records.
+  // The first chunk carries names and nodes, so it is sent even without records.
   const std::size_t length = chunked_length(activity);
   for (std::size_t first = 0; first == 0 || first < length; first += kMaxChunkRecords) {
     wire::Frame frame;

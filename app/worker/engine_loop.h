@@ -1,7 +1,7 @@
 // The engine thread's work: take the newest order, run it, answer it. The only thread that calls a
 // backend. Every order that reaches it gets exactly one answer. An order that names a cuBLASLt
-// library which its person has not allowed is refused here, before any backend sees it: what a file
-// says must not decide whose code runs.
+// library which its user has not allowed is refused here, before any backend sees it: a file must
+// not decide whose code runs.
 #pragma once
 
 #include <atomic>
@@ -18,34 +18,27 @@
 
 namespace app {
 
-inline constexpr int kExitEngineFailed = 3;
-
-/// Runs the engine thread. An exception that no order can answer ends the process with
-/// kExitEngineFailed and says why on stderr: a worker that pulses without an engine would keep its
-/// window waiting for ever.
-void run_engine_thread(const std::function<void()>& body) noexcept;
-
 class EngineLoop {
  public:
   EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)
       : sender_(sender), jobs_(jobs), progress_(progress), guard_(sender, board_) {}
 
-  /// Makes the backends, tells `readings` and `ready` about them, then works until the slot is
+  /// Creates the backends, passes them to `readings` and `ready`, then works until the slot is
   /// closed.
   void run(const BackendOptions& options, IdleReadings& readings,
            const std::function<void(const WorkerHello&)>& ready);
   const std::atomic<std::uint64_t>& dropped_records() const { return dropped_records_; }
-  /// Of a replay under way: a doctor's, or a run's with markers.
+  /// Of the replay in progress: a doctor's, or a run's with markers.
   const profiling::LiveBoard& board() const { return board_; }
 
  private:
   void perform(Backends& backends, const Job& job);
-  engine::Status carry_out(Backends& backends, const Job& job);
+  engine::Status execute(Backends& backends, const Job& job);
   engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
   engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
   engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);
   engine::Status step_history(std::uint64_t id, const engine::AmaxHistoryRequest& request);
-  /// All that the window gets of a run.
+  /// Everything the window receives about a run.
   struct Observed {
     const engine::RunResult& result;
     const profiling::Activity& activity;

@@ -8,7 +8,7 @@ engine::Status FrameSender::send(const wire::Frame& frame) {
   const engine::Result<std::string> bytes = encode_frame(frame);
   if (!bytes.ok()) return bytes.error();
   const std::lock_guard lock(mutex_);
-  if (broken_) return engine::Error{engine::ErrorCode::Io, "the window has gone"};
+  if (broken_) return engine::Error{engine::ErrorCode::Io, "the window is gone"};
   engine::Status written = write_all(descriptor_.get(), bytes.value());
   if (!written.ok()) broken_ = true;
   return written;

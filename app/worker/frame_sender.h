@@ -1,4 +1,4 @@
-// The one way out of the worker: frames of several threads, whole and one after another.
+// The only way out of the worker: frames from several threads, each written whole.
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,9 @@ class FrameSender {
  public:
   explicit FrameSender(UniqueFd descriptor) : descriptor_(std::move(descriptor)) {}
   /// Blocks while the reader of the pipe is slow. A frame that is too long is an error and leaves
-  /// the stream whole; a failed write breaks it for good.
+  /// the stream intact; a failed write breaks it permanently.
   engine::Status send(const wire::Frame& frame);
-  /// Nobody reads any more: the worker has no reason left to live.
+  /// The reader has gone: the worker should end.
   bool broken() const { return broken_.load(); }
 
  private:

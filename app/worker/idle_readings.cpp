@@ -6,7 +6,7 @@ namespace app {
 struct IdleReadings::Shared : profiling::NvmlThread::Shared {
   Shared(const engine::RunProgress& of, const Options& with) : progress(of), options(with) {}
 
-  // A thread left behind outlives it: looked at under the lock, and not once `stop` is set.
+  // A thread that was left behind outlives it: read under the lock, and never once `stop` is set.
   const engine::RunProgress& progress;
   const Options options;
   bool watched = false;
@@ -37,7 +37,7 @@ void IdleReadings::watch(bool on) {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->watched = on;
-    shared_->latest.reset();  // what was read before says nothing of now
+    shared_->latest.reset();  // an earlier reading does not describe the present
   }
   shared_->changed.notify_all();
 }
@@ -52,7 +52,7 @@ std::optional<profiling::PowerTrace> IdleReadings::latest() const {
 }
 
 void IdleReadings::read_until_stopped(Shared& shared) {
-  std::optional<profiling::PowerReader> reader;  // opened for the first who watches
+  std::optional<profiling::PowerReader> reader;  // opened when the window first watches
   std::unique_lock lock(shared.mutex);
   while (!shared.stop) {
     if (!shared.device || !shared.missing.empty() || !shared.watched) {
@@ -60,7 +60,7 @@ void IdleReadings::read_until_stopped(Shared& shared) {
       continue;
     }
     if (!shared.idle()) {
-      // The reading of before the order says nothing of after it.
+      // A reading from before the order does not describe the state after it.
       shared.latest.reset();
     } else {
       const std::string device = *shared.device;

@@ -1,7 +1,7 @@
-// Clock, power and temperature of the device while nothing runs, for a window that looks at them.
-// Rule: nothing is read unless somebody watches, nor while an order is under way, so no timed
-// iteration ever shares the driver with this thread. NVML is asked here only: a question to a stuck
-// driver may not come back, and neither commands nor pulses wait for it.
+// Clock, power and temperature of the device while nothing runs, for a window that displays them.
+// Rule: nothing is read unless the window watches, nor while an order is in progress, so no timed
+// iteration ever shares the driver with this thread. NVML is queried only here: a query to a stuck
+// driver may never return, and neither commands nor pulses wait for it.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@ class IdleReadings {
   IdleReadings(const engine::RunProgress& progress, const Options& options);
   IdleReadings(const IdleReadings&) = delete;
   IdleReadings& operator=(const IdleReadings&) = delete;
-  /// Leaves the thread behind where NVML does not come back within a second.
+  /// Leaves the thread behind if NVML does not return within a second.
   ~IdleReadings();
 
-  /// As CUDA names the device; `missing` says why there is none.
+  /// The bus id as CUDA formats it; `missing` says why there is none.
   void set_device(const std::string& pci_bus_id, const std::string& missing);
   void watch(bool on);
-  /// One sample, its time 0, or why there is none. Nothing while nobody watches, while an order is
-  /// under way and until the first answer.
+  /// One sample with time 0, or why there is none. Empty while the window does not watch, while an
+  /// order is in progress and until the first reading.
   std::optional<profiling::PowerTrace> latest() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the engine thread does next: one place, the newest order wins. Putting an order asks the
+// What the engine thread does next: one slot, the newest order wins. Putting an order asks the
 // running one to stop. Thread-safe.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Job {
   std::variant<engine::RunRequest, QuantizeOrder, engine::ComparisonRequest, engine::BenchOrder,
                DoctorOrder, engine::AmaxHistoryRequest>
       order;
-  std::vector<std::string> allowed_libraries = {};  // by whoever gave the order
+  std::vector<std::string> allowed_libraries = {};  // by the sender of the order
 };
 
 class JobSlot {
@@ -38,7 +38,7 @@ class JobSlot {
   std::optional<std::uint64_t> cancel();
   /// Blocks until there is an order, and marks it as running; nullopt after close().
   std::optional<Job> wait_next();
-  /// The running order has been answered.
+  /// Call when the running order has been answered.
   void finished();
   void close();
 

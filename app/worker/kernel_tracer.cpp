@@ -5,7 +5,7 @@
 namespace app {
 
 std::vector<engine::TracedReplay> KernelTracer::take() {
-  // Nobody asks for the graph that the recorder may have seen.
+  // The graph that the recorder may have seen is not needed here.
   (void)collector_.take_snapshot();
   const bool complete = collector_.dropped() == 0;
   const profiling::Activity activity = collector_.take();

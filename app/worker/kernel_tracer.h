@@ -1,4 +1,4 @@
-// The worker's recorder of kernels as the linear benchmark wants it: sums over each replay.
+// The worker's kernel recorder in the form the linear benchmark needs: sums over each replay.
 #pragma once
 
 #include <vector>

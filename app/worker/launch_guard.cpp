@@ -3,10 +3,12 @@
 #include <chrono>
 #include <utility>
 
+#include "app/worker/end_worker.h"
+
 namespace app {
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod{50};
+constexpr std::chrono::milliseconds kGuardPeriod{50};
 
 }  // namespace
 
@@ -16,23 +18,26 @@ LaunchGuard::~LaunchGuard() {
     stopped_ = true;
   }
   stopped_changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
-void LaunchGuard::watch(Told told) {
-  const std::lock_guard lock(mutex_);
-  told_ = std::move(told);
-  if (!thread_.joinable()) thread_ = std::thread([this] { look_until_stopped(); });
+void LaunchGuard::watch(OnBlocked on_blocked) {
+  {
+    const std::lock_guard lock(mutex_);
+    on_blocked_ = std::move(on_blocked);
+  }
+  if (thread_.started()) return;
+  thread_ = engine::GuardedThread([this] { check_until_stopped(); }, end_worker);
 }
 
-void LaunchGuard::look_until_stopped() {
+void LaunchGuard::check_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
-    const Told told = told_;
+    const OnBlocked on_blocked = on_blocked_;
     lock.unlock();
-    clock_.tell_if_late(told);
+    clock_.report_if_late(on_blocked);
     lock.lock();
-    stopped_changed_.wait_for(lock, kPeriod, [this] { return stopped_; });
+    stopped_changed_.wait_for(lock, kGuardPeriod, [this] { return stopped_; });
   }
 }
 

@@ -1,39 +1,39 @@
-// Looks every 50 ms whether the engine thread is stuck inside a launch call, from a thread of its
-// own that makes no CUDA call. The pulse goes on meanwhile.
+// Checks every 50 ms whether the engine thread is stuck inside a launch call, from a thread that
+// makes no CUDA call. The pulse continues meanwhile.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 
+#include "engine/model/guarded_thread.h"
 #include "profiling/hazards/model/launch_clock.h"
 
 namespace app {
 
 class LaunchGuard {
  public:
-  using Told = std::function<void(const profiling::BlockedLaunch&)>;
+  using OnBlocked = std::function<void(const profiling::BlockedLaunch&)>;
 
   LaunchGuard() = default;
   ~LaunchGuard();
   LaunchGuard(const LaunchGuard&) = delete;
   LaunchGuard& operator=(const LaunchGuard&) = delete;
 
-  /// For whoever launches.
+  /// For the launching thread.
   profiling::LaunchClock& clock() { return clock_; }
-  /// Of launches from now on; `told` need not return. Starts the thread with the first call.
-  void watch(Told told);
+  /// Watches launches from now on; `on_blocked` need not return. The first call starts the thread.
+  void watch(OnBlocked on_blocked);
 
  private:
-  void look_until_stopped();
+  void check_until_stopped();
 
   profiling::LaunchClock clock_;
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
-  Told told_;
+  OnBlocked on_blocked_;
   bool stopped_ = false;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace app

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kKeptErrors = 2000;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-constexpr int kPollMs = 50;  // how soon a cancel is heard
+constexpr int kPollMs = 50;  // how soon a cancel is noticed
 
 /// Appends what is there to read; false at the end of the stream.
 bool drain(int descriptor, std::string& to) {
@@ -32,7 +32,7 @@ bool drain(int descriptor, std::string& to) {
   }
 }
 
-/// Of a traceback the last line names the error.
+/// The last line of a traceback names the error.
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   const std::size_t start = text.rfind('\n');
@@ -68,9 +68,9 @@ engine::Error LineExchange::ended() {
 
 engine::Result<std::string> LineExchange::ask(const std::string& line, std::chrono::seconds limit,
                                               const engine::RunProgress& progress) {
-  if (broken_) return engine::Error{engine::ErrorCode::Io, "the peer was lost before"};
+  if (broken_) return engine::Error{engine::ErrorCode::Io, "the peer was lost earlier"};
   const std::string text = line + "\n";
-  // A question is shorter than a pipe holds, and the child has read the one before.
+  // A question fits into the pipe buffer, and the child has read the previous one.
   if (::write(child_->input.get(), text.data(), text.size()) != std::ssize(text)) {
     broken_ = true;
     return ended();

@@ -1,5 +1,6 @@
-// Lines to and from a child process, with a limit on the wait. Its stderr is read along, so that a
-// child that talks there never blocks, and its end is kept for the sentence when it dies.
+// Lines to and from a child process, with a limit on the wait. Its stderr is drained meanwhile, so
+// that a child that writes there never blocks, and the last of it is kept for the error message
+// when it dies.
 #pragma once
 
 #include <chrono>
@@ -17,11 +18,11 @@ class LineExchange {
  public:
   static engine::Result<LineExchange> start(const std::vector<std::string>& argv);
 
-  /// Sends the line, then waits for one. An error, also of a child that ended or took too long,
-  /// leaves the exchange useless. Cancelled when progress.cancel was seen.
+  /// Sends the line, then waits for one. After an error (including a child that ended or took too
+  /// long) the exchange is unusable. Cancelled when progress.cancel was seen.
   engine::Result<std::string> ask(const std::string& line, std::chrono::seconds limit,
                                   const engine::RunProgress& progress);
-  /// Waits for a line that the child says by itself.
+  /// Waits for a line that the child sends unprompted.
   engine::Result<std::string> listen(std::chrono::seconds limit,
                                      const engine::RunProgress& progress);
 
@@ -33,9 +34,9 @@ class LineExchange {
   engine::Error ended();
 
   std::unique_ptr<ChildProcess> child_;
-  std::string received_;  // not yet a whole line
+  std::string received_;  // an incomplete line
   std::string errors_;    // the last that it wrote to stderr
-  bool broken_ = false;   // a late answer would be taken for that to the next question
+  bool broken_ = false;   // a late answer would be mistaken for the answer to the next question
 };
 
 }  // namespace app

@@ -26,16 +26,16 @@ namespace {
 using engine::GemmBackend;
 
 /// Where our steps run.
-struct Place {
+struct LinearPlace {
   std::unique_ptr<engine::ReplayTracer> tracer;  // outlives the target
   std::unique_ptr<engine::LinearTarget> target;
   std::string pci_bus_id;
   BenchStart start;
 };
 
-engine::Result<Place> device_place(Backends& backends) {
+engine::Result<LinearPlace> device_place(Backends& backends) {
 #ifdef EXPERTSCOPE_WITH_CUDA
-  Place place;
+  LinearPlace place;
   place.start.kernels_missing = backends.no_activity_reason(GemmBackend::CublasLtGrouped);
   if (place.start.kernels_missing.empty()) {
     place.tracer =
@@ -56,10 +56,10 @@ engine::Result<Place> device_place(Backends& backends) {
 #endif
 }
 
-engine::Result<Place> find_place(Backends& backends, bool cpu) {
+engine::Result<LinearPlace> find_linear_place(Backends& backends, bool cpu) {
   std::string no_device;
   if (!cpu && backends.choice() != BackendChoice::Cpu) {
-    engine::Result<Place> place = device_place(backends);
+    engine::Result<LinearPlace> place = device_place(backends);
     if (place.ok() || backends.choice() == BackendChoice::Cuda) return place;
     no_device = place.error().message;
   }
@@ -68,7 +68,7 @@ engine::Result<Place> find_place(Backends& backends, bool cpu) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          backends.why_not(GemmBackend::CpuReference)};
   }
-  Place place;
+  LinearPlace place;
   place.target = engine::make_cpu_linear_target();
   place.start.device = slot->backend->device();
   place.start.threads = place.start.device.multiprocessors;
@@ -102,9 +102,9 @@ engine::Status send_rows(const std::vector<engine::MeasuredLinearRow>& rows, std
 engine::Status run_linear_bench(Backends& backends, std::uint64_t id,
                                 const engine::BenchOrder& order, engine::RunProgress& progress,
                                 FrameSender& sender) {
-  engine::Result<Place> found = find_place(backends, order.cpu);
+  engine::Result<LinearPlace> found = find_linear_place(backends, order.cpu);
   if (!found.ok()) return found.error();
-  Place place = std::move(found).value();
+  LinearPlace place = std::move(found).value();
   std::unique_ptr<PeerProcess> peer;
   if (!order.linear.peer.empty()) {
     engine::Result<std::unique_ptr<PeerProcess>> started = start_peer(order.linear.peer, progress);

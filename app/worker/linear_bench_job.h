@@ -1,5 +1,5 @@
-// An order to benchmark the grouped linear step: the device's steps or the CPU reference's, taking
-// turns with the peer that the order names.
+// An order to benchmark the grouped linear step: the device's steps or the CPU reference's,
+// interleaved with the peer that the order names.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace app {
 
-/// Sends BenchStarted and the rows; BenchFinished is the caller's. The order has passed validate().
+/// Sends BenchStarted and the rows; the caller sends BenchFinished. The order has passed
+/// validate().
 engine::Status run_linear_bench(Backends& backends, std::uint64_t id,
                                 const engine::BenchOrder& order, engine::RunProgress& progress,
                                 FrameSender& sender);

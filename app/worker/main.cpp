@@ -1,6 +1,6 @@
 // expertscope-worker: speaks frames on stdin and stdout, runs requests, and ends with its window.
-// Threads: this one reads commands, one runs the engine, one pulses, one reads the
-// device while nothing runs; CUPTI brings its own.
+// Threads: this one reads commands, one runs the engine, one pulses, one reads the device while
+// nothing runs; CUPTI adds its own.
 #include <fcntl.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -13,34 +13,36 @@
 #include <future>
 #include <map>
 #include <system_error>
-#include <thread>
 
 #include "app/protocol/pipe_writer.h"
 #include "app/worker/command_reader.h"
+#include "app/worker/end_worker.h"
 #include "app/worker/engine_loop.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/job_slot.h"
 #include "app/worker/pulse.h"
+#include "engine/input/mapped_file.h"
+#include "engine/model/guarded_thread.h"
 
 namespace {
 
 constexpr std::chrono::seconds kEngineGrace{2};
 constexpr int kExitWrongCall = 2;
 
-/// Starts this program again with OpenMP threads that sleep while they wait. By default they spin:
-/// beside a window that draws, a run of 12 ms was measured to take over a second. The runtime reads
-/// its setting before main(), so setting it here alone would be too late.
+/// Restarts this program with OpenMP threads that sleep while they wait. By default they spin: next
+/// to a window that draws, a 12 ms run was measured at over a second. The runtime reads its setting
+/// before main(), so setting it here alone would be too late.
 void wait_without_spinning(char** argv) {
   if (::getenv("OMP_WAIT_POLICY") != nullptr) return;
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) ::execv(self.c_str(), argv);
-  // Still here: the worker is slower under load, not wrong.
+  // exec failed: the worker is slower under load, not wrong.
 }
 
-/// Frames get a descriptor of their own, and stdout becomes stderr: a library that prints cannot
-/// corrupt the stream.
+/// Frames get their own descriptor, and stdout becomes stderr: a library that prints cannot corrupt
+/// the stream.
 app::UniqueFd take_stdout() {
   app::UniqueFd frames(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   if (!frames.valid() || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) frames.reset();
@@ -65,18 +67,18 @@ int work(const app::BackendOptions& options) {
   {
     const app::Pulse pulse(sender, progress, engine_loop.dropped_records(), engine_loop.board(),
                            readings);
-    std::packaged_task<void()> engine_work([&] {
-      app::run_engine_thread([&] {
-        engine_loop.run(options, readings,
-                        [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
-      });
-    });
-    std::future<void> engine_end = engine_work.get_future();
-    std::thread engine_thread(std::move(engine_work));
+    std::promise<void> engine_done;
+    engine::GuardedThread engine_thread(
+        [&] {
+          engine_loop.run(options, readings,
+                          [&](const app::WorkerHello& hello) { reader.backends_ready(hello); });
+          engine_done.set_value();
+        },
+        app::end_worker);
     code = reader.read_until_end();
     jobs.close();
-    // A run looks at its cancel flag between stages; one that is stuck in the driver never will.
-    engine_ended = engine_end.wait_for(kEngineGrace) == std::future_status::ready;
+    // A run checks its cancel flag between stages; one that is stuck in the driver never will.
+    engine_ended = engine_done.get_future().wait_for(kEngineGrace) == std::future_status::ready;
     if (!engine_ended) ::_exit(code);
     engine_thread.join();
   }
@@ -87,8 +89,9 @@ int work(const app::BackendOptions& options) {
 
 int main(int argc, char** argv) {
   wait_without_spinning(argv);
-  // A window that went away is an error code, not the end.
+  // A write to a closed window fails with an error code and does not end the process.
   app::set_write_signals(app::ClosedPipe::FailsWrite);
+  engine::explain_missing_pages();
   CLI::App program("Runs grouped quantize + GEMM requests for expertscope, over stdin and stdout.",
                    "expertscope-worker");
   app::BackendOptions options;
@@ -98,7 +101,7 @@ int main(int argc, char** argv) {
   program
       .add_option("--cublaslt", options.cublaslt_path,
                   "cuBLASLt library to load (default: the first one found)")
-      ->take_last();  // a window adds its choice behind the one it was started with
+      ->take_last();  // a window appends its choice after the one it was started with
   program.add_option("--backend", options.choice, "Backends to offer: auto, cpu or cuda")
       ->transform(CLI::CheckedTransformer(choices))
       ->default_str("auto");
@@ -116,7 +119,7 @@ int main(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("worker"));
   spdlog::set_pattern("%l: %v");
   if (::isatty(STDIN_FILENO) != 0) {
-    spdlog::error("this program is started by expertscope and speaks no language of people");
+    spdlog::error("this program is started by expertscope and is not meant to be run by hand");
     return kExitWrongCall;
   }
   return work(options);

@@ -12,7 +12,7 @@ namespace app {
 engine::Status write_npy(const std::string& path, const std::string& dtype,
                          const std::vector<std::int64_t>& shape, std::span<const std::byte> bytes) {
   constexpr std::size_t kPrefixBytes = 10;  // magic, version, header length
-  constexpr std::size_t kAlignment = 64;    // the format's own wish, for memory mapping
+  constexpr std::size_t kAlignment = 64;    // as the format recommends, for memory mapping
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    dtype, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   const std::size_t unpadded = kPrefixBytes + header.size() + 1;

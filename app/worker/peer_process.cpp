@@ -14,12 +14,12 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds kStartLimit = 180s;  // torch from a cold disk
+constexpr std::chrono::seconds kPeerStartLimit = 180s;  // torch loading from a cold disk
 constexpr std::chrono::seconds kOpenLimit = 120s;
 constexpr std::chrono::seconds kTimeLimit = 60s;
 constexpr std::size_t kMostCases = 64;
 
-engine::Error misread(const std::string& line) {
+engine::Error unexpected_answer(const std::string& line) {
   return {engine::ErrorCode::Protocol, fmt::format("the peer answered '{:.80}'", line)};
 }
 
@@ -27,7 +27,7 @@ engine::Error misread(const std::string& line) {
 engine::Result<Json> read_answer(const engine::Result<std::string>& line) {
   if (!line.ok()) return line.error();
   engine::Result<Json> parsed = engine::parse_json(line.value());
-  if (!parsed.ok() || !parsed.value().is_object()) return misread(line.value());
+  if (!parsed.ok() || !parsed.value().is_object()) return unexpected_answer(line.value());
   Json answer = std::move(parsed).value();
   if (const auto error = answer.find("error"); error != answer.end()) {
     return engine::Error{engine::ErrorCode::Unsupported,
@@ -41,7 +41,7 @@ std::string text_of(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// Asks one question after another.
+/// Asks one question after the other.
 class Asker {
  public:
   Asker(LineExchange exchange, engine::RunProgress& progress)
@@ -55,7 +55,7 @@ class Asker {
   engine::RunProgress& progress_;
 };
 
-/// A shape that the peer holds operands of, until its last subject is gone.
+/// A shape whose operands the peer holds until its last subject is gone.
 class OpenShape {
  public:
   explicit OpenShape(Asker& asker) : asker_(asker) {}
@@ -85,7 +85,7 @@ class PeerSubject final : public engine::LinearSubject {
       if (!answer.ok()) return answer.error();
       const auto us = answer.value().find("us");
       if (us == answer.value().end() || !us->is_number() || !(us->get<double>() > 0)) {
-        return misread(answer.value().dump());
+        return unexpected_answer(answer.value().dump());
       }
       times.push_back(
           {.part = part, .us = us->get<double>(), .span = {begin, engine::span_now_ns()}});
@@ -136,8 +136,9 @@ class Peer final : public PeerProcess, public engine::LinearTarget {
     const auto open = std::make_shared<OpenShape>(asker_);
     const auto cases = answer.value().find("cases");
     if (cases == answer.value().end() || !cases->is_array() || cases->size() > kMostCases) {
-      offered.push_back(
-          {.name = name_, .subject = nullptr, .missing = misread(answer.value().dump()).message});
+      offered.push_back({.name = name_,
+                         .subject = nullptr,
+                         .missing = unexpected_answer(answer.value().dump()).message});
       return offered;
     }
     for (const Json& one : *cases) {
@@ -168,10 +169,11 @@ engine::Result<std::unique_ptr<PeerProcess>> start_peer(const std::vector<std::s
                                                         engine::RunProgress& progress) {
   engine::Result<LineExchange> exchange = LineExchange::start(argv);
   if (!exchange.ok()) return exchange.error();
-  const engine::Result<Json> greeting = read_answer(exchange.value().listen(kStartLimit, progress));
+  const engine::Result<Json> greeting =
+      read_answer(exchange.value().listen(kPeerStartLimit, progress));
   if (!greeting.ok()) return greeting.error();
   std::string name = text_of(greeting.value(), "name");
-  if (name.empty()) return misread(greeting.value().dump());
+  if (name.empty()) return unexpected_answer(greeting.value().dump());
   return std::unique_ptr<PeerProcess>(
       std::make_unique<Peer>(std::move(name), std::move(exchange).value(), progress));
 }

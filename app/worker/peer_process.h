@@ -1,6 +1,7 @@
-// A program whose products take turns with ours in the benchmark of the linear step. It is asked by
-// one JSON object a line on its stdin and answers each with one; assets/bench/torch_products.py
-// documents and speaks the language. It ends when its stdin does.
+// A program whose products are interleaved with ours in the benchmark of the linear step. It
+// receives one JSON object per line on its stdin and answers each with one;
+// assets/bench/torch_products.py documents and implements the protocol. It ends when its stdin
+// does.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ class PeerProcess {
   virtual ~PeerProcess() = default;
   /// What it calls itself: "torch 2.9.0, CUDA 13.0, on NVIDIA H200".
   virtual const std::string& name() const = 0;
-  /// Its products as subjects. Not essential: what goes wrong here ends only the peer's part.
+  /// Its products as subjects. Optional: a failure here ends only the peer's part.
   virtual engine::LinearTarget& target() = 0;
 };
 

@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "app/protocol/convert.h"
+#include "app/worker/end_worker.h"
 
 namespace app {
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod{50};
+constexpr std::chrono::milliseconds kPulsePeriod{50};
 
 }  // namespace
 
@@ -20,7 +21,7 @@ Pulse::Pulse(FrameSender& sender, const engine::RunProgress& progress,
       dropped_records_(dropped_records),
       board_(board),
       readings_(readings) {
-  thread_ = std::thread([this] { beat_until_stopped(); });
+  thread_ = engine::GuardedThread([this] { beat_until_stopped(); }, end_worker);
 }
 
 Pulse::~Pulse() {
@@ -57,7 +58,7 @@ void Pulse::beat_until_stopped() {
     // A failed send has marked the sender as broken, which ends this loop and the worker.
     static_cast<void>(sender_.send(frame).ok());
     lock.lock();
-    stopped_changed_.wait_for(lock, kPeriod, [this] { return stopped_; });
+    stopped_changed_.wait_for(lock, kPulsePeriod, [this] { return stopped_; });
   }
 }
 

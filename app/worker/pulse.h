@@ -1,16 +1,16 @@
-// "Still here", every 50 ms, while the engine thread may be stuck inside the driver. This thread
-// reads atomics, the marker board and the newest reading of the device and writes a frame; it makes
-// no CUDA call, and the locks it shares are never held across one, nor across a question to NVML.
+// "Still alive", every 50 ms, while the engine thread may be stuck inside the driver. This thread
+// reads atomics, the marker board and the newest device reading, and writes a frame; it makes no
+// CUDA call, and the locks it shares are never held across a CUDA call or a query to NVML.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
+#include "engine/model/guarded_thread.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/hazards/model/live_board.h"
 
@@ -34,7 +34,7 @@ class Pulse {
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
   bool stopped_ = false;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace app

@@ -24,11 +24,11 @@ namespace {
 
 using engine::OperandRole;
 
-/// The operand as the kernels take it.
+/// The operand in the form the kernels take.
 struct Operand {
   std::vector<std::int64_t> splits;
   std::vector<std::int64_t> row_offsets;  // [groups + 1]
-  std::vector<std::uint16_t> bf16;        // one of the two holds [rows, columns]
+  std::vector<std::uint16_t> bf16;        // exactly one of these two holds [rows, columns]
   std::vector<float> f32;
   kernels::GroupedInput input;
 };
@@ -50,7 +50,8 @@ engine::Result<Operand> load(const QuantizeOrder& order) {
   std::partial_sum(operand.splits.begin(), operand.splits.end(), operand.row_offsets.begin() + 1);
   const std::int64_t rows = operand.row_offsets.back();
   const auto elements = static_cast<std::size_t>(rows * source.columns());
-  // FP16 values go in as FP32: no FP16 magnitude is small enough for the two to scale differently.
+  // FP16 values are converted to FP32: no FP16 magnitude is small enough for the two to scale
+  // differently.
   const bool as_bf16 = source.element() == engine::ElementType::Bf16;
   if (as_bf16) {
     operand.bf16.resize(elements);
@@ -69,7 +70,7 @@ engine::Result<Operand> load(const QuantizeOrder& order) {
   return operand;  // moving it keeps the heap blocks that `input` points at
 }
 
-/// Scales or amax out of the layout a matmul wants, in the order of the blocks.
+/// Extracts scales or amax from the layout a matmul needs, in the order of the blocks.
 template <class T>
 std::vector<T> plain_order(const Operand& operand, const engine::OperandLayout& layout,
                            const T* values) {
@@ -86,7 +87,7 @@ std::vector<T> plain_order(const Operand& operand, const engine::OperandLayout& 
   return plain;
 }
 
-/// Writes the files of one folder and keeps what the manifest says of them.
+/// Writes the files of one folder and collects what the manifest says about them.
 class Folder {
  public:
   explicit Folder(std::string path) : path_(std::move(path)) {}
@@ -135,13 +136,13 @@ class Folder {
 const char* code_note(const engine::OperandLayout& layout) {
   const bool columnwise = layout.direction == kernels::Direction::Columnwise;
   if (layout.e2m1()) {
-    return columnwise ? "expert after expert, each [columns, rows rounded up to 16] with two codes "
-                        "a byte, the even row in the low half"
-                      : "two codes a byte, the even column in the low half";
+    return columnwise ? "experts consecutive, each [columns, rows rounded up to 16] with two codes "
+                        "per byte, the even row in the low half"
+                      : "two codes per byte, the even column in the low half";
   }
-  if (!columnwise) return "one code a byte";
-  return layout.transposed ? "expert after expert, each transposed: [columns, rows]"
-                           : "one code a byte, not transposed";
+  if (!columnwise) return "one code per byte";
+  return layout.transposed ? "experts consecutive, each transposed: [columns, rows]"
+                           : "one code per byte, not transposed";
 }
 
 std::string scale_note(const engine::OperandLayout& layout) {
@@ -168,7 +169,7 @@ std::string decode_note(const engine::OperandLayout& layout) {
       value, kernels::kHadamardSigns);
 }
 
-/// Quantizes in one direction and writes its arrays; what to know of them goes to the manifest.
+/// Quantizes in one direction and writes its arrays; their description goes into the manifest.
 void dump_direction(const QuantizeOrder& order, const Operand& operand,
                     kernels::Direction direction, Folder& folder,
                     nlohmann::ordered_json& manifest) {
@@ -238,7 +239,7 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
   std::error_code error;
   std::filesystem::create_directories(order.folder, error);
   if (error || order.folder.empty()) {
-    return engine::Error{engine::ErrorCode::Io, fmt::format("cannot make the folder '{}': {}",
+    return engine::Error{engine::ErrorCode::Io, fmt::format("cannot create the folder '{}': {}",
                                                             order.folder, error.message())};
   }
   const engine::Result<Operand> loaded = load(order);

@@ -34,15 +34,15 @@ ReplayGuard::~ReplayGuard() = default;
 #ifdef EXPERTSCOPE_WITH_CUDA
 namespace {
 
-// With the probe's share this keeps the answer within a second of the deadline.
+// Together with the probe's share this keeps the answer within a second of the deadline.
 constexpr std::chrono::milliseconds kDeviceAnswer{300};
 
-/// `bus_id`: of the device, asked while it still answered.
+/// `bus_id` of the device, queried while it still answered.
 std::string ask_device(const std::string& bus_id) {
   auto watch = std::make_unique<profiling::DeviceWatch>(
       profiling::DeviceWatch::Options{.pci_bus_id = bus_id});
   std::string says = watch->wait_for_answer(kDeviceAnswer);
-  // Left to the end of the process, which is near: its own would wait for a stuck driver.
+  // Leaked on purpose: the process ends soon, and the destructor would wait for a stuck driver.
   (void)watch.release();
   return says;
 }
@@ -60,10 +60,10 @@ engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
   }
   profiling::ActivityCollector& collector = backends.collector_for(slot.kind);
   const StalledOrder order{.id = id, .began = std::chrono::steady_clock::now()};
-  // Asked now: the device may not answer later.
+  // Queried now: the device may not answer later.
   const engine::DeviceFacts device = slot.backend->device();
   const auto answer = [this, order, device, &collector](profiling::StalledRun run) {
-    // The collector's has stages and layers.
+    // The collector's snapshot has stages and layers.
     profiling::Snapshot traced = collector.take_snapshot();
     if (!traced.graphs.empty()) run.snapshot = std::move(traced);
     describe_run(run.snapshot, device);
@@ -76,7 +76,7 @@ engine::Result<std::unique_ptr<engine::ReplayWatch>> ReplayGuard::watch(
           .launches = &launches_.clock(),
           .device = [bus = engine::device_bus_id()] { return ask_device(bus); },
           .stalled = answer});
-  // Told only while a launch of this run lasts, so the watch is still there.
+  // Called only during a launch of this run, so the watch still exists.
   launches_.watch([answer, seen = watch.get()](const profiling::BlockedLaunch& blocked) {
     answer(seen->blocked(blocked));
   });

@@ -1,6 +1,6 @@
-// Who watches the launches of this worker's runs. A replay that is late, or a launch that does not
-// return, is answered with what was seen of it, and the worker ends: what it waits for may never
-// come.
+// Watches the launches of this worker's runs. A replay that is late, or a launch that does not
+// return, is answered with what was observed of it, and the worker ends: what it waits for may
+// never come.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Probe;
 
 namespace app {
 
-/// What the snapshot of a run's graph says of where it was taken.
+/// Fills in where the snapshot of a run's graph was taken.
 void describe_run(profiling::Snapshot& snapshot, const engine::DeviceFacts& device);
 
 class ReplayGuard {
@@ -28,7 +28,7 @@ class ReplayGuard {
   ReplayGuard(FrameSender& sender, profiling::LiveBoard& board);
   ~ReplayGuard();
 
-  /// For one run; null where nothing is launched on a device. Makes the probe before anything can
+  /// For one run; null if nothing is launched on a device. Creates the probe before anything can
   /// hang.
   engine::Result<std::unique_ptr<engine::ReplayWatch>> watch(Backends& backends,
                                                              const engine::BackendSlot& slot,
@@ -38,7 +38,7 @@ class ReplayGuard {
  private:
   FrameSender& sender_;
   profiling::LiveBoard& board_;
-  std::unique_ptr<profiling::Probe> probe_;  // made with the first run on a device
+  std::unique_ptr<profiling::Probe> probe_;  // created by the first run on a device
   LaunchGuard launches_;
 };
 

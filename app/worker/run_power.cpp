@@ -3,8 +3,8 @@
 namespace app {
 namespace {
 
-// 50 Hz. A reading takes NVML about a millisecond on a thread of its own.
-constexpr std::chrono::milliseconds kPeriod{20};
+// 50 Hz. NVML takes about a millisecond per reading, on a separate thread.
+constexpr std::chrono::milliseconds kSamplePeriod{20};
 
 }  // namespace
 
@@ -14,7 +14,7 @@ RunPower::RunPower(const std::string& pci_bus_id) {
     return;
   }
   sampler_ = std::make_unique<profiling::PowerSampler>(
-      profiling::PowerSampler::Options{.pci_bus_id = pci_bus_id, .period = kPeriod});
+      profiling::PowerSampler::Options{.pci_bus_id = pci_bus_id, .period = kSamplePeriod});
   missing_ = sampler_->reason();
   sampler_->rest(true);
 }

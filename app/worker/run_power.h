@@ -1,4 +1,4 @@
-// Clock and power beside a run, on the run's own time axis.
+// Clock and power during a run, on the run's own time axis.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class RunPower {
   /// As NVML names the device; empty = not an NVIDIA device, so no readings.
   explicit RunPower(const std::string& pci_bus_id);
 
-  /// Brackets a run.
+  /// begin() and end() bracket a run.
   void begin();
   /// `origin_ns` is the steady clock when the first timed iteration began; 0 = none did.
   profiling::PowerTrace end(std::int64_t origin_ns);

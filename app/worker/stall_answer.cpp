@@ -25,7 +25,7 @@ void answer_and_end(FrameSender& sender, const StalledOrder& order, profiling::S
                       "the launch of replay {} had not returned after {:.2f} s, and the worker "
                       "has ended",
                       run.stall.replay, run.stall.waited_seconds)
-                : fmt::format("replay {} was not over after {:.2f} s, and the worker has ended",
+                : fmt::format("replay {} had not finished after {:.2f} s, and the worker has ended",
                               run.stall.replay, run.stall.waited_seconds);
   DoctorDone seen{.id = order.id, .snapshot = std::move(run.snapshot)};
   seen.outcome.verdict = profiling::Verdict::Hung;

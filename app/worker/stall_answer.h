@@ -1,4 +1,5 @@
-// The last frame of a worker whose run stands still: what was seen of it, as the answer to the run.
+// The last frame of a worker whose run has stalled: what was observed of it, as the answer to the
+// run.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,7 @@ struct StalledOrder {
   std::chrono::steady_clock::time_point began;
 };
 
-/// Sends it and ends the process without destructors, which would wait for what may never end.
+/// Sends it and ends the process without destructors, which might wait forever.
 [[noreturn]] void answer_and_end(FrameSender& sender, const StalledOrder& order,
                                  profiling::StalledRun run);
 

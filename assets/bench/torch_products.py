@@ -1,6 +1,6 @@
-"""PyTorch's grouped products, timed when asked: the peer of `expertscope bench --suite linear`.
+"""PyTorch's grouped products, timed on request: the peer of `expertscope bench --suite linear`.
 
-One JSON object a line on stdin, one on stdout:
+One JSON object per line on stdin, one on stdout:
 
     (first)                                              {"name": "torch 2.9.0, CUDA 13.0"}
     {"open": {"n": .., "k": .., "splits": [..]}}         {"cases": [{"name": .., "parts": [..]},
@@ -8,13 +8,13 @@ One JSON object a line on stdin, one on stdout:
     {"time": "torch _grouped_mm", "part": "fprop"}       {"us": 601.3}
     {"close": true}                                      {}
 
-Anything that goes wrong is answered {"error": "a sentence"}. A time is of CUDA events around one
+Every failure is answered {"error": "a sentence"}. A time is measured by CUDA events around one
 call, after one that is not timed. The program ends when its stdin does.
 """
 import sys
 
-# It is handed over with -c, which looks for modules in the current folder first. Not with -I: the torch of the
-# Python that a person names may lie where PYTHONPATH or the user's own site says.
+# This script is passed with -c, which looks for modules in the current folder first. Not with -I: the torch of the
+# Python that the user names may be in a folder from PYTHONPATH or in the user's own site.
 sys.path[:] = [folder for folder in sys.path if folder]
 
 import json  # noqa: E402

@@ -10,7 +10,7 @@
 namespace engine {
 namespace {
 
-// Values repeat after this many: the host makes them, the target copies them on.
+// Values repeat after this many: the host generates them, the target copies them.
 constexpr std::int64_t kPatternElements = std::int64_t{1} << 20;
 
 /// BF16 values of about unit variance: sums of four uniform numbers, seeded by position.

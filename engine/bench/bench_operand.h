@@ -12,7 +12,7 @@ struct BenchOperand {
   kernels::GroupedInput input;           // BF16, bell-shaped
   kernels::SplitsToOffsetsArgs offsets;  // made the input's row offsets
   std::int64_t active_rows = 0;          // rows that belong to an expert
-  std::byte* copied = nullptr;           // 2 bytes an element
+  std::byte* copied = nullptr;           // 2 bytes per element
   std::uint8_t* codes = nullptr;
   std::uint8_t* transposed = nullptr;
   float* scales = nullptr;

@@ -38,16 +38,16 @@ class BenchTarget {
   virtual Status run(const kernels::QuantizeMxfp8Args& args) = 0;
   virtual Status run(const kernels::Nvfp4AmaxArgs& args) = 0;
   virtual Status run(const kernels::QuantizeNvfp4Args& args) = 0;
-  /// `square`: one scale for 128 x 128 elements instead of 1 x 128.
+  /// `square`: one scale per 128 x 128 elements instead of 1 x 128.
   virtual Status run_block(const kernels::QuantizeBlockArgs& args, bool square) = 0;
 
   /// Microseconds of one of `launches` launches back to back, after one that is not timed.
   virtual Result<double> time_us(const Launch& launch, int launches) = 0;
-  /// How many launches one time is of.
+  /// Number of launches per time.
   virtual int launches_per_time() const = 0;
   /// "CUDA events around ...": how times are taken.
   virtual std::string time_method() const = 0;
-  /// As NVML wants it; empty on the CPU.
+  /// In NVML's format; empty on the CPU.
   virtual std::string pci_bus_id() const = 0;
   /// "CUDA runtime 13.0"; empty on the CPU.
   virtual std::string runtime() const = 0;

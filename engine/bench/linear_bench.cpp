@@ -13,13 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmRounds = 1;
-constexpr int kFewestRounds = 5;
-constexpr int kMostRounds = 1000;
-
-Status cancelled() { return Error{ErrorCode::Cancelled, "cancelled"}; }
-
-/// A subject with what its turns have shown.
+/// A subject with the results of its turns.
 struct Contender {
   OfferedSubject offered;
   bool essential = true;
@@ -85,9 +79,8 @@ class CaseBench {
   }
 
  private:
-  /// Those that run. Another one begins every round, and every other round goes backwards: the
-  /// first finds the device cooler than the others do, and everyone finds it as the one before left
-  /// it.
+  /// The running subjects. A different one begins each round, and every other round is reversed:
+  /// the first finds the device cooler, and each finds it as its predecessor left it.
   std::vector<Contender*> order_of(int round) {
     std::vector<Contender*> running;
     for (Contender& contender : contenders_) {
@@ -97,12 +90,12 @@ class CaseBench {
     const int counted = round + kWarmRounds;
     std::rotate(running.begin(), running.begin() + counted % static_cast<int>(running.size()),
                 running.end());
-    // The one whose round it is stays in front.
+    // The subject whose round it is stays first.
     if (counted % 2 != 0) std::reverse(running.begin() + 1, running.end());
     return running;
   }
 
-  /// Ends the benchmark, or only this subject's part in it.
+  /// Ends the benchmark, or only this subject.
   static Status failed(Contender& contender, const Error& error) {
     if (contender.essential || error.code == ErrorCode::Cancelled) return error;
     contender.drop(error.message);
@@ -166,7 +159,7 @@ class CaseBench {
 
 Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& measured,
                   double seconds, RunProgress& progress, double first_fraction, double share,
-                  const TellLinearRows& tell) {
+                  const ReportLinearRows& report) {
   std::vector<Contender> contenders;
   for (LinearTarget* target : targets) {
     Result<std::vector<OfferedSubject>> offered = target->offer(measured, progress);
@@ -177,13 +170,13 @@ Status bench_case(const std::vector<LinearTarget*>& targets, const LinearCase& m
   }
   CaseBench bench(measured, seconds, progress, std::move(contenders));
   if (Status done = bench.measure(first_fraction, share); !done.ok()) return done;
-  return tell(bench.rows());
+  return report(bench.rows());
 }
 
 }  // namespace
 
 Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearBenchOrder& order,
-                        double seconds, RunProgress& progress, const TellLinearRows& tell) {
+                        double seconds, RunProgress& progress, const ReportLinearRows& report) {
   const double share = 1.0 / static_cast<double>(order.shapes.size() * order.routings.size());
   double fraction = 0;
   progress.stage = static_cast<int>(Stage::Other);
@@ -195,7 +188,7 @@ Status run_linear_bench(const std::vector<LinearTarget*>& targets, const LinearB
       if (!routed.ok()) return routed.error();
       const LinearCase measured{
           .shape = shape, .routing = routing, .splits = std::move(routed.value().splits)};
-      const Status done = bench_case(targets, measured, seconds, progress, fraction, share, tell);
+      const Status done = bench_case(targets, measured, seconds, progress, fraction, share, report);
       if (!done.ok()) return done;
       fraction += share;
     }

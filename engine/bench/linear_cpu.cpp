@@ -13,7 +13,7 @@
 namespace engine {
 namespace {
 
-/// Adds spans up by stage, and hands a cancel on to a step whose progress nobody shows.
+/// Adds spans up by stage, and forwards cancellation to a step whose progress is not shown.
 class SpanSums final : public StepObserver {
  public:
   SpanSums(const RunProgress& shown, RunProgress& hidden) : shown_(shown), hidden_(hidden) {}
@@ -21,7 +21,7 @@ class SpanSums final : public StepObserver {
   void begin_iteration(int) override { sums_ns_ = {}; }
   void span(const WorkTag& tag, const char*, int, std::int64_t start, std::int64_t end) override {
     const std::lock_guard lock(mutex_);
-    // Reading an operand from its source is no work of the step.
+    // Reading an operand from its source is not part of the step.
     if (tag.stage != Stage::Memory) sums_ns_[static_cast<std::size_t>(tag.stage)] += end - start;
     if (shown_.cancel) hidden_.cancel = true;
   }

@@ -83,10 +83,11 @@ class DeviceLinearTarget final : public LinearTarget {
     if (!available.ok()) return available.error();
     const std::int64_t needed = CudaLinearSubject::bytes(config) + kReserveBytes;
     if (needed > available.value()) {
-      return Error{ErrorCode::OutOfMemory,
-                   fmt::format("its steps need {:.1f} GiB of device memory beside those of the "
-                               "other recipes, and {:.1f} GiB are free",
-                               gib(needed), gib(available.value()))};
+      return Error{
+          ErrorCode::OutOfMemory,
+          fmt::format("its steps need {:.1f} GiB of device memory in addition to those of the "
+                      "other recipes, but {:.1f} GiB are free",
+                      gib(needed), gib(available.value()))};
     }
     return CudaLinearSubject::create({.name = name,
                                       .library = library_,

@@ -13,7 +13,7 @@ namespace engine {
 
 inline constexpr const char* kCudaLinearTimes =
     "CUDA events around one launch of a product or of a step's graph, after one that is not timed; "
-    "the set-up is one of 32 in a graph, with the gap behind it";
+    "the set-up is one of 32 in a graph, with the gap after it";
 
 struct CudaLinearTarget {
   std::unique_ptr<LinearTarget> target;

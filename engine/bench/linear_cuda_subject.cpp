@@ -144,8 +144,8 @@ Result<std::vector<PartTime>> CudaLinearSubject::turn() {
       {LinearPart::Setup, kSetups, [&] { return replay(setup_graph_, stream_); }}};
   std::vector<PartTime> times(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    // Every turn begins with another part and every other one goes backwards: the first finds the
-    // device cooler than the others do, and everyone finds it as the one before has left it.
+    // Every turn begins with a different part and every other turn is reversed: the first finds the
+    // device cooler, and each finds it as its predecessor left it.
     const std::size_t step_back = parts.size() - i;
     const std::size_t at = (turns_ + (turns_ % 2 == 0 ? i : step_back)) % parts.size();
     const Result<PartTime> timed = time(parts[at].part, parts[at].launches, parts[at].launch);

@@ -1,5 +1,5 @@
-// Who takes turns in the benchmark of the linear step: each of our recipes, and each product of a
-// peer. The rounds and rows are linear_bench.h's.
+// The subjects interleaved in the benchmark of the linear step: each of our recipes, and each
+// product of a peer. Rounds and rows are in linear_bench.h.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct PartTime {
   double replay_us = 0;
 };
 
-/// What the kernels of a recorded step took; as in LinearBenchRow.
+/// Kernel times of a recorded step; as in LinearBenchRow.
 struct PartTrace {
   LinearPart part = LinearPart::Step;
   double kernels_us = 0;
@@ -38,7 +38,7 @@ class LinearSubject {
   virtual Result<std::vector<PartTrace>> trace() { return std::vector<PartTrace>{}; }
 };
 
-/// A subject, or the sentence why this shape has none.
+/// A subject, or the reason why this shape has none.
 struct OfferedSubject {
   std::string name;
   std::unique_ptr<LinearSubject> subject;

@@ -1,10 +1,19 @@
-// When a row's launches ran, so that readings of clock and power can be told to belong to it.
+// What both benchmarks have: the rounds in which rows take turns, and when a row's launches ran, so
+// that readings of clock and power can be attributed to it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 
+#include "engine/model/error.h"
+
 namespace engine {
+
+inline constexpr int kWarmRounds = 1;
+inline constexpr int kFewestRounds = 5;
+inline constexpr int kMostRounds = 1000;
+
+inline Error cancelled() { return {ErrorCode::Cancelled, "cancelled"}; }
 
 /// std::chrono::steady_clock nanoseconds.
 struct MeasuredSpan {

@@ -11,16 +11,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmRounds = 1;
-constexpr int kFewestRounds = 5;
-constexpr int kMostRounds = 1000;
-
 struct Turn {
   std::vector<double> times_us;
   std::vector<MeasuredSpan> spans;
 };
-
-Status cancelled() { return Error{ErrorCode::Cancelled, "cancelled"}; }
 
 Status measure(BenchTarget& target, const std::vector<BenchCase>& cases, double seconds,
                RunProgress& progress, double first_fraction, double share,
@@ -60,7 +54,7 @@ BenchRow row_of(const BenchShape& shape, const BenchCase& timed, std::vector<dou
 
 Status bench_shape(BenchTarget& target, const BenchShape& shape, double seconds,
                    RunProgress& progress, double first_fraction, double share,
-                   const TellRows& tell) {
+                   const ReportRows& report) {
   const Result<QuantizeCases> made = make_quantize_cases(target, shape);
   if (!made.ok()) return made.error();
   const std::vector<BenchCase>& cases = made.value().cases;
@@ -70,7 +64,7 @@ Status bench_shape(BenchTarget& target, const BenchShape& shape, double seconds,
     return done;
   }
   std::vector<MeasuredRow> rows;
-  double copy_rate = 0;  // bytes a microsecond
+  double copy_rate = 0;  // bytes per microsecond
   for (std::size_t i = 0; i < cases.size(); ++i) {
     BenchRow row = row_of(shape, cases[i], std::move(turns[i].times_us));
     row.elements = made.value().elements;
@@ -80,13 +74,13 @@ Status bench_shape(BenchTarget& target, const BenchShape& shape, double seconds,
     if (copy_rate > 0) row.of_copy = rate / copy_rate;
     rows.push_back({.row = std::move(row), .spans = std::move(turns[i].spans)});
   }
-  return tell(rows);
+  return report(rows);
 }
 
 }  // namespace
 
 Status run_quantize_bench(BenchTarget& target, const BenchOrder& order, RunProgress& progress,
-                          const TellRows& tell) {
+                          const ReportRows& report) {
   const std::vector<BenchShape> shapes =
       order.shapes.empty() ? default_bench_shapes(target.threads() > 0) : order.shapes;
   const double share = 1.0 / static_cast<double>(shapes.size());
@@ -94,7 +88,7 @@ Status run_quantize_bench(BenchTarget& target, const BenchOrder& order, RunProgr
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (progress.cancel) return cancelled();
     const Status done = bench_shape(target, shapes[i], order.seconds, progress,
-                                    static_cast<double>(i) * share, share, tell);
+                                    static_cast<double>(i) * share, share, report);
     target.release_all();
     if (!done.ok()) return done;
   }

@@ -1,5 +1,5 @@
-// The quantize benchmark: on every shape, all cases take turns, so that what the clock or a
-// neighbour does to one it does to all, and to the copy they are told as a share of.
+// The quantize benchmark: on every shape, all cases are interleaved, so that clock changes and
+// other load affect all of them equally, and also the copy that they are reported relative to.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@ namespace engine {
 
 struct MeasuredRow {
   BenchRow row;
-  std::vector<MeasuredSpan> spans;  // one a round
+  std::vector<MeasuredSpan> spans;  // one per round
 };
 
 /// All rows of a shape, once it is measured. An error ends the benchmark.
-using TellRows = std::function<Status(const std::vector<MeasuredRow>&)>;
+using ReportRows = std::function<Status(const std::vector<MeasuredRow>&)>;
 
-/// The order has passed validate(). Cancelled when progress.cancel was seen: the rows told before
-/// stay told.
+/// The order has passed validate(). Cancelled when progress.cancel was seen: rows already reported
+/// stay valid.
 Status run_quantize_bench(BenchTarget& target, const BenchOrder& order, RunProgress& progress,
-                          const TellRows& tell);
+                          const ReportRows& report);
 
 }  // namespace engine

@@ -9,7 +9,7 @@ using namespace kernels;
 
 constexpr double kFloat = 4;  // bytes
 
-/// Adds cases whose names and bytes are of one operand.
+/// Adds cases with the names and bytes of one operand.
 class CaseList {
  public:
   CaseList(BenchTarget& target, const BenchOperand& operand)
@@ -77,7 +77,7 @@ class CaseList {
     add(kernel, bytes, [&target = target_, args] { return target.run(args); });
   }
 
-  /// The operand's columns as gates and values: half as many come out.
+  /// The operand's columns as gates and values: the output has half as many.
   void add_swiglu() {
     GroupedInput gated = operand_.input;
     gated.columns /= 2;

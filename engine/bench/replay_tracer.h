@@ -1,4 +1,4 @@
-// What a recorder of kernels tells the benchmark of the linear step: implemented above the engine,
+// What a kernel recorder reports to the benchmark of the linear step; implemented above the engine,
 // where records are.
 #pragma once
 
@@ -17,7 +17,7 @@ struct TracedReplay {
 class ReplayTracer {
  public:
   virtual ~ReplayTracer() = default;
-  /// Told about a run, as a backend tells its observer.
+  /// Notified of a run, like the observer of a backend.
   virtual StepObserver& observer() = 0;
   /// Of the run that ended last, by iteration; empty if nothing was recorded.
   virtual std::vector<TracedReplay> take() = 0;

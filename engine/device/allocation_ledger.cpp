@@ -31,15 +31,15 @@ AllocationScope::~AllocationScope() { current_scope = std::move(outer_); }
 struct AllocationLedger::State {
   struct Namesakes {
     int live = 0;
-    int last = 0;  // number given last; starts again when none lives
+    int last = 0;  // last number given; restarts when none is live
   };
 
   mutable std::mutex mutex;
   std::uint64_t clock = 0;
   std::uint64_t last_id = 0;
-  std::unordered_map<std::uint64_t, Allocation> live;    // by address
-  std::unordered_map<std::uint64_t, std::string> asked;  // by address: owner before numbering
-  std::unordered_map<std::string, Namesakes> namesakes;  // by owner before numbering
+  std::unordered_map<std::uint64_t, Allocation> live;        // by address
+  std::unordered_map<std::uint64_t, std::string> requested;  // by address: owner before numbering
+  std::unordered_map<std::string, Namesakes> namesakes;      // by owner before numbering
   std::deque<Allocation> released;
 
   void name(Allocation& allocation, AllocationLabel label) {
@@ -48,14 +48,14 @@ struct AllocationLedger::State {
     const int number = ++same.last;
     allocation.role = label.role;
     allocation.owner = number == 1 ? label.owner : label.owner + " #" + std::to_string(number);
-    asked[allocation.address] = std::move(label.owner);
+    requested[allocation.address] = std::move(label.owner);
   }
 
   void forget_name(const Allocation& allocation) {
-    const auto found = asked.find(allocation.address);
+    const auto found = requested.find(allocation.address);
     const auto same = namesakes.find(found->second);
     if (--same->second.live == 0) namesakes.erase(same);
-    asked.erase(found);
+    requested.erase(found);
   }
 };
 

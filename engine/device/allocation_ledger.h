@@ -1,6 +1,6 @@
-// Every allocation of this process that the project's own buffers made, with its owner: what the
-// graph doctor matches the addresses in a captured graph against. Thread-safe. Released ones are
-// kept, newest kMaxReleased of them.
+// Every allocation made by the project's own buffers in this process, with its owner: the graph
+// doctor matches the addresses in a captured graph against it. Thread-safe. The newest kMaxReleased
+// released allocations are kept.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace engine {
 
-/// What a buffer is for. `owner` should name it in every process that makes the same step, so it
-/// holds no address and no count of earlier steps.
+/// The purpose of a buffer. `owner` should be the same in every process that runs the same step, so
+/// it contains no address and no count of earlier steps.
 struct AllocationLabel {
   AllocationRole role = AllocationRole::Unknown;
   std::string owner;
@@ -41,7 +41,7 @@ class AllocationLedger {
   /// An owner that a live allocation has already becomes "<owner> #2", "#3", ...
   void allocated(const void* address, std::uint64_t bytes, MemorySpace space,
                  AllocationLabel label);
-  /// An address that is not in the ledger is none of its business.
+  /// Addresses that are not in the ledger are ignored.
   void released(const void* address);
   /// Changes the label of a live allocation.
   void relabel(const void* address, AllocationLabel label);

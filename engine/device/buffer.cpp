@@ -23,7 +23,7 @@ struct Zones {
 };
 
 Zones& zones() {
-  static auto* const all = new Zones;  // never destroyed, as the ledger
+  static auto* const all = new Zones;  // never destroyed, like the ledger
   return *all;
 }
 
@@ -92,7 +92,7 @@ Result<DeviceBuffer> DeviceBuffer::allocate(std::int64_t bytes, AllocationLabel 
         cudaMemset(base, kZonePattern, buffer.bytes_ + 2 * static_cast<std::size_t>(zone)),
         "Filling red zones");
     // The fill runs on the default stream, for which the engine's streams do not wait: without this
-    // it could land on what its owner copies there next.
+    // it could overwrite the owner's next copy.
     ENGINE_CUDA_TRY(cudaStreamSynchronize(cudaStreamLegacy), "Filling red zones");
     const std::lock_guard lock(zones().mutex);
     zones().guarded.emplace(buffer.data(), buffer.bytes_);

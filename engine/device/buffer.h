@@ -17,13 +17,13 @@
 
 namespace engine {
 
-/// Red zones: a pattern in front of and behind every device buffer that is allocated while they are
-/// on, to see who writes outside of his own.
+/// Red zones: a pattern before and after every device buffer allocated while they are enabled, to
+/// detect out-of-bounds writes.
 class RedZones {
  public:
   static constexpr std::int64_t kBytes = 4096;
 
-  /// For the whole process, before the buffers in question are made.
+  /// For the whole process; call before the buffers in question are allocated.
   static void turn_on();
   static bool on();
   /// Owners of live buffers whose zones have changed. Synchronises the device.
@@ -62,7 +62,7 @@ class DeviceBuffer {
  private:
   void* pointer_ = nullptr;
   std::size_t bytes_ = 0;
-  std::int64_t zone_ = 0;  // bytes of red zone on either side
+  std::int64_t zone_ = 0;  // bytes of red zone on each side
 };
 
 /// Page-locked host memory: what asynchronous copies need.

@@ -13,7 +13,7 @@
 namespace engine {
 namespace {
 
-// CUDA knows only the API version of its driver; the kernel module's version is what people quote.
+// CUDA reports only the driver's API version; the kernel module's version is the one people quote.
 std::string driver_version() {
   std::string version;
   if (std::getline(std::ifstream("/sys/module/nvidia/version"), version) && !version.empty()) {
@@ -69,7 +69,7 @@ Result<FoundDevice> find_device() {
 Result<std::int64_t> free_device_memory() {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
-  ENGINE_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), "Asking for free device memory");
+  ENGINE_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), "Querying free device memory");
   return static_cast<std::int64_t>(free_bytes);
 }
 

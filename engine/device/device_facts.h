@@ -1,4 +1,4 @@
-// What the machine has: the first CUDA device, or the sentence why there is none.
+// The machine's first CUDA device, or the reason why there is none.
 #pragma once
 
 #include "engine/model/device_capability.h"
@@ -19,7 +19,7 @@ Result<FoundDevice> find_device();
 /// Free device memory right now, in bytes.
 Result<std::int64_t> free_device_memory();
 
-/// Of the current device, as NVML wants it; empty without one.
+/// Of the current device, in NVML's format; empty without one.
 std::string device_bus_id();
 /// "CUDA runtime 13.0".
 std::string cuda_runtime_text();

@@ -9,7 +9,7 @@
 namespace engine {
 
 /// Graph introspection goes through the driver: the runtime's getters refuse kernel nodes whose
-/// functions another copy of the runtime loaded, which is what cuBLASLt's are.
+/// functions were loaded by another copy of the runtime, such as cuBLASLt's.
 struct DriverApi {
   decltype(&::cuGraphGetNodes) graph_get_nodes = nullptr;
   decltype(&::cuGraphGetEdges) graph_get_edges = nullptr;  // with edge data
@@ -36,7 +36,7 @@ struct DriverApi {
   decltype(&::cuTensorMapEncodeTiled) tensor_map_encode_tiled = nullptr;
 };
 
-/// An error names the first function that the driver does not have.
+/// An error names the first function that the driver lacks.
 Result<DriverApi> load_driver_api();
 
 }  // namespace engine

@@ -26,7 +26,7 @@ Result<Waited> wait_for(cudaEvent_t event, double seconds, const std::function<b
     const cudaError_t state = cudaEventQuery(event);
     if (state == cudaSuccess) return Waited::Done;
     if (state != cudaErrorNotReady) return cuda_error(state, "Waiting for the device");
-    // Or the next launch that asks for its error might be told of this one.
+    // Clear the error, or the next launch's check would report it.
     (void)cudaGetLastError();
     const Clock::duration waited = Clock::now() - start;
     if (std::chrono::duration<double>(waited).count() > seconds) return Waited::Late;

@@ -1,5 +1,5 @@
 // Waiting for the device with a deadline. Never blocks in the driver: a call that waits for a
-// spinning kernel would not come back.
+// spinning kernel would not return.
 #pragma once
 
 #include <cuda_runtime_api.h>

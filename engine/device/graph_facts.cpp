@@ -33,7 +33,7 @@ Status add_node(cudaGraphNode_t node, GraphFacts& facts) {
       return add_nodes(child, facts);
     }
     default:
-      break;  // events, conditionals and empty nodes: not what a step is made of
+      break;  // events, conditionals and empty nodes: not part of a step
   }
   return {};
 }

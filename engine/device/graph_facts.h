@@ -1,4 +1,4 @@
-// What a captured graph consists of, read from the graph itself.
+// The contents of a captured graph, read from the graph itself.
 #pragma once
 
 #include "engine/device/handles.h"

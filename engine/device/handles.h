@@ -45,13 +45,14 @@ using GraphExec = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 /// A stream that does not wait for the legacy default stream.
 Result<Stream> make_stream();
-/// An event that keeps time.
+/// An event with timing.
 Result<Event> make_timing_event();
 /// An event that only orders streams: cheaper, and what a capture forks and joins with.
 Result<Event> make_order_event();
 
-/// Captures what `enqueue` puts on the stream. ThreadLocal mode: other threads of the worker may
-/// go on making CUDA calls. A failing `enqueue` still ends the capture, and its error wins.
+/// Captures the work that `enqueue` adds to the stream. ThreadLocal mode: other threads of the
+/// worker may continue to make CUDA calls. A failing `enqueue` still ends the capture, and its
+/// error wins.
 template <class Enqueue>
 Result<Graph> capture(cudaStream_t stream, Enqueue&& enqueue) {
   ENGINE_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),

@@ -1,4 +1,4 @@
-// The biases of a step: no file holds them, so they are made.
+// The biases of a step: no file contains them, so they are generated.
 #pragma once
 
 #include <vector>

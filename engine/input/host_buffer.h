@@ -1,5 +1,5 @@
-// A grow-only array whose elements start undefined: the step overwrites all it reads, and zeroing
-// gigabytes first would cost as much as the step.
+// A grow-only array with uninitialized elements: the step overwrites everything it reads, and
+// zeroing gigabytes first would cost as much as the step.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The one way in for JSON, whoever wrote it. What a parser, a copy or a dump does by recursion is
-// bounded before anything is built: nlohmann's parser takes any depth, its dump() does not.
+// The only entry point for JSON, whatever its source. The recursion of a parser, a copy or a dump
+// is bounded before anything is built: nlohmann's parser takes any depth, its dump() does not.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace engine {
 
 struct JsonLimits {
   std::size_t max_bytes = std::size_t{16} << 20;
-  int max_depth = 64;                          // of lists and objects in each other
+  int max_depth = 64;                          // of nested lists and objects
   std::size_t max_name_bytes = kMaxTextBytes;  // of a member
   std::size_t max_text_bytes = SIZE_MAX;       // of a value; parse_json() cuts at kMaxTextBytes
 };
 
-/// Whether the text keeps the limits; whether it is JSON at all is the parser's to say. The error
-/// names limit, place and what was found.
+/// Whether the text keeps the limits; the parser decides whether it is JSON. The error names limit,
+/// position and what was found.
 Status check_json(std::string_view text, const JsonLimits& limits = {});
 
 /// One document. Values that are texts are cut at kMaxTextBytes, with "…". Of members of one name
@@ -30,15 +30,15 @@ Status check_json(std::string_view text, const JsonLimits& limits = {});
 template <class Json = nlohmann::json>
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
-/// The number that an object has as `key`, or `absent` where it has none. What is no number, has a
-/// fraction where it must be whole, or lies outside low to high is an error that names key, value
-/// and limits. nlohmann's get<int>() cuts and overflows without a word.
+/// The number that an object has as `key`, or `absent` if it has none. A non-number, a fraction
+/// where an integer is required, or a value outside low to high is an error that names key, value
+/// and limits. nlohmann's get<int>() truncates and overflows silently.
 Result<std::int64_t> whole_number(const nlohmann::json& object, const char* key, std::int64_t low,
                                   std::int64_t high, std::optional<std::int64_t> absent = {});
 Result<double> real_number(const nlohmann::json& object, const char* key, double low, double high,
                            std::optional<double> absent = {});
 
-/// What this program wrote itself a moment ago, of any size. Null where it wrote nothing.
+/// For JSON just written by this program, of any size. Null if it wrote nothing.
 template <class Json = nlohmann::ordered_json>
 Json written_json(std::string_view text);
 

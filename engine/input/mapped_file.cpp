@@ -2,13 +2,31 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include "engine/input/regular_file.h"
 
 namespace engine {
+namespace {
+
+/// Calls only what a signal handler may. The level in front is how a worker's log lines begin.
+void on_missing_page(int number) {
+  constexpr std::string_view kWords =
+      "error: a file became shorter while it was read, or its disk failed; run again once nobody "
+      "writes to it\n";
+  static_cast<void>(::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0);
+  std::signal(number, SIG_DFL);
+  std::raise(number);  // with this handler's end
+}
+
+}  // namespace
+
+void explain_missing_pages() { std::signal(SIGBUS, on_missing_page); }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   const Result<RegularFile> file = RegularFile::open(path);

@@ -1,6 +1,6 @@
 // A file mapped read-only for as long as the object lives. Larger than memory is fine: pages come
-// and go. The file must not shrink meanwhile; a reader past its new end would be killed by the
-// kernel.
+// and go. The file must not shrink meanwhile: the kernel ends a reader past its new end with
+// SIGBUS. A worker is replaced then, and explain_missing_pages() has said why.
 #pragma once
 
 #include <cstddef>
@@ -28,5 +28,8 @@ class MappedFile {
   explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
   std::span<const std::byte> bytes_;
 };
+
+/// For a program's start: if SIGBUS ends it, a line on stderr says what that means.
+void explain_missing_pages();
 
 }  // namespace engine

@@ -14,8 +14,8 @@
 namespace engine {
 namespace {
 
-constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
-constexpr std::size_t kMaxDimensions = 32;  // as numpy
+constexpr std::size_t kMaxNpyHeaderBytes = 64 * 1024;
+constexpr std::size_t kMaxNpyDimensions = 32;  // as numpy
 
 static_assert(std::endian::native == std::endian::little, "tensor files are read in place");
 
@@ -77,7 +77,7 @@ bool parse_shape(HeaderText& text, std::vector<std::int64_t>& shape) {
   if (!text.take('(')) return false;
   while (!text.take(')')) {
     std::int64_t dimension = 0;
-    if (!text.take_integer(dimension) || shape.size() == kMaxDimensions) return false;
+    if (!text.take_integer(dimension) || shape.size() == kMaxNpyDimensions) return false;
     shape.push_back(dimension);
     if (!text.take(',')) return text.take(')');
   }
@@ -120,7 +120,7 @@ std::optional<Header> parse_header(std::string_view dictionary) {
   return header;
 }
 
-StoredType stored_type(const std::string& descr) {
+StoredType npy_type(const std::string& descr) {
   if (descr == "<f4") return StoredType::F32;
   if (descr == "<f2") return StoredType::F16;
   if (descr == "<u2") return StoredType::Bf16;
@@ -164,9 +164,9 @@ Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::strin
   if (file.size() < header_begin) return refuse("the file ends inside the header's length");
   std::uint32_t header_bytes = 0;
   std::memcpy(&header_bytes, file.data() + 8, length_bytes);
-  if (header_bytes > kMaxHeaderBytes) {
+  if (header_bytes > kMaxNpyHeaderBytes) {
     return refuse(fmt::format("the header claims {} bytes; at most {} are read", header_bytes,
-                              kMaxHeaderBytes));
+                              kMaxNpyHeaderBytes));
   }
   if (header_bytes > file.size() - header_begin) {
     return refuse(fmt::format("the header claims {} bytes but only {} follow", header_bytes,
@@ -181,7 +181,7 @@ Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::strin
   StoredTensor tensor;
   tensor.dtype = header->structured ? "records" : header->descr;
   tensor.shape = header->shape;
-  tensor.type = header->structured ? StoredType::Unusable : stored_type(header->descr);
+  tensor.type = header->structured ? StoredType::Unusable : npy_type(header->descr);
   if (tensor.type == StoredType::Unusable) {
     tensor.reason = unusable_reason(*header);
     return tensor;

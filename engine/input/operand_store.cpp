@@ -1,4 +1,4 @@
-// FP16 sources have no reader of their own: FP32 carries their values exactly, and they are
+// FP16 sources have no separate reader: FP32 carries their values exactly, and they are
 // narrowed again strip by strip.
 #include "engine/input/operand_store.h"
 

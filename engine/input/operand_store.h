@@ -1,5 +1,5 @@
-// One operand in its own element type: kept in memory when the backend allows it, read expert by
-// expert when not.
+// One operand in its own element type: kept in memory if the backend allows it, otherwise read
+// expert by expert.
 #pragma once
 
 #include <cstddef>

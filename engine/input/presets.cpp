@@ -1,5 +1,5 @@
-// Presets ship with the program but the folder is a user's to extend: every field is checked as a
-// request's would be.
+// Presets ship with the program but users may extend the folder: every field is checked like a
+// request's.
 #include "engine/input/presets.h"
 
 #include <fmt/format.h>

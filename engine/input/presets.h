@@ -1,4 +1,4 @@
-// Shape presets: JSON files in assets/shapes, one preset a file.
+// Shape presets: JSON files in assets/shapes, one preset per file.
 #pragma once
 
 #include <string>

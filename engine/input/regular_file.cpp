@@ -19,30 +19,40 @@ const char* kind_of(mode_t mode) {
   return "a socket";
 }
 
+Error cannot_open(const std::string& path, int reason) {
+  return {reason == ENOENT ? ErrorCode::NotFound : ErrorCode::Io,
+          fmt::format("{} cannot be opened: {}", path, std::strerror(reason))};
+}
+
+Error not_regular(const std::string& path, mode_t mode) {
+  return {ErrorCode::Io, fmt::format("{} is not a regular file but {}", path, kind_of(mode))};
+}
+
 }  // namespace
+
+Status check_regular_file(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return cannot_open(path, errno);
+  if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
+  return {};
+}
 
 Result<RegularFile> RegularFile::open(const std::string& path) {
   // A name with a NUL in it would open the file that its first part names.
   if (path.find('\0') != std::string::npos) {
-    return Error{ErrorCode::InvalidArgument, "a path holds a NUL character, so no file has it"};
+    return Error{ErrorCode::InvalidArgument,
+                 "a path contains a NUL character, so no such file exists"};
   }
   // O_NONBLOCK: opening a FIFO must not wait for a writer, a device must not be waited for.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) {
-    const int reason = errno;
-    return Error{reason == ENOENT ? ErrorCode::NotFound : ErrorCode::Io,
-                 fmt::format("{} cannot be opened: {}", path, std::strerror(reason))};
-  }
+  if (descriptor < 0) return cannot_open(path, errno);
   RegularFile file(path, descriptor, 0);
   struct stat status = {};
-  if (::fstat(descriptor, &status) != 0) {
-    return Error{ErrorCode::Io, fmt::format("{} cannot be opened: {}", path, std::strerror(errno))};
-  }
+  if (::fstat(descriptor, &status) != 0) return cannot_open(path, errno);
   if (!S_ISREG(status.st_mode)) {
-    return Error{ErrorCode::Io,
-                 fmt::format("{} is not a regular file but {}; copy what it holds to a file and "
-                             "name that",
-                             path, kind_of(status.st_mode))};
+    Error error = not_regular(path, status.st_mode);
+    error.message += "; copy its contents to a file and use that";
+    return error;
   }
   file.size_ = static_cast<std::size_t>(status.st_size);
   return file;
@@ -54,7 +64,7 @@ RegularFile::~RegularFile() {
 
 Result<std::string> RegularFile::read(std::size_t at_most) {
   std::string bytes;
-  // Grows with what arrives: the size that the folder tells may be wrong by now, or be huge.
+  // Grows with the data: the size reported by the folder may be outdated or huge.
   constexpr std::size_t kChunk = 256 * 1024;
   while (bytes.size() < at_most) {
     const std::size_t have = bytes.size();

@@ -1,5 +1,5 @@
-// How every file that a person or another file names is opened: only if it is a regular file, and
-// without ever waiting. A FIFO would block until somebody writes, a device has no end.
+// How every file named by a user or another file is opened: only if it is a regular file, and
+// without ever waiting. A FIFO would block until it has a writer, a device has no end.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace engine {
 /// Reads from its start to its end. Closed with the object.
 class RegularFile {
  public:
-  /// NotFound, or Io where it is no regular file or may not be read; the error names the path.
+  /// NotFound, or Io if it is not a regular file or not readable; the error names the path.
   static Result<RegularFile> open(const std::string& path);
   RegularFile(RegularFile&& other) noexcept
       : path_(std::move(other.path_)),
@@ -30,7 +30,7 @@ class RegularFile {
   int descriptor() const { return descriptor_; }
   std::size_t size() const { return size_; }  // when it was opened
 
-  /// The next bytes, at most so many; fewer only at its end.
+  /// The next bytes, at most this many; fewer only at the end.
   Result<std::string> read(std::size_t at_most);
   /// All that is left. An error naming the limit if that is more than `max_bytes`.
   Result<std::string> read_all(std::size_t max_bytes);
@@ -43,6 +43,11 @@ class RegularFile {
   int descriptor_ = -1;
   std::size_t size_ = 0;
 };
+
+/// The same look at the name alone: for what is about to be replaced, and for files whose locks
+/// this process may hold, which closing any descriptor of theirs would give up. NotFound, or Io
+/// with what it is instead; the way out is the caller's to name.
+Status check_regular_file(const std::string& path);
 
 /// The whole of a file of at most `max_bytes`.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);

@@ -48,7 +48,7 @@ std::uint64_t share(RoutingDistribution distribution, int expert, std::uint64_t 
   return kOne;
 }
 
-/// `units` whole things over the shares; ties go to the lower expert, a share of 0 gets nothing.
+/// Distributes `units` over the shares; ties go to the lower expert, a share of 0 gets nothing.
 std::vector<std::int64_t> apportion(std::int64_t units, const std::vector<std::uint64_t>& shares) {
   const std::uint64_t total = std::accumulate(shares.begin(), shares.end(), std::uint64_t{0});
   std::vector<std::int64_t> parts(shares.size());

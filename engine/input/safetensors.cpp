@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxHeaderBytes = 16ULL << 20;  // a 671 B-parameter mod
 constexpr std::size_t kMaxDimensions = 32;
 constexpr int kMaxDepth = 3;  // file -> tensor -> list
 
-StoredType stored_type(const std::string& dtype) {
+StoredType safetensors_type(const std::string& dtype) {
   if (dtype == "F32") return StoredType::F32;
   if (dtype == "F16") return StoredType::F16;
   if (dtype == "BF16") return StoredType::Bf16;
@@ -52,7 +52,7 @@ Result<StoredTensor> read_entry(const std::string& name, const Json& entry,
     return refuse("the header entry needs dtype, shape and two data_offsets");
   }
   tensor.dtype = dtype->get<std::string>();
-  tensor.type = stored_type(tensor.dtype);
+  tensor.type = safetensors_type(tensor.dtype);
   if (tensor.type == StoredType::Unusable) {
     tensor.reason = fmt::format(
         "its type {} is not one of F32, F16, BF16; convert it with tensor.float() before saving",
@@ -102,7 +102,7 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> f
                               file.size() - 8));
   }
   const char* text = reinterpret_cast<const char*>(file.data()) + 8;
-  // A name is how a tensor is asked for, so one that is too long to show is refused, not cut.
+  // Tensors are selected by name, so a name too long to show is refused, not truncated.
   const Result<Json> document =
       parse_json({text, header_bytes}, {.max_bytes = kMaxHeaderBytes, .max_depth = kMaxDepth});
   if (!document.ok()) return refuse("the header is " + document.error().message);
@@ -115,7 +115,7 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> f
     if (!tensor.ok()) return refuse(tensor.error().message);
     tensors.push_back(std::move(tensor).value());
   }
-  if (tensors.empty()) return refuse("it holds no tensor");
+  if (tensors.empty()) return refuse("it contains no tensor");
   return tensors;
 }
 

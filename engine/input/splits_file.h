@@ -9,7 +9,7 @@
 
 namespace engine {
 
-/// The numbers as they stand; whether they suit a shape is routing's question.
+/// The raw numbers; routing checks whether they fit a shape.
 Result<std::vector<std::int64_t>> read_splits_file(const std::string& path);
 
 }  // namespace engine

@@ -31,7 +31,7 @@ struct SyntheticTensor {
 
 std::unique_ptr<TensorSource> make_synthetic_source(const SyntheticTensor& tensor);
 
-/// SplitMix64's finaliser: the one hash of everything that is drawn from the seed.
+/// SplitMix64's finaliser: the hash behind everything derived from the seed.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;

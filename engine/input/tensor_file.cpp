@@ -13,7 +13,7 @@
 namespace engine {
 namespace {
 
-constexpr std::int64_t kParallelValues = 1 << 16;
+constexpr std::int64_t kParallelConversion = 1 << 16;
 
 template <class Stored>
 Stored load(const std::byte* bytes, std::int64_t index) {
@@ -22,7 +22,7 @@ Stored load(const std::byte* bytes, std::int64_t index) {
   return value;
 }
 
-/// As memcpy, which takes no null pointer even for no bytes: an operand of no rows has none.
+/// memcpy that allows a null pointer for zero bytes: an operand without rows has one.
 void copy_bytes(const std::byte* from, std::int64_t count, std::span<std::byte> to) {
   std::copy_n(from, count, to.data());
 }
@@ -49,10 +49,10 @@ class FileSource final : public TensorSource {
     if (type_ == StoredType::F32) {
       copy_bytes(from, values * stored_size(type_), std::as_writable_bytes(out));
     } else if (type_ == StoredType::F16) {
-#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+#pragma omp parallel for schedule(static) if (values >= kParallelConversion)
       for (std::int64_t i = 0; i < values; ++i) to[i] = fp16_value(load<std::uint16_t>(from, i));
     } else {
-#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+#pragma omp parallel for schedule(static) if (values >= kParallelConversion)
       for (std::int64_t i = 0; i < values; ++i) to[i] = bf16_value(load<std::uint16_t>(from, i));
     }
   }
@@ -63,10 +63,10 @@ class FileSource final : public TensorSource {
     const std::byte* from = bytes_ + first_row * view_.columns * stored_size(type_);
     std::uint16_t* to = out.data();
     if (type_ == StoredType::F32) {
-#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+#pragma omp parallel for schedule(static) if (values >= kParallelConversion)
       for (std::int64_t i = 0; i < values; ++i) to[i] = bf16_bits(load<float>(from, i));
     } else if (type_ == StoredType::F16) {
-#pragma omp parallel for schedule(static) if (values >= kParallelValues)
+#pragma omp parallel for schedule(static) if (values >= kParallelConversion)
       for (std::int64_t i = 0; i < values; ++i) {
         to[i] = bf16_bits(fp16_value(load<std::uint16_t>(from, i)));
       }

@@ -37,7 +37,7 @@ Result<TensorFile> open_tensor_file(const std::string& path);
 /// Product of the dimensions; an error when one is negative or the product passes 2^63.
 Result<std::int64_t> element_count(const std::vector<std::int64_t>& shape);
 std::string shape_text(const std::vector<std::int64_t>& shape);
-std::int64_t stored_size(StoredType type);  // bytes an element; 0 for Unusable
+std::int64_t stored_size(StoredType type);  // bytes per element; 0 for Unusable
 
 /// The formats. `where` names the file in errors.
 Result<StoredTensor> parse_npy(std::span<const std::byte> file, const std::string& where);

@@ -22,7 +22,7 @@ bool is_operand(const StoredTensor& tensor) {
          tensor.type == StoredType::Bf16;
 }
 
-/// Why the tensor of `expert` cannot stand in a list whose first is `first`; empty if it can.
+/// Why the tensor of `expert` does not fit a list that starts with `first`; empty if it does.
 std::string difference(const StoredTensor& first, const StoredTensor& tensor, std::int64_t expert) {
   const auto sentence = [&](const char* attribute, const std::string& found,
                             const std::string& wanted) {
@@ -57,7 +57,7 @@ class ListedSource final : public TensorSource {
  private:
   std::int64_t rows_each() const { return experts_.front()->rows(); }
 
-  /// Cuts the rows at the experts' borders.
+  /// Splits the rows at the experts' boundaries.
   template <class Value, class Read>
   void each(std::int64_t row, std::int64_t count, std::span<Value> out, Read read) const {
     const std::int64_t end = row + count;

@@ -1,5 +1,5 @@
-// Weights that a file holds as a tensor an expert, as checkpoints of mixture-of-experts models do:
-// "layers.0.experts.{}.up.weight" names the tensors of all of them.
+// Weights stored as one tensor per expert, as in checkpoints of mixture-of-experts models:
+// "layers.0.experts.{}.up.weight" names all of their tensors.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ Result<std::unique_ptr<TensorSource>> open_listed_source(std::shared_ptr<const T
                                                          const FileInput& input,
                                                          const ShapeSpec& shape);
 
-/// The lists that a file's tensors make: names that differ only in their last number, which counts
-/// from 0. Shape [experts, n, k]; one whose tensors differ is not usable and says where.
+/// The lists formed by a file's tensors: names that differ only in their last number, counting from
+/// 0. Shape [experts, n, k]; a list whose tensors differ is not usable and says where.
 std::vector<TensorEntry> tensor_lists(const TensorFile& file);
 
 }  // namespace engine

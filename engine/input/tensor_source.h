@@ -41,13 +41,13 @@ const InputSpec& input_of(const RunRequest& request, OperandRole role);
 
 /// Opens or builds the source of one operand and checks its size: activations [tokens, k],
 /// gradients [tokens, n], weights of one layer [num_experts * n, k] (a file may also hold
-/// [num_experts, n, k], or a tensor [n, k] an expert, named with {} for its number; all layers then
-/// read the same file). Synthetic values depend only on (seed,
-/// role, layer, row, column), never on how they are read.
+/// [num_experts, n, k], or one tensor [n, k] per expert, named with {} for its number; all layers
+/// then read the same file). Synthetic values depend only on (seed, role, layer, row, column),
+/// never on how they are read.
 Result<std::unique_ptr<TensorSource>> open_source(const RunRequest& request, OperandRole role,
                                                   int layer);
 
-/// One tensor of a file, as a person would pick it.
+/// One tensor of a file, for selection by the user.
 struct TensorEntry {
   std::string name;   // empty for .npy
   std::string dtype;  // as the file says: "BF16", "F32", "<f4", ...

@@ -1,5 +1,5 @@
-// What is known of a piece of memory: who owns it, what it is for, and when it came and went. The
-// device's ledger fills these; the graph doctor reads them. Plain values, no CUDA.
+// What is known about a piece of memory: its owner, its purpose, and when it was allocated and
+// freed. The device's ledger fills these; the graph doctor reads them. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ enum class AllocationRole : std::uint8_t {
   Quantized,     // codes, scales and amax between the caller's tensors and the products
   Workspace,     // scratch that a library is given; its contents mean nothing to the caller
   PointerArray,  // device addresses or dimensions that kernels read
-  Splits,        // rows an expert, and offsets made of them
+  Splits,        // rows per expert, and offsets derived from them
   Counter,       // flags, semaphores, counters: must have a known value when a step starts
-  Check,         // of the program itself: checksums, statistics, marker board
-  Tickets,       // counters that every kernel which uses them leaves as it found them
-  DriverKnown,   // not of this project: the driver says that the range is memory, nothing more
-  RecordKnown,   // not of this project: a CUPTI record of its allocation says so
+  Check,         // the program's own checks: checksums, statistics, marker board
+  Tickets,       // counters that every kernel using them resets
+  DriverKnown,   // not ours: the driver only reports that the range is memory
+  RecordKnown,   // not ours: known from a CUPTI record of its allocation
 };
 
 constexpr auto enum_names(AllocationRole) {
@@ -33,7 +33,7 @@ constexpr auto enum_names(AllocationRole) {
 }
 inline constexpr AllocationRole kLastAllocationRole = AllocationRole::RecordKnown;
 
-/// Somebody else's memory: nobody here says what it is for, so it can be blamed for little.
+/// Memory allocated elsewhere: its purpose is unknown, so little can be concluded about it.
 constexpr bool foreign(AllocationRole role) {
   return role == AllocationRole::DriverKnown || role == AllocationRole::RecordKnown;
 }
@@ -58,7 +58,7 @@ struct Allocation {
   std::uint64_t freed_at = 0;  // 0 = live
 
   bool live() const { return freed_at == 0; }
-  /// Of [address, address + bytes). One past the end is not inside.
+  /// Whether `address` lies in [address, address + bytes). One past the end is not inside.
   bool holds(std::uint64_t word) const { return word >= address && word - address < bytes; }
   bool operator==(const Allocation&) const = default;
   template <int = 0>

@@ -1,5 +1,5 @@
 // Delayed scaling step by step: how the amax history and the scale of every expert follow X, with
-// an outlier injected where it is wanted and experts left without tokens. Plain values, no CUDA.
+// an outlier injected on request and experts left without tokens. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ struct IdleExpert {
   bool operator==(const IdleExpert&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&IdleExpert::step>("step"),
-                      engine::field<&IdleExpert::expert>("expert")};
+    return std::array{
+        engine::field<&IdleExpert::step>("step", {.low = 0, .high = kMaxHistorySteps - 1}),
+        engine::field<&IdleExpert::expert>("expert", {.low = 0, .high = kMaxExperts - 1})};
   }
 };
 
@@ -29,7 +30,7 @@ struct IdleExpert {
 /// scaling are the request's recipe's, whatever its scaling.
 struct AmaxHistoryRequest {
   RunRequest request;
-  std::int64_t tokens = 0;  // of a step; 0 = those of the request
+  std::int64_t tokens = 0;  // per step; 0 = the request's
   int steps = 32;           // 1..kMaxHistorySteps
   int outlier_step = -1;    // -1 = none; the expert's largest element of this step ...
   int outlier_expert = 0;
@@ -42,10 +43,12 @@ struct AmaxHistoryRequest {
         engine::field<&AmaxHistoryRequest::request>("request"),
         engine::field<&AmaxHistoryRequest::tokens>("tokens", {.low = 0, .high = kMaxDimension}),
         engine::field<&AmaxHistoryRequest::steps>("steps", {.low = 1, .high = kMaxHistorySteps}),
-        engine::field<&AmaxHistoryRequest::outlier_step>("outlier_step"),
-        engine::field<&AmaxHistoryRequest::outlier_expert>("outlier_expert"),
+        engine::field<&AmaxHistoryRequest::outlier_step>("outlier_step",
+                                                         {.low = -1, .high = kMaxHistorySteps - 1}),
+        engine::field<&AmaxHistoryRequest::outlier_expert>("outlier_expert",
+                                                           {.low = 0, .high = kMaxExperts - 1}),
         engine::field<&AmaxHistoryRequest::outlier_factor>("outlier_factor"),
-        engine::field<&AmaxHistoryRequest::idle>("idle")};
+        engine::field<&AmaxHistoryRequest::idle>("idle", {.most = kMaxHistorySteps * kMaxExperts})};
   }
   Flaw flaw() const;
 };
@@ -63,7 +66,7 @@ struct AmaxHistory {
   /// [steps, experts] what the scale was made from; 0 before the first amax.
   std::vector<float> history_amax;
   std::vector<float> scale_used;  // [steps, experts]
-  /// [steps, experts] that this step's own amax asks for; NaN without tokens.
+  /// [steps, experts] scale required by this step's own amax; NaN without tokens.
   std::vector<float> scale_wanted;
   std::vector<std::uint64_t> saturated;  // [steps, experts] elements
   std::vector<std::uint64_t> underflowed;
@@ -80,17 +83,23 @@ struct AmaxHistory {
         engine::field<&AmaxHistory::request>("request"),
         engine::field<&AmaxHistory::steps>("steps", {.low = 0, .high = kMaxHistorySteps}),
         engine::field<&AmaxHistory::experts>("experts", {.low = 0, .high = kMaxExperts}),
-        engine::field<&AmaxHistory::rows>("rows"),
-        engine::field<&AmaxHistory::amax>("amax"),
-        engine::field<&AmaxHistory::history_amax>("history_amax"),
-        engine::field<&AmaxHistory::scale_used>("scale_used"),
-        engine::field<&AmaxHistory::scale_wanted>("scale_wanted"),
-        engine::field<&AmaxHistory::saturated>("saturated"),
-        engine::field<&AmaxHistory::underflowed>("underflowed"),
-        engine::field<&AmaxHistory::snr_db>("snr_db"),
+        engine::field<&AmaxHistory::rows>(
+            "rows", {.low = 0, .high = kMaxDimension, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::amax>("amax", {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::history_amax>("history_amax",
+                                                  {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::scale_used>("scale_used",
+                                                {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::scale_wanted>("scale_wanted",
+                                                  {.most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::saturated>(
+            "saturated", {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::underflowed>(
+            "underflowed", {.low = 0, .high = kMaxCount, .most = kMaxHistorySteps * kMaxExperts}),
+        engine::field<&AmaxHistory::snr_db>("snr_db", {.most = kMaxHistorySteps * kMaxExperts}),
         engine::field<&AmaxHistory::ring_rows>("ring_rows", {.low = 0, .high = kMaxHistorySteps}),
-        engine::field<&AmaxHistory::ring>("ring"),
-        engine::field<&AmaxHistory::wall_ns>("wall_ns")};
+        engine::field<&AmaxHistory::ring>("ring", {.most = kMaxRingFloats}),
+        engine::field<&AmaxHistory::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
   }
   Flaw flaw() const;
 };

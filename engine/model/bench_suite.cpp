@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRoutingNames = {"", ":one-hot", ":half"};
 
-/// Reads a number and what follows it off the text.
+/// Removes a number and the separator after it from the text.
 template <class T>
 bool take_number(std::string_view& text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -44,10 +44,12 @@ Result<BenchShape> parse_bench_shape(std::string_view text) {
       return shape;
     }
   }
-  return Error{ErrorCode::InvalidArgument,
-               fmt::format("'{}' is no shape; write EXPERTSxROWSxCOLUMNS, optionally with :one-hot "
-                           "or :half behind it",
-                           text)};
+  return Error{
+      ErrorCode::InvalidArgument,
+      fmt::format(
+          "'{}' is not a shape; write EXPERTSxROWSxCOLUMNS, optionally followed by :one-hot "
+          "or :half",
+          text)};
 }
 
 std::vector<BenchShape> default_bench_shapes(bool cpu) {

@@ -1,4 +1,4 @@
-// What a benchmark is asked for and what it answers, row by row. Plain values, no CUDA.
+// A benchmark's request and its result rows. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ struct BenchOrder {
   BenchSuite suite = BenchSuite::Quantize;
   bool cpu = false;                     // the CPU twins, even where there is a device
   std::vector<BenchShape> shapes = {};  // empty = default_bench_shapes() of what it runs on
-  double seconds = 2;            // for each shape; at least a few rounds are made in any case
-  LinearBenchOrder linear = {};  // of BenchSuite::Linear, which has its own shapes
+  double seconds = 2;                   // per shape; at least a few rounds always run
+  LinearBenchOrder linear = {};         // of BenchSuite::Linear, which has its own shapes
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
@@ -72,11 +72,11 @@ struct BenchRow {
   BenchShape shape;
   std::string kernel;  // "copy", "mxfp8_both", ...
   double bytes = 0;    // compulsory traffic of a launch: read once (or twice) and written once
-  std::int64_t elements = 0;  // that a launch quantizes: rows that no expert has do not count
+  std::int64_t elements = 0;  // that a launch quantizes, excluding rows outside all experts
   double median_us = 0, p5_us = 0, p95_us = 0;
-  int samples = 0;     // times that the three are of
-  int launches = 1;    // back to back in each of them
-  double of_copy = 0;  // bytes a second against those of the "copy" of the same run and shape
+  int samples = 0;     // number of times behind the three values
+  int launches = 1;    // back to back in each sample
+  double of_copy = 0;  // bytes per second relative to "copy" in the same run and shape
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&BenchRow::shape>("shape"),

@@ -1,5 +1,5 @@
-// Differences are looked for in the order in which they make a launch go wrong: memory that cannot
-// be reached, then how it is laid out, then how it is quantized.
+// Differences are checked in the order in which they would break a launch: inaccessible memory,
+// then layout, then quantization.
 #include "engine/model/caller_tensor.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ std::string device_name(int device) {
   return device == kHostMemory ? "host memory" : fmt::format("device {}", device);
 }
 
-/// One attribute that is not as it must be.
+/// One mismatching attribute.
 struct Difference {
   std::string attribute;  // empty = none found
   std::string found;
@@ -69,7 +69,7 @@ void compare_place(Comparison& compare, const CallerTensor& tensor, int device) 
             "a multiple of 16 bytes", "start the tensor at an aligned address");
 }
 
-/// Of what is demanded, not of what the tensor claims: that may be absurd.
+/// Size of the demanded tensor, not of what the tensor claims, which may be absurd.
 void compare_bytes(Comparison& compare, const CallerTensor& tensor, std::int64_t elements) {
   const std::int64_t needed = elements * element_bytes(tensor.type);
   const bool enough = tensor.capacity_bytes == 0 || tensor.capacity_bytes >= needed;
@@ -134,7 +134,7 @@ Status check_weight_list(const WeightDemand& demand, std::span<const ListedWeigh
   if (weights.size() != static_cast<std::size_t>(demand.num_groups)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("The list of weights of layer {} has {} tensors and the step {} "
-                             "experts; give one tensor an expert",
+                             "experts; give one tensor per expert",
                              demand.layer, weights.size(), demand.num_groups)};
   }
   for (std::size_t expert = 0; expert < weights.size(); ++expert) {

@@ -1,6 +1,6 @@
 // Tensors that a caller of the grouped step owns: the weights of a list, and outputs. They are
-// foreign, so that everything a product takes for granted of them is checked here, by name. Plain
-// values: addresses are compared, never followed.
+// foreign, so everything a product assumes about them is checked here, by name. Plain values:
+// addresses are compared, never dereferenced.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct CallerTensor {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t row_stride = 0;      // elements; 0 = columns
-  std::int64_t capacity_bytes = 0;  // from `values` on; 0 = exactly what the shape says
+  std::int64_t capacity_bytes = 0;  // from `values` on; 0 = exactly the shape's size
   int device = 0;                   // kHostMemory, or the device that holds it
 
   std::int64_t stride() const { return row_stride == 0 ? columns : row_stride; }
@@ -31,14 +31,14 @@ enum class ScaleForm {
   Swizzled,  // micro blocks in cuBLASLt's 128x4 tiles
 };
 
-/// One weight of a list and the quantizer it brings.
+/// One weight of a list with its quantizer.
 struct ListedWeight {
   CallerTensor tensor;  // [n, k]; only read
-  Recipe recipe;        // of its quantizer; what concerns X and dY alone is not compared
+  Recipe recipe;        // of its quantizer; settings for X and dY only are not compared
   ScaleForm scale_form = ScaleForm::RowMajor;
 };
 
-/// What every weight of a layer must be.
+/// Requirements for every weight of a layer.
 struct WeightDemand {
   int layer = 0;
   int num_groups = 0;
@@ -49,11 +49,11 @@ struct WeightDemand {
   int device = 0;
 };
 
-/// One grouped product reads all weights of a list with one description. InvalidArgument names the
-/// layer, the expert, the attribute, both values and the way out; the first difference is told.
+/// One grouped product reads all weights of a list with one description. InvalidArgument reports
+/// the first difference: the layer, the expert, the attribute, both values and the remedy.
 Status check_weight_list(const WeightDemand& demand, std::span<const ListedWeight> weights);
 
-/// What an output must be. More rows than demanded are welcome: they are never written.
+/// Requirements for an output. Extra rows are allowed and never written.
 struct OutputDemand {
   std::string name;  // "dW, layer 1"
   ElementType type = ElementType::Bf16;

@@ -1,5 +1,5 @@
-// The one error type of the project: expected failures are return values that carry a sentence for
-// the person. Exceptions stay inside third-party calls; nothing here ends the process.
+// The project's only error type: expected failures are return values that carry a sentence for the
+// user. Exceptions stay inside third-party calls; nothing here ends the process.
 #pragma once
 
 #include <array>
@@ -32,15 +32,14 @@ constexpr auto enum_names(ErrorCode) {
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
-  int device_error = 0;    // CUDA's runtime error number, where it is one of CUDA's; stays here
+  int device_error = 0;    // CUDA's runtime error number, if it is a CUDA error; not serialized
   std::string field = {};  // path of the value that is wrong, "shape.n"; empty = no single one
 };
 
 /// What is wrong with a record beyond the limits of its single fields.
 struct Flaw {
   std::string field = {};  // of the record: "n", "idle[2].step"
-  std::string says =
-      {};  // completes the sentence that the field's path begins: "is 17; it must ..."
+  std::string says = {};   // the rest of the sentence that the path begins: "is 17; it must ..."
 
   bool empty() const { return says.empty(); }
 };

@@ -1,6 +1,7 @@
-// What the value types of this project consist of, said once beside each of them: the name of a
-// member, its limits, its unit, the names of its enumerators. Whatever takes values across a border
-// (wire, JSON, CSV, command line, validation, comparison of settings, tests) walks these tables.
+// Field descriptions of the project's value types, defined once next to each type: the name of a
+// member, its limits, its unit, the names of its enumerators. All code that takes values across a
+// border (wire, JSON, CSV, command line, validation, settings comparison, tests) walks these
+// tables.
 //
 //   struct LaunchMode {
 //     LaunchKind kind = LaunchKind::Eager;
@@ -11,13 +12,13 @@
 //                         engine::field<&LaunchMode::iterations>("iterations", {.low = 1, .high =
 //                         100})};
 //     }
-//     Flaw flaw() const;  // optional: what no limit of a single field can say
+//     Flaw flaw() const;  // optional: checks that involve several fields
 //   };
 //
-// The tables are plain data behind one accessor a member, and every border is one function that is
-// no template. Visitors that are templates over tuples of member pointers would be shorter here,
-// but each border would be compiled again for each type in each unit that touches it. fields() is a
-// template so that a unit which asks for no table makes none: for run_result.h that is 0.3 s.
+// The tables are plain data behind one accessor per member, and every border is one non-template
+// function. Visitors templated over tuples of member pointers would be shorter here, but each
+// border would be recompiled for each type in each unit that uses it. fields() is a template so
+// that a unit that uses no table instantiates none: for run_result.h that saves 0.3 s.
 //
 // Supported members: bool, integers, float, double, std::string, described enumerations and
 // structs, std::vector and std::array of them, std::variant with ChoiceNames, std::optional and
@@ -45,15 +46,19 @@ namespace engine {
 
 struct Type;
 
-/// What a value must keep to, and how it is shown. Limits hold for each number of a list too.
+/// Limits for times and counts that have no other: sums and differences of two stay in 64 bits.
+inline constexpr double kMaxTime_ns = double{std::int64_t{1} << 60};
+inline constexpr double kMaxCount = double{std::int64_t{1} << 62};
+
+/// Constraints on a value, and how it is shown. Limits apply to each number of a list.
 struct FieldRules {
   /// Of numbers. A field with either limit takes no infinity and no NaN; without, it takes all.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool zero_too = false;  // 0 is allowed beside the range, and means none
+  bool zero_too = false;  // 0 is allowed in addition to the range, and means none
   std::size_t most = std::numeric_limits<std::size_t>::max();  // elements of a list
   std::string_view unit = {};
-  bool sparse = false;  // left out of a message where it equals its default
+  bool sparse = false;  // left out of a message if equal to its default
 };
 
 struct Field {
@@ -61,7 +66,7 @@ struct Field {
   const Type* type;
   void* (*at)(void* record);
   FieldRules rules;
-  bool checked;  // something of it or in it can be wrong
+  bool checked;  // it or a nested field has constraints
 
   void* in(void* record) const { return at(record); }
   const void* in(const void* record) const { return at(const_cast<void*>(record)); }
@@ -80,7 +85,7 @@ enum class Kind : std::uint8_t {
   Enum,
   Text,    // std::string
   Record,  // a struct with fields()
-  List,    // elements one behind the other in memory
+  List,    // elements contiguous in memory
   Choice,  // exactly one of several records
   Maybe,   // one or none
 };
@@ -107,8 +112,8 @@ struct MaybeAccess {
 struct Type {
   Kind kind;
   std::size_t size;                      // bytes
-  bool checked = false;                  // something in it can be wrong, see Field
-  bool is_signed = false;                // of what stands behind an enumeration
+  bool checked = false;                  // a nested field has constraints, see Field
+  bool is_signed = false;                // of an enumeration's underlying type
   std::span<const EnumName> names = {};  // Enum
   std::span<const Field> fields = {};    // Record
   Flaw (*flaw)(const void* record) = nullptr;
@@ -119,16 +124,16 @@ struct Type {
   MaybeAccess maybe = {};
 };
 
-/// Names of a variant's alternatives; specialised beside the variant.
+/// Names of a variant's alternatives; specialised next to the variant.
 template <class Variant>
 struct ChoiceNames;
 
-/// By a fields() of its own or, where its header is below this one, a fields_of() beside it.
+/// By its own fields() or, if its header is below this one, a fields_of() next to it.
 template <class T>
 concept Described = requires { T::fields(); } || requires(const T* type) { fields_of(type); };
 
-/// An enumeration whose namespace says its names, in the order of its numbers or, where those have
-/// gaps, as pairs: `constexpr auto enum_names(Scaling) { return std::array<std::string_view,
+/// An enumeration whose namespace defines its names, in the order of its numbers or, where those
+/// have gaps, as pairs: `constexpr auto enum_names(Scaling) { return std::array<std::string_view,
 /// 6>{...}; }`
 template <class T>
 concept Named = std::is_enum_v<T> && requires(T value) { enum_names(value); };
@@ -351,16 +356,16 @@ constexpr Field field(std::string_view name, FieldRules rules = {}) {
           limited || kType<typename Member::Value>.checked};
 }
 
-/// CUDA's number stays where it was met.
+/// CUDA's number is not transferred.
 template <int = 0>
 constexpr auto fields_of(const Error*) {
   return std::array{field<&Error::code>("code"), field<&Error::message>("message"),
                     field<&Error::field>("field")};
 }
 
-/// Every limit of every field, then what each record says of itself (flaw), innermost first. The
-/// error carries the path of the field, with which its message begins, and says the value, the
-/// limit and the way out.
+/// Checks every limit of every field, then each record's own flaw(), innermost first. The error
+/// carries the path of the field, with which its message begins, and names the value, the limit and
+/// the remedy.
 Status validate(const Type& type, const void* value);
 template <Described T>
 Status validate(const T& value) {

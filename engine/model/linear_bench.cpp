@@ -3,7 +3,7 @@
 namespace engine {
 namespace {
 
-constexpr std::int64_t kAlignment = 16;
+constexpr std::int64_t kSplitAlignment = 16;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ RunRequest linear_bench_request(const ShapeSpec& shape, RoutingDistribution rout
                                 LinearBenchRecipe recipe) {
   RunRequest request;
   request.shape = shape;
-  request.routing = {.distribution = routing, .path = {}, .alignment = kAlignment};
+  request.routing = {.distribution = routing, .path = {}, .alignment = kSplitAlignment};
   request.linear.passes = StepPasses::ForwardBackward;
   switch (recipe) {
     case LinearBenchRecipe::Bf16:

@@ -1,4 +1,4 @@
-// What the benchmark of the grouped linear step is asked for, and its rows. Plain values, no CUDA.
+// The request of the grouped linear step's benchmark, and its rows. Plain values, no CUDA.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct LinearBenchOrder {
   std::vector<ShapeSpec> shapes = {};
   std::vector<RoutingDistribution> routings = {RoutingDistribution::Uniform,
                                                RoutingDistribution::Zipf};
-  /// Command line, on the worker's machine, of a program whose products take turns with ours
-  /// (app/worker/peer_process.h tells how they talk); empty = none.
+  /// Command line, on the worker's machine, of a program whose products are interleaved with ours
+  /// (protocol in app/worker/peer_process.h); empty = none.
   std::vector<std::string> peer = {};
   bool operator==(const LinearBenchOrder&) const = default;
   template <int = 0>
@@ -31,7 +31,7 @@ struct LinearBenchOrder {
   }
 };
 
-/// Our recipes; what each is exactly is in linear_bench_request().
+/// Our recipes, defined by linear_bench_request().
 enum class LinearBenchRecipe { Bf16, PerTensor, PerTensorFast, Block };
 inline constexpr LinearBenchRecipe kLinearBenchRecipes[] = {
     LinearBenchRecipe::Bf16, LinearBenchRecipe::PerTensor, LinearBenchRecipe::PerTensorFast,
@@ -39,13 +39,13 @@ inline constexpr LinearBenchRecipe kLinearBenchRecipes[] = {
 /// "bf16", "fp8-per-tensor", "fp8-per-tensor-fast", "fp8-block".
 std::string_view linear_bench_recipe_name(LinearBenchRecipe recipe);
 
-/// The step that is timed: both passes, operands of a normal distribution, splits in multiples of
-/// 16 as FP8 products want them. Per-tensor scales are of the current tensors, gradients E5M2.
+/// The timed step: both passes, normally distributed operands, splits in multiples of 16 as FP8
+/// products require. Per-tensor scales use current scaling, gradients E5M2.
 RunRequest linear_bench_request(const ShapeSpec& shape, RoutingDistribution routing,
                                 LinearBenchRecipe recipe);
 
 enum class LinearPart {
-  Fprop,  // a product alone, of operands that are quantized already
+  Fprop,  // a product alone, with quantized operands
   Dgrad,
   Wgrad,
   ForwardStep,  // quantization and fprop
@@ -72,8 +72,8 @@ struct LinearBenchRow {
   double flop = 0;
   double median_us = 0, p5_us = 0, p95_us = 0;
   int samples = 0;
-  /// Of steps whose kernels were recorded, medians over recorded replays; 0 = not recorded. A
-  /// replay is from its first kernel's start to its last one's end.
+  /// For steps with recorded kernels: medians over recorded replays; 0 = not recorded. A replay
+  /// spans its first kernel's start to its last one's end.
   double kernels_us = 0;  // the sum of its kernels' own times
   double replay_us = 0;
   std::string skipped = {};  // not empty: why there are no times

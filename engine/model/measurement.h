@@ -13,7 +13,7 @@ namespace engine {
 /// What CUPTI records of a CUDA run. The CPU backend always records its spans.
 enum class TraceLevel {
   Nodes,   // every kernel, copy and memset; the nodes of a graph one by one
-  Graphs,  // one record a graph launch; eager work as with Nodes
+  Graphs,  // one record per graph launch; eager work as with Nodes
   Off,     // nothing: times come from CUDA events alone
 };
 constexpr auto enum_names(TraceLevel) {
@@ -22,15 +22,15 @@ constexpr auto enum_names(TraceLevel) {
 
 /// What the caches hold when a timed iteration begins.
 enum class CacheMode {
-  Warm,  // whatever the iteration before has left
-  Cold,  // nothing of the step: a buffer larger than the last cache was written in between
+  Warm,  // left by the previous iteration
+  Cold,  // no data of the step: a buffer larger than the last cache was written in between
 };
 constexpr auto enum_names(CacheMode) { return std::to_array<std::string_view>({"warm", "cold"}); }
 
 /// How timed iterations follow each other.
 enum class Pace {
   Sustained,  // back to back: the clock settles where power allows
-  Burst,      // with kBurstIdle of rest before each: a cool device at its highest clock
+  Burst,      // with kBurstIdle of idle time before each: a cool device at its highest clock
 };
 constexpr auto enum_names(Pace) { return std::to_array<std::string_view>({"sustained", "burst"}); }
 inline constexpr int kBurstIdleMs = 50;
@@ -38,14 +38,14 @@ inline constexpr int kMaxIterations = 100000;
 
 struct MeasureOptions {
   TraceLevel trace = TraceLevel::Nodes;
-  /// Only so many of the timed iterations are traced, the first ones; 1..kMaxIterations.
+  /// Only the first N timed iterations are traced; 1..kMaxIterations.
   int traced_iterations = 1000;
   CacheMode cache = CacheMode::Warm;
   Pace pace = Pace::Sustained;
   // Each of these costs extra launches after the timed iterations.
-  bool observer = false;  // the step under each trace level by turns: what does watching cost
+  bool observer = false;  // overhead of tracing: the step under each trace level, interleaved
   bool stamps = false;    // per-expert time of the quantize launches from stamps of their tiles
-  bool isolated = false;  // per-expert time of launches that have work for one expert only
+  bool isolated = false;  // per-expert time from launches with work for one expert only
   bool ceilings = false;  // this device's copy rate, and a dense product of the step's own size
   bool operator==(const MeasureOptions&) const = default;
   template <int = 0>
@@ -62,17 +62,17 @@ struct MeasureOptions {
   }
 };
 
-/// How the time of one expert was found.
+/// How the time of one expert was measured.
 enum class ExpertMethod {
   Trace,     // records that name the expert (per-expert backend, CPU)
   Stamps,    // from the first tile's begin to the last tile's end in a launch for all experts
-  Isolated,  // a launch in which only this expert has rows: all of the device is its own
+  Isolated,  // a launch in which only this expert has rows, with the whole device
 };
 constexpr auto enum_names(ExpertMethod) {
   return std::to_array<std::string_view>({"trace", "stamps", "isolated"});
 }
 
-/// Of layer 0. One launch is one sample.
+/// For layer 0. One launch is one sample.
 struct ExpertTiming {
   ExpertMethod method = ExpertMethod::Isolated;
   Stage stage = Stage::Fprop;
@@ -83,17 +83,18 @@ struct ExpertTiming {
   double p95_ns = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ExpertTiming::method>("method"),
-                      engine::field<&ExpertTiming::stage>("stage"),
-                      engine::field<&ExpertTiming::expert>("expert"),
-                      engine::field<&ExpertTiming::samples>("samples"),
-                      engine::field<&ExpertTiming::median_ns>("median_ns"),
-                      engine::field<&ExpertTiming::p5_ns>("p5_ns"),
-                      engine::field<&ExpertTiming::p95_ns>("p95_ns")};
+    return std::array{
+        engine::field<&ExpertTiming::method>("method"),
+        engine::field<&ExpertTiming::stage>("stage"),
+        engine::field<&ExpertTiming::expert>("expert", {.low = 0}),
+        engine::field<&ExpertTiming::samples>("samples", {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertTiming::median_ns>("median_ns"),
+        engine::field<&ExpertTiming::p5_ns>("p5_ns"),
+        engine::field<&ExpertTiming::p95_ns>("p95_ns")};
   }
 };
 
-/// The step's own duration while it is watched in one way. Blocks of all ways take turns.
+/// The step's duration under one trace level. Blocks of all levels are interleaved.
 struct ObserverTiming {
   TraceLevel level = TraceLevel::Off;
   int samples = 0;
@@ -102,15 +103,16 @@ struct ObserverTiming {
   double p95_ns = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ObserverTiming::level>("level"),
-                      engine::field<&ObserverTiming::samples>("samples"),
-                      engine::field<&ObserverTiming::median_ns>("median_ns"),
-                      engine::field<&ObserverTiming::p5_ns>("p5_ns"),
-                      engine::field<&ObserverTiming::p95_ns>("p95_ns")};
+    return std::array{
+        engine::field<&ObserverTiming::level>("level"),
+        engine::field<&ObserverTiming::samples>("samples", {.low = 0, .high = kMaxCount}),
+        engine::field<&ObserverTiming::median_ns>("median_ns"),
+        engine::field<&ObserverTiming::p5_ns>("p5_ns"),
+        engine::field<&ObserverTiming::p95_ns>("p95_ns")};
   }
 };
 
-/// What this device reached in this run. Medians.
+/// Rates this device reached in this run. Medians.
 struct Ceilings {
   double copy_bytes_per_s = 0.0;  // of a device-to-device copy: bytes read + bytes written; 0 =
                                   // not measured
@@ -121,24 +123,25 @@ struct Ceilings {
   std::string product;  // which: "dense 16384 x 28672 x 4096, FP8 block, cuBLASLt"
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Ceilings::copy_bytes_per_s>("copy_bytes_per_s"),
-                      engine::field<&Ceilings::copy_bytes>("copy_bytes"),
-                      engine::field<&Ceilings::copies>("copies"),
-                      engine::field<&Ceilings::product_flop_per_s>("product_flop_per_s"),
-                      engine::field<&Ceilings::products>("products"),
-                      engine::field<&Ceilings::product>("product")};
+    return std::array{
+        engine::field<&Ceilings::copy_bytes_per_s>("copy_bytes_per_s"),
+        engine::field<&Ceilings::copy_bytes>("copy_bytes", {.low = 0, .high = kMaxCount}),
+        engine::field<&Ceilings::copies>("copies", {.low = 0, .high = kMaxCount}),
+        engine::field<&Ceilings::product_flop_per_s>("product_flop_per_s"),
+        engine::field<&Ceilings::products>("products", {.low = 0, .high = kMaxCount}),
+        engine::field<&Ceilings::product>("product")};
   }
 };
 
-/// What the options asked for beyond the iterations.
+/// Results requested beyond the iterations.
 struct Measurements {
   std::vector<ExpertTiming> experts;
   std::vector<ObserverTiming> observer;
   Ceilings ceilings;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Measurements::experts>("experts"),
-                      engine::field<&Measurements::observer>("observer"),
+    return std::array{engine::field<&Measurements::experts>("experts", {.most = 1 << 16}),
+                      engine::field<&Measurements::observer>("observer", {.most = 100}),
                       engine::field<&Measurements::ceilings>("ceilings")};
   }
 };

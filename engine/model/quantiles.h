@@ -16,7 +16,7 @@ inline double quantile(const std::vector<double>& sorted, double q) {
   return std::lerp(sorted[below], sorted[above], at - std::floor(at));
 }
 
-/// The same of values in any order, at least one, without sorting them all.
+/// The same for unsorted values, at least one, without sorting them all.
 inline double quantile_of(std::vector<double> values, double q) {
   const double at = q * static_cast<double>(values.size() - 1);
   const auto below = values.begin() + static_cast<std::ptrdiff_t>(at);

@@ -1,5 +1,4 @@
-// Every recipe on the same operand, side by side: what each makes of its numbers, its bytes and its
-// time. Plain values, no CUDA.
+// Every recipe on the same operand, side by side: accuracy, bytes and time. Plain values, no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,7 @@ namespace engine {
 inline constexpr int kMaxSampleSide = 32;
 inline constexpr int kMaxComparedRecipes = 32;
 inline constexpr int kMaxTimedLaunches = 1000;
+inline constexpr int kMaxComparisonReports = 1000;
 
 /// What to compare. The operand is X, layer 0's W (`weights`) or dY (`gradients`; not both) of
 /// `request`; the request's own recipe is ignored where `recipes` names others.
@@ -54,40 +54,44 @@ struct QuantizationSample {
   int rows = 0;
   int columns = 0;
   std::vector<float> original;      // [rows, columns]
-  std::vector<std::uint8_t> codes;  // [rows, columns], one a byte, E2M1 too
+  std::vector<std::uint8_t> codes;  // [rows, columns], one per byte, including E2M1
   std::vector<float> scale_inv;     // [rows, columns], FP32 factor that decodes the element
   std::vector<float> decoded;       // [rows, columns]
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
-        engine::field<&QuantizationSample::row>("row"),
-        engine::field<&QuantizationSample::column>("column"),
+        engine::field<&QuantizationSample::row>("row", {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationSample::column>("column", {.low = 0, .high = kMaxCount}),
         engine::field<&QuantizationSample::rows>("rows", {.low = 0, .high = kMaxSampleSide}),
         engine::field<&QuantizationSample::columns>("columns", {.low = 0, .high = kMaxSampleSide}),
-        engine::field<&QuantizationSample::original>("original"),
-        engine::field<&QuantizationSample::codes>("codes"),
-        engine::field<&QuantizationSample::scale_inv>("scale_inv"),
-        engine::field<&QuantizationSample::decoded>("decoded")};
+        engine::field<&QuantizationSample::original>("original",
+                                                     {.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::codes>("codes",
+                                                  {.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::scale_inv>("scale_inv",
+                                                      {.most = kMaxSampleSide * kMaxSampleSide}),
+        engine::field<&QuantizationSample::decoded>("decoded",
+                                                    {.most = kMaxSampleSide * kMaxSampleSide})};
   }
   Flaw flaw() const;
 };
 
-/// What rounding scales to powers of two leaves unused of the code's range, in binades: log2 of the
-/// scale that amax alone asks for over the scale that was used. Below 1 where a scale is rounded
-/// down from its own amax; NVFP4, whose scales are no powers of two, has no scales here.
+/// The part of the code's range left unused by rounding scales to powers of two, in binades: log2
+/// of the scale required by amax alone over the scale used. Below 1 if a scale is rounded down from
+/// its own amax; NVFP4, whose scales are not powers of two, has no scales here.
 struct RangeWaste {
   std::uint64_t scales = 0;  // that counted: amax finite and above 0, ideal scale finite
   double mean = 0.0;
   double max = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RangeWaste::scales>("scales"),
+    return std::array{engine::field<&RangeWaste::scales>("scales", {.low = 0, .high = kMaxCount}),
                       engine::field<&RangeWaste::mean>("mean"),
                       engine::field<&RangeWaste::max>("max")};
   }
 };
 
-/// What quantizing did to one expert's part of the operand. NaN SNR: no rows.
+/// Effect of quantization on one expert's part of the operand. NaN SNR: no rows.
 struct ExpertQuantization {
   std::int64_t rows = 0;
   double snr_db = 0.0;
@@ -96,11 +100,13 @@ struct ExpertQuantization {
   RangeWaste waste = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ExpertQuantization::rows>("rows"),
-                      engine::field<&ExpertQuantization::snr_db>("snr_db"),
-                      engine::field<&ExpertQuantization::saturated>("saturated"),
-                      engine::field<&ExpertQuantization::underflowed>("underflowed"),
-                      engine::field<&ExpertQuantization::waste>("waste")};
+    return std::array{
+        engine::field<&ExpertQuantization::rows>("rows", {.low = 0, .high = kMaxDimension}),
+        engine::field<&ExpertQuantization::snr_db>("snr_db"),
+        engine::field<&ExpertQuantization::saturated>("saturated", {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertQuantization::underflowed>("underflowed",
+                                                        {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertQuantization::waste>("waste")};
   }
 };
 
@@ -121,7 +127,7 @@ struct QuantizationReport {
   std::vector<std::int64_t> times_ns = {};  // of each timed launch
   std::string time_method = {};             // "CUDA events around ...", "steady clock around ..."
   RangeWaste waste = {};                    // of all experts
-  std::vector<ExpertQuantization> experts = {};  // [num_experts]; empty before schema 5
+  std::vector<ExpertQuantization> experts = {};  // [num_experts]
   template <int = 0>
   static constexpr auto fields() {
     return std::array{
@@ -130,13 +136,18 @@ struct QuantizationReport {
         engine::field<&QuantizationReport::refused>("refused"),
         engine::field<&QuantizationReport::statistics>("statistics"),
         engine::field<&QuantizationReport::max_relative_error>("max_relative_error"),
-        engine::field<&QuantizationReport::max_ulp>("max_ulp"),
-        engine::field<&QuantizationReport::code_counts>("code_counts", {.most = 256}),
+        engine::field<&QuantizationReport::max_ulp>("max_ulp", {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::code_counts>("code_counts",
+                                                        {.low = 0, .high = kMaxCount, .most = 256}),
         engine::field<&QuantizationReport::sample>("sample"),
-        engine::field<&QuantizationReport::code_bytes>("code_bytes"),
-        engine::field<&QuantizationReport::scale_bytes>("scale_bytes"),
-        engine::field<&QuantizationReport::moved_bytes>("moved_bytes"),
-        engine::field<&QuantizationReport::times_ns>("times_ns"),
+        engine::field<&QuantizationReport::code_bytes>("code_bytes", {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::scale_bytes>("scale_bytes",
+                                                        {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::moved_bytes>("moved_bytes",
+                                                        {.low = 0, .high = kMaxCount}),
+        engine::field<&QuantizationReport::times_ns>(
+            "times_ns",
+            {.low = 0, .high = kMaxTime_ns, .most = kMaxComparisonReports * kMaxTimedLaunches}),
         engine::field<&QuantizationReport::time_method>("time_method"),
         engine::field<&QuantizationReport::waste>("waste"),
         engine::field<&QuantizationReport::experts>("experts", {.most = kMaxExperts})};
@@ -149,19 +160,23 @@ struct RecipeComparison {
   std::vector<std::int64_t> splits;
   DeviceFacts device;
   std::vector<QuantizationReport> reports;
-  std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes beside them, interleaved
+  std::vector<std::int64_t> copy_times_ns;  // a copy of copy_bytes, interleaved with them
   std::int64_t copy_bytes = 0;              // read plus written, as moved_bytes counts
   std::int64_t wall_ns = 0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RecipeComparison::id>("id"),
-                      engine::field<&RecipeComparison::request>("request"),
-                      engine::field<&RecipeComparison::splits>("splits"),
-                      engine::field<&RecipeComparison::device>("device"),
-                      engine::field<&RecipeComparison::reports>("reports"),
-                      engine::field<&RecipeComparison::copy_times_ns>("copy_times_ns"),
-                      engine::field<&RecipeComparison::copy_bytes>("copy_bytes"),
-                      engine::field<&RecipeComparison::wall_ns>("wall_ns")};
+    return std::array{
+        engine::field<&RecipeComparison::id>("id"),
+        engine::field<&RecipeComparison::request>("request"),
+        engine::field<&RecipeComparison::splits>(
+            "splits", {.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
+        engine::field<&RecipeComparison::device>("device"),
+        engine::field<&RecipeComparison::reports>("reports", {.most = kMaxComparisonReports}),
+        engine::field<&RecipeComparison::copy_times_ns>(
+            "copy_times_ns",
+            {.low = 0, .high = kMaxTime_ns, .most = kMaxComparisonReports * kMaxTimedLaunches}),
+        engine::field<&RecipeComparison::copy_bytes>("copy_bytes", {.low = 0, .high = kMaxCount}),
+        engine::field<&RecipeComparison::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
   }
 };
 

@@ -1,5 +1,5 @@
 // How long a graph replay may take before it counts as stalled: a multiple of the 99th percentile
-// of the replays before it. No CUDA.
+// of the previous replays. No CUDA.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace engine {
 
-/// Replays that wait for nothing take microseconds to seconds; a deadline below this would call a
-/// host that was busy elsewhere a stall.
+/// Normal replays take microseconds to seconds; a deadline below this would report a busy host as a
+/// stall.
 inline constexpr double kShortestReplayDeadline = 0.5;
-/// Of the first replays: kernels may be loaded on the way, and there is nothing to go by.
+/// For the first replays: kernels may be loaded, and there is no statistic yet.
 inline constexpr double kFirstReplayDeadline = 60.0;
 inline constexpr int kReplaysBeforeDeadline = 3;
 
@@ -21,10 +21,10 @@ class ReplayDeadline {
 
   /// A replay that has finished.
   void add(double seconds);
-  /// For the next replay; infinite without a deadline. Follows the percentile whenever the number
-  /// of replays has doubled, so that finding it costs next to nothing a replay.
+  /// For the next replay; infinite without a deadline. The percentile is updated whenever the
+  /// number of replays has doubled, so that its cost per replay is negligible.
   double seconds() const;
-  /// Of all replays so far, with linear interpolation; 0 = none.
+  /// Over all replays so far, with linear interpolation; 0 = none.
   double p99_seconds() const;
   int replays() const { return static_cast<int>(seconds_.size()); }
 

@@ -1,5 +1,5 @@
 // RunRequest is the whole experiment: cache key, wire message, session header, bug report and
-// command line at once. Plain values, no CUDA. Limits stand beside the fields; validate()
+// command line at once. Plain values, no CUDA. Limits are next to the fields; validate()
 // checks them.
 #pragma once
 
@@ -174,9 +174,9 @@ constexpr auto enum_names(LaunchKind) {
 struct LaunchMode {
   LaunchKind kind = LaunchKind::Eager;
   int iterations = 10;  // eager repetitions, or replays of the captured graph
-  /// A replay that takes so many times the 99th percentile of those before it is a stall, with
-  /// the floor and the longer first deadlines of engine/model/replay_deadline.h; 2..10000, 0 = it
-  /// may take for ever.
+  /// A replay that takes this many times the 99th percentile of the previous ones is a stall, with
+  /// the floor and the longer first deadlines of engine/model/replay_deadline.h; 2..10000, 0 = no
+  /// deadline.
   double deadline_factor = 20.0;
   /// Replays: a node behind every kernel node says that it was reached, so that a stall names the
   /// last one. Replays then follow each other one at a time.
@@ -194,7 +194,7 @@ struct LaunchMode {
   }
 };
 
-/// What one step runs. Backward alone reads what a forward step before it has saved.
+/// What one step runs. Backward alone reads what a previous forward step saved.
 enum class StepPasses { Forward, Backward, ForwardBackward };
 constexpr auto enum_names(StepPasses) {
   return std::to_array<std::string_view>({"forward", "backward", "forward-backward"});
@@ -218,7 +218,7 @@ struct LinearOptions {
   ElementType wgrad_type = ElementType::Bf16;  // of dW: BF16 or FP32
   bool accumulate_wgrad = false;               // dW += instead of dW =
   bool delayed_wgrad = false;  // every dW after all else of the step, instead of after its dX
-  /// Weights are quantized in the first of so many iterations and kept for the others.
+  /// Weights are quantized in the first of every N iterations and kept for the others.
   int micro_batches = 1;
   bool operator==(const LinearOptions&) const = default;
   template <int = 0>
@@ -247,8 +247,8 @@ struct RunRequest {
   int streams = 4;  // of CublasLtPerExpert
   WorkspaceStrategy workspace = WorkspaceStrategy::PerMatmul;
   SetupArrays setup_arrays = SetupArrays::PerMatmul;
-  /// Grouped products: time the algorithms that the heuristic offers once a shape and take the
-  /// quickest; off = its first.
+  /// Grouped products: time the algorithms that the heuristic offers once per shape and take the
+  /// fastest; off = its first.
   bool try_algorithms = true;
   /// CUDA: our kernels are launched with programmatic stream serialization (in a graph,
   /// programmatic edges): one may start while its predecessor ends, and waits for it before its
@@ -285,6 +285,7 @@ struct RunRequest {
         engine::field<&RunRequest::seed>("seed"),
         engine::field<&RunRequest::cublaslt_library>("cublaslt_library")};
   }
+  Flaw flaw() const;
 };
 
 }  // namespace engine

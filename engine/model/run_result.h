@@ -1,6 +1,5 @@
-// What one run says back: effective settings with the reason of every deviation, numerics and
-// times. Plain values, no CUDA. Every number states its method where more than one could have made
-// it.
+// The result of one run: effective settings with the reason for every deviation, numerics and
+// times. Plain values, no CUDA. A number states its method if there is more than one.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,15 @@
 
 namespace engine {
 
-/// One setting that could not be had as asked.
+inline constexpr int kHistogramBins = 1024;  // FP32 bits without sign, shifted right by 21
+inline constexpr int kMaxMapSide = 512;      // cells of a scale map
+
+/// One setting that could not be applied as requested.
 struct Deviation {
   std::string field;      // "backend", "launch", "splits", ...
   std::string requested;  // as text
   std::string effective;
-  std::string reason;  // a sentence: what stands in the way and what would help
+  std::string reason;  // a sentence: what prevents it and what would help
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&Deviation::field>("field"),
@@ -28,8 +30,8 @@ struct Deviation {
 };
 
 /// Counts of magnitudes. Bin b of `counts` holds |x| whose FP32 bit pattern (sign cleared) shifted
-/// right by 21 is first_bin + b: four bins a power of two, split evenly in the mantissa. Zeros and
-/// non-finite values are apart.
+/// right by 21 is first_bin + b: four bins per power of two, split evenly in the mantissa. Zeros
+/// and non-finite values are counted separately.
 struct MagnitudeHistogram {
   int first_bin = 0;
   std::vector<std::uint64_t> counts;
@@ -38,11 +40,14 @@ struct MagnitudeHistogram {
   std::uint64_t nans = 0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MagnitudeHistogram::first_bin>("first_bin"),
-                      engine::field<&MagnitudeHistogram::counts>("counts"),
-                      engine::field<&MagnitudeHistogram::zeros>("zeros"),
-                      engine::field<&MagnitudeHistogram::infinities>("infinities"),
-                      engine::field<&MagnitudeHistogram::nans>("nans")};
+    return std::array{
+        engine::field<&MagnitudeHistogram::first_bin>("first_bin",
+                                                      {.low = 0, .high = kHistogramBins}),
+        engine::field<&MagnitudeHistogram::counts>(
+            "counts", {.low = 0, .high = kMaxCount, .most = kHistogramBins}),
+        engine::field<&MagnitudeHistogram::zeros>("zeros", {.low = 0, .high = kMaxCount}),
+        engine::field<&MagnitudeHistogram::infinities>("infinities", {.low = 0, .high = kMaxCount}),
+        engine::field<&MagnitudeHistogram::nans>("nans", {.low = 0, .high = kMaxCount})};
   }
   Flaw flaw() const;
 };
@@ -57,17 +62,18 @@ struct ScaleSummary {
   std::uint64_t underflowed = 0;  // scales with at least one element that became zero
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ScaleSummary::scales>("scales"),
-                      engine::field<&ScaleSummary::distinct>("distinct"),
-                      engine::field<&ScaleSummary::mean>("mean"),
-                      engine::field<&ScaleSummary::deviation>("deviation"),
-                      engine::field<&ScaleSummary::saturated>("saturated"),
-                      engine::field<&ScaleSummary::underflowed>("underflowed")};
+    return std::array{
+        engine::field<&ScaleSummary::scales>("scales", {.low = 0, .high = kMaxCount}),
+        engine::field<&ScaleSummary::distinct>("distinct", {.low = 0, .high = kMaxCount}),
+        engine::field<&ScaleSummary::mean>("mean"),
+        engine::field<&ScaleSummary::deviation>("deviation"),
+        engine::field<&ScaleSummary::saturated>("saturated", {.low = 0, .high = kMaxCount}),
+        engine::field<&ScaleSummary::underflowed>("underflowed", {.low = 0, .high = kMaxCount})};
   }
 };
 
-/// Block scales folded to at most 512 x 512 cells for a texture. Cell values are log2 of scale_inv;
-/// NaN where no scale of the cell is finite and above 0.
+/// Block scales folded to at most kMaxMapSide x kMaxMapSide cells for a texture. Cell values are
+/// log2 of scale_inv; NaN where no scale of the cell is finite and above 0.
 struct ScaleMap {
   /// Data rows one scale covers (1, 16, 32 or 128); the largest expert's rows for per-tensor.
   std::int64_t block_rows = 0;
@@ -80,7 +86,7 @@ struct ScaleMap {
   std::vector<float> maximum;  // [rows, columns]
   std::vector<std::int64_t>
       expert_first_row;  // [num_experts + 1], in cells' rows scaled to source_rows
-  /// The rest is empty where it was not measured: recordings before schema 5.
+  /// The rest is empty if not measured.
   std::vector<float> minimum = {};            // [rows, columns]
   std::vector<float> deviation = {};          // [rows, columns], standard deviation in a cell
   std::vector<float> saturated_share = {};    // [rows, columns], of the elements of a cell: 0 to 1
@@ -88,20 +94,27 @@ struct ScaleMap {
   ScaleSummary summary = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ScaleMap::block_rows>("block_rows"),
-                      engine::field<&ScaleMap::block_columns>("block_columns"),
-                      engine::field<&ScaleMap::source_rows>("source_rows"),
-                      engine::field<&ScaleMap::source_columns>("source_columns"),
-                      engine::field<&ScaleMap::rows>("rows"),
-                      engine::field<&ScaleMap::columns>("columns"),
-                      engine::field<&ScaleMap::mean>("mean"),
-                      engine::field<&ScaleMap::maximum>("maximum"),
-                      engine::field<&ScaleMap::expert_first_row>("expert_first_row"),
-                      engine::field<&ScaleMap::minimum>("minimum"),
-                      engine::field<&ScaleMap::deviation>("deviation"),
-                      engine::field<&ScaleMap::saturated_share>("saturated_share"),
-                      engine::field<&ScaleMap::underflowed_share>("underflowed_share"),
-                      engine::field<&ScaleMap::summary>("summary")};
+    return std::array{
+        engine::field<&ScaleMap::block_rows>(
+            "block_rows", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ScaleMap::block_columns>(
+            "block_columns", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ScaleMap::source_rows>(
+            "source_rows", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ScaleMap::source_columns>(
+            "source_columns", {.low = 0, .high = double{kMaxDimension} * kMaxExperts}),
+        engine::field<&ScaleMap::rows>("rows", {.low = 0, .high = kMaxMapSide}),
+        engine::field<&ScaleMap::columns>("columns", {.low = 0, .high = kMaxMapSide}),
+        engine::field<&ScaleMap::mean>("mean", {.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::maximum>("maximum", {.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::expert_first_row>("expert_first_row", {.most = kMaxExperts + 1}),
+        engine::field<&ScaleMap::minimum>("minimum", {.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::deviation>("deviation", {.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::saturated_share>("saturated_share",
+                                                  {.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::underflowed_share>("underflowed_share",
+                                                    {.most = kMaxMapSide * kMaxMapSide}),
+        engine::field<&ScaleMap::summary>("summary")};
   }
   Flaw flaw() const;
 };
@@ -110,9 +123,9 @@ struct ScaleMap {
 struct OperandStatistics {
   MagnitudeHistogram before;  // |x|
   MagnitudeHistogram after;   // |dequantized x|
-  MagnitudeHistogram amax;    // one count a scale; empty for BF16
+  MagnitudeHistogram amax;    // one count per scale; empty for BF16
   MagnitudeHistogram
-      scale;  // the quantization scale (not its inverse), one count a scale; empty for BF16
+      scale;  // the quantization scale (not its inverse), one count per scale; empty for BF16
   ScaleMap scale_map;  // empty for BF16
   std::uint64_t elements = 0;
   std::uint64_t saturated = 0;    // |x * scale| above the format's largest finite value
@@ -121,20 +134,22 @@ struct OperandStatistics {
       0.0;  // 10 log10(sum x^2 / sum (x - dequantized)^2) over finite elements; +inf if exact
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&OperandStatistics::before>("before"),
-                      engine::field<&OperandStatistics::after>("after"),
-                      engine::field<&OperandStatistics::amax>("amax"),
-                      engine::field<&OperandStatistics::scale>("scale"),
-                      engine::field<&OperandStatistics::scale_map>("scale_map"),
-                      engine::field<&OperandStatistics::elements>("elements"),
-                      engine::field<&OperandStatistics::saturated>("saturated"),
-                      engine::field<&OperandStatistics::underflowed>("underflowed"),
-                      engine::field<&OperandStatistics::snr_db>("snr_db")};
+    return std::array{
+        engine::field<&OperandStatistics::before>("before"),
+        engine::field<&OperandStatistics::after>("after"),
+        engine::field<&OperandStatistics::amax>("amax"),
+        engine::field<&OperandStatistics::scale>("scale"),
+        engine::field<&OperandStatistics::scale_map>("scale_map"),
+        engine::field<&OperandStatistics::elements>("elements", {.low = 0, .high = kMaxCount}),
+        engine::field<&OperandStatistics::saturated>("saturated", {.low = 0, .high = kMaxCount}),
+        engine::field<&OperandStatistics::underflowed>("underflowed",
+                                                       {.low = 0, .high = kMaxCount}),
+        engine::field<&OperandStatistics::snr_db>("snr_db")};
   }
 };
 
 /// Error of one product of one expert against the product of the unquantized operands. A pass that
-/// did not run has no rows of these.
+/// did not run has none.
 struct ProductAccuracyRow {
   double snr_db = 0.0;  // +inf if equal, NaN if there is no finite reference
   double max_abs_error = 0.0;
@@ -158,23 +173,24 @@ struct ExpertResult {
   std::uint64_t underflowed = 0;
   double x_snr_db = 0.0;
   /// Largest error of X in units in the last place of its codes: 0.5 is correct rounding. NaN where
-  /// nothing was quantized, and in recordings before schema 6.
+  /// nothing was quantized.
   double x_max_ulp = std::numeric_limits<double>::quiet_NaN();
   /// Of dX and dW, layer 0; only where RunResult::backward says so.
   ProductAccuracyRow dgrad = {};
   ProductAccuracyRow wgrad = {};
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ExpertResult::rows>("rows"),
-                      engine::field<&ExpertResult::snr_db>("snr_db"),
-                      engine::field<&ExpertResult::max_abs_error>("max_abs_error"),
-                      engine::field<&ExpertResult::reference_rms>("reference_rms"),
-                      engine::field<&ExpertResult::saturated>("saturated"),
-                      engine::field<&ExpertResult::underflowed>("underflowed"),
-                      engine::field<&ExpertResult::x_snr_db>("x_snr_db"),
-                      engine::field<&ExpertResult::x_max_ulp>("x_max_ulp", {.sparse = true}),
-                      engine::field<&ExpertResult::dgrad>("dgrad", {.sparse = true}),
-                      engine::field<&ExpertResult::wgrad>("wgrad", {.sparse = true})};
+    return std::array{
+        engine::field<&ExpertResult::rows>("rows", {.low = 0, .high = kMaxDimension}),
+        engine::field<&ExpertResult::snr_db>("snr_db"),
+        engine::field<&ExpertResult::max_abs_error>("max_abs_error"),
+        engine::field<&ExpertResult::reference_rms>("reference_rms"),
+        engine::field<&ExpertResult::saturated>("saturated", {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertResult::underflowed>("underflowed", {.low = 0, .high = kMaxCount}),
+        engine::field<&ExpertResult::x_snr_db>("x_snr_db"),
+        engine::field<&ExpertResult::x_max_ulp>("x_max_ulp", {.sparse = true}),
+        engine::field<&ExpertResult::dgrad>("dgrad", {.sparse = true}),
+        engine::field<&ExpertResult::wgrad>("wgrad", {.sparse = true})};
   }
 };
 
@@ -184,8 +200,9 @@ struct Iteration {
   std::int64_t duration_ns = 0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Iteration::start_ns>("start_ns"),
-                      engine::field<&Iteration::duration_ns>("duration_ns")};
+    return std::array{
+        engine::field<&Iteration::start_ns>("start_ns", {.low = -kMaxTime_ns, .high = kMaxTime_ns}),
+        engine::field<&Iteration::duration_ns>("duration_ns", {.low = 0, .high = kMaxTime_ns})};
   }
 };
 
@@ -202,14 +219,16 @@ struct ReplayCheck {
   std::vector<int> wrong_experts;  // output bits differ from the eager run; empty = equal
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ReplayCheck::replay>("replay"),
-                      engine::field<&ReplayCheck::layer>("layer"),
-                      engine::field<&ReplayCheck::product>("product"),
-                      engine::field<&ReplayCheck::wrong_experts>("wrong_experts")};
+    return std::array{
+        engine::field<&ReplayCheck::replay>("replay", {.low = 1, .high = kMaxIterations}),
+        engine::field<&ReplayCheck::layer>("layer", {.low = 0, .high = kMaxLayers - 1}),
+        engine::field<&ReplayCheck::product>("product"),
+        engine::field<&ReplayCheck::wrong_experts>(
+            "wrong_experts", {.low = 0, .high = kMaxExperts - 1, .most = kMaxExperts})};
   }
 };
 
-/// What a captured step consists of, and what one launch of it costs the host.
+/// The contents of a captured step, and the host cost of launching it.
 struct GraphFacts {
   int kernels = 0;
   int memsets = 0;
@@ -219,44 +238,48 @@ struct GraphFacts {
   std::int64_t host_launch_ns = 0;  // median of cudaGraphLaunch()
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&GraphFacts::kernels>("kernels"),
-                      engine::field<&GraphFacts::memsets>("memsets"),
-                      engine::field<&GraphFacts::copies>("copies"),
-                      engine::field<&GraphFacts::allocations>("allocations"),
-                      engine::field<&GraphFacts::host_calls>("host_calls"),
-                      engine::field<&GraphFacts::host_launch_ns>("host_launch_ns")};
+    return std::array{
+        engine::field<&GraphFacts::kernels>("kernels", {.low = 0, .high = kMaxGraphNodes}),
+        engine::field<&GraphFacts::memsets>("memsets", {.low = 0, .high = kMaxGraphNodes}),
+        engine::field<&GraphFacts::copies>("copies", {.low = 0, .high = kMaxGraphNodes}),
+        engine::field<&GraphFacts::allocations>("allocations", {.low = 0, .high = kMaxGraphNodes}),
+        engine::field<&GraphFacts::host_calls>("host_calls", {.low = 0, .high = kMaxGraphNodes}),
+        engine::field<&GraphFacts::host_launch_ns>("host_launch_ns",
+                                                   {.low = 0, .high = kMaxTime_ns})};
   }
 };
 
-/// How the replays of a graph were watched. All 0: nothing was replayed, or nobody watched.
+/// How the replays of a graph were watched. All 0: nothing was replayed or watched.
 struct ReplayWatchFacts {
   int replays = 0;                // checked ones, timed ones and those under other trace levels
   double p99_us = 0.0;            // of their durations
-  double deadline_seconds = 0.0;  // of the next one, had there been one; 0 = it had none
+  double deadline_seconds = 0.0;  // for a hypothetical next one; 0 = none
   int markers = 0;                // nodes with a marker behind them; 0 = no markers
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&ReplayWatchFacts::replays>("replays"),
-                      engine::field<&ReplayWatchFacts::p99_us>("p99_us"),
-                      engine::field<&ReplayWatchFacts::deadline_seconds>("deadline_seconds"),
-                      engine::field<&ReplayWatchFacts::markers>("markers")};
+    return std::array{
+        engine::field<&ReplayWatchFacts::replays>("replays", {.low = 0, .high = 1e6}),
+        engine::field<&ReplayWatchFacts::p99_us>("p99_us", {.low = 0}),
+        engine::field<&ReplayWatchFacts::deadline_seconds>("deadline_seconds", {.low = 0}),
+        engine::field<&ReplayWatchFacts::markers>("markers", {.low = 0, .high = kMaxGraphNodes})};
   }
 };
 
-/// What trying the candidates of a product has shown, layer 0.
+/// Result of timing the candidates of a product, layer 0.
 struct AlgorithmChoice {
   Product product = Product::Fprop;
-  int candidates = 0;     // that were timed; 0 = the heuristic's first was taken as it is
+  int candidates = 0;     // that were timed; 0 = the heuristic's first was taken untimed
   int chosen = 0;         // index in the heuristic's order
   double first_us = 0.0;  // median of the heuristic's first
   double chosen_us = 0.0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&AlgorithmChoice::product>("product"),
-                      engine::field<&AlgorithmChoice::candidates>("candidates"),
-                      engine::field<&AlgorithmChoice::chosen>("chosen"),
-                      engine::field<&AlgorithmChoice::first_us>("first_us"),
-                      engine::field<&AlgorithmChoice::chosen_us>("chosen_us")};
+    return std::array{
+        engine::field<&AlgorithmChoice::product>("product"),
+        engine::field<&AlgorithmChoice::candidates>("candidates", {.low = 0, .high = 1000}),
+        engine::field<&AlgorithmChoice::chosen>("chosen", {.low = 0, .high = 1000}),
+        engine::field<&AlgorithmChoice::first_us>("first_us"),
+        engine::field<&AlgorithmChoice::chosen_us>("chosen_us")};
   }
 };
 
@@ -271,14 +294,16 @@ struct DeviceFacts {
   std::int64_t memory_bytes = 0;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&DeviceFacts::name>("name"),
-                      engine::field<&DeviceFacts::driver>("driver"),
-                      engine::field<&DeviceFacts::compute_capability>("compute_capability"),
-                      engine::field<&DeviceFacts::cublaslt_version>("cublaslt_version"),
-                      engine::field<&DeviceFacts::cublaslt_path>("cublaslt_path"),
-                      engine::field<&DeviceFacts::blas>("blas"),
-                      engine::field<&DeviceFacts::multiprocessors>("multiprocessors"),
-                      engine::field<&DeviceFacts::memory_bytes>("memory_bytes")};
+    return std::array{
+        engine::field<&DeviceFacts::name>("name"),
+        engine::field<&DeviceFacts::driver>("driver"),
+        engine::field<&DeviceFacts::compute_capability>("compute_capability"),
+        engine::field<&DeviceFacts::cublaslt_version>("cublaslt_version"),
+        engine::field<&DeviceFacts::cublaslt_path>("cublaslt_path"),
+        engine::field<&DeviceFacts::blas>("blas"),
+        engine::field<&DeviceFacts::multiprocessors>("multiprocessors",
+                                                     {.low = 0, .high = 1 << 20}),
+        engine::field<&DeviceFacts::memory_bytes>("memory_bytes", {.low = 0, .high = kMaxCount})};
   }
 };
 
@@ -309,28 +334,31 @@ struct RunResult {
   std::int64_t wall_ns = 0;  // whole run on the engine thread, set-up and statistics included
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&RunResult::id>("id"),
-                      engine::field<&RunResult::effective>("effective"),
-                      engine::field<&RunResult::deviations>("deviations"),
-                      engine::field<&RunResult::splits>("splits"),
-                      engine::field<&RunResult::device>("device"),
-                      engine::field<&RunResult::activations>("activations"),
-                      engine::field<&RunResult::weights>("weights"),
-                      engine::field<&RunResult::gradients>("gradients", {.sparse = true}),
-                      engine::field<&RunResult::experts>("experts"),
-                      engine::field<&RunResult::backward>("backward"),
-                      engine::field<&RunResult::emulated>("emulated"),
-                      engine::field<&RunResult::graph>("graph"),
-                      engine::field<&RunResult::watch>("watch"),
-                      engine::field<&RunResult::algorithms>("algorithms"),
-                      engine::field<&RunResult::measurements>("measurements"),
-                      engine::field<&RunResult::iterations>("iterations"),
-                      engine::field<&RunResult::replay_checks>("replay_checks"),
-                      engine::field<&RunResult::iteration_method>("iteration_method"),
-                      engine::field<&RunResult::activity_method>("activity_method"),
-                      engine::field<&RunResult::dropped_records>("dropped_records"),
-                      engine::field<&RunResult::flop>("flop"),
-                      engine::field<&RunResult::wall_ns>("wall_ns")};
+    return std::array{
+        engine::field<&RunResult::id>("id"),
+        engine::field<&RunResult::effective>("effective"),
+        engine::field<&RunResult::deviations>("deviations", {.most = 1000}),
+        engine::field<&RunResult::splits>("splits",
+                                          {.low = 0, .high = kMaxDimension, .most = kMaxExperts}),
+        engine::field<&RunResult::device>("device"),
+        engine::field<&RunResult::activations>("activations"),
+        engine::field<&RunResult::weights>("weights"),
+        engine::field<&RunResult::gradients>("gradients", {.sparse = true}),
+        engine::field<&RunResult::experts>("experts", {.most = kMaxExperts}),
+        engine::field<&RunResult::backward>("backward"),
+        engine::field<&RunResult::emulated>("emulated"),
+        engine::field<&RunResult::graph>("graph"),
+        engine::field<&RunResult::watch>("watch"),
+        engine::field<&RunResult::algorithms>("algorithms", {.most = 3}),
+        engine::field<&RunResult::measurements>("measurements"),
+        engine::field<&RunResult::iterations>("iterations", {.most = kMaxIterations}),
+        engine::field<&RunResult::replay_checks>("replay_checks", {.most = 1'000'000}),
+        engine::field<&RunResult::iteration_method>("iteration_method"),
+        engine::field<&RunResult::activity_method>("activity_method"),
+        engine::field<&RunResult::dropped_records>("dropped_records",
+                                                   {.low = 0, .high = kMaxCount}),
+        engine::field<&RunResult::flop>("flop", {.low = 0}),
+        engine::field<&RunResult::wall_ns>("wall_ns", {.low = 0, .high = kMaxTime_ns})};
   }
 };
 

@@ -13,7 +13,7 @@ namespace engine {
 inline constexpr int kMaxExperts = 1024;
 inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 24;
 
-/// What a person asks for, before routing has decided how many tokens each expert gets.
+/// The requested shape, before routing decides how many tokens each expert gets.
 struct ShapeSpec {
   std::string preset;  // name of a preset in assets, empty when typed by hand; a label, never
                        // looked up again

@@ -9,6 +9,9 @@
 
 namespace engine {
 
+inline constexpr int kMaxGraphNodes = 1 << 20;  // of one captured graph
+inline constexpr int kMaxGraphEdges = 1 << 22;
+
 /// Numbers are in session files: a new stage goes to the end.
 enum class Stage : std::uint8_t {
   Offsets,

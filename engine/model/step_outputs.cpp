@@ -14,7 +14,7 @@ Status take(const std::optional<CallerTensor>& given, const OutputDemand& demand
   if (!given) return {};
   if (!written) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{}: a tensor was given and this step does not write it; leave it "
+                 fmt::format("{}: a tensor was given but this step does not write it; leave it "
                              "out, or choose the passes and the bias that write it",
                              demand.name)};
   }
@@ -30,8 +30,8 @@ Result<std::vector<LayerOutputs>> take_outputs(const OutputShape& shape,
   const auto layers = static_cast<std::size_t>(shape.layers);
   if (!outputs.empty() && outputs.size() != layers) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("Outputs of {} layers were given and the step has {}; give one entry "
-                             "a layer, or none",
+                 fmt::format("Outputs of {} layers were given but the step has {}; give one entry "
+                             "per layer, or none",
                              outputs.size(), layers)};
   }
   std::vector<LayerOutputs> taken(layers);

@@ -1,5 +1,5 @@
-// The outputs of a step, where a caller gives memory for them. Plain values: the same checks for
-// the device and for the CPU.
+// The outputs of a step in memory given by the caller. Plain values: the same checks for the device
+// and the CPU.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace engine {
 
-/// Where the caller wants the outputs of one layer; the step allocates what is not given. A tensor
-/// may have more rows than its output; nothing is written past the demanded ones.
-/// What does not fit is refused by name, and so is one that the step's passes do not write.
+/// The caller's memory for the outputs of one layer; the step allocates the others. A tensor may
+/// have more rows than its output; nothing is written past the demanded ones. A tensor that does
+/// not fit, or that the step's passes do not write, is refused by name.
 struct CallerOutputs {
   std::optional<CallerTensor> y;
   std::optional<CallerTensor> dx;
@@ -20,7 +20,7 @@ struct CallerOutputs {
   std::optional<CallerTensor> bias_gradient;  // layer 0 only
 };
 
-/// Of one layer, wherever they lie.
+/// Outputs of one layer, in host or device memory.
 struct LayerOutputs {
   void* y = nullptr;              // [capacity_rows, n]
   void* dx = nullptr;             // [capacity_rows, k]
@@ -44,8 +44,8 @@ struct OutputShape {
   int device = 0;  // or kHostMemory
 };
 
-/// The caller's outputs where they were given, null elsewhere; one a layer. InvalidArgument names
-/// the output and the attribute.
+/// The caller's outputs if given, else null; one per layer. InvalidArgument names the output and
+/// the attribute.
 Result<std::vector<LayerOutputs>> take_outputs(const OutputShape& shape,
                                                const std::vector<CallerOutputs>& outputs);
 

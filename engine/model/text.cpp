@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kEllipsis = "\u2026";
 
-/// The character that a valid sequence stands for.
+/// The character encoded by a valid sequence.
 std::uint32_t code_point(std::string_view sequence) {
   const auto lead = static_cast<unsigned char>(sequence.front());
   if (sequence.size() == 1) return lead;
@@ -20,7 +20,7 @@ std::uint32_t code_point(std::string_view sequence) {
   return code;
 }
 
-/// Control characters, and those that show nothing but change how the rest is read.
+/// Control characters, and invisible ones that change how the rest is displayed.
 bool is_shown(std::uint32_t code) {
   if (code < 0x20) return code == '\n' || code == '\t';
   if (code < 0x7F) return true;
@@ -34,7 +34,7 @@ bool is_shown(std::uint32_t code) {
   return !control && !line_end && !direction && !no_width && !tag;
 }
 
-/// Appends what stands for the start of `text` and returns how much of it that was.
+/// Appends the escaped start of `text` and returns how many bytes it consumed.
 std::size_t append_shown(std::string_view text, std::string& out) {
   const std::size_t length = utf8_sequence_length(text);
   if (length == 0) {
@@ -64,6 +64,15 @@ bool is_clean_text(std::string_view text) {
   return true;
 }
 
+Flaw flaw_of_name(std::string_view field, std::string_view name) {
+  if (is_clean_text(name)) return {};
+  return {
+      std::string(field),
+      fmt::format("is '{}', which is not UTF-8 text without NUL; rename it, or link to it under "
+                  "another name",
+                  shown_text(name))};
+}
+
 std::string valid_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
@@ -88,7 +97,7 @@ bool is_shown_text(std::string_view text, std::size_t max_bytes) {
 std::string shown_text(std::string_view text, std::size_t max_bytes) {
   std::string shown;
   shown.reserve(std::min(text.size(), max_bytes));
-  // Where the text ends if what follows does not fit.
+  // Where to cut if the rest does not fit.
   std::size_t last_end = 0;
   while (!text.empty()) {
     text.remove_prefix(append_shown(text, shown));
@@ -104,7 +113,7 @@ std::string shown_text(std::string_view text, std::size_t max_bytes) {
 std::string cut_text(std::string text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
   std::size_t end = max_bytes - std::min(kEllipsis.size(), max_bytes);
-  // Not in the middle of a character.
+  // Never cut inside a character.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   text.resize(end);
   return text.append(kEllipsis);
@@ -118,7 +127,7 @@ std::string file_name_of(std::string_view title) {
                        c == '-' || c == '_' || c == '.';
     if (!plain) c = '-';
   }
-  // Dots at the start hide a file or climb out of its folder.
+  // Leading dots hide a file or leave its folder.
   const std::size_t first = name.find_first_not_of(".-");
   return first == std::string::npos ? "unnamed" : name.substr(first);
 }

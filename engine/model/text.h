@@ -1,17 +1,19 @@
-// Text that comes from outside: a file, a worker, a clipboard. How much of one is kept, and what of
-// it may reach a screen or a terminal. Nothing else in the tree looks at bytes of UTF-8.
+// Untrusted text from a file, a worker or a clipboard: how much of it is kept, and what may reach a
+// screen or a terminal. All handling of UTF-8 bytes is here.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "engine/model/error.h"
+
 namespace engine {
 
-/// The most bytes of one text that are kept and drawn. More than the longest path that Linux opens
-/// (PATH_MAX, 4096): a path that was cut opens no other file. ImGui draws a wrapped text with four
-/// vertices a character and counts the vertices of one text in 16 bits, so 16 383 characters are
-/// the most it survives.
+/// The maximum bytes of one text that are kept and drawn. More than the longest path that Linux
+/// opens (PATH_MAX, 4096), so that a truncated path opens no other file. ImGui draws a wrapped text
+/// with four vertices per character and counts the vertices of one text in 16 bits, so it handles
+/// at most 16 383 characters.
 inline constexpr std::size_t kMaxTextBytes = 8192;
 
 /// Length of the valid sequence at the start of a text that is not empty; 0 if there is none.
@@ -38,22 +40,25 @@ constexpr std::size_t utf8_sequence_length(std::string_view text) {
 /// Valid UTF-8 without NUL: what a recording may hold.
 bool is_clean_text(std::string_view text);
 
-/// The same text with every byte that is no UTF-8 replaced by '?'.
+/// For a record's flaw(): why this name of a file cannot go to a worker or into a recording; empty
+/// if it can. Replacing its invalid bytes would name another file.
+Flaw flaw_of_name(std::string_view field, std::string_view name);
+
+/// The same text with every invalid UTF-8 byte replaced by '?'.
 std::string valid_utf8(std::string_view text);
 
-/// Nothing of the text gives orders to a terminal, turns the direction of reading or hides: control
-/// characters other than newline and tab, marks of direction and of no width, and bytes that are
-/// no UTF-8 become "\u001b" or "\xff". JSON stays the same JSON. What leaves `max_bytes` is cut,
-/// with "…" at its end. Done twice it changes nothing more.
+/// Makes text safe for a terminal: control characters other than newline and tab, direction marks,
+/// zero-width characters and invalid UTF-8 bytes become "\u001b" or "\xff". JSON stays the same
+/// JSON. Text beyond `max_bytes` is cut, with "…" at its end. Idempotent.
 std::string shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBytes);
-/// Whether shown_text() would change nothing. Costs no memory.
+/// Whether shown_text() would change nothing. Allocates no memory.
 bool is_shown_text(std::string_view text, std::size_t max_bytes = kMaxTextBytes);
 
 /// Cut as by shown_text(), whole characters and "…"; nothing else is changed.
 std::string cut_text(std::string text, std::size_t max_bytes = kMaxTextBytes);
 
-/// A file name made of a title: letters, digits, '-', '_' and inner dots stay, all else becomes
-/// '-'. Never empty, never hidden, never another folder, at most 100 bytes.
+/// A file name derived from a title: letters, digits, '-', '_' and inner dots are kept, all others
+/// become '-'. Never empty, hidden or in another folder, at most 100 bytes.
 std::string file_name_of(std::string_view title);
 
 }  // namespace engine

@@ -1,5 +1,5 @@
-// What no limit of a single field can say about the values of this folder. Each sentence names
-// value and limit, and says the way out.
+// Checks of this folder's values that no limit of a single field can express. Each names value and
+// limit, and says how to fix it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"
+#include "engine/model/text.h"
 
 namespace engine {
 
@@ -25,6 +26,9 @@ Flaw ShapeSpec::flaw() const {
 }
 
 Flaw FileInput::flaw() const {
+  for (const auto& [field, name] : {std::pair{"path", &path}, std::pair{"tensor", &tensor}}) {
+    if (Flaw flaw = flaw_of_name(field, *name); !flaw.empty()) return flaw;
+  }
   if (!path.empty()) return {};
   return {"path",
           "is empty: a file without a path; choose a .npy or .safetensors file or a synthetic "
@@ -32,7 +36,8 @@ Flaw FileInput::flaw() const {
 }
 
 Flaw RoutingSpec::flaw() const {
-  if (distribution != RoutingDistribution::File || !path.empty()) return {};
+  if (distribution != RoutingDistribution::File) return {};
+  if (!path.empty()) return flaw_of_name("path", path);
   return {"path", "is empty, but routing is read from a file; name a .json or .npy file of splits"};
 }
 
@@ -46,10 +51,10 @@ Flaw LinearOptions::flaw() const {
   return {"wgrad_type", "is FP16; weight gradients are BF16 or FP32: choose one of them"};
 }
 
+Flaw RunRequest::flaw() const { return flaw_of_name("cublaslt_library", cublaslt_library); }
+
 Flaw MagnitudeHistogram::flaw() const {
-  // Bins are FP32 bits shifted right by 21 without the sign: there are 1024 of them.
-  constexpr std::int64_t kBins = 1024;
-  if (first_bin >= 0 && std::ssize(counts) <= kBins - first_bin) return {};
+  if (first_bin >= 0 && std::ssize(counts) <= std::int64_t{kHistogramBins} - first_bin) return {};
   return {"first_bin",
           fmt::format("is {}, with {} bins behind it; bins are 0..1023", first_bin, counts.size())};
 }
@@ -64,6 +69,14 @@ Flaw ScaleMap::flaw() const {
     if (optional->empty() || std::ssize(*optional) == cells) continue;
     return {"rows", fmt::format("is {}; a figure of {} cells is not that times {} columns", rows,
                                 optional->size(), columns)};
+  }
+  std::int64_t previous = 0;
+  for (const std::int64_t row : expert_first_row) {
+    if (row < previous || row > source_rows) {
+      return {"expert_first_row",
+              fmt::format("is {}; it must be between {} and {}", row, previous, source_rows)};
+    }
+    previous = row;
   }
   return {};
 }
@@ -164,7 +177,7 @@ namespace {
 /// What is wrong with the median of a row of a benchmark.
 Flaw flaw_of_median(double median_us) {
   if (median_us > 0 && std::isfinite(median_us)) return {};
-  return {"median_us", fmt::format("is {}, which is no time", median_us)};
+  return {"median_us", fmt::format("is {}, which is not a time", median_us)};
 }
 
 }  // namespace

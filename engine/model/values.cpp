@@ -108,12 +108,8 @@ class Validator {
   }
 
   void number(const Type& type, const void* value, const FieldRules& rules, const FieldPath& path) {
-    if (!has_limits(rules)) return;
-    const double number = real_number(type, value);
-    if (number >= rules.low && number <= rules.high && std::isfinite(number)) return;
-    if (rules.zero_too && number == 0.0) return;
-    flaw = {path.text(), fmt::format("is {}; it must be {}", text_of(type, value),
-                                     limits_text(rules, type.kind == Kind::Real))};
+    std::string wrong = number_flaw(type, value, rules);
+    if (!wrong.empty()) flaw = {path.text(), std::move(wrong)};
   }
 };
 
@@ -235,6 +231,15 @@ std::string FieldPath::text() const {
   text += name;
   if (index != kNoIndex) text += fmt::format("[{}]", index);
   return text;
+}
+
+std::string number_flaw(const Type& type, const void* value, const FieldRules& rules) {
+  if (!has_limits(rules)) return {};
+  const double number = real_number(type, value);
+  if (number >= rules.low && number <= rules.high && std::isfinite(number)) return {};
+  if (rules.zero_too && number == 0.0) return {};
+  return fmt::format("is {}; it must be {}", text_of(type, value),
+                     limits_text(rules, type.kind == Kind::Real));
 }
 
 Status validate(const Type& type, const void* value) {

@@ -1,6 +1,5 @@
-// What can be done with any value that engine/model/fields.h describes, beside validate():
-// compared, printed, read from text, walked leaf by leaf. None of it is a template; the tables say
-// all.
+// Operations on any value described with engine/model/fields.h, in addition to validate(): compare,
+// print, parse, walk leaf by leaf. No templates; the tables contain everything.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +36,7 @@ std::int64_t signed_number(const Type& type, const void* value);     // Bool, Si
 std::uint64_t unsigned_number(const Type& type, const void* value);  // Unsigned
 double real_number(const Type& type, const void* value);             // any of them
 
-/// Stores a number in a bool, a number or an enumeration. False, and nothing is stored, where the
+/// Stores a number in a bool, a number or an enumeration. Returns false and stores nothing if the
 /// type cannot hold it or the enumeration has no such number. A float takes the nearest value.
 bool store(const Type& type, void* value, std::int64_t number);
 bool store(const Type& type, void* value, std::uint64_t number);
@@ -49,17 +48,20 @@ std::string text_of(const Type& type, const void* value);
 /// Enumerators by name in any case, '-', '_' and ' ' alike, also with a word before it that
 /// names the enumeration (ROUTING_ZIPF), or by the end of the name if only one ends so (block).
 bool parse(const Type& type, void* value, std::string_view text);
+/// "is 7; it must be between 1 and 3": what the rules say against a number; empty = nothing.
+std::string number_flaw(const Type& type, const void* value, const FieldRules& rules);
 /// What parse() takes: "bf16, fp8-block, ...", "an integer from 1 to 1024".
 std::string expected_text(const Type& type, const FieldRules& rules);
 
-/// A value that has no fields of its own: a number, a text, an enumerator, or a list of those.
+/// A value without nested fields: a number, a text, an enumerator, or a list of those.
 struct Leaf {
   std::string path;  // "recipe.delayed.margin"
   const Field& field;
   const Type& type;   // of the value: what an optional holds
   const void* value;  // null in leaves_of()
 };
-/// In the order of the tables; of a choice only what is chosen, of a missing optional nothing.
+/// In the order of the tables; of a choice only the selected alternative, of an empty optional
+/// none.
 void for_each_leaf(const Type& type, const void* record,
                    const std::function<void(const Leaf&)>& visit);
 /// Of the type itself: every alternative of a choice; nothing inside lists.

@@ -1,25 +1,24 @@
-// Beside the launches of a run: who puts markers into its graph and says what is wrong when a
-// replay or the launch itself does not end. Implemented in profiling/, where markers and triage
-// are.
+// Watches the launches of a run: adds markers to its graph and diagnoses a replay or launch call
+// that does not end. Implemented in profiling/, which has markers and triage.
 #pragma once
 
 #include "engine/model/error.h"
 
 namespace engine {
 
-/// A replay that was not over at its deadline.
+/// A replay that missed its deadline.
 struct LateReplay {
   int replay = 0;  // 1-based, of all replays of the run
   double deadline_seconds = 0.0;
-  double p99_seconds = 0.0;  // of the replays before it; 0 = there were none
+  double p99_seconds = 0.0;  // of the previous replays; 0 = none
 };
 
 /// A call that hands work to the device, before it is made.
 struct Launching {
-  bool graph = true;  // cudaGraphLaunch; false: the kernels of an eager step, one after the other
+  bool graph = true;  // cudaGraphLaunch; false: the kernels of an eager step, one after another
   int number = 0;     // 1-based, of all replays of the run, or of its eager steps
   double deadline_seconds = 0.0;  // for the call itself; infinite = none
-  double p99_seconds = 0.0;       // of the replays before it; 0 = there were none
+  double p99_seconds = 0.0;       // of the previous replays; 0 = none
 };
 
 /// All calls come from the engine thread.
@@ -29,7 +28,7 @@ class ReplayWatch {
   /// A cudaGraph_t before it is instantiated. Returns how many markers were added to it; with any,
   /// its replays follow each other one at a time.
   virtual Result<int> captured(void* graph) = 0;
-  /// Before each launch of a graph with markers; none of its launches is under way.
+  /// Before each launch of a graph with markers; none of its launches is in progress.
   virtual void replay_begins(int replay) = 0;
   /// Around every launch. A call that never returns is seen by another thread.
   virtual void launch_begins(const Launching& launch) = 0;

@@ -15,7 +15,7 @@ constexpr std::string_view kLayer = ", layer ";
 constexpr std::string_view kExpert = ", expert ";
 constexpr std::string_view kIteration = "iteration ";
 
-/// Null while no profiler listens: NVTX looks for one at the first call, and only then.
+/// Null while no profiler is attached: NVTX looks for one at the first call only.
 nvtxDomainHandle_t domain() {
   static const nvtxDomainHandle_t handle = nvtxDomainCreateA(kRangeDomain);
   return handle;
@@ -30,7 +30,7 @@ void push(nvtxMessageType_t type, nvtxMessageValue_t message) {
   (void)nvtxDomainRangePushEx(domain(), &attributes);
 }
 
-/// Names of work repeat in every step, so each is made and given to the profiler once a thread.
+/// Names repeat in every step, so each is built and registered once per thread.
 nvtxStringHandle_t registered(const WorkTag& tag) {
   thread_local std::unordered_map<std::uint64_t, nvtxStringHandle_t> names;
   const std::uint64_t key = static_cast<std::uint64_t>(tag.expert + 1) << 32 |
@@ -41,7 +41,7 @@ nvtxStringHandle_t registered(const WorkTag& tag) {
   return name->second;
 }
 
-/// Takes `prefix` and the number behind it off the front of `text`.
+/// Removes `prefix` and the number after it from the front of `text`.
 std::optional<int> take_number(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   int number = 0;

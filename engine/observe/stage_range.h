@@ -17,7 +17,7 @@ inline constexpr const char* kRangeDomain = "Expertscope";
 std::string range_name(const WorkTag& tag);
 std::string range_name(int iteration);
 
-/// What a name of a range says; nothing for a name that range_name() does not make.
+/// Parses the name of a range; nothing for a name not made by range_name().
 struct RangePlace {
   WorkTag tag;
   int iteration = -1;

@@ -1,5 +1,4 @@
-// What watches a step from the outside: observers of its work, its progress, and the way to stop
-// it.
+// How a step is watched from outside: observers of its work, its progress, and cancellation.
 #pragma once
 
 #include <atomic>
@@ -31,8 +30,8 @@ class StepObserver {
   virtual void end_work() {}
   /// A graph that will be instantiated next: a cudaGraph_t, valid during the call. CUDA only.
   virtual void graph_captured(const void* /*graph*/) {}
-  /// What to record from now on. Nothing that was launched may be unfinished. A graph whose nodes
-  /// are to be seen must be instantiated after this.
+  /// What to record from now on. All launched work must have finished. A graph whose nodes are to
+  /// be recorded must be instantiated after this.
   virtual void set_trace(TraceLevel) {}
   /// Brackets one timed iteration: an eager step, or one graph launch.
   virtual void begin_iteration(int /*iteration*/) {}
@@ -42,7 +41,7 @@ class StepObserver {
                     std::int64_t /*end_ns*/) {}
   /// After the last iteration and a device synchronise: everything the run caused has happened.
   virtual void end_run() {}
-  /// How records were made, for RunResult::activity_method; why there are none if there are none.
+  /// How records were made, for RunResult::activity_method, or why there are none.
   virtual std::string method() const { return {}; }
   virtual std::uint64_t dropped() const { return 0; }
 };
@@ -66,7 +65,7 @@ class ReplayWatch;  // replay_watch.h
 struct RunContext {
   RunProgress& progress;
   StepObserver& observer;
-  ReplayWatch* replays = nullptr;  // null = nobody watches them, so they have no deadline
+  ReplayWatch* replays = nullptr;  // null = unwatched, so they have no deadline
 };
 
 }  // namespace engine

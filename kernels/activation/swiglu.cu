@@ -1,4 +1,4 @@
-// SwiGLU alone: the loader of the fused kernels, and a store.
+// SwiGLU alone: the loader of the fused kernels plus a store.
 #include "kernels/activation/swiglu.h"
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/launch.cuh"
@@ -6,7 +6,7 @@
 namespace kernels {
 namespace {
 
-/// NaN leaves as 0x7FFFFFFF, whatever bits the arithmetic gave it; 16-bit rounding sees to its own.
+/// NaN is stored as 0x7FFFFFFF, whatever its bits; rounding to 16 bits canonicalizes its own NaN.
 template <InputType kType>
 __device__ __forceinline__ std::uint32_t canonical(std::uint32_t word) {
   if constexpr (kType != InputType::Fp32) return word;

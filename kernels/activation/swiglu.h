@@ -1,5 +1,5 @@
 // SwiGLU alone: silu(gate) * up, FP32, rounded to the input's type. The fused quantize kernels
-// (GroupedInput::activation) give the bits that this followed by a plain quantize kernel gives.
+// (GroupedInput::activation) produce the same bits as this followed by a plain quantize kernel.
 #pragma once
 
 #include "kernels/common/types.h"

@@ -1,4 +1,4 @@
-// Clears maxima before a kernel raises them, unless they are to stay.
+// Clears the amax values before a kernel accumulates into them, unless noop keeps them.
 #pragma once
 
 #include "kernels/common/launch.cuh"
@@ -12,8 +12,8 @@ static __global__ void clear_amax_kernel(float* amax, int num_groups, const floa
   if (group < num_groups && (noop == nullptr || *noop != 1.0F)) amax[group] = 0.0F;
 }
 
-/// A memset is quicker than a kernel, but cannot choose, and a programmatic launch overlaps with
-/// kernels only.
+/// A memset is faster than a kernel, but cannot be conditional, and a programmatic launch overlaps
+/// with kernels only.
 inline cudaError_t clear_amax(float* amax, int num_groups, const float* noop, LaunchStream stream) {
   if (noop == nullptr && !stream.programmatic) {
     return cudaMemsetAsync(amax, 0, static_cast<std::size_t>(num_groups) * sizeof(float),

@@ -5,7 +5,7 @@
 namespace kernels {
 namespace {
 
-/// Rolls the group's column of the history; what the next scale is made of.
+/// Rolls the group's column of the history; returns the amax for the next scale.
 float roll_history(const DelayedScalingUpdateArgs& args, int group) {
   const std::int64_t stride = args.num_groups;
   float* const column = args.history + group;
@@ -15,7 +15,7 @@ float roll_history(const DelayedScalingUpdateArgs& args, int group) {
     for (std::int64_t row = 1; row < args.length; ++row) {
       const float old = column[row * stride];
       if (args.algorithm == AmaxAlgorithm::Max && old > amax) amax = old;
-      // old[1] is read and dropped: row r takes what row r + 1 held.
+      // old[1] is read and dropped: row r takes the value of row r + 1.
       if (row >= 2) column[(row - 1) * stride] = old;
     }
     if (args.length > 1) column[(args.length - 1) * stride] = current;

@@ -1,5 +1,5 @@
-// A thread block a group: one thread rolled 1024 rows in 225 us, three times what quantizing 16384
-// x 4096 elements takes.
+// One thread block per group: a single thread rolled 1024 rows in 225 us, three times as long as
+// quantizing 16384 x 4096 elements.
 #include "kernels/amax/delayed_scaling.h"
 
 #include "kernels/amax/delayed_scaling_rule.h"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kUpdateThreads = 256;
 
-/// Rolls the group's column of the history, all threads together; thread 0 gets what the next scale
-/// is made of. A NaN of now stays, one of the past counts for nothing, as with the CPU twin.
+/// Rolls the group's column of the history with all threads; thread 0 gets the amax for the next
+/// scale. A NaN of this step stays, NaNs in the history are ignored, as in the CPU twin.
 __device__ float roll_history(const DelayedScalingUpdateArgs& args, int group) {
   __shared__ float largest_of_warp[kUpdateThreads / 32];
   const int thread = static_cast<int>(threadIdx.x);
@@ -20,8 +20,7 @@ __device__ float roll_history(const DelayedScalingUpdateArgs& args, int group) {
   const float current = newest_amax(args, group);
   float largest = -INFINITY;
   if (current != 0.0F) {
-    // A piece writes the row before its first one up to the row before its last one, which only it
-    // and the pieces before it have read.
+    // A chunk writes the rows from first - 1 on; only it and the chunks before it read those.
     for (int first = 1; first < args.length; first += kUpdateThreads) {
       const std::int64_t row = first + thread;
       const bool inside = row < args.length;
@@ -36,7 +35,7 @@ __device__ float roll_history(const DelayedScalingUpdateArgs& args, int group) {
     largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, distance));
   }
   if (thread % 32 == 0) largest_of_warp[thread / 32] = largest;
-  __syncthreads();  // and everyone has read row 0
+  __syncthreads();  // and all threads have read row 0
   if (thread != 0) return 0.0F;
   float amax = current;
   for (const float of_warp : largest_of_warp) {

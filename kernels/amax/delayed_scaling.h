@@ -7,7 +7,7 @@
 namespace kernels {
 
 /// cur = reduced_amax[i] where given and not 0, else history[0][i].
-/// cur == 0 leaves the column of the history and the scale as they are, but for row 0 = 0.
+/// cur == 0 leaves the column of the history and the scale unchanged, except for row 0 = 0.
 /// Otherwise the history rolls: row r = old row r + 1 for 1 <= r < length - 1, row length - 1 =
 /// cur, row 0 = 0 (old row 1 is dropped; with length 1 only row 0 = 0 happens).
 /// amax = cur, or max(cur, old rows 1..length-1). scale = (format_max * 2^-margin) / amax, FP32, if
@@ -15,9 +15,8 @@ namespace kernels {
 /// scale_inv = 1 / scale rounded to nearest, always written.
 /// Source: Transformer Engine, common/recipe/delayed_scaling.cu (behaviour).
 struct DelayedScalingUpdateArgs {
-  float* history =
-      nullptr;     // [length, num_groups] row-major; row 0 is where quantize puts its amax
-  int length = 0;  // >= 1
+  float* history = nullptr;  // [length, num_groups] row-major; quantize writes its amax to row 0
+  int length = 0;            // >= 1
   int num_groups = 0;
   AmaxAlgorithm algorithm = AmaxAlgorithm::Max;
   int margin = 0;

@@ -8,13 +8,13 @@
 
 namespace kernels {
 
-/// What the group's column of the history is rolled with; 0 = it is not.
+/// The value that enters the group's column of the history; 0 = do not roll.
 KERNELS_HOST_DEVICE inline float newest_amax(const DelayedScalingUpdateArgs& args, int group) {
   const float reduced = args.reduced_amax != nullptr ? args.reduced_amax[group] : 0.0F;
   return reduced != 0.0F ? reduced : args.history[group];
 }
 
-/// The next scale from the amax that the algorithm has chosen.
+/// The next scale from the amax that the algorithm selected.
 KERNELS_HOST_DEVICE inline void make_delayed_scale(const DelayedScalingUpdateArgs& args, int group,
                                                    float amax) {
   float scale = args.scale[group];

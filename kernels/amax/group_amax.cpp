@@ -1,5 +1,5 @@
 // CPU twin of the amax kernel. A maximum does not depend on the order of its operands, so rows
-// can be spread over threads whatever the group sizes are.
+// can be spread over threads regardless of group sizes.
 #include "kernels/amax/group_amax.h"
 
 #include <algorithm>

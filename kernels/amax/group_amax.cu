@@ -1,5 +1,5 @@
-// Amax of every group in one read: a warp reduces its run of elements in registers and ends with
-// one atomic. Non-negative floats order like their bits, so the atomic is an integer maximum.
+// Amax of every group in one read: a warp reduces its run of elements in registers and issues one
+// atomic. Non-negative floats order like their bits, so the atomic is an integer maximum.
 #include "kernels/amax/clear_amax.cuh"
 #include "kernels/amax/group_amax.h"
 #include "kernels/common/activated_step.cuh"

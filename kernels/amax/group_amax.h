@@ -9,7 +9,7 @@ struct GroupAmaxArgs {
   GroupedInput input;
   /// [num_groups]; 0 for an empty group. NaN elements are ignored, inf is not.
   float* amax = nullptr;
-  const float* noop = nullptr;  // optional scalar: 1 = leave amax as it is
+  const float* noop = nullptr;  // optional scalar: 1 = leave amax unchanged
 };
 
 void group_amax_cpu(const GroupAmaxArgs& args);

@@ -1,4 +1,4 @@
-// A thread a group: two reads and a product, between a step's quantization and its product.
+// One thread per group: two reads and a multiplication, between a step's quantization and its GEMM.
 #include "kernels/amax/nvfp4_alpha.h"
 
 #include "kernels/amax/nvfp4_alpha_rule.h"

@@ -1,14 +1,14 @@
-// The alpha of each group's NVFP4 product. Codes and block scales know nothing of the two global
+// The alpha of each group's NVFP4 product. Codes and block scales do not include the two global
 // scales, so the product of A and B is alpha times the product of their codes and block scales,
 // alpha = S_dec(A) * S_dec(B) with S_dec of quantize/quantize_nvfp4.h. One FP32 product, rounded to
-// nearest. Graph-safe: reads the amax that the quantization of this step has left.
+// nearest. Graph-safe: reads the amax written by this step's quantization.
 #pragma once
 
 #include "kernels/common/types.h"
 
 namespace kernels {
 
-/// One FP32 value a group: an array, or, for a list of tensors, a pointer each.
+/// One FP32 value per group: an array, or, for a list of tensors, one pointer each.
 struct GroupScalars {
   const float* values = nullptr;       // [num_groups]
   const float* const* each = nullptr;  // [num_groups]; null = `values`

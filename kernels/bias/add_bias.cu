@@ -1,4 +1,4 @@
-// A warp takes whole rows: it finds the row's group once and walks its columns 16 bytes a lane.
+// A warp takes whole rows: it finds the row's group once and walks its columns, 16 bytes per lane.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -34,7 +34,7 @@ __device__ void store_step(void* target, std::int64_t step, const float2 (&sums)
   }
 }
 
-/// Plain loads: what this kernel writes must not come through the read-only cache.
+/// Plain loads: values that this kernel writes must not be read through the read-only cache.
 template <InputType kType>
 __device__ RawStep<kType> load_written_step(const void* source, std::int64_t step) {
   constexpr int kVectors = RawStep<kType>::kWords / 4;

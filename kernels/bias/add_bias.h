@@ -1,5 +1,5 @@
-// The bias of a grouped product, added to what the product has rounded: y = round(y + b), the sum
-// in FP32, a row of biases a group.
+// The bias of a grouped product, added to the product's rounded output: y = round(y + b), the sum
+// in FP32, one row of biases per group.
 #pragma once
 
 #include "kernels/common/types.h"
@@ -7,7 +7,7 @@
 namespace kernels {
 
 struct AddBiasArgs {
-  void* values = nullptr;  // [capacity_rows, columns]; rows of no group stay
+  void* values = nullptr;  // [capacity_rows, columns]; rows outside all groups are unchanged
   InputType type = InputType::Bf16;
   const void* bias = nullptr;                 // [num_groups, columns]
   InputType bias_type = InputType::Bf16;      // BF16 or FP16

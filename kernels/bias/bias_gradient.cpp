@@ -1,4 +1,4 @@
-// CPU twins of the bias gradient, in the order that bias_gradient.h fixes.
+// CPU twins of the bias gradient, in the order defined in bias_gradient.h.
 #include "kernels/bias/bias_gradient.h"
 
 #include "kernels/common/activate_run.h"

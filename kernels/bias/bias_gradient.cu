@@ -10,8 +10,8 @@ namespace {
 constexpr int kSegments = 8;
 constexpr int kSegmentRows = static_cast<int>(kBiasStripRows) / kSegments;
 
-/// A warp a segment of 16 rows, a lane eight columns; the eight warps of a block meet in shared
-/// memory.
+/// One warp per segment of 16 rows, eight columns per lane; the eight warps of a block combine in
+/// shared memory.
 template <InputType kType, Activation kActivation>
 __global__ __launch_bounds__(kThreads) void bias_partials_kernel(
     const __grid_constant__ BiasPartialsArgs args) {
@@ -86,7 +86,7 @@ __device__ __forceinline__ void store_rounded(void* values, std::int64_t index, 
   }
 }
 
-/// A thread a column of a group; the strips of a group are added from the top.
+/// One thread per column of a group; the strips of a group are added from the top.
 template <InputType kType>
 __global__ __launch_bounds__(kThreads) void reduce_bias_gradient_kernel(
     const __grid_constant__ ReduceBiasGradientArgs args) {

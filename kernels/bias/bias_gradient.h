@@ -1,5 +1,5 @@
-// Bias gradient: sums of each group's columns, in an order that is fixed, so that every way to
-// compute them (fused into a quantize pass, alone, on the CPU) gives the same bits.
+// Bias gradient: sums of each group's columns in a fixed order, so that every way to compute them
+// (fused into a quantize pass, alone, on the CPU) gives the same bits.
 #pragma once
 
 #include "kernels/common/types.h"
@@ -7,12 +7,12 @@
 namespace kernels {
 
 /// The order: a group is cut into strips of kBiasStripRows = 128 rows, a strip into 8 segments of
-/// 16 rows. A segment sums its rows from the top, FP32, starting from +0; rows that are missing
-/// count as +0. The segments meet as ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)): the strip's
-/// partial. A group's gradient is the FP32 sum of its strips' partials from the top, starting from
-/// +0, rounded to the output type. It sums the input itself (with SwiGlu: what is quantized).
+/// 16 rows. A segment sums its rows from the top, FP32, starting from +0; missing rows count as +0.
+/// The segments combine as ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)): the strip's partial.
+/// A group's gradient is the FP32 sum of its strips' partials from the top, starting from +0,
+/// rounded to the output type. It sums the input itself (with SwiGlu: the activated values).
 ///
-/// Partials: [strips, columns] FP32, the strips of the groups one after another.
+/// Partials: [strips, columns] FP32, the groups' strips in order.
 constexpr std::int64_t bias_partial_capacity(std::int64_t capacity_rows, int num_groups,
                                              std::int64_t columns) {
   return (capacity_rows / kBiasStripRows + num_groups) * columns;
@@ -30,7 +30,7 @@ struct ReduceBiasGradientArgs {
   std::int64_t columns = 0;
   InputType output_type = InputType::Bf16;
   void* gradient = nullptr;  // [num_groups, columns]; zeros for an empty group
-  bool accumulate = false;   // add the sum, in FP32, to what is there before rounding
+  bool accumulate = false;   // add the sum to the existing value in FP32, then round
 };
 
 void bias_partials_cpu(const BiasPartialsArgs& args);

@@ -16,7 +16,8 @@ std::uint16_t round_to_fp16(float value) {
   const std::uint32_t sign = (bits >> 16) & 0x8000U;
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
   if (magnitude > 0x7F800000U) return 0x7FFF;
-  if (magnitude >= 0x477FF000U) return static_cast<std::uint16_t>(sign | 0x7C00U);  // 65520 up
+  if (magnitude >= 0x477FF000U)
+    return static_cast<std::uint16_t>(sign | 0x7C00U);  // 65520 and above
   if (magnitude < 0x38800000U) {
     // Below the smallest normal: the FP32 adder rounds to the grid of FP16's subnormals.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;

@@ -1,5 +1,5 @@
-// Loads eight elements of what is quantized: of the input, or of silu(gate) * up rounded to the
-// input's type. What comes out is the same either way, so a kernel does not know the difference.
+// Loads eight of the elements to quantize: from the input, or silu(gate) * up rounded to the
+// input's type. The result has the same form either way, so a kernel need not distinguish them.
 #pragma once
 
 #include "kernels/common/input_vectors.cuh"
@@ -32,7 +32,7 @@ __device__ __forceinline__ RawStep<kType> gated_step(const RawStep<kType>& gate,
   return raw;
 }
 
-/// Of any gates, as a call: gates beyond kOrdinarySilu are rare.
+/// For arbitrary gates, not inlined: gates beyond kOrdinarySilu are rare.
 template <InputType kType>
 __device__ __noinline__ RawStep<kType> gated_step_of_any(RawStep<kType> gate, RawStep<kType> up) {
   return gated_step(gate, up, [](float x) { return silu(x); });
@@ -47,7 +47,7 @@ __device__ __forceinline__ RawStep<kType> swiglu_step(const RawStep<kType>& gate
   return gated_step_of_any(gate, up);
 }
 
-/// `row` counts rows of the input, `step_in_row` eights of its logical columns.
+/// `row` counts rows of the input, `step_in_row` steps of eight logical columns.
 template <InputType kType, Activation kActivation>
 __device__ __forceinline__ RawStep<kType> load_activated_step(const GroupedInput& input,
                                                               std::int64_t row,
@@ -62,8 +62,8 @@ __device__ __forceinline__ RawStep<kType> load_activated_step(const GroupedInput
   }
 }
 
-/// The same, where `step` counts the eights of all rows. With an activation they are fewer than
-/// 2^32.
+/// The same, where `step` counts steps of eight across all rows. With an activation there are fewer
+/// than 2^32.
 template <InputType kType, Activation kActivation>
 __device__ __forceinline__ RawStep<kType> activated_step_at(const GroupedInput& input,
                                                             std::int64_t step) {

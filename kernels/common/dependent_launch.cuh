@@ -1,27 +1,27 @@
 // Programmatic dependent launch between the kernels of a step: the launch, and the two statements
-// of a kernel that make it right.
+// in a kernel that make it correct.
 //
 // Every kernel that is launched here waits in its first statement, in every thread: then it ends
-// after its predecessor, so that waiting for the predecessor alone is waiting for all work before
-// it. A kernel that read before the wait, or a block that left without it, would break that chain
-// for everyone behind. Where the predecessor is not ours (cuBLASLt) and never triggers, the wait is
-// for its end, as without the attribute.
+// after its predecessor, so that waiting for the predecessor alone waits for all work before it. A
+// kernel that read before the wait, or a block that exited without it, would break that chain for
+// every later kernel. A predecessor that is not ours (cuBLASLt) and never triggers is waited for
+// until it ends, as without the attribute.
 #pragma once
 
 #include "kernels/common/launch_stream.h"
 
 namespace kernels {
 
-/// Until everything before this grid has ended and its writes are seen. Nothing to wait for in a
-/// grid that was launched without the attribute.
+/// Waits until everything before this grid has ended and its writes are visible. Returns at once in
+/// a grid launched without the attribute.
 __device__ __forceinline__ void wait_for_predecessor() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
 
-/// Lets the next grid become resident once every block of this one has come here. For kernels that
-/// another of ours follows: it waits, and finds its place when this one's blocks leave.
+/// Lets the next grid become resident once every block of this one has reached this call. For
+/// kernels followed by another of ours, which waits and becomes resident as these blocks exit.
 __device__ __forceinline__ void let_successor_start() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

@@ -14,7 +14,7 @@ constexpr auto enum_names(InputType) {
 enum class Fp8Format { E4m3, E5m2 };
 constexpr auto enum_names(Fp8Format) { return std::to_array<std::string_view>({"e4m3", "e5m2"}); }
 
-/// Which amax delayed scaling takes its next scale from.
+/// Which amax delayed scaling derives its next scale from.
 enum class AmaxAlgorithm {
   MostRecent,  // this step's
   Max,         // the largest of the history, this step's included

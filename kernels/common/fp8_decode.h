@@ -1,4 +1,4 @@
-// Values of all 256 codes of an FP8 format, made at compile time from the format's definition.
+// Values of all 256 codes of an FP8 format, computed at compile time from the format's definition.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ constexpr Fp8Values make_fp8_values(Fp8Format format) {
     const int magnitude = code & 0x7F;
     const int exponent = magnitude >> mantissa_bits;
     const int mantissa = magnitude & ((1 << mantissa_bits) - 1);
-    // A subnormal has the exponent of the smallest normal and no hidden one.
+    // A subnormal has the exponent of the smallest normal and no hidden bit.
     float value = static_cast<float>(exponent == 0 ? mantissa : mantissa + (1 << mantissa_bits));
     for (int power = (exponent == 0 ? 1 : exponent) - bias - mantissa_bits; power != 0;) {
       value = power > 0 ? value * 2.0F : value * 0.5F;

@@ -1,6 +1,6 @@
 // FP32 to FP8: round to nearest even, saturate to the largest finite value, NaN to 0x7F.
 // Free of branches and of table look-ups, so that the compiler vectorises a loop over it.
-// The `.cuh` counterpart is the hardware's own conversion; a GPU test holds the two equal.
+// The `.cuh` counterpart is the hardware's own conversion; a GPU test checks that both agree.
 #pragma once
 
 #include <bit>
@@ -33,7 +33,7 @@ template <Fp8Format kFormat>
   constexpr std::uint32_t kInfinity = 0x7F800000U;
   constexpr auto kMax = std::bit_cast<std::uint32_t>(fp8_max(kFormat));
   constexpr std::uint32_t kFirstNormal = std::uint32_t{127 - Layout::kBias + 1} << 23;
-  // FP32's and FP8's exponents differ by a constant, seen at the position of FP8's mantissa.
+  // FP32's and FP8's exponents differ by a constant, here aligned with FP8's mantissa.
   constexpr std::uint32_t kRebias = std::uint32_t{127 - Layout::kBias} << Layout::kMantissaBits;
   // One unit in the last place of this number is FP8's smallest subnormal: adding it makes the
   // FP32 adder round to that grid, and leaves the code in the low bits.

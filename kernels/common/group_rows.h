@@ -1,4 +1,4 @@
-// Which group a row belongs to, on the host. Empty groups own no row and are skipped.
+// Which group a row belongs to, on the host. Empty groups own no rows and are skipped.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::int64_t active_rows(const GroupedInput& input) {
   return input.row_offsets[input.num_groups];
 }
 
-/// Below this many elements a cast takes less time than waking other threads does.
+/// Below this many elements a cast takes less time than waking other threads.
 inline constexpr std::int64_t kThreadedElements = std::int64_t{1} << 16;
 
 }  // namespace kernels

@@ -1,6 +1,6 @@
 // Splits the active elements evenly over all warps of a grid and cuts each share at group
-// boundaries: for kernels that need to know the group but not the row. The grid may have any
-// size, so it can be chosen from the capacity alone.
+// boundaries: for kernels that need the group but not the row. Any grid size works, so it can be
+// chosen from the capacity alone.
 #pragma once
 
 #include "kernels/common/group_search.cuh"
@@ -9,7 +9,7 @@
 namespace kernels {
 
 /// Calls body(group, begin, end), in steps of kStep elements, for every run of this warp. A run
-/// lies in one group. The whole warp calls and body runs converged.
+/// lies in one group. The whole warp must call; body runs converged.
 template <typename Body>
 __device__ __forceinline__ void for_each_group_run(const GroupedInput& input, Body body) {
   const std::int64_t steps_per_row = input.columns / kStep;
@@ -17,7 +17,7 @@ __device__ __forceinline__ void for_each_group_run(const GroupedInput& input, Bo
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / 32);
   const std::int64_t warp =
       std::int64_t{blockIdx.x} * (blockDim.x / 32) + static_cast<int>(threadIdx.x / 32);
-  // Whole multiples of what a warp moves at once, so that shares start aligned.
+  // Multiples of what a warp moves at once, so that shares start aligned.
   const std::int64_t share = round_up(ceil_div(active, warps), 32);
   std::int64_t begin = warp * share;
   const std::int64_t share_end = min(active, begin + share);

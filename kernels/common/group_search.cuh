@@ -1,5 +1,5 @@
-// Which group owns a position, found by a whole warp: each of its lanes probes one boundary, so
-// 1024 groups take two probes instead of ten dependent ones.
+// Which group owns a position, found by a whole warp: each lane probes one boundary, so 1024
+// groups take two probes instead of ten dependent ones.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace kernels {
 inline constexpr unsigned kFullWarp = 0xFFFFFFFFU;
 
 /// The last group whose boundaries[group] * unit <= position, counting from the back of equal
-/// boundaries: empty groups are skipped. boundaries[num_groups + 1] ascends;
-/// position < boundaries[num_groups] * unit. All 32 lanes call with the same arguments.
+/// boundaries: empty groups are skipped. boundaries[num_groups + 1] is ascending;
+/// position < boundaries[num_groups] * unit. All 32 lanes must call with the same arguments.
 template <typename Boundary>
 __device__ __forceinline__ int warp_find_group(const Boundary* boundaries, int num_groups,
                                                std::int64_t position, std::int64_t unit = 1) {

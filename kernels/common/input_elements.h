@@ -29,8 +29,8 @@ struct InputElement<InputType::Fp16> {
   static constexpr Bits kInfinity = 0x7C00;
   [[gnu::always_inline]] static float value(Bits bits) {
     const std::uint32_t magnitude = bits & 0x7FFFU;
-    // Read with FP32's exponent bias the value is 2^112 too small; the product is exact, for
-    // subnormals too. Infinity and NaN keep their mantissa under FP32's largest exponent.
+    // Read with FP32's exponent bias the value is 2^112 too small; the product is exact, including
+    // for subnormals. Infinity and NaN keep their mantissa under FP32's largest exponent.
     const float finite = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
     const std::uint32_t special = magnitude >= kInfinity ? 0x7F800000U : 0U;
     const std::uint32_t sign = (bits & 0x8000U) << 16;

@@ -1,4 +1,4 @@
-// Device side of element access: eight consecutive input elements are one step of every kernel.
+// Element access on the device: eight consecutive input elements are one step of every kernel.
 // Loads are 16 bytes wide; columns % 16 == 0 keeps a step inside its row and aligned.
 #pragma once
 
@@ -27,8 +27,8 @@ struct DeviceElement<InputType::Fp32> {
   using Type = float;
 };
 
-/// Eight elements as they lie in memory: conversion waits until they are used, so that a kernel
-/// can keep many of them in registers.
+/// Eight elements as stored in memory: they are converted on use, so that a kernel can keep many
+/// of them in registers.
 template <InputType kType>
 struct RawStep {
   static constexpr int kWords = kStep * sizeof(typename DeviceElement<kType>::Type) / 4;
@@ -43,7 +43,7 @@ __device__ __forceinline__ RawStep<kType> zero_step() {
   return raw;
 }
 
-/// `step` counts eights of elements from the start of the input.
+/// `step` counts steps of eight elements from the start of the input.
 template <InputType kType>
 __device__ __forceinline__ RawStep<kType> load_step(const void* input, std::int64_t step) {
   constexpr int kVectors = RawStep<kType>::kWords / 4;
@@ -106,7 +106,7 @@ __device__ __forceinline__ AmaxWord<kType> max_of_words(AmaxWord<kType> a, AmaxW
   if constexpr (kType == InputType::Fp32) {
     return fmaxf(a, b);
   } else {
-    std::uint32_t m;  // of the magnitudes, in one instruction
+    std::uint32_t m;  // max of the magnitudes, in one instruction
     if constexpr (kType == InputType::Bf16) {
       asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b));
     } else {
@@ -132,7 +132,7 @@ __device__ __forceinline__ float word_amax(AmaxWord<kType> word) {
     return word;
   } else {
     const float2 m = word_values<kType>(word & kMagnitudes);
-    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
+    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // if both were NaN, m still is
   }
 }
 
@@ -150,7 +150,7 @@ __device__ __forceinline__ void store_codes(const RawStep<kType>& raw, float sca
   *output = {pairs[0] | (pairs[1] << 16), pairs[2] | (pairs[3] << 16)};
 }
 
-/// The same, `step` counting eights of codes.
+/// The same, where `step` counts steps of eight codes.
 template <InputType kType, Fp8Format kFormat>
 __device__ __forceinline__ void store_codes(const RawStep<kType>& raw, float scale,
                                             std::uint8_t* output, std::int64_t step) {

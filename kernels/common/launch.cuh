@@ -1,5 +1,5 @@
-// What every launcher needs: refusal of operands that the kernels cannot address, a grid that
-// depends on the capacity only, and the step from run-time enums to template values.
+// Used by every launcher: rejecting operands that the kernels cannot address, a grid that depends
+// on the capacity only, and dispatch from run-time enums to template arguments.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ inline cudaError_t check_operands(const GroupedInput& input, const void* output)
 }
 
 /// Blocks that cover `work_items` at `items_per_block` each, but no more than are resident at
-/// once: kernels loop over what is left, and a block that had to wait for a place would start when
-/// the others are nearly done. 0 = the device could not be asked, which makes the launch fail.
+/// once: kernels loop over the rest, and a block that had to wait for a slot would start when the
+/// others are nearly done. 0 = the device query failed, which makes the launch fail.
 /// `waves` above 1 trades that for blocks that start while others wait at a barrier.
 /// `shared_bytes` is the dynamic shared memory of the launch.
 template <typename Kernel>
@@ -65,7 +65,7 @@ void dispatch_input(InputType type, Launch launch) {
   }
 }
 
-/// The same with the FP8 format as second argument.
+/// The same with the FP8 format as the second argument.
 template <typename Launch>
 void dispatch_cast(InputType type, Fp8Format format, Launch launch) {
   dispatch_input(type, [&](auto input) {

@@ -22,7 +22,7 @@ class MicroScaleBases {
     }
   }
 
-  /// Bytes before the group's first scale.
+  /// Byte offset of the group's first scale.
   std::int64_t rowwise(int group) const { return rowwise_[static_cast<std::size_t>(group)]; }
   std::int64_t columnwise(int group) const { return columnwise_[static_cast<std::size_t>(group)]; }
 

@@ -1,5 +1,5 @@
-// Where the one-byte scales of MXFP8 (1x32 blocks, E8M0) and NVFP4 (1x16 blocks, E4M3) lie, as a
-// product wants them or compact. Source: cuBLASLt's block-scaling layouts, checked against
+// Layouts of the one-byte scales of MXFP8 (1x32 blocks, E8M0) and NVFP4 (1x16 blocks, E4M3):
+// GEMM-ready (swizzled) or compact. Source: cuBLASLt's block-scaling layouts, checked against
 // Transformer Engine's behaviour.
 #pragma once
 
@@ -10,15 +10,15 @@
 
 namespace kernels {
 
-/// Seen along the quantized direction: `inner` elements of a line share scales block by block,
+/// Along the quantized direction, the `inner` elements of a line share scales block by block;
 /// `outer` counts the lines. Rowwise: outer = rows of the group, inner = columns. Columnwise: outer
 /// = columns, inner = rows of the group.
-///   Swizzled: tiles of 128 lines x 4 scales, 512 bytes each, tile rows one after another.
+///   Swizzled: tiles of 128 lines x 4 scales, 512 bytes each, in row-major order of tiles.
 ///   Compact rowwise:    [round_up(outer, 128), round_up(ceil_div(inner, block), 4)] row-major.
 ///   Compact columnwise: [round_up(ceil_div(inner, block), 4), round_up(outer, 128)] row-major,
 ///                       except NVFP4, whose columnwise codes are transposed: as rowwise.
-/// Both layouts take the same bytes a group; groups lie one after another. Bytes of a group that
-/// belong to no block are written as 0.
+/// Both layouts take the same number of bytes per group; groups are contiguous. Bytes of a group
+/// that belong to no block are written as 0.
 enum class MicroScaleLayout { Compact, Swizzled };
 
 KERNELS_HOST_DEVICE constexpr std::int64_t micro_scale_bytes(std::int64_t outer, std::int64_t inner,
@@ -26,7 +26,7 @@ KERNELS_HOST_DEVICE constexpr std::int64_t micro_scale_bytes(std::int64_t outer,
   return (outer + 127) / 128 * 128 * (((inner + block - 1) / block + 3) / 4 * 4);
 }
 
-/// Byte of scale `x` of line `y` inside a group's swizzled scales; scales_per_line =
+/// Byte offset of scale `x` of line `y` inside a group's swizzled scales; scales_per_line =
 /// ceil_div(inner, block).
 KERNELS_HOST_DEVICE constexpr std::int64_t swizzled_scale_index(std::int64_t y, std::int64_t x,
                                                                 std::int64_t scales_per_line) {
@@ -34,7 +34,7 @@ KERNELS_HOST_DEVICE constexpr std::int64_t swizzled_scale_index(std::int64_t y, 
   return (y / 128 * tiles_per_line + x / 4) * 512 + y % 32 * 16 + y / 32 % 4 * 4 + x % 4;
 }
 
-/// Bytes that hold the scales of any routing of capacity_rows over num_groups.
+/// Bytes that suffice for the scales of any routing of capacity_rows over num_groups.
 constexpr std::int64_t micro_rowwise_scale_capacity(std::int64_t capacity_rows, int num_groups,
                                                     std::int64_t columns, std::int64_t block) {
   return (capacity_rows / 128 + num_groups) * 128 * round_up(ceil_div(columns, block), 4);

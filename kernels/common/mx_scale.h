@@ -25,14 +25,14 @@ KERNELS_HOST_DEVICE constexpr std::uint8_t e8m0_round_up(std::uint32_t bits) {
   return static_cast<std::uint8_t>(exponent + (mantissa != 0 && exponent != 0xFE ? 1 : 0));
 }
 
-/// Bits of 2^(127 - byte), what elements are multiplied by: 2^-127 for 254, NaN for 255.
+/// Bits of 2^(127 - byte), the multiplier of elements: 2^-127 for 254, NaN for 255.
 KERNELS_HOST_DEVICE constexpr std::uint32_t mx_multiplier_bits(std::uint8_t byte) {
   if (byte == 0xFF) return 0x7FC00000U;
   if (byte == 0xFE) return 0x00400000U;
   return (254U - byte) << 23;
 }
 
-/// Bits of 2^(byte - 127), what codes are multiplied by.
+/// Bits of 2^(byte - 127), the multiplier of codes.
 KERNELS_HOST_DEVICE constexpr std::uint32_t mx_decode_bits(std::uint8_t byte) {
   if (byte == 0xFF) return 0x7FC00000U;
   if (byte == 0) return 0x00400000U;

@@ -1,5 +1,5 @@
 // The arithmetic of NVFP4, the same on the host and on the device: E2M1 codes, block scales, global
-// scale, Hadamard transform of 16. Built without contraction of products and sums.
+// scale, Hadamard transform of 16. Built without FMA contraction.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ KERNELS_HOST_DEVICE inline std::uint32_t float_to_bits(float value) {
 }
 
 struct Nvfp4GlobalScale {
-  float encode_sixth;  // S_enc * (1/6): what a block's amax is multiplied by
+  float encode_sixth;  // S_enc * (1/6): the multiplier of a block's amax
   float decode;        // 1 / S_enc
 };
 
@@ -34,7 +34,7 @@ KERNELS_HOST_DEVICE inline Nvfp4GlobalScale nvfp4_global_scale(float amax) {
   return {exact_multiply(encode, 1.0F / 6.0F), exact_divide(1.0F, encode)};
 }
 
-/// What a block's elements are multiplied by; `scale` is its E4M3 scale as FP32.
+/// The multiplier of a block's elements; `scale` is its E4M3 scale as FP32.
 KERNELS_HOST_DEVICE inline float nvfp4_multiplier(float scale, const Nvfp4GlobalScale& global) {
 #ifdef __CUDA_ARCH__
   const float multiplier = __frcp_rn(__fmul_rn(scale, global.decode));
@@ -50,7 +50,7 @@ KERNELS_HOST_DEVICE inline std::uint32_t e2m1_encode(float value) {
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
   if (magnitude > 0x7F800000U) return 7U;
   const std::uint32_t sign = bits >> 31 << 3;
-  // 6 is the largest; 5 is the tie below it and goes to 4, the even code.
+  // 6 is the largest; 5 is the tie below it and rounds to 4, the even code.
   const std::uint32_t clamped = magnitude < 0x40C00000U ? magnitude : 0x40C00000U;
   if (clamped < 0x3F800000U) {
     // Below 1 the grid is 0.5 wide: 2^22 is where the FP32 adder rounds to halves.
@@ -59,10 +59,10 @@ KERNELS_HOST_DEVICE inline std::uint32_t e2m1_encode(float value) {
   }
   const std::uint32_t odd = (clamped >> 22) & 1U;
   const std::uint32_t rounded = (clamped + 0x1FFFFFU + odd) >> 22;  // one mantissa bit left
-  return sign | (rounded - 0xFCU);  // 127 - 1 exponents, two codes each
+  return sign | (rounded - 0xFCU);  // 127 - 1 exponents with two codes each
 }
 
-/// The same with `random` of 256 parts of a step added before cutting off.
+/// The same with `random` / 256 of a step added before truncation.
 KERNELS_HOST_DEVICE inline std::uint32_t e2m1_encode_stochastic(float value, std::uint32_t random) {
   const std::uint32_t bits = float_to_bits(value);
   const float magnitude = bits_to_float(bits & 0x7FFFFFFFU);

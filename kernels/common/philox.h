@@ -1,5 +1,5 @@
-// Philox4x32-10, the counter-based generator of stochastic rounding: the same words for the same
-// counter and key anywhere. Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3".
+// Philox4x32-10, the counter-based generator for stochastic rounding: the same words for the same
+// counter and key everywhere. Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3".
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ KERNELS_HOST_DEVICE inline PhiloxWords philox4x32(std::uint64_t low, std::uint64
   return {{c[0], c[1], c[2], c[3]}};
 }
 
-/// Which block of 16 gets which words: see quantize_nvfp4.h.
+/// For which block of 16 gets which words see quantize_nvfp4.h.
 inline constexpr std::uint64_t kColumnwiseBlockBit = std::uint64_t{1} << 63;
 
 }  // namespace kernels

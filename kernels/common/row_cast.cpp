@@ -1,5 +1,5 @@
 // Inner loops of the CPU twins. Built with -ffp-contract=off: fusing the scaling product with
-// the addition inside fp8_encode would skip a rounding that the definition has.
+// the addition inside fp8_encode would skip a rounding required by the definition.
 #include "kernels/common/row_cast.h"
 
 #include <limits>
@@ -7,7 +7,7 @@
 #include "kernels/common/fp8_encode.h"
 #include "kernels/common/input_elements.h"
 
-// The choice at load time runs before a sanitizer is ready, so those builds do without.
+// The load-time dispatch runs before a sanitizer is initialized, so those builds do without it.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define KERNELS_VECTOR_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
@@ -29,7 +29,7 @@ template <InputType kType>
   for (std::int64_t i = 0; i < count; ++i) {
     const auto magnitude = static_cast<Bits<kType>>(input[i] & Element::kMagnitudeMask);
     // 1 up to infinity, 0 for NaN: the sign of a difference, because a comparison would become a
-    // branch that keeps the loop from being vectorised.
+    // branch that prevents vectorisation of the loop.
     const auto counts = static_cast<Bits<kType>>((magnitude - (Element::kInfinity + 1U)) >>
                                                  (std::numeric_limits<Bits<kType>>::digits - 1));
     const auto counted = static_cast<Bits<kType>>(magnitude & (Bits<kType>{0} - (counts & 1U)));
@@ -47,7 +47,7 @@ template <InputType kType, Fp8Format kFormat>
   }
 }
 
-// target_clones does not reach templates: one plain function for each combination.
+// target_clones does not apply to templates: one plain function per combination.
 KERNELS_VECTOR_CLONES std::uint16_t largest_bf16(const std::uint16_t* input, std::int64_t count) {
   return largest_magnitude<InputType::Bf16>(input, count);
 }

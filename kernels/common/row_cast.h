@@ -1,12 +1,12 @@
-// The two inner loops that every CPU twin is made of: the largest magnitude of consecutive
-// elements, and their cast to FP8. Compiled for several instruction sets, chosen at load time.
+// The two inner loops that every CPU twin is built from: the largest magnitude of consecutive
+// elements, and their cast to FP8. Compiled for several instruction sets, selected at load time.
 #pragma once
 
 #include "kernels/common/types.h"
 
 namespace kernels {
 
-/// `count` elements of a row-major input from element `first` on.
+/// `count` elements of a row-major input, starting at element `first`.
 struct ElementRun {
   const void* input = nullptr;
   InputType type = InputType::Bf16;

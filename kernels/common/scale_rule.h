@@ -17,7 +17,7 @@
 
 namespace kernels {
 
-/// Largest finite value of the input type: what an overflowing block scale is replaced by.
+/// Largest finite value of the input type: replaces an overflowing block scale.
 constexpr float input_max(InputType type) {
   switch (type) {
     case InputType::Bf16:
@@ -40,7 +40,7 @@ struct ScaleRule {
 /// The quantization scale of a block or tensor with this amax. 1 for amax 0, inf or NaN. IEEE
 /// division, no FTZ.
 KERNELS_HOST_DEVICE inline float scale_from_amax(float amax, const ScaleRule& rule) {
-  // NaN compares false: it must reach the next test and give 1.
+  // NaN compares false: it must reach the next test and yield 1.
   if (amax < rule.amax_epsilon) amax = rule.amax_epsilon;
   if (!(amax > 0.0F) || amax > 3.402823466e38F) return 1.0F;
 #ifdef __CUDA_ARCH__

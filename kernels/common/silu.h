@@ -1,7 +1,6 @@
-// silu(x) = x * (1 / (1 + exp(-x))) with the same bits on the host and on the device: an
-// exponential of our own from fused multiply-adds and exact steps, since the two platforms' expf
-// differ. A product with the reciprocal, not a quotient: one step less to round correctly on the
-// device.
+// silu(x) = x * (1 / (1 + exp(-x))) with the same bits on the host and on the device: its own
+// exponential built from fused multiply-adds and exact steps, since the two platforms' expf differ.
+// Multiplies by the reciprocal instead of dividing: one step less to round correctly on the device.
 #pragma once
 
 #include <bit>
@@ -26,11 +25,11 @@ inline float exact_divide(float a, float b) { return a / b; }
 inline float bits_to_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 #endif
 
-// The named operations keep a compiler from fusing what is not written as fused; on the host
+// The intrinsics keep the compiler from fusing what is not written as fused; on the host
 // kernels_cpu is built with -ffp-contract=off.
 
-/// exp(r) for |r| <= ln 2 / 2, within 1.1e-7 of it: 1 + r and the polynomial of degree 5 whose
-/// largest relative error is least (Remez).
+/// exp(r) for |r| <= ln 2 / 2, within 1.1e-7 of it: 1 + r and the degree-5 minimax polynomial of
+/// the relative error (Remez).
 KERNELS_HOST_DEVICE inline float exp_near_zero(float r) {
   float p = 0x1.10627p-7F;
   p = exact_fma(p, r, 0x1.572a1ep-5F);
@@ -47,10 +46,10 @@ KERNELS_HOST_DEVICE inline float portable_exp(float t) {
   // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer, ties to even.
   constexpr float kRounder = 12582912.0F;
   const float n = exact_add(exact_fma(t, 1.44269504F, kRounder), -kRounder);
-  float r = exact_fma(n, -0.693145752F, t);  // ln 2 in two parts
+  float r = exact_fma(n, -0.693145752F, t);  // ln 2 split in two parts
   r = exact_fma(n, -1.42860677e-6F, r);
   const float p = exp_near_zero(r);
-  // Two factors, since 2^n alone leaves the range of normal numbers at both ends.
+  // Two factors, since 2^n alone exceeds the range of normal numbers at both ends.
   const int whole = static_cast<int>(n);
   const int half = whole / 2;
   const float low = bits_to_float(static_cast<std::uint32_t>(half + 127) << 23);

@@ -1,6 +1,5 @@
-// Barriers in shared memory between a warp that brings tiles and the warps that work on them:
-// "full" when a stage holds a tile, "empty" when it may be filled again. Waiting is by phase
-// parity.
+// Barriers in shared memory between the producer warp, which loads tiles, and the consumer warps:
+// "full" when a stage holds a tile, "empty" when it may be refilled. Waits use phase parity.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,11 @@ struct StageBarrier {
   __device__ __forceinline__ std::uint32_t address() const {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state));
   }
-  /// One thread calls; a __syncthreads() makes it known to the others.
+  /// One thread calls; a __syncthreads() makes it visible to the others.
   __device__ __forceinline__ void init(int arrivals) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
   }
-  /// What this thread wrote before is visible to whoever waits.
+  /// This thread's earlier writes are visible to every thread that waits.
   __device__ __forceinline__ void arrive() {
     asm volatile("{ .reg .b64 token; mbarrier.arrive.shared.b64 token, [%0]; }" ::"r"(address())
                  : "memory");

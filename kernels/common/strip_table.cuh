@@ -1,6 +1,6 @@
 // Prefix sum of the strips of every group, in shared memory. A strip is a fixed number of rows
-// of one group, or what is left of it: the unit of work that never straddles groups. Every block
-// of threads builds its own table, since only the device knows the row offsets.
+// of one group, or the remainder: the unit of work that never straddles groups. Every thread block
+// builds its own table, since only the device knows the row offsets.
 #pragma once
 
 #include "kernels/common/group_search.cuh"
@@ -18,7 +18,7 @@ struct StripTable {
   std::int32_t first_strip[kMaxGroups + 1];
 };
 
-/// Fills the table; every thread of the block calls, and may read the table afterwards.
+/// Fills the table; every thread of the block must call, and may read the table afterwards.
 /// kThreads is the size of the block, a multiple of 32.
 template <int kThreads, int kRowsPerStrip>
 __device__ __forceinline__ void build_strip_table(const std::int64_t* row_offsets, int num_groups,

@@ -1,5 +1,5 @@
 // Exclusive prefix sums over the groups of a grouped operand: where the tiles, scales or partial
-// sums of each group start. Every thread block makes its own in shared memory, since only the
+// sums of each group start. Every thread block builds its own in shared memory, since only the
 // device knows the row offsets.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace kernels {
 
 /// sums[g / kEvery] = sum over groups j < g of count(rows of j), for every g <= num_groups that is
-/// a multiple of kEvery (1 or 32). One warp calls, so that several tables are made side by side
-/// without a barrier; readers of other warps need one after.
+/// a multiple of kEvery (1 or 32). One warp calls, so that several tables are built in parallel
+/// without a barrier; other warps need one before they read.
 template <int kEvery, class Count>
 __device__ __forceinline__ void warp_sum_table(std::int32_t* sums, const std::int64_t* row_offsets,
                                                int num_groups, Count count) {

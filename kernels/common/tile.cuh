@@ -1,4 +1,4 @@
-// A tile of an operand: where it lies in the operand and in shared memory, and how it comes there.
+// A tile of an operand: its place in the operand and in shared memory, and how it is loaded.
 #pragma once
 
 #include "kernels/common/activated_step.cuh"
@@ -7,8 +7,8 @@
 namespace kernels::tiles {
 
 inline constexpr int kSide = static_cast<int>(kBlock);
-inline constexpr int kWarps = kThreads / 32;         // that work
-inline constexpr int kBlockThreads = kThreads + 32;  // and one that brings tiles
+inline constexpr int kWarps = kThreads / 32;         // consumers
+inline constexpr int kBlockThreads = kThreads + 32;  // and the producer warp
 inline constexpr int kLanesPerRow = kSide / kStep;
 inline constexpr int kPasses = kSide * kSide / kStep / kThreads;  // steps of one thread, rowwise
 inline constexpr int kWarpPairs = kSide / 2 / kWarps;             // column pairs of a warp
@@ -17,7 +17,7 @@ inline constexpr int kSegmentRows = kSide / kSegments;
 inline constexpr int kWarpLines = kSide / kWarps;  // rows of a warp, rowwise
 static_assert(kWarpPairs == 8 && kSegmentRows == 32);
 
-/// 16-byte pieces of a row of the tile.
+/// 16-byte pieces per tile row.
 template <InputType kType>
 inline constexpr int kRowPieces = kSide * RawStep<kType>::kWords / kStep / 4;
 
@@ -25,7 +25,7 @@ inline constexpr int kRowPieces = kSide * RawStep<kType>::kWords / kStep / 4;
 /// columns each, so every segment starts a few banks later than the one before.
 template <InputType kType>
 struct RawTile {
-  static constexpr int kPadding = kRowPieces<kType> / kWarps;  // pieces that a warp reads of a row
+  static constexpr int kPadding = kRowPieces<kType> / kWarps;  // pieces of a row that a warp reads
   uint4 pieces[kSide * kRowPieces<kType> + kSegments * kPadding];
 
   __device__ __forceinline__ uint4* row(int line) {
@@ -37,24 +37,24 @@ struct RawTile {
 };
 
 /// One tile of the launch's walk: 128 rows of one block of 128 columns, or, where a group has 64
-/// or 32 rows left, these of two or four such blocks. Its 128 lines are numbered through all
-/// blocks, so that a tile is full of work either way: line l is row l % lines_per_block of block bx
-/// + l / lines_per_block.
+/// or 32 rows left, those rows of two or four such blocks. Its 128 lines are numbered across all
+/// blocks, so that a tile is full either way: line l is row l % lines_per_block of block bx + l /
+/// lines_per_block.
 struct Tile {
-  std::int32_t index = -1;  // in the order of the walk; -1 = there is none
+  std::int32_t index = -1;  // in walk order; -1 = none
   int bx = 0;               // first block of 128 columns
   int group = 0;
   int strip_in_group = 0;      // 128 rows of the output each
-  int row_bits = 7;            // lines of a block: 128, 64 or 32
-  int in_rows = 0;             // rows that the group has here; the others count as 0
+  int row_bits = 7;            // log2(lines of a block): 128, 64 or 32
+  int in_rows = 0;             // rows of the group in this tile; the others count as 0
   int out_rows = 0;            // rows to write
   std::int32_t out_m = 0;      // the group's rows in the outputs
   std::int32_t strip = 0;      // of all groups' outputs
-  std::int32_t first_sum = 0;  // units before the group, as the worker counts them
+  std::int32_t first_sum = 0;  // units before the group, as counted by the worker
   std::int32_t second_sum = 0;
   std::int64_t in_first = 0;   // row of the input
   std::int64_t out_begin = 0;  // the group's first row in the outputs
-  // Of the rowwise outputs, which OutputRows may leave as the input has them:
+  // For the rowwise outputs, which may keep the input's rows (OutputRows):
   int rowwise_rows = 0;            // to write
   std::int32_t rowwise_m = 0;      // the group's
   std::int64_t rowwise_first = 0;  // the tile's first
@@ -63,8 +63,8 @@ struct Tile {
   __device__ int block(int line) const { return bx + (line >> row_bits); }
 };
 
-/// Starts to copy 16 bytes to shared memory without passing registers; zeros where `inside` is
-/// false. Copies this small keep the memory busier than bulk copies of single rows do.
+/// Starts a 16-byte copy to shared memory that bypasses registers; writes zeros if `inside` is
+/// false. Copies this small keep memory busier than bulk copies of single rows.
 __device__ __forceinline__ void copy_piece(uint4* target, const void* source, bool inside) {
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(target));
   const int bytes = inside ? 16 : 0;
@@ -77,13 +77,13 @@ __device__ __forceinline__ void copy_piece(uint4* target, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(source) : "memory");
 }
 
-/// Brings a tile to shared memory; one warp calls. The copies are in flight when this returns.
+/// Loads a tile into shared memory; one warp calls. The copies are in flight when this returns.
 template <InputType kType>
 __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile& tile,
                                           RawTile<kType>& raw) {
   constexpr int kPieces = kRowPieces<kType>;
   constexpr int kRowsAtOnce = 32 / kPieces;
-  constexpr int kPieceSteps = RawStep<kType>::kWords / 4;  // pieces of a step
+  constexpr int kPieceSteps = RawStep<kType>::kWords / 4;  // pieces per step
   static_assert(kRowsAtOnce >= 1);
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int piece = lane % kPieces;
@@ -93,7 +93,7 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile&
   const auto* source = static_cast<const uint4*>(input.input);
 #pragma unroll
   for (int segment = 0; segment < kSegments; ++segment) {
-    // A segment lies in one block of columns, also in a tile of several.
+    // A segment lies in one block of columns, even in a tile of several.
     const int row = tile.row(segment * kSegmentRows);
     const std::int64_t in_row = std::int64_t{tile.block(segment * kSegmentRows)} * kPieces + piece;
     uint4* const to = raw.row(segment * kSegmentRows) + first_line * kPieces + piece;
@@ -110,7 +110,7 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile&
 #pragma unroll 8
       for (int i = 0; i < kSegmentRows / kRowsAtOnce; ++i) {
         const bool inside = i * kRowsAtOnce < rows;
-        // An address outside the operand is never formed, though zeros would not read it.
+        // Never form an address outside the operand, even though zero-fill would not read it.
         copy_piece(to + i * kRowsAtOnce * kPieces,
                    inside ? from + static_cast<std::uint64_t>(i) * stride : source, inside);
       }
@@ -118,7 +118,7 @@ __device__ __forceinline__ void copy_tile(const GroupedInput& input, const Tile&
   }
 }
 
-/// The same through registers, with the activation on the way; all working warps call.
+/// The same through registers, applying the activation; all consumer warps call.
 template <InputType kType, Activation kActivation>
 __device__ __forceinline__ void activate_tile(const GroupedInput& input, const Tile& tile,
                                               RawTile<kType>& raw) {
@@ -142,7 +142,7 @@ __device__ __forceinline__ void activate_tile(const GroupedInput& input, const T
   }
 }
 
-/// A barrier of the working warps alone.
+/// A barrier of the consumer warps alone.
 __device__ __forceinline__ void sync_workers() {
   asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
 }

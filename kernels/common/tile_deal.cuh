@@ -1,5 +1,5 @@
-// Which tiles a block of threads works on: the prefix sums that find a tile's group, and the deal.
-// What a Worker is: kernels/common/tile_pipeline.cuh.
+// Which tiles a thread block works on: the prefix sums that find a tile's group, and the deal.
+// Worker is described in kernels/common/tile_pipeline.cuh.
 #pragma once
 
 #include "kernels/common/sum_table.cuh"
@@ -7,17 +7,17 @@
 
 namespace kernels::tiles {
 
-/// What the pipeline needs to know of a launch.
+/// The properties of a launch that the pipeline needs.
 struct TileOperand {
   GroupedInput input;
   OutputRows output_rows;
   LaunchControls controls;
   bool second_sums = false;   // whether the worker uses its second prefix sum
-  bool ignores_noop = false;  // bias partials are written all the same
+  bool ignores_noop = false;  // bias partials are written anyway
 };
 
-/// Prefix sums over the groups, in shared memory. The coarse ones hold every 32nd: with all of
-/// each, two thread blocks of some workers would not fit an SM at 1024 groups.
+/// Prefix sums over the groups, in shared memory. The coarse ones hold every 32nd entry: with all
+/// entries, two thread blocks of some workers would not fit on an SM at 1024 groups.
 struct Tables {
   std::int32_t* first_tile;
   std::int32_t* strips;       // coarse; of the outputs
@@ -36,14 +36,14 @@ __device__ __forceinline__ int left_row_bits(int rows) {
 }
 
 /// The rows that Worker::first_units() counts: those of the rowwise outputs. (Block 128x128 counts
-/// columnwise units of 512 rows, which padding to a divisor of 128 leaves as they are.)
+/// columnwise units of 512 rows, which padding to a divisor of 128 does not change.)
 __device__ __forceinline__ const std::int64_t* first_sum_offsets(const TileOperand& args) {
   const bool padded = args.output_rows.row_offsets != nullptr && !args.output_rows.columnwise_only;
   return padded ? args.output_rows.row_offsets : args.input.row_offsets;
 }
 
-/// Chooses the tiles of this block of threads: in fixed turns, or, with tickets, whichever is next
-/// when it asks. One warp does it for all.
+/// Chooses the tiles of this thread block: round-robin, or, with tickets, whichever is next when it
+/// asks. One warp does it for all.
 template <class Worker>
 class TileDeal {
  public:
@@ -57,7 +57,7 @@ class TileDeal {
     advance();
   }
 
-  /// Goes on to the next tile: asks for its number, which is needed a tile later.
+  /// Advances to the next tile: requests its number, which is needed one tile later.
   __device__ void advance() {
     const int lane = static_cast<int>(threadIdx.x) & 31;
     std::uint32_t* tickets = args_.controls.tickets;
@@ -69,7 +69,7 @@ class TileDeal {
     }
   }
 
-  /// The present tile.
+  /// The current tile.
   __device__ Tile describe() {
     std::int32_t index = __shfl_sync(kFullWarp, index_, 0);
     Tile tile;
@@ -111,7 +111,7 @@ class TileDeal {
     return tile;
   }
 
-  /// The last block to get here leaves the tickets as it found them.
+  /// The last block to get here resets the tickets.
   __device__ void finish() const {
     std::uint32_t* tickets = args_.controls.tickets;
     if (threadIdx.x % 32 != 0 || tickets == nullptr) return;
@@ -136,7 +136,7 @@ class TileDeal {
     }
   }
 
-  /// Of the groups between the last entry of a coarse table and this one.
+  /// Sum over the groups between the last entry of a coarse table and this one.
   template <class Count>
   __device__ std::int32_t sum_before(const std::int64_t* offsets, Count count) const {
     const int other = group_ / 32 * 32 + (static_cast<int>(threadIdx.x) & 31);
@@ -173,7 +173,7 @@ __device__ __forceinline__ Tables make_tables(const TileOperand& args, std::int3
   const std::int64_t* out_offsets =
       args.output_rows.row_offsets != nullptr ? args.output_rows.row_offsets : in_offsets;
   const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
-  // A warp for each.
+  // One warp each.
   switch (static_cast<int>(threadIdx.x) / 32) {
     case 0:
       warp_sum_table<1>(tables.first_tile, out_offsets, groups, [&](int m) {

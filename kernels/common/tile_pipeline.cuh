@@ -1,17 +1,17 @@
-// The pipeline that quantizes a grouped operand tile by tile: 128 x 128 elements are brought to
-// shared memory by a warp of its own while eight warps work on the tiles before it, which they read
-// from there as often as they like. What is done to a tile is a Worker; everything else (finding
+// The pipeline that quantizes a grouped operand tile by tile: a dedicated warp loads 128 x 128
+// elements into shared memory while eight warps work on the previous tiles, which they may read
+// from there any number of times. A Worker defines what is done to a tile; everything else (finding
 // tiles of groups with any number of rows, padding, tickets, stamps) is here, once.
 //
 // A Worker is a class with
 //   kType, kActivation, kStamped    input type, activation, whether stamps are written
-//   kBackwards                      tiles in falling order (the pass before left the tail in L2)
-//   Parameters                      of the kernel, with `TileOperand operand()`
+//   kBackwards                      tiles in descending order (the last pass left the tail in L2)
+//   Parameters                      kernel parameters, with `TileOperand operand()`
 //   Shared                          its own shared memory
 //   first_units(m), second_units(m) what the two coarse prefix sums count for a group of m rows
-//   kSecondOfInput                  whose rows the second counts: the input's or the outputs'
-//   Worker(parameters, shared)      made by every working thread
-//   work(tile, raw, turn)           for every tile; no barrier but sync_workers()
+//   kSecondOfInput                  whether the second counts the input's rows or the outputs'
+//   Worker(parameters, shared)      constructed by every consumer thread
+//   work(tile, raw, turn)           for every tile; no barrier other than sync_workers()
 //   finish()                        after the last tile
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace kernels::tiles {
 
-/// Three stages and two blocks an SM keep enough loads in flight behind the work (two and three
-/// were 7 % slower, tests/bench/gpu_quantize_bench). Activated elements come through registers, and
-/// FP32 tiles are too big: those rely on several blocks an SM.
+/// Three stages and two blocks per SM keep enough loads in flight behind the work (two and three
+/// were 7 % slower, tests/bench/gpu_quantize_bench). Activated elements pass through registers, and
+/// FP32 tiles are too big: those rely on several blocks per SM.
 template <InputType kType, Activation kActivation>
 constexpr int kStagesFor = kType == InputType::Fp32 || kActivation != Activation::None ? 1 : 3;
 template <InputType kType, Activation kActivation>
@@ -32,7 +32,7 @@ constexpr int kResident = kType != InputType::Fp32 && kActivation != Activation:
 template <class Worker>
 inline constexpr int kWorkerStages = kStagesFor<Worker::kType, Worker::kActivation>;
 
-/// Everything of a fixed size; the tables follow it.
+/// Everything of fixed size; the tables follow it.
 template <class Worker>
 struct PipelineMemory {
   RawTile<Worker::kType> raw[kWorkerStages<Worker>];
@@ -54,7 +54,7 @@ __device__ __forceinline__ std::uint32_t multiprocessor() {
   return sm;
 }
 
-/// Eight warps work, the ninth finds tiles and brings them.
+/// Eight warps work, the ninth finds tiles and loads them.
 template <class Worker>
 __global__
 __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)) void tile_kernel(
@@ -77,7 +77,7 @@ __launch_bounds__(kBlockThreads, (kResident<Worker::kType, Worker::kActivation>)
   if (thread == 0) {
 #pragma unroll
     for (int stage = 0; stage < kStages; ++stage) {
-      memory.full[stage].init(32 + 1);  // the copies of each lane, and the description
+      memory.full[stage].init(32 + 1);  // each lane's copies, and the description
       memory.empty[stage].init(kThreads);
     }
   }
@@ -156,8 +156,8 @@ cudaError_t launch_tiles(const typename Worker::Parameters& parameters, LaunchSt
                           stream, parameters);
 }
 
-/// Calls launch.template operator()<type, format, activation, stamped>() for what a launch asks
-/// for. Stamped instances exist for BF16 without activation; cudaErrorNotSupported otherwise.
+/// Calls launch.template operator()<type, format, activation, stamped>() for the launch's options.
+/// Stamped instances exist for BF16 without activation; cudaErrorNotSupported otherwise.
 template <class Launch>
 cudaError_t dispatch_tiles(const TileOperand& operand, Fp8Format format, Launch launch) {
   const bool stamped = operand.controls.stamps.stamps != nullptr;

@@ -1,4 +1,4 @@
-// What the workers of the tile pipeline share: maxima of packed elements and codes of a column.
+// Shared by the workers of the tile pipeline: maxima of packed elements and codes of a column.
 #pragma once
 
 #include "kernels/common/tile.cuh"
@@ -29,12 +29,12 @@ __device__ __forceinline__ float packed_step_amax(const RawStep<kType>& raw) {
     const std::uint32_t high =
         packed_max<kType>(raw.words[2] & kMagnitudes, raw.words[3] & kMagnitudes);
     const float2 m = word_values<kType>(packed_max<kType>(low, high));
-    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // NaN against NaN stayed NaN until here
+    return fmaxf(fmaxf(m.x, m.y), 0.0F);  // if both were NaN, m still is
   }
 }
 
-/// Maximum over the sixteen lanes of each of a thread's eight rows, scattered: lane l of a row ends
-/// up with row l / 2. Eight shuffles instead of 32.
+/// Maximum over the sixteen lanes of each of a thread's eight rows, scattered: lane l of a row gets
+/// row l / 2. Eight shuffles instead of 32.
 __device__ __forceinline__ float scatter_row_amax(float (&amax)[kPasses]) {
   const int lane = static_cast<int>(threadIdx.x) & (kLanesPerRow - 1);
 #pragma unroll
@@ -62,7 +62,7 @@ __device__ __forceinline__ std::uint32_t column_word(float a, float b, float c, 
   return low | (high << 16);
 }
 
-/// Sixteen codes of a transposed line, `valid` of them real, to an address that is aligned like the
+/// Stores sixteen codes of a transposed line, `valid` of them real, to an address aligned like the
 /// line length: 16, 4 or 1 byte.
 __device__ __forceinline__ void store_piece(std::uint8_t* target, const uint4& piece, int valid,
                                             int alignment) {

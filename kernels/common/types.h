@@ -1,5 +1,5 @@
-// Operand types shared by every kernel and its CPU twin. Host-safe; CUDA's own types only in the
-// CUDA flavour.
+// Operand types shared by every kernel and its CPU twin. Host-safe; CUDA types only in the CUDA
+// flavour.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ struct ScaleOptions {
 };
 
 /// What is quantized: the input itself, or silu(gate) * up rounded to the input's type, which makes
-/// the fused kernel equal, bit for bit, to activation/swiglu.h followed by the plain kernel.
+/// the fused kernel bit-identical to activation/swiglu.h followed by the plain kernel.
 enum class Activation { None, SwiGlu };
 
 /// One packed grouped operand: group g owns rows [row_offsets[g], row_offsets[g + 1]) of `input`.
 /// On a GPU all pointers are device pointers and the host never knows row_offsets; for a CPU twin
-/// all are host ones. Rows from row_offsets[num_groups] on (capacity_rows may be larger) are
+/// all are host pointers. Rows from row_offsets[num_groups] on (capacity_rows may be larger) are
 /// neither read nor written.
 struct GroupedInput {
   const void* input = nullptr;  // [capacity_rows, columns] row-major; with SwiGlu
@@ -43,45 +43,44 @@ struct GroupedInput {
 };
 
 /// Where the quantized rows of the groups go: group g fills rows [row_offsets[g], row_offsets[g +
-/// 1]) of the outputs, at least as many as it has. The rows that it lacks are quantized as zeros,
-/// so that the aligned operand of a product falls out of the quantize pass (fused padding).
+/// 1]) of the outputs, at least as many as it has. The extra rows are quantized as zeros, so that
+/// the quantize pass directly produces the aligned operand of a product (fused padding).
 struct OutputRows {
-  const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]; null = those of the input
+  const std::int64_t* row_offsets = nullptr;  // [num_groups + 1]; null = the input's
   std::int64_t capacity_rows = 0;             // rows the outputs were allocated for
   /// Only the columnwise outputs (codes and scales) have these rows; the rowwise ones keep the
   /// input's. FP8 per-tensor and block scaling; units of padding divide 128.
   bool columnwise_only = false;
 };
 
-/// One tile's stay on the device, written by the thread block that worked on it.
+/// When and where one tile ran, written by the thread block that worked on it.
 struct TileStamp {
-  std::uint64_t begin_ns = 0;  // %globaltimer; 0 = this tile was not run
+  std::uint64_t begin_ns = 0;  // %globaltimer; 0 = this tile did not run
   std::uint64_t end_ns = 0;
   std::uint32_t sm = 0;  // %smid
   std::int32_t group = 0;
 };
 
-/// Tile t of a launch writes stamps[t] where t < capacity. A launch with stamps is an instance of
-/// its own, compiled with them; one without has no trace of them. CPU twins write none.
+/// Tile t of a launch writes stamps[t] if t < capacity. Launches with stamps use separate template
+/// instances, so others pay nothing for them. CPU twins write none.
 struct StampBuffer {
   TileStamp* stamps = nullptr;
   std::int64_t capacity = 0;
 };
 
-/// What a quantize launch takes besides its operands.
+/// Options of a quantize launch besides its operands.
 struct LaunchControls {
   const float* noop =
-      nullptr;  // optional scalar: 1 = every quantized output stays as it is (a cached
-                // weight in a replayed graph); bias partials are written all the same
+      nullptr;  // optional scalar: 1 = every quantized output stays unchanged (a cached
+                // weight in a replayed graph); bias partials are written anyway
   StampBuffer stamps = {};
   /// Optional, {0, 0} before the first launch: thread blocks of the tile kernels then take their
-  /// tiles as they get to them instead of in fixed turns, and leave {0, 0} behind. A pair belongs
-  /// to one launch at a time.
+  /// tiles dynamically instead of round-robin, and leave {0, 0} behind. A pair belongs to one
+  /// launch at a time.
   std::uint32_t* tickets = nullptr;
 };
 
-/// Rows that one partial sum of the bias gradient covers: a group is cut into strips of this
-/// height.
+/// Rows covered by one partial sum of the bias gradient: a group is cut into strips of this height.
 inline constexpr std::int64_t kBiasStripRows = 128;
 
 }  // namespace kernels

@@ -95,7 +95,7 @@ void load_tile(const GroupedInput& input, const HostTile& tile, TileValues& valu
 }
 
 void transpose_tile(TileValues& values) {
-  constexpr int kPart = 16;  // what fits into registers and a few cache lines
+  constexpr int kPart = 16;  // fits in registers and a few cache lines
   for (int row = 0; row < kTileSide; row += kPart) {
     for (int column = 0; column < kTileSide; column += kPart) {
       for (int c = column; c < column + kPart; ++c) {

@@ -1,4 +1,4 @@
-// A 128 x 128 corner of a grouped operand as FP32, on the host: what the CPU twins work on where
+// A 128 x 128 tile of a grouped operand as FP32, on the host: the CPU twins work on these when
 // they need columns, padded rows or an activation.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace kernels {
 
 inline constexpr int kTileSide = 128;
 
-/// Where a tile lies. Rows are counted in the output; in_rows of them exist in the input, the
-/// others and the columns beyond the operand are zeros.
+/// A tile's place. Rows are counted in the output; in_rows of them exist in the input, the others
+/// and the columns beyond the operand are zeros.
 struct HostTile {
   int group = 0;
   std::int64_t row_in_group = 0;
@@ -25,7 +25,7 @@ struct HostTile {
   std::int64_t out_m = 0;       // its rows there
   std::int64_t strip = 0;       // 128-row strips of the outputs before this one
   std::int64_t bias_strip = 0;  // of the inputs
-  // Of the rowwise outputs, which OutputRows may leave as the input has them:
+  // For the rowwise outputs, which may keep the input's rows (OutputRows):
   int rowwise_rows = 0;            // to write, 0..128
   std::int64_t rowwise_m = 0;      // the group's
   std::int64_t rowwise_first = 0;  // the tile's first
@@ -39,7 +39,7 @@ struct TileValues {
   float* column(int i) { return transposed.data() + i * kTileSide; }
 };
 
-/// Calls work(tile, values) for every tile, threads sharing them out; `values` is the thread's own
+/// Calls work(tile, values) for every tile, distributed over threads; `values` is thread-local
 /// memory, not yet filled.
 void for_each_tile(const GroupedInput& input, const OutputRows& output,
                    const std::function<void(const HostTile&, TileValues&)>& work);

@@ -1,6 +1,6 @@
-// Lets one portable binary use the widest vectors of the machine it starts on: the loader picks a
+// Lets one portable binary use the widest vectors of the machine it runs on: the loader picks a
 // clone. Only for loops without OpenMP regions, whose outlined bodies would not be cloned. The
-// choice happens at load time, before a sanitizer is ready: those builds do without.
+// dispatch happens at load time, before a sanitizer is initialized: those builds do without it.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \

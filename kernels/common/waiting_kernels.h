@@ -1,6 +1,6 @@
-// Which kernels wait for their predecessor before they touch memory, by their symbols: what a
-// reader of a captured graph must know of a programmatic edge and the driver does not tell. The
-// test tests/unit/kernels/waiting_kernels_test.py holds the list against the machine code.
+// Which kernels wait for their predecessor before they touch memory, by symbol: needed to interpret
+// a programmatic edge of a captured graph, and not reported by the driver. The test
+// tests/unit/kernels/waiting_kernels_test.py checks the list against the machine code.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace kernels {
 
-/// As a mangled symbol has them: length, then name.
+/// As in a mangled symbol: length, then name.
 inline constexpr std::array<std::string_view, 15> kWaitingKernels = {
     "24splits_to_offsets_kernel",
     "17clear_amax_kernel",

@@ -1,5 +1,5 @@
-// Codes of a few neighbours as FP32 values: 4 or 8 along a row, or 16 down a column of transposed
-// codes, which need not be aligned there.
+// Codes of a few adjacent elements as FP32 values: 4 or 8 along a row, or 16 down a column of
+// transposed codes, which need not be aligned there.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -18,8 +18,8 @@ __device__ __forceinline__ float2 fp8_pair(std::uint32_t pair, Fp8Format format)
   return __half22float2(__half2(halves));
 }
 
-/// E2M1 codes in the lowest four bits of either half of `pair`: read with FP16's exponent bias they
-/// are 2^14 too small.
+/// E2M1 codes in the low four bits of each half of `pair`: read with FP16's exponent bias they are
+/// 2^14 too small.
 __device__ __forceinline__ float2 e2m1_pair(std::uint32_t pair) {
   const std::uint32_t bits = (pair & 0x00070007U) << 9 | (pair & 0x00080008U) << 12;
   const __half2 scale = __half2half2(__ushort_as_half(0x7400));  // 2^14
@@ -48,7 +48,7 @@ __device__ __forceinline__ void unit_values(const std::uint32_t* words, bool e2m
   }
 }
 
-/// kCount (4 or 8) codes from element `element` of the group on, in the low bits of one or two
+/// kCount (4 or 8) codes starting at element `element` of the group, in the low bits of one or two
 /// words.
 template <int kCount>
 __device__ __forceinline__ uint2 load_row_unit(const GroupView& group, std::int64_t element) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ uint2 load_row_unit(const GroupView& group, std::int6
   }
 }
 
-/// A word of which bytes may lie behind `end`; those are not read.
+/// A word that may extend past `end`; bytes beyond it are not read.
 __device__ inline std::uint32_t load_guarded_word(const std::uint8_t* word,
                                                   const std::uint8_t* end) {
   if (word + 4 <= end) return __ldg(reinterpret_cast<const unsigned*>(word));
@@ -77,8 +77,8 @@ __device__ inline std::uint32_t load_guarded_word(const std::uint8_t* word,
   return bytes;
 }
 
-/// Sixteen codes of transposed line `column` from `row` on; those beyond the group's rows are
-/// anything. E2M1 lines are whole blocks of 16: two words.
+/// Sixteen codes of transposed line `column`, starting at `row`; those beyond the group's rows are
+/// unspecified. E2M1 lines are whole blocks of 16: two words.
 __device__ __forceinline__ uint4 load_column_unit(const GroupView& group, std::int64_t columns,
                                                   std::int64_t row, std::int64_t column) {
   const std::int64_t element = column * group.column_pitch + row;

@@ -1,4 +1,4 @@
-// Values of all codes of a quantized operand, before any scale.
+// Values of all codes of a quantized operand, before scaling.
 #pragma once
 
 #include <array>

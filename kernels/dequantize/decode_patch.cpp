@@ -1,4 +1,4 @@
-// Codes first, then one line of factors a row (or one for all rows), then the products.
+// Codes first, then one line of factors per row (or one for all rows), then the products.
 #include "kernels/dequantize/decode_patch.h"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ void undo_hadamard(const QuantizedView& view, const GroupView& group, const Patc
   const float* code_value = code_values(view).data();
   for (int top = 0; top < place.rows; top += 16) {
     for (int c = 0; c < place.columns; ++c) {
-      // A group's last block has codes beyond its rows: they carry part of the rows' values.
+      // A group's last block has codes beyond its rows: they hold part of the rows' values.
       float block[16];
       for (int j = 0; j < 16; ++j) {
         const std::int64_t row = place.row + top + j;

@@ -1,5 +1,5 @@
-// A small rectangle of a quantized operand as plain lines, on the host: codes one a byte, factors,
-// decoded values. Dequantize and the statistics read every layout through it.
+// A small rectangle of a quantized operand as plain lines, on the host: codes (one per byte),
+// factors, decoded values. Dequantize and the statistics read every layout through it.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ struct PatchPlace {
   int columns = 0;
 };
 
-/// Lines have `columns` elements each. One thread's memory.
+/// Lines have `columns` elements each. Thread-local memory.
 struct DecodedPatch {
   static constexpr int kMaxElements = 128 * 128;
   std::vector<std::uint8_t> codes = std::vector<std::uint8_t>(kMaxElements);
@@ -25,8 +25,8 @@ struct DecodedPatch {
   std::vector<float> values = std::vector<float>(kMaxElements);
 };
 
-/// Shape that suits the layout: rows that lie in memory in pieces of them, transposed codes in
-/// squares. Row blocks of 16 or more rows start at a patch.
+/// Shape that suits the layout: parts of rows if rows are contiguous in memory, squares for
+/// transposed codes. Row blocks of 16 or more rows start at a patch.
 struct PatchShape {
   int rows = 0;
   int columns = 0;

@@ -17,7 +17,7 @@ KERNELS_HOST_DEVICE inline float e4m3_scale_value(std::uint8_t byte) {
   return (byte & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-/// Code's value times this, in FP32, is the decoded element.
+/// The code's value times this, in FP32, is the decoded element.
 KERNELS_HOST_DEVICE inline float factor_at(const GroupView& group, std::int64_t index) {
   if (group.kind == ScaleKind::Fp32) return static_cast<const float*>(group.scales)[index];
   const std::uint8_t byte = static_cast<const std::uint8_t*>(group.scales)[index];
@@ -25,8 +25,8 @@ KERNELS_HOST_DEVICE inline float factor_at(const GroupView& group, std::int64_t 
   return exact_multiply(exact_multiply(e4m3_scale_value(byte), group.amax), 1.0F / 2688.0F);
 }
 
-/// Undoes the transform of 16 decoded elements that are neighbours in a column: the same additions
-/// as on the way there, a quarter of them, signs last.
+/// Undoes the transform of 16 decoded elements adjacent in a column: the same additions as the
+/// forward transform, times a quarter, signs last.
 KERNELS_HOST_DEVICE inline void undo_hadamard_16(float (&y)[16]) {
 #ifdef __CUDA_ARCH__
 #pragma unroll
@@ -46,7 +46,7 @@ KERNELS_HOST_DEVICE inline void undo_hadamard_16(float (&y)[16]) {
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-  // A product with -1/4 has the bits of the negated product with 1/4.
+  // Multiplying by -1/4 gives the bits of the negated product with 1/4.
   for (int i = 0; i < 16; ++i) {
     y[i] = exact_multiply(y[i], (kHadamardSigns >> i & 1) != 0 ? -0.25F : 0.25F);
   }

@@ -1,5 +1,5 @@
-// Dequantize on the CPU: patch by patch through decode_patch.h, each element rounded once as the
-// device does it.
+// Dequantize on the CPU: patch by patch through decode_patch.h, rounding each element once, as on
+// the device.
 #include "kernels/dequantize/dequantize.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace kernels {
 
 namespace {
 
-/// NaN of the host has a sign and a payload of its own.
+/// A host NaN may have another sign and payload.
 KERNELS_VECTOR_CLONES
 void store_fp32(const float* values, std::int64_t count, std::uint32_t* output) {
   for (std::int64_t i = 0; i < count; ++i) {

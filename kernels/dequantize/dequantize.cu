@@ -1,5 +1,5 @@
-// Dequantize on the device. Codes that lie in rows are read and written four or eight at a time;
-// transposed ones sixteen down a column by each thread, so that a warp's stores are neighbours in a
+// Dequantize on the device. Row-major codes are read and written four or eight at a time; each
+// thread takes sixteen transposed ones down a column, so that a warp's stores are adjacent in a
 // row.
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
@@ -10,11 +10,11 @@
 namespace kernels {
 namespace {
 
-/// Codes of a thread along a row: what makes 16 bytes of output, so that a warp's stores touch.
+/// Codes of a thread along a row: 16 bytes of output, so that a warp's stores are contiguous.
 template <InputType kType>
 constexpr int kUnit = kType == InputType::Fp32 ? 4 : 8;
 
-constexpr int kDown = 16;  // codes of a thread down a column
+constexpr int kDown = 16;  // codes per thread down a column
 
 template <InputType kType>
 __device__ __forceinline__ void store_element(float value, void* output, std::int64_t element) {
@@ -85,7 +85,7 @@ class TileShare<kType, false> {
       float values[kCount];
       unit_values(words, group.e2m1(), args.quantized.format, values);
       const float* scale = factors + tile_scale_index(group, row(pass), column());
-      if (group.column_shift == 0) {  // a factor a column: four of them at a time
+      if (group.column_shift == 0) {  // one factor per column: four of them at a time
 #pragma unroll
         for (int i = 0; i < kCount; i += 4) {
           const float4 four = *reinterpret_cast<const float4*>(scale + i);

@@ -1,5 +1,5 @@
 // Codes and scales back to numbers, for every layout and both directions: the code's value times
-// its factor, one FP32 product, rounded to the output's type. The CPU product and every error
+// its factor, one FP32 product, rounded to the output's type. The CPU GEMM and every error
 // statistic read through this.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace kernels {
 
-/// The factor is scale_inv, or of MXFP8 2^(byte - 127) (0 gives 2^-127, 255 NaN), or of NVFP4
-/// (float(scale) * amax) * fp32(1 / 2688). A Hadamard transform is undone in FP32 before the
-/// rounding. NaN comes out as 0x7FFFFFFF or 0x7FFF.
+/// The factor is scale_inv, for MXFP8 2^(byte - 127) (0 gives 2^-127, 255 NaN), for NVFP4
+/// (float(scale) * amax) * fp32(1 / 2688). A Hadamard transform is undone in FP32 before rounding.
+/// NaN is written as 0x7FFFFFFF or 0x7FFF.
 struct DequantizeArgs {
   QuantizedView quantized;
   const std::int64_t* row_offsets =
-      nullptr;  // [num_groups + 1] of the output; null = those of the codes. A group that has fewer
-                // rows here leaves out its last ones, which are padding.
+      nullptr;  // [num_groups + 1] of the output; null = those of the codes. If a group has fewer
+                // rows here, its last ones, which are padding, are left out.
   void* output = nullptr;  // [rows, columns] row-major, whatever the direction of the codes
   InputType output_type = InputType::Fp32;
 };

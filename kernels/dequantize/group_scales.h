@@ -1,6 +1,5 @@
-// Where the inverse scale of an element lies in each layout, seen from one group (also on the
-// device), and how the rows
-// of a grouped operand are cut into tasks that never straddle groups.
+// Where the inverse scale of an element lies in each layout, relative to one group (also on the
+// device), and how the rows of a grouped operand are cut into tasks that never straddle groups.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace kernels {
 /// Inverse scales of one group: at(row, column) with the row counted inside the group.
 struct GroupScales {
   const float* first = nullptr;
-  std::int64_t row_shift = 63;  // row >> row_shift and column >> column_shift name the block
+  std::int64_t row_shift = 63;  // row >> row_shift and column >> column_shift index the block
   std::int64_t column_shift = 63;
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
@@ -35,7 +34,7 @@ struct RowTask {
   std::int64_t last_row = 0;   // exclusive
 };
 
-/// One entry a group. `scale_inv` null gives entries that must not be read.
+/// One entry per group. A null `scale_inv` gives entries that must not be read.
 inline std::vector<GroupScales> group_scales(ScaleLayout layout, const float* scale_inv,
                                              const std::int64_t* row_offsets, int num_groups,
                                              std::int64_t columns) {
@@ -52,7 +51,7 @@ inline std::vector<GroupScales> group_scales(ScaleLayout layout, const float* sc
         next += 1;
         break;
       case ScaleLayout::Block1x128:
-        // Stored transposed: all rows of a column block are neighbours.
+        // Stored transposed: all rows of a column block are adjacent.
         group.row_shift = 0;
         group.row_stride = 1;
         group.column_shift = 7;

@@ -1,6 +1,6 @@
-// Where the code and the scale of an element lie, seen from one group of a QuantizedView: the one
-// place that dequantize, statistics and code samples read layouts from, on the host and on the
-// device.
+// Where the code and the scale of an element lie, relative to one group of a QuantizedView: the
+// only place from which dequantize, statistics and code samples read layouts, on the host and on
+// the device.
 #pragma once
 
 #include <vector>
@@ -20,18 +20,18 @@ KERNELS_HOST_DEVICE constexpr bool is_nvfp4(ScaleLayout layout) {
   return layout == ScaleLayout::Nv1x16 || layout == ScaleLayout::Nv16x16;
 }
 
-/// One group. Rows are counted inside it; scales in their own units (floats or bytes).
+/// One group. Rows are counted inside it, scales in their own units (floats or bytes).
 struct GroupView {
-  const std::uint8_t* codes = nullptr;  // of the group; E2M1 two a byte, the even one low
+  const std::uint8_t* codes = nullptr;  // of the group; E2M1: two per byte, the even one low
   const void* scales = nullptr;         // of the group
   float amax = 0.0F;                    // NVFP4
   ScaleKind kind = ScaleKind::Fp32;
   bool swizzled = false;
   bool columnwise = false;
   std::int64_t rows = 0;
-  std::int64_t row_pitch = 0;  // elements from a code to that of the next row
+  std::int64_t row_pitch = 0;  // elements from a code to the one in the next row
   std::int64_t column_pitch = 0;
-  int row_shift = 62;  // row >> row_shift, column >> column_shift name the block of a scale
+  int row_shift = 62;  // row >> row_shift, column >> column_shift index the block of a scale
   int column_shift = 62;
   std::int64_t scale_row_pitch = 0;  // scales from a block to the one below, unless swizzled
   std::int64_t scale_column_pitch = 0;
@@ -81,7 +81,7 @@ KERNELS_HOST_DEVICE inline std::int64_t group_scale_span(const QuantizedView& vi
                  : micro_scale_bytes(view.columns, rows, block);
 }
 
-/// `first_scale` and `first_code`: what the groups before it take.
+/// `first_scale` and `first_code`: the sizes of the groups before it.
 KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int group,
                                                 std::int64_t rows, std::int64_t first_scale,
                                                 std::int64_t first_code) {
@@ -111,7 +111,7 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
     if (e2m1) {
       if (columnwise) result.column_pitch = (rows + 15) / 16 * 16;
     } else {
-      // MXFP8 codes are never transposed, and the compact columnwise scales lie as they do.
+      // MXFP8 codes are never transposed, and the compact columnwise scales are laid out like them.
       result.row_pitch = columns;
       result.column_pitch = 1;
       if (columnwise) {
@@ -127,7 +127,7 @@ KERNELS_HOST_DEVICE inline GroupView group_view(const QuantizedView& view, int g
   if (view.layout == ScaleLayout::Block1x128) {
     result.row_shift = columnwise ? 7 : 0;
     result.column_shift = columnwise ? 0 : 7;
-    // Rowwise scales are stored transposed: all rows of a column block are neighbours.
+    // Rowwise scales are stored transposed: all rows of a column block are adjacent.
     result.scale_row_pitch = columnwise ? (columns + 3) / 4 * 4 : 1;
     result.scale_column_pitch = columnwise ? 1 : (rows + 3) / 4 * 4;
   } else if (view.layout == ScaleLayout::Block128x128) {

@@ -1,5 +1,5 @@
-// One description of any quantized operand, read by dequantize, by the statistics and by whoever
-// shows codes. Layouts are those of the quantize headers.
+// One description of any quantized operand, read by dequantize, the statistics and code samples.
+// Layouts are those of the quantize headers.
 #pragma once
 
 #include "kernels/common/micro_scales.h"
@@ -8,7 +8,7 @@
 namespace kernels {
 
 enum class ScaleLayout {
-  PerTensor,     // FP32, one a group
+  PerTensor,     // FP32, one per group
   Block1x128,    // FP32, quantize_block.h
   Block128x128,  // FP32, quantize_block.h
   Mx1x32,        // E8M0, quantize_mxfp8.h

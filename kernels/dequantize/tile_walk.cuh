@@ -1,6 +1,6 @@
-// How device code goes over a QuantizedView: 128 x 128 tiles that never straddle groups, each with
-// its GroupView, and the scales of a tile's blocks in shared memory. Dequantize and the statistics
-// walk the same way.
+// How device code iterates over a QuantizedView: 128 x 128 tiles that never straddle groups, each
+// with its GroupView, and the scales of a tile's blocks in shared memory. Shared by dequantize and
+// the statistics.
 #pragma once
 
 #include "kernels/common/strip_table.cuh"  // kMaxGroups
@@ -21,7 +21,7 @@ struct ViewTables {
   std::int32_t sixteens[kMaxGroups + 1];     // blocks of 16 rows
 };
 
-/// Spans of FP32 scales are multiples of 4, those of bytes of 512.
+/// Spans of FP32 scales are multiples of 4, spans of byte scales multiples of 512.
 __device__ inline std::int64_t scale_unit(const QuantizedView& view) {
   return is_mxfp8(view.layout) || is_nvfp4(view.layout) ? 512 : 4;
 }
@@ -35,14 +35,14 @@ struct ViewTile {
   std::int64_t first_row = 0;  // of the group in the plain operand
 };
 
-/// Entry of an element in the tile's scales, row and column counted inside the tile.
+/// Index of an element's scale in the tile's scales; row and column are relative to the tile.
 __device__ __forceinline__ int tile_scale_index(const GroupView& group, int row, int column) {
   const int column_shift = min(group.column_shift, 7);
   return (row >> min(group.row_shift, 7) << (7 - column_shift)) + (column >> column_shift);
 }
 
-/// Fills scales[tile_scale_index()] with value(index of the scale in the group), threads sharing
-/// them out.
+/// Fills scales[tile_scale_index()] with value(index of the scale in the group), distributed over
+/// the threads.
 template <class Value>
 __device__ __forceinline__ void load_tile_scales(const GroupView& group, const ViewTile& tile,
                                                  float* scales, Value value) {
@@ -88,10 +88,9 @@ __device__ inline GroupView view_of_group(const QuantizedView& view, const ViewT
 }
 
 /// For each tile of this thread block, all threads together: prepare(tile, group, turn), a barrier,
-/// visit(tile, group, turn). What prepare put into shared memory is safe from the next tile's
-/// prepare if it alternates with turn (0, 1). A block's tiles are neighbours in a strip, so that a
-/// group is seldom looked up. `row_offsets` are those of the plain operand; needs kViewThreads
-/// threads.
+/// visit(tile, group, turn). Shared memory written by prepare is safe from the next tile's prepare
+/// if it alternates with turn (0, 1). A block's tiles are adjacent in a strip, so that groups are
+/// seldom looked up. `row_offsets` are those of the plain operand; needs kViewThreads threads.
 template <class Prepare, class Visit>
 __device__ void for_each_view_tile(const QuantizedView& view, const std::int64_t* row_offsets,
                                    ViewTables& tables, Prepare prepare, Visit visit) {

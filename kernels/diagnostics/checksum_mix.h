@@ -1,4 +1,4 @@
-// The term one element adds to its group's checksum. Shared by the twin and the kernel.
+// The term that one element adds to its group's checksum. Shared by the twin and the kernel.
 #pragma once
 
 #include <cstdint>

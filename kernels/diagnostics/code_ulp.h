@@ -1,6 +1,6 @@
-// How far a decoded value lies from its element, in units in the last place of its code: half a
-// unit is correct rounding, more comes from saturation, from a scale that rounds or from a stale
-// one. The same bits on the host and on the device.
+// How far a decoded value is from its element, in units in the last place of its code: up to half a
+// unit is correct rounding, more comes from saturation, a rounded scale or a stale one. The same
+// bits on the host and on the device.
 #pragma once
 
 #include "kernels/common/scale_rule.h"
@@ -9,7 +9,7 @@
 
 namespace kernels {
 
-/// The grid that codes stand for, before any scale.
+/// The grid of values that codes represent, before scaling.
 struct CodeGridBits {
   std::uint32_t smallest_normal = 0;  // FP32 bits
   std::uint32_t mantissa_bits = 0;
@@ -21,8 +21,8 @@ KERNELS_HOST_DEVICE constexpr CodeGridBits code_grid_bits(Fp8Format format) {
 }
 inline constexpr CodeGridBits kE2m1GridBits = {127U << 23, 1};
 
-/// `error`: |x - decoded|, finite; `value_bits`: of the code's value in FP32; `factor`: what
-/// decodes it. 0 where a unit is no FP32 number above 0.
+/// `error`: |x - decoded|, finite; `value_bits`: of the code's value in FP32; `factor`: its
+/// decoding factor. 0 where a unit is not a positive FP32 number.
 KERNELS_HOST_DEVICE inline float code_ulps(float error, std::uint32_t value_bits, float factor,
                                            const CodeGridBits& grid) {
   const std::uint32_t exponent = value_bits & 0x7F800000U;

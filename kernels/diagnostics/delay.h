@@ -1,4 +1,4 @@
-// Kernels that only take time or only finish: what experiments on graphs put beside the kernels
+// Kernels that only take time or return at once: experiments on graphs add them next to the kernels
 // under test.
 #pragma once
 
@@ -15,7 +15,7 @@ cudaError_t add_delay_node(cudaGraph_t graph, const cudaGraphNode_t* dependencie
                            std::size_t num_dependencies, std::uint64_t nanoseconds,
                            cudaGraphNode_t* node);
 
-/// One thread that returns at once: whether the device still takes work.
+/// One thread that returns at once: tests whether the device still accepts work.
 cudaError_t launch_nothing(cudaStream_t stream);
 
 }  // namespace kernels

@@ -1,4 +1,4 @@
-// Eight neighbouring elements as FP32, read with 16-byte loads (8-byte ones for FP8 codes).
+// Eight adjacent elements as FP32, read with 16-byte loads (8-byte ones for FP8 codes).
 #pragma once
 
 #include <cuda_bf16.h>

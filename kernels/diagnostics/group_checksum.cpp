@@ -1,4 +1,4 @@
-// Checksum of each group's bits on the CPU: a wrapping sum, so any order gives the same.
+// Checksum of each group's bits on the CPU: a wrapping sum, so any order gives the same result.
 #include "kernels/common/vector_clones.h"
 #include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/checksum_mix.h"

@@ -1,5 +1,5 @@
-// Checksum of each group's bits on the device: 8 bytes a group travel to the host instead of the
-// product. Graph-safe: see group_walk.cuh.
+// Checksum of each group's bits on the device: 8 bytes per group are copied to the host instead of
+// the product. Graph-safe: see group_walk.cuh.
 #include "kernels/diagnostics/checksum_mix.h"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/statistics.h"

@@ -1,7 +1,7 @@
-// How the diagnostic kernels go over a grouped operand: every thread block takes an equal,
-// contiguous share of the elements that the device's own row offsets say are there, and is told
-// when a group begins and ends. Nothing is sized by the number of groups; a replayed graph follows
-// new offsets.
+// How the diagnostic kernels iterate over a grouped operand: every thread block takes an equal,
+// contiguous share of the active elements, as given by the row offsets on the device, with
+// callbacks where a group begins and ends. Nothing is sized by the number of groups; a replayed
+// graph follows new offsets.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace kernels {
 
 constexpr int kWalkThreads = 256;
 constexpr int kWalkWarps = kWalkThreads / 32;
-constexpr int kWalkVector = 8;  // elements a thread takes at once: 16 bytes of a 16-bit type
+constexpr int kWalkVector = 8;  // elements per thread and step: 16 bytes of a 16-bit type
 
 struct GroupRows {
   const std::int64_t* row_offsets = nullptr;  // [num_groups + 1], device
@@ -19,7 +19,7 @@ struct GroupRows {
   std::int64_t columns = 0;
 };
 
-/// kWalkVector neighbours in one row.
+/// kWalkVector adjacent elements of one row.
 struct WalkPosition {
   std::int64_t row;  // inside the group
   std::int64_t column;
@@ -33,7 +33,7 @@ __device__ T block_sum(T value) {
   for (int distance = 16; distance > 0; distance /= 2) {
     value += __shfl_down_sync(0xFFFFFFFFU, value, distance);
   }
-  __syncthreads();  // the previous call's readers are done
+  __syncthreads();  // wait for the previous call's readers
   if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -77,7 +77,7 @@ __device__ void walk_groups(const GroupRows& rows, Enter enter, Visit visit, Lea
   const std::int64_t begin = min(share * blockIdx.x, total);
   const std::int64_t end = min(begin + share, total);
   if (begin >= end) return;
-  // A thread's next vector is one step on: the step is split once, no division an element.
+  // A thread's next vector is one step ahead: the step is split once, with no division per element.
   const std::int64_t step_rows = kWalkThreads / per_row;
   const std::int64_t step_columns = kWalkThreads % per_row;
   std::int64_t at = begin;

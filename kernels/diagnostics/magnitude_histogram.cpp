@@ -36,7 +36,7 @@ SpecialCounts count_special(const float* values, std::int64_t count) {
 }
 
 std::size_t bin_of(float value) {
-  // The shift to the left drops the sign.
+  // The left shift drops the sign.
   return (std::bit_cast<std::uint32_t>(value) << 1) >> 22;
 }
 

@@ -1,5 +1,5 @@
-// One thread's magnitude histogram. Counts by exponent and two mantissa bits first and sorts out
-// zeros and non-finite values at the end, so that the counting loop has no branch.
+// One thread's magnitude histogram. Counts by exponent and two mantissa bits first and separates
+// zeros and non-finite values at the end, so that the counting loop has no branches.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ class MagnitudeHistogram {
   void flush(MagnitudeCounts& counts);
 
  private:
-  // Neighbours often fall into the same bin: four tables keep increments from waiting on each
-  // other.
+  // Adjacent elements often fall into the same bin: four tables keep increments from waiting on
+  // each other.
   static constexpr int kTables = 4;
   void fold();
 

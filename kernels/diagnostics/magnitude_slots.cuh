@@ -11,8 +11,8 @@ inline constexpr int kZeroSlot = kMagnitudeBins;
 inline constexpr int kInfinitySlot = kMagnitudeBins + 1;
 inline constexpr int kNanSlot = kMagnitudeBins + 2;
 inline constexpr int kSlots = kMagnitudeBins + 3;
-// Even and odd lanes count apart: values of one tensor crowd into a dozen bins, and the odd number
-// of slots puts the two copies of a bin into different banks.
+// Even and odd lanes count separately: values of one tensor crowd into a dozen bins, and the odd
+// number of slots puts the two copies of a bin into different banks.
 inline constexpr int kCopies = 2;
 
 /// [copy][slot]; a shared variable.

@@ -6,7 +6,7 @@
 
 namespace kernels {
 
-/// Largest code of the view, a little above it: the element that set a scale may round past it.
+/// Slightly above the view's largest code: the element that set a scale may round past it.
 KERNELS_HOST_DEVICE inline double micro_saturation_limit(const QuantizedView& view) {
   const double largest = is_nvfp4(view.layout)            ? 6.0
                          : view.format == Fp8Format::E4m3 ? 448.0

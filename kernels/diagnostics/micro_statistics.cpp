@@ -41,7 +41,7 @@ struct Block {
   float factor = 0.0F;
 };
 
-/// What the codes of a view stand for.
+/// The values that the codes of a view represent.
 struct Codes {
   double limit = 0.0;
   CodeGridBits grid;

@@ -1,5 +1,5 @@
-// Tiles of 128 x 128 as dequantize walks them: a thread takes eight codes of a row and the elements
-// they came from; the two or four lanes of a block put its losses together.
+// Tiles of 128 x 128 as in dequantize: a thread takes eight codes of a row and the elements they
+// came from; the two or four lanes of a block combine its losses.
 #include "kernels/diagnostics/micro_statistics.h"
 
 #include "kernels/common/launch.cuh"
@@ -18,7 +18,7 @@ constexpr int kUnit = kWalkVector;
 constexpr int kUnitsPerRow = kViewTile / kUnit;
 constexpr int kRowsPerPass = kViewThreads / kUnitsPerRow;
 
-/// Of one group, summed over what a thread has seen of it.
+/// One thread's sums over its elements of one group.
 struct ThreadSums {
   double signal = 0.0;
   double noise = 0.0;

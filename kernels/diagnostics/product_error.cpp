@@ -1,4 +1,4 @@
-// Error of a product against an FP32 reference, a group at a time, on the CPU.
+// Error of a product against an FP32 reference, per group, on the CPU.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kElementsPerTask = 1 << 16;
 
-/// Inlined into the clones below, one an element type: a template cannot be cloned itself.
+/// Inlined into the clones below, one per element type: a template itself cannot be cloned.
 template <class Element, class Read>
 [[gnu::always_inline]] inline GroupProductError sum_errors(const Element* product,
                                                            const float* reference,

@@ -1,5 +1,5 @@
-// Error of a product against an FP32 reference, a group at a time, on the device. Graph-safe:
-// see group_walk.cuh.
+// Error of a product against an FP32 reference, per group, on the device. Graph-safe: see
+// group_walk.cuh.
 #include "kernels/diagnostics/element_vector.cuh"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/statistics.h"

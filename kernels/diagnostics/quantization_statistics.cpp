@@ -1,5 +1,5 @@
-// What quantizing did to an operand, on the CPU: one pass over input and codes in pieces that stay
-// in the first-level cache. Sums are merged in task order, so they do not depend on the threads.
+// Effects of quantization on an operand, on the CPU: one pass over input and codes in chunks that
+// stay in L1. Sums are merged in task order, so they do not depend on the number of threads.
 #include <omp.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace kernels {
 namespace {
 
 constexpr std::int64_t kElementsPerTask = 1 << 16;
-constexpr std::int64_t kPiece = 2048;  // two FP32 copies of a piece are 16 KiB
+constexpr std::int64_t kPiece = 2048;  // two FP32 copies of a chunk are 16 KiB
 static_assert(kPiece % kBlock == 0);
 
 struct SpanSums {
@@ -85,7 +85,7 @@ SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
   const float* x = span.x;
   const std::uint8_t* codes = span.codes;
   float* y = span.y;
-  // The scale may have been the largest finite FP32, whose inverse does not invert back.
+  // The scale may have been FLT_MAX, whose inverse does not invert back.
   const float scale = std::min(1.0F / scale_inv, std::numeric_limits<float>::max());
   for (std::int64_t i = 0; i < span.count; ++i) y[i] = values[codes[i]] * scale_inv;
   double signal = 0.0;
@@ -118,7 +118,7 @@ SpanSums quantized_sums(const Span& span, const float* values, float scale_inv,
           .max_ulp = max_ulp};
 }
 
-/// Everything one thread needs, on the heap: OpenMP's thread stacks may be small.
+/// One thread's working memory, on the heap: OpenMP's thread stacks may be small.
 struct ThreadState {
   std::array<float, kPiece> x;
   std::array<float, kPiece> y;

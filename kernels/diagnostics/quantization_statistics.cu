@@ -1,6 +1,6 @@
-// What quantizing did to an operand, on the device: histograms in shared memory, FP64 sums in
-// registers until the group ends. Graph-safe: the grid comes from the capacity, the groups from
-// row_offsets as they are when the kernel runs.
+// Effects of quantization on an operand, on the device: histograms in shared memory, FP64 sums in
+// registers until the group ends. Graph-safe: the grid depends on the capacity, the groups on
+// row_offsets at the time the kernel runs.
 #include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/code_ulp.h"
 #include "kernels/diagnostics/element_vector.cuh"
@@ -26,7 +26,7 @@ __device__ void add_count(std::uint64_t& target, std::uint32_t count) {
 __device__ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 __device__ std::int64_t multiple_of_4(std::int64_t a) { return divide_up(a, 4) * 4; }
 
-/// The device's own group_scales() of one group; the scales before it are summed by the block. All
+/// The device counterpart of group_scales() for one group; the block sums the scales before it. All
 /// threads must call and all get the result.
 __device__ GroupScales scales_of_group(const QuantizationStatisticsArgs& args, int group,
                                        std::int64_t group_rows) {
@@ -83,7 +83,7 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
     if constexpr (kQuantized) {
       codes = load_codes(args.codes, position.element);
       scale_inv = scales.at(position.row, position.column);
-      // The scale may have been the largest finite FP32, whose inverse does not invert back.
+      // The scale may have been FLT_MAX, whose inverse does not invert back.
       scale = __fdiv_rn(1.0F, scale_inv);
       if (scale > 3.402823466e38F) scale = 3.402823466e38F;
     }
@@ -94,7 +94,7 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
       const float original = x.value[i];
       count_magnitude(slots[0], original);
       if constexpr (kQuantized) {
-        // __fmul_rn keeps the product out of a fused subtraction: the value is rounded to FP32.
+        // __fmul_rn prevents fusing the product with the subtraction: the value is rounded to FP32.
         const float value = decode_fp8<kFormat>(codes.code[i]);
         const float dequantized = __fmul_rn(value, scale_inv);
         count_magnitude(slots[1], dequantized);
@@ -117,7 +117,7 @@ __global__ __launch_bounds__(kWalkThreads) void quantization_statistics_kernel(
     if constexpr (kQuantized) {
       saturated += too_large;
       underflowed += too_small;
-      // Neighbours of one vector share their scale: a block is a multiple of it.
+      // The elements of a vector share a scale: a block is a multiple of a vector.
       if (losses != nullptr && (too_large | too_small) != 0) {
         BlockLosses& block = losses[scales.offset(position.row, position.column)];
         if (too_large != 0) add_count(block.saturated, too_large);

@@ -1,6 +1,6 @@
-// Statistics over operands and products that leave the tensors where they are: histograms, error
-// sums, checksums. The CUDA versions read tensors of any size on the device; only a few KiB travel
-// to the host.
+// Statistics over operands and products that leave the tensors in place: histograms, error sums,
+// checksums. The CUDA versions read tensors of any size on the device; only a few KiB are copied to
+// the host.
 #pragma once
 
 #include "kernels/common/types.h"
@@ -9,9 +9,9 @@
 namespace kernels {
 
 inline constexpr int kMagnitudeBins =
-    1024;  // FP32 bits (sign cleared) >> 21: four bins a power of two
+    1024;  // FP32 bits (sign cleared) >> 21: four bins per power of two
 
-/// Raw counts; the slots of infinities and NaNs and of zero are apart from `bins`.
+/// Raw counts; infinities, NaNs and zeros are counted separately from `bins`.
 struct MagnitudeCounts {
   std::uint64_t bins[kMagnitudeBins];
   std::uint64_t zeros;
@@ -31,7 +31,7 @@ inline void add_counts(const MagnitudeCounts& more, MagnitudeCounts& counts) {
 /// out an ulp or two above the largest value without having been cut.
 constexpr float saturation_limit(Fp8Format format) { return fp8_max(format) * (1.0F + 0x1p-22F); }
 
-/// What quantizing did to one group. Sums over elements whose input and dequantized value are
+/// Effects of quantization on one group. Sums over elements whose input and dequantized value are
 /// finite.
 struct GroupQuantizationSums {
   double signal;              // sum of x^2
@@ -40,10 +40,10 @@ struct GroupQuantizationSums {
                               // (scale = 1/scale_inv); NaN is not counted
   std::uint64_t underflowed;  // x != 0 and the code is +-0
   float max_ulp = 0.0F;       // largest |x - dequantized|, in units in the last place of the code;
-                              // 0 without codes. The larger one is kept
+                              // 0 without codes. Accumulated as a maximum
 };
 
-/// What became of the elements that share one scale.
+/// Losses among the elements that share one scale.
 struct BlockLosses {
   std::uint64_t saturated;
   std::uint64_t underflowed;
@@ -67,7 +67,7 @@ struct GroupProductError {
   double reference_squares;
   double error_squares;
   double max_abs_error;
-  std::uint64_t elements;  // that counted
+  std::uint64_t elements;  // included in the sums
 };
 
 struct ProductErrorArgs {

@@ -1,5 +1,5 @@
-// Grid and argument checks of the kernels that walk groups. Asks the device only for constants, so
-// it may run while a stream is being captured.
+// Grid and argument checks of the kernels that walk groups. Queries only constants of the device,
+// so it may run during stream capture.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -40,7 +40,7 @@ inline WalkGrid walk_grid(const GroupRows& rows) {
   return {.blocks = static_cast<unsigned>(std::min(resident, needed))};
 }
 
-/// Vector loads need it; cudaMalloc gives 256.
+/// Vector loads need it; cudaMalloc aligns to 256.
 inline bool is_aligned(const void* pointer, std::uintptr_t bytes) {
   return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
 }

@@ -1,4 +1,4 @@
-// Largest magnitude of all rows, a barrier over the grid, then the scaled rows.
+// Largest magnitude of all rows, a grid-wide barrier, then the scaled rows.
 #include "kernels/hazards/amax_barrier.h"
 
 #include "kernels/hazards/grouped_scale_tile.cuh"
@@ -17,7 +17,7 @@ __device__ float amax_of_block(float value) {
   return value;
 }
 
-/// Waits for exactly kBarrierBlocks arrivals: what a counter that was never cleared cannot show.
+/// Waits for exactly kBarrierBlocks arrivals, which a counter that was not reset never shows.
 __device__ void wait_for_all(const AmaxBarrierArgs& args) {
   __syncthreads();
   if (threadIdx.x == 0) {

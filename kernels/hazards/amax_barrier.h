@@ -1,5 +1,5 @@
-// A grouped scale in two phases with a barrier of the whole grid between them, as kernels have it
-// that split a sum over thread blocks.
+// A grouped scale in two phases with a grid-wide barrier between them, as in kernels that split a
+// sum over thread blocks.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,7 @@ struct AmaxBarrierArgs {
   float* partial_amax = nullptr;  // [kBarrierBlocks], scratch
   /// Arrived blocks. Must be 0 when the kernel starts; holds kBarrierBlocks when it ends.
   std::uint32_t* arrived = nullptr;
-  std::uint32_t* gave_up = nullptr;  // becomes 1 when a block has waited for give_up_ns
+  std::uint32_t* gave_up = nullptr;  // set to 1 when a block has waited for give_up_ns
   std::uint64_t give_up_ns = 20'000'000'000;
 };
 

@@ -1,4 +1,4 @@
-// The plain grouped scale, and the ones that go through device addresses or a workspace.
+// The plain grouped scale, and the variants that go through device addresses or a workspace.
 #include "kernels/hazards/grouped_scale.h"
 
 #include "kernels/hazards/grouped_scale_tile.cuh"
@@ -32,7 +32,7 @@ __global__ void expert_addresses_kernel(const __grid_constant__ GroupedScaleArgs
   x_of_group[group] = x + args.row_offsets[group] * args.columns;
 }
 
-/// Each block uses the part of the workspace that is its own.
+/// Each block uses its own part of the workspace.
 __global__ __launch_bounds__(kHazardThreads) void grouped_scale_staged_kernel(
     const __grid_constant__ GroupedScaleArgs args, float* workspace) {
   const float scale = hazard_scale(args);
@@ -56,8 +56,8 @@ __global__ __launch_bounds__(kHazardThreads) void grouped_scale_staged_kernel(
 
 cudaError_t grouped_scale(const GroupedScaleArgs& args, cudaStream_t stream) {
   if (const cudaError_t error = check_hazard_grid(args); error != cudaSuccess) return error;
-  // The kernel knows its tile from the grid alone, so that a grid that follows the splits is seen
-  // as just that.
+  // The kernel derives its tile from the grid alone, so that a grid that depends on the splits is
+  // recognizable as such.
   GroupedScaleArgs passed = args;
   passed.tiles_per_group = 0;
   grouped_scale_kernel<<<hazard_grid(args), kHazardThreads, 0, stream>>>(passed);

@@ -1,6 +1,6 @@
-// Small grouped kernels that the programs of the hazard gallery are made of: y = x * weight *
-// scale, row by row of every expert, in the ways in which grouped kernels get their memory and
-// launches. No CPU twins: the programs compare replays with their own eager launches.
+// Small grouped kernels that the programs of the hazard gallery are built from: y = x * weight *
+// scale, row by row for every expert, with the various ways in which grouped kernels get their
+// memory and launches. No CPU twins: the programs compare replays with their own eager launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@ namespace kernels {
 
 inline constexpr int kHazardRowsPerTile = 16;
 
-/// BF16, row-major. A thread block does kHazardRowsPerTile rows of one group. Rows past
+/// BF16, row-major. A thread block processes kHazardRowsPerTile rows of one group. Rows past
 /// tiles_per_group * kHazardRowsPerTile of a group are not written.
 struct GroupedScaleArgs {
   const void* x = nullptr;                    // [capacity_rows, columns]
@@ -22,16 +22,16 @@ struct GroupedScaleArgs {
   int columns = 0;  // a multiple of 8
   int tiles_per_group = 0;
   float scale = 1.0F;
-  const float* device_scale = nullptr;  // in place of `scale`; null = not
-  /// Every thread block takes this long before it reads anything: in place of a real product's
+  const float* device_scale = nullptr;  // in place of `scale`; null = unused
+  /// Every thread block waits this long before it reads anything, in place of a real product's
   /// work.
   std::uint64_t busy_ns = 0;
 };
 
 cudaError_t grouped_scale(const GroupedScaleArgs& args, cudaStream_t stream);
 
-/// The same, but a group's rows are found through device arrays of addresses, as grouped matmuls
-/// do: [num_groups] addresses of [rows, columns] each. `args.x` is not read.
+/// The same, but a group's rows are found through device arrays of addresses, as in grouped
+/// matmuls: [num_groups] addresses of [rows, columns] each. `args.x` is not read.
 cudaError_t grouped_scale_addressed(const GroupedScaleArgs& args, const void* const* x_of_group,
                                     cudaStream_t stream);
 
@@ -40,7 +40,7 @@ cudaError_t expert_addresses(const GroupedScaleArgs& args, const void** x_of_gro
                              cudaStream_t stream);
 
 /// The same, but products go through a workspace in FP32 before they are rounded.
-/// workspace_bytes() must fit; what it holds before and after means nothing.
+/// It needs workspace_bytes() bytes; its contents before and after are irrelevant.
 cudaError_t grouped_scale_staged(const GroupedScaleArgs& args, float* workspace,
                                  cudaStream_t stream);
 constexpr std::int64_t grouped_scale_workspace_bytes(int num_groups, int columns,

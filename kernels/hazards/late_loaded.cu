@@ -1,4 +1,4 @@
-// In a file of its own: nothing else may bring these kernels to the device.
+// In a separate file: nothing else may cause these kernels to be loaded.
 #include "kernels/hazards/late_loaded.h"
 
 #include "kernels/hazards/grouped_scale_tile.cuh"

@@ -1,4 +1,4 @@
-// One kernel in two instances, so that a program can run the one and load the other late.
+// One kernel in two instances, so that a program can run one and load the other late.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@ namespace kernels {
 
 enum class LateInstance { Eager, Captured };
 
-/// The same result from either; each is loaded by its own first launch.
+/// Both give the same result; each is loaded by its own first launch.
 cudaError_t grouped_scale_instance(const GroupedScaleArgs& args, LateInstance instance,
                                    cudaStream_t stream);
 

@@ -1,5 +1,5 @@
 // Two grouped scales that may overlap: the first lets the second start early (programmatic
-// dependent launch), and the second waits for its memory, or does not.
+// dependent launch), and the second may or may not wait for the first one's writes.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,16 +1,16 @@
-// What the offsets kernel is launched with: every output of SplitsToOffsetsArgs in one form, sorted
-// by its unit and dealt to the blocks of threads. Host-safe.
+// The offsets kernel's launch argument: every output of SplitsToOffsetsArgs in a common form,
+// sorted by unit and dealt to the thread blocks. Host-safe.
 #pragma once
 
 #include "kernels/offsets/splits_to_offsets.h"
 
 namespace kernels {
 
-/// Which sums an output holds: the units before each group, those up to its end, or both.
+/// Which sums an output holds: the units before each group, the units up to its end, or both.
 enum class Place : std::uint8_t { Begins, Ends, EndsAfterZero };
 
-/// Value of group g: base + g * per_group + units * per_unit. A pointer is a number of bytes here;
-/// of an OffsetArray only the stride is not 0.
+/// Value of group g: base + g * per_group + units * per_unit. A pointer is a byte address here; for
+/// an OffsetArray only the stride is nonzero.
 struct PlannedOutput {
   void* values = nullptr;
   std::int64_t base = 0;
@@ -28,8 +28,8 @@ struct PlannedUnit {
 inline constexpr int kMaxOutputs = kMaxOffsetArrays + kMaxPointerArrays;
 inline constexpr int kOutputsPerShare = 2;
 
-/// What one block of threads writes: outputs of one unit. They lie beside it, so that a block reads
-/// its constants in one go instead of one miss after another.
+/// The outputs that one thread block writes, all of one unit. They are stored inline, so that a
+/// block reads its constants at once instead of miss after miss.
 struct PlannedShare {
   PlannedUnit unit = {};
   int num_outputs = 0;
@@ -47,10 +47,10 @@ struct OffsetsPlan {
   PlannedUnit padded_rows_unit = {};
   std::uint32_t* error_word = nullptr;
   int num_shares = 0;
-  PlannedShare shares[kMaxOutputs + 1] = {};  // [0] is the row offsets and what follows from them
+  PlannedShare shares[kMaxOutputs + 1] = {};  // [0] is the row offsets and what derives from them
 };
 
-/// False if the arguments are none that the kernel takes: too many arrays, or a unit below 1.
+/// False if the kernel cannot take the arguments: too many arrays, or a unit below 1.
 bool make_offsets_plan(const SplitsToOffsetsArgs& args, OffsetsPlan& plan);
 
 }  // namespace kernels

@@ -1,4 +1,4 @@
-// CPU twin of the offsets launch: splits are cut first, then every output is one running sum.
+// CPU twin of the offsets launch: splits are clamped first, then every output is one running sum.
 #include "kernels/offsets/splits_to_offsets.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Offsets in one launch: a block of threads for every share of the outputs (offsets_plan.h). Each
-// block reads and scans the splits by itself: 1024 of them are 8 KiB that lie in L2, and meeting
-// the other blocks would take longer. Graph-safe: nothing but the number of groups and the capacity
-// reaches the launch, so a replay follows whatever the splits hold then.
+// Offsets in one launch: one thread block per share of the outputs (offsets_plan.h). Each block
+// reads and scans the splits by itself: 1024 of them are 8 KiB in L2, and synchronizing with the
+// other blocks would take longer. Graph-safe: the launch depends only on the number of groups and
+// the capacity, so a replay follows the splits' contents at that time.
 #include <algorithm>
 
 #include "kernels/common/dependent_launch.cuh"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kScanThreads = 256;
 constexpr int kWarps = kScanThreads / 32;
-constexpr int kPerThread = kMaxGroups / kScanThreads;  // groups, neighbours of one another
+constexpr int kPerThread = kMaxGroups / kScanThreads;  // adjacent groups
 static_assert(kPerThread == 4);
 
 /// Splits of the thread's groups; 0 past the last group.
@@ -60,11 +60,11 @@ __device__ __forceinline__ Sum warp_inclusive_sum(Sum value) {
   return value;
 }
 
-/// Rows of the warp's groups, which no 32 bits need hold.
+/// Rows of the warp's groups; the sum need not fit in 32 bits.
 template <typename Sum>
 __device__ __forceinline__ std::int64_t warp_rows(const Sum (&rows)[kPerThread]) {
   if constexpr (sizeof(Sum) == 4) {
-    // Halves, since only sums of 32 bits have an instruction.
+    // In halves, since only 32-bit sums have a reduction instruction.
     Sum low = 0;
     Sum high = 0;
 #pragma unroll
@@ -84,7 +84,7 @@ __device__ __forceinline__ std::int64_t warp_rows(const Sum (&rows)[kPerThread])
   }
 }
 
-/// Sum over the warps before the caller's.
+/// Sum over the preceding warps.
 template <typename Sum>
 __device__ __forceinline__ Sum sum_before_warp(const Sum (&totals)[kWarps]) {
   Sum sum = 0;
@@ -95,14 +95,14 @@ __device__ __forceinline__ Sum sum_before_warp(const Sum (&totals)[kWarps]) {
   return sum;
 }
 
-/// Units are powers of two nearly always, and division is a long subroutine.
+/// Units are nearly always powers of two, and division is a long subroutine.
 template <typename Sum>
 __device__ __forceinline__ Sum units_of(Sum rows, const PlannedUnit& unit) {
   if (rows == 0) return 0;
   if (unit.shift >= 0) {
     return unit.shift < 8 * static_cast<int>(sizeof(Sum)) ? (rows - 1 >> unit.shift) + 1 : 1;
   }
-  // A unit beyond the sums' bits holds all rows there are.
+  // A unit too large for the sums' type holds all rows.
   return rows > static_cast<std::uint64_t>(unit.unit) ? (rows - 1) / static_cast<Sum>(unit.unit) + 1
                                                       : 1;
 }
@@ -114,7 +114,7 @@ __device__ __forceinline__ void units_of_each(const Sum (&rows)[kPerThread],
   for (int i = 0; i < kPerThread; ++i) units[i] = units_of(rows[i], unit);
 }
 
-/// Cuts the rows at the capacity. Every thread of the block calls.
+/// Clamps the rows to the capacity. Every thread of the block must call.
 template <typename Sum>
 __device__ __forceinline__ void cut_rows(Sum (&rows)[kPerThread], std::int64_t capacity) {
   __shared__ std::int64_t totals[kWarps];
@@ -138,7 +138,7 @@ __device__ __forceinline__ std::int32_t to_int32(std::int64_t value, std::uint32
   return value < 0 ? INT32_MIN : INT32_MAX;
 }
 
-/// begins: units before each group, and behind the last one the sum of all.
+/// begins: units before each group, followed by the sum of all.
 template <typename Sum>
 __device__ __forceinline__ void write_output(const PlannedOutput& output, int num_groups,
                                              const Sum* begins, std::uint32_t& error) {
@@ -170,7 +170,7 @@ __device__ __forceinline__ void write_rows(const OffsetsPlan& plan, const Sum* b
   }
 }
 
-/// Sum: 32 bits where the capacity allows, which halves the shuffles.
+/// Sum: 32 bits if the capacity allows, which halves the shuffles.
 template <typename Sum>
 __global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
     const __grid_constant__ OffsetsPlan plan) {
@@ -182,8 +182,8 @@ __global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
   const PlannedShare share = plan.shares[blockIdx.x];
   std::int64_t splits[kPerThread];
   load_splits(plan, splits);
-  // One row past the capacity is enough to be noticed, and keeps absurd splits from overflowing
-  // the sums.
+  // One row past the capacity is enough to detect the excess, and keeps absurd splits from
+  // overflowing the sums.
   Sum rows[kPerThread];
   std::uint32_t error = 0;
 #pragma unroll
@@ -224,7 +224,7 @@ __global__ __launch_bounds__(kScanThreads) void splits_to_offsets_kernel(
   if (blockIdx.x == 0) {
     write_rows(plan, begins, error);
   } else {
-    error = 0;  // the first block tells of the splits
+    error = 0;  // the first block reports errors of the splits
 #pragma unroll
     for (int i = 0; i < kOutputsPerShare; ++i) {
       if (i < share.num_outputs) {

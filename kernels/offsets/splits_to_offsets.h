@@ -1,6 +1,6 @@
-// One launch turns device-side splits into everything a grouped step needs: row offsets and those
-// of every other layout (padded rows, tiles, scales), cuBLASLt dimensions and pointer arrays.
-// Graph-safe: the host never learns the splits, a replay follows whatever they hold then.
+// One launch turns device-side splits into everything a grouped step needs: row offsets, offsets of
+// every other layout (padded rows, tiles, scales), cuBLASLt dimensions and pointer arrays.
+// Graph-safe: the host never learns the splits; a replay follows their contents at that time.
 #pragma once
 
 #include "kernels/common/types.h"
@@ -51,15 +51,15 @@ struct SplitsToOffsetsArgs {
   PointerArray pointer_arrays[kMaxPointerArrays] = {};
   int num_pointer_arrays = 0;
   /// Optional, sticky: bit 0 = a negative split, bit 1 = the sum exceeds capacity_rows, bit 2 = a
-  /// value that its 32-bit output cannot hold. An offending split counts as 0 (bit 0) or is cut at
-  /// the capacity (bit 1), so that nothing later leaves its buffer; an offending value is written
-  /// as the nearest one that fits (bit 2). The host reports it after the step.
+  /// value that its 32-bit output cannot hold. An offending split counts as 0 (bit 0) or is clamped
+  /// to the capacity (bit 1), so that no later kernel leaves its buffer; an offending value is
+  /// written as the nearest one that fits (bit 2). The host reports it after the step.
   std::uint32_t* error_word = nullptr;
 };
 
 void splits_to_offsets_cpu(const SplitsToOffsetsArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
-/// A block of threads for every two outputs of one unit, each of which scans the splits by itself,
+/// One thread block for every two outputs of the same unit; each block scans the splits by itself,
 /// so that the time hardly depends on the number of outputs.
 cudaError_t splits_to_offsets(const SplitsToOffsetsArgs& args, LaunchStream stream);
 #endif

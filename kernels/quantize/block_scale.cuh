@@ -1,5 +1,5 @@
-// The scale of one block and what the two block kernels share: its rule on the host side, its
-// value and the two stores on the device side.
+// The scale of one block, shared by the two block kernels: its rule on the host, its value and the
+// two stores on the device.
 #pragma once
 
 #include "kernels/common/scale_rule.h"
@@ -14,7 +14,7 @@ inline ScaleRule block_scale_rule(const QuantizeBlockArgs& args) {
           .inf_value = input_max(args.input.type)};
 }
 
-/// Stores what a product needs to undo the scale, and the amax where it is wanted.
+/// Stores the inverse scale that a product needs, and the amax if requested.
 __device__ __forceinline__ void store_block_scale(const BlockOutput& output, float amax,
                                                   float scale, std::int64_t index) {
   output.scale_inv[index] = __frcp_rn(scale);

@@ -1,5 +1,6 @@
-// Eight E2M1 codes at a time. Hopper has no conversion to E2M1, and its FP32 pipe takes twice as
-// many instructions a cycle as the pipe of comparisons, so the rounding is all sums and products.
+// Eight E2M1 codes at a time. Hopper has no conversion to E2M1, and its FP32 pipe issues twice as
+// many instructions per cycle as the pipe for comparisons, so the rounding uses only
+// additions and multiplications.
 #pragma once
 
 #include <cuda_fp8.h>
@@ -8,9 +9,8 @@
 
 namespace kernels {
 
-/// e2m1_encode() in a few instructions: adding a number whose last place is the step of the value's
-/// range rounds to that step and leaves the code in the lowest bits. NaN products are positive
-/// here.
+/// e2m1_encode() in a few instructions: adding a number whose ulp is the step of the value's range
+/// rounds to that step and leaves the code in the lowest bits. NaN products are positive here.
 __device__ __forceinline__ std::uint32_t e2m1_code(float product) {
   const float magnitude = fminf(fabsf(product), 6.0F);
   float anchor = magnitude >= 2.0F ? 8388610.0F : 4194304.0F;  // 2^23 + 2 * 1, 2^22
@@ -33,7 +33,7 @@ __device__ __forceinline__ bool e2m1_below_7(float amax, float multiplier) {
 }
 
 /// 2^-14 times the E2M1 value that x = 2^14 * scaled rounds to, |x| < 7, so that its E5M2 byte is
-/// s000ccc0 of the code's bits. The anchor is 2^22 * (1.5 + x^2 / 8) with its last bits cut off,
+/// s000ccc0 of the code's bits. The anchor is 2^22 * (1.5 + x^2 / 8) with its low bits truncated,
 /// even in the last place of any sum: the sum rounds to halves up to x = 2, to ones up to 4.47,
 /// then to twos, ties to even codes. (Between 4 and 4.5, ones and twos agree.) A zero is positive.
 __device__ __forceinline__ float e2m1_rounded(float scaled) {
@@ -48,7 +48,7 @@ struct SignWords {
   std::uint32_t odd;
 };
 
-/// Of four words of two 16-bit values each.
+/// The signs of four words of two 16-bit values each.
 __device__ __forceinline__ SignWords signs_of_pairs(const std::uint32_t (&words)[4]) {
   const std::uint32_t low = __byte_perm(words[0], words[1], 0x7351);
   const std::uint32_t high = __byte_perm(words[2], words[3], 0x7351);
@@ -65,7 +65,7 @@ __device__ __forceinline__ SignWords signs_of_values(const float (&values)[8]) {
   return signs_of_pairs(words);
 }
 
-/// The same codes as e2m1_codes() where no product reaches 7; `fault` gets bits if one is NaN.
+/// The same codes as e2m1_codes() if no product reaches 7; `fault` becomes nonzero if one is NaN.
 __device__ __forceinline__ std::uint32_t e2m1_codes_below_7(const float (&values)[8],
                                                             float multiplier,
                                                             const SignWords& signs,

@@ -1,6 +1,6 @@
-// How the workers with one-byte scales (MXFP8, NVFP4) go through the lines of a tile rowwise, and
-// how their scales leave: as words, neighbours of one another. Single bytes of scattered lines kept
-// the L2 busier than the codes did.
+// How the workers with one-byte scales (MXFP8, NVFP4) process the lines of a tile rowwise, and how
+// they store scales: as adjacent words. Single bytes of scattered lines kept the L2 busier than the
+// codes did.
 #pragma once
 
 #include "kernels/common/micro_scales.h"
@@ -8,8 +8,8 @@
 
 namespace kernels::tiles {
 
-/// A warp's sixteen lines: four rows in every 32, which is how the swizzled layout interleaves the
-/// lines of 128, so that the warp's scales are 64 bytes in one piece. Half a warp has a line at a
+/// A warp's sixteen lines: four rows in every 32, which is how the swizzled layout interleaves 128
+/// lines, so that the warp's scales are 64 contiguous bytes. Half a warp processes one line at a
 /// time; pass p is line(p).
 class InterleavedLines {
  public:
@@ -21,9 +21,9 @@ class InterleavedLines {
 };
 static_assert(kPasses == 8 && kWarps == 8);
 
-/// Distances between the lines of a lane in the rowwise codes, in steps of a Word each: line(p) is
-/// (p & 1) * odd + (p >> 1 & 1) * segment + (p >> 2) * two_segments after line(0), also where a
-/// tile holds 64 or 32 rows of several blocks of columns.
+/// Distances between the lines of a lane in the rowwise codes, in Words: line(p) is (p & 1) * odd +
+/// (p >> 1 & 1) * segment + (p >> 2) * two_segments after line(0), also where a tile holds 64 or 32
+/// rows of several blocks of columns.
 struct LineDistances {
   std::int64_t odd;
   std::int64_t segment;
@@ -33,7 +33,7 @@ struct LineDistances {
       : odd(2 * steps_per_row),
         segment(of_line(tile, kSegmentRows, steps_per_row)),
         two_segments(of_line(tile, 2 * kSegmentRows, steps_per_row)) {}
-  /// Step by step, so that the passes share their sums.
+  /// Incrementally, so that the passes share their sums.
   template <class Word>
   __device__ Word* after(Word* first, int pass) const {
     if ((pass & 4) != 0) first += two_segments;
@@ -47,7 +47,7 @@ struct LineDistances {
   }
 };
 
-/// Whether all lines of the tile are rows to write and all its columns exist.
+/// Whether every line of the tile is a row to write and all its columns exist.
 __device__ __forceinline__ bool is_whole(const Tile& tile, std::int64_t columns) {
   return tile.out_rows == 1 << tile.row_bits &&
          (std::int64_t{tile.bx} + (kSide >> tile.row_bits)) * kSide <= columns;
@@ -61,8 +61,8 @@ struct RowScales {
 
   __device__ std::int64_t pitch() const { return round_up(per_row, 4); }
 
-  /// Four scales of neighbouring blocks: of `line` from block `x` on, x % 4 == 0. Swizzled lines
-  /// that a tile of 64 or 32 rows leaves out of the 128 get zeros here, compact ones from
+  /// Stores the scales of four adjacent blocks of `line`, starting at block `x`, x % 4 == 0. In a
+  /// tile of 64 or 32 rows the missing swizzled lines of the 128 get zeros here, compact ones in
   /// clear_missing_rows().
   __device__ __forceinline__ void store_word(const Tile& tile, int line, std::int64_t x,
                                              std::uint32_t word) const {
@@ -81,8 +81,8 @@ struct RowScales {
     if (tile.row_bits == 6) reinterpret_cast<std::uint32_t*>(to)[2] = 0;
   }
 
-  /// This tile's share of the compact scales of the rows that its strip lacks; they are one piece
-  /// of memory. All working threads call.
+  /// Clears this tile's share of the compact scales of its strip's missing rows, which are
+  /// contiguous. All consumer threads call.
   __device__ __forceinline__ void clear_missing_rows(const Tile& tile, std::int64_t columns) const {
     if (tile.row_bits == 7 || layout == MicroScaleLayout::Swizzled) return;
     const int lines = 1 << tile.row_bits;
@@ -91,8 +91,8 @@ struct RowScales {
     clear_share(tile, columns, first, (kSide - lines) * pitch());
   }
 
-  /// Zeros to the tile's share of `count` bytes that all tiles of the strip clear together, a
-  /// multiple of 16 as their address is.
+  /// Zeroes the tile's share of `count` bytes that all tiles of the strip clear together; size and
+  /// address are multiples of 16.
   __device__ __forceinline__ static void clear_share(const Tile& tile, std::int64_t columns,
                                                      std::uint8_t* first, std::int64_t count) {
     const int wide = 7 - tile.row_bits;

@@ -65,7 +65,8 @@ class Nvfp4AmaxWorker {
   __device__ void raise(float* amax, float candidate) const {
     const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(candidate));
     if (amax == nullptr || threadIdx.x % 32 != 0) return;
-    // A look first: most candidates are below what is there, and atomics on one address queue up.
+    // Read first: most candidates are below the current value, and atomics on one address
+    // serialize.
     auto* target = reinterpret_cast<unsigned*>(amax + group_);
     if (largest > __ldcg(target)) atomicMax(target, largest);
   }

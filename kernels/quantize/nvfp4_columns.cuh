@@ -1,4 +1,4 @@
-// What the NVFP4 workers share: two columns of a tile as blocks of 16, and block scales.
+// Shared by the NVFP4 workers: two columns of a tile as blocks of 16, and block scales.
 #pragma once
 
 #include "kernels/common/nvfp4_rule.h"
@@ -9,7 +9,7 @@
 namespace kernels::tiles {
 
 inline constexpr int kNvElements = static_cast<int>(kNvBlock);
-inline constexpr int kLineBlocks = kSide / kNvElements;  // blocks of a line of a tile
+inline constexpr int kLineBlocks = kSide / kNvElements;  // blocks per line of a tile
 
 __device__ __forceinline__ float block_amax(const float (&values)[kNvElements]) {
   float amax = 0.0F;
@@ -18,8 +18,8 @@ __device__ __forceinline__ float block_amax(const float (&values)[kNvElements]) 
   return amax;
 }
 
-/// A lane's two columns of 16 rows, and what the transform makes of them. 16-bit elements of a row
-/// are one word, read once; FP32 would take too many registers.
+/// A lane's two columns of 16 rows, before and after the transform. The two 16-bit elements of a
+/// row are one word, read once; FP32 would take too many registers.
 template <InputType kType>
 class ColumnPair {
  public:
@@ -85,7 +85,7 @@ class ColumnPair {
 #pragma unroll
       for (int i = 1; i < kNvElements; ++i) both = max_of_words<kType>(both, words_[i]);
       const float2 pair = word_values<kType>(both & kMagnitudes);
-      return {fmaxf(pair.x, 0.0F), fmaxf(pair.y, 0.0F)};  // a column of NaN has none
+      return {fmaxf(pair.x, 0.0F), fmaxf(pair.y, 0.0F)};  // an all-NaN column has none
     } else {
       float left[kNvElements];
       float right[kNvElements];

@@ -8,7 +8,7 @@
 
 namespace kernels {
 
-/// Every 16 elements of every column, rounded to BF16.
+/// Transforms every 16 elements of every column and rounds to BF16.
 inline void transform_columns(TileValues& values) {
   for (int column = 0; column < kTileSide; ++column) {
     for (int row = 0; row < kTileSide; row += 16) {

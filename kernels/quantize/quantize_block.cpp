@@ -1,6 +1,6 @@
 // CPU twins of FP8 block scaling. Rowwise codes of unpadded rows: a block is read for its amax and
-// read again, from cache, for its cast; blocks are independent, so threads share them out evenly.
-// All else goes through tiles in FP32.
+// again, from cache, for its cast; blocks are independent, so they are split evenly over threads.
+// Everything else goes through tiles in FP32.
 #include "kernels/quantize/quantize_block.h"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void quantize_rows_128x128(const QuantizeBlockArgs& args) {
   const ScaleRule rule = block_rule(args);
   const std::int64_t blocks_per_row = ceil_div(input.columns, kBlock);
   const std::int64_t scales_per_row = round_up(blocks_per_row, 4);
-  std::vector<Block> strips;  // 128 rows of one group, or what is left of it
+  std::vector<Block> strips;  // 128 rows of one group, or the remainder
   for (int group = 0; group < input.num_groups; ++group) {
     const std::int64_t end = input.row_offsets[group + 1];
     for (std::int64_t row = input.row_offsets[group]; row < end; row += kBlock) {
@@ -97,15 +97,15 @@ void quantize_rows_128x128(const QuantizeBlockArgs& args) {
   }
 }
 
-/// Whether the rows of the input are all that is read and written, in their own order.
+/// Whether exactly the rows of the input are read and written, in the same order.
 bool is_rowwise_only(const QuantizeBlockArgs& args) {
   return args.columnwise.codes == nullptr && args.bias_partials == nullptr &&
          args.output_rows.row_offsets == nullptr && args.input.activation == Activation::None;
 }
 
-/// Prefix sums over the groups of what the scales of a group are padded by.
+/// Prefix sums over the groups of the units to which their scales are padded.
 std::vector<std::int64_t> scale_units(const QuantizeBlockArgs& args, std::int64_t rows_per_unit) {
-  // Rowwise 1x128 scales follow the rowwise rows; units of 512 rows do not see the padding.
+  // Rowwise 1x128 scales follow the rowwise rows; padding does not change units of 512 rows.
   const std::int64_t* out = args.output_rows.columnwise_only
                                 ? args.input.row_offsets
                                 : output_offsets(args.input, args.output_rows);
@@ -116,7 +116,7 @@ std::vector<std::int64_t> scale_units(const QuantizeBlockArgs& args, std::int64_
   return sums;
 }
 
-/// `count` elements of a line that share a scale: amax, scale and codes of them.
+/// Amax, scale and codes of `count` elements of a line that share a scale.
 void quantize_line(const float* values, std::int64_t count, const ScaleRule& rule, Fp8Format format,
                    const BlockOutput& output, std::int64_t scale_index, std::uint8_t* codes) {
   const ElementRun run{.input = values, .type = InputType::Fp32, .count = count};

@@ -9,22 +9,22 @@ namespace kernels {
 /// One direction of a block-scaled operand. Columnwise codes are transposed group by group.
 ///
 /// Bx = ceil_div(columns, 128), m = rows of the group in the output, By = ceil_div(m, 128); scales
-/// are FP32 and GEMM-ready as they are. Groups lie one after another, so a group starts where the
-/// sizes of the earlier ones end:
+/// are FP32 and GEMM-ready. Groups are contiguous, so a group starts at the sum of the sizes of the
+/// earlier ones:
 ///   direction            codes                    scales of one group, row-major     index
 ///   1x128 rowwise        [m, columns]             [Bx, round_up(m, 4)]               (bx, row)
 ///   1x128 columnwise     [columns, m]             [By, round_up(columns, 4)]         (by, column)
 ///   128x128 rowwise      [m, columns]             [By, round_up(Bx, 4)]              (by, bx)
 ///   128x128 columnwise   [columns, m]             [Bx, round_up(By, 4)]              (bx, by)
 /// Codes of group g start at element row_offsets[g] * columns in both directions. A 1x128 block is
-/// 128 columns of one row, or, columnwise, 128 rows of one column; both take their amax from the
+/// 128 columns of one row, or, columnwise, 128 rows of one column; both derive their amax from the
 /// input, so the two directions hold different codes. A 128x128 tile has one scale and the same
-/// codes in both. Padding elements are not written. Blocks never straddle groups; a block's missing
-/// rows or columns count as 0.
+/// codes in both. Padding elements are not written. Blocks never straddle groups; missing rows or
+/// columns of a block count as 0.
 struct BlockOutput {
-  std::uint8_t* codes = nullptr;  // null = this direction is not wanted
+  std::uint8_t* codes = nullptr;  // null = skip this direction
   float* scale_inv = nullptr;     // 1 / scale, IEEE
-  float* block_amax = nullptr;    // optional, laid out like scale_inv: before epsilon
+  float* block_amax = nullptr;    // optional, laid out like scale_inv; before epsilon
 };
 
 struct QuantizeBlockArgs {
@@ -39,8 +39,8 @@ struct QuantizeBlockArgs {
   LaunchControls controls = {};
 };
 
-/// Floats to allocate for scale_inv without knowing the splits (any routing of capacity_rows over
-/// num_groups fits).
+/// Floats to allocate for scale_inv without knowing the splits: enough for any routing of
+/// capacity_rows over num_groups.
 constexpr std::int64_t block_1x128_scale_capacity(std::int64_t capacity_rows, int num_groups,
                                                   std::int64_t columns) {
   return ceil_div(columns, kBlock) * (capacity_rows + 3 * std::int64_t{num_groups});

@@ -1,6 +1,6 @@
-// 128x128 block scaling. A block of threads keeps a whole tile in registers between the two
-// phases (amax, cast), so that global memory is read once; only the maxima of the warps meet in
-// shared memory.
+// 128x128 block scaling. A thread block keeps a whole tile in registers between the two phases
+// (amax, cast), so that global memory is read once; only the warps' maxima go through shared
+// memory.
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/quantize/block_dispatch.h"
@@ -56,8 +56,8 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) amax = step_amax(raw[pass], amax);
     const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
-    // Two sets of maxima: a warp may be at the next tile while another still reads this one's, but
-    // the barrier there keeps it from being two tiles ahead.
+    // Two sets of maxima: a warp may work on the next tile while another still reads this one's,
+    // but the barrier there prevents it from being two tiles ahead.
     if (lane == 0) warp_amax[parity][thread / 32] = __uint_as_float(largest);
     __syncthreads();
     amax = 0.0F;
@@ -79,7 +79,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_128x128_kernel(
 
 cudaError_t quantize_block_128x128(const QuantizeBlockArgs& args, LaunchStream stream) {
   const GroupedInput& input = args.input;
-  // Groups shorter than a block leave most of its registers empty; the tile kernel packs them.
+  // Groups shorter than a block leave most registers unused; the tile kernel packs them.
   const bool short_groups = input.capacity_rows < kBlock * input.num_groups;
   if (needs_tiles(args) || short_groups || input.activation != Activation::None) {
     return quantize_block_tile(args, true, stream);

@@ -1,7 +1,7 @@
-// 1x128 block scaling. A warp takes four rows of a few column blocks: eight lanes hold a block of
-// one row, sixteen elements each, so that the amax and the cast come from one read and every lane
-// has a scale of its own. Four rows, because scales are laid out in columns padded to four: a
-// warp's scales of a block are 16 consecutive bytes.
+// 1x128 block scaling. A warp takes four rows of a few column blocks: eight lanes hold one row's
+// block, sixteen elements each, so that amax and cast come from one read and every lane has its own
+// scale. Four rows, because scales are laid out in columns padded to four: a warp's scales of a
+// block are 16 consecutive bytes.
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/quantize/block_dispatch.h"
@@ -17,8 +17,8 @@ constexpr int kStepsPerBlock = static_cast<int>(kBlock) / kStep;
 constexpr int kStepsPerLane = kStepsPerBlock / kLanesPerRow;
 constexpr int kWaves = 4;  // tests/bench/gpu_quantize_bench
 
-/// Column blocks of one task: what a warp has in flight before it needs the first of them (128
-/// bytes a lane). Chosen with tests/bench/gpu_quantize_bench.
+/// Column blocks of one task: the loads a warp has in flight before it needs the first of them (128
+/// bytes per lane). Chosen with tests/bench/gpu_quantize_bench.
 template <InputType kType, Activation kActivation>
 constexpr int kBlocksPerTask =
     (kType == InputType::Fp32 ? 2 : 4) / (kActivation == Activation::None ? 1 : 2);
@@ -43,7 +43,7 @@ __global__ __launch_bounds__(kThreads) void quantize_block_1x128_kernel(
   const std::int64_t warps = std::int64_t{gridDim.x} * (kThreads / 32);
   std::int64_t task =
       std::int64_t{blockIdx.x} * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
-  // Here rather than a return at the top, which costs registers.
+  // Here instead of a return at the top, which costs registers.
   if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) task = tasks;
   for (; task < tasks; task += warps) {
     const std::int64_t strip = task / tasks_per_strip;

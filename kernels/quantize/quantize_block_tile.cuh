@@ -1,11 +1,11 @@
 // Block scaling, and per-tensor scaling with a given scale, as a worker of the tile pipeline.
 //
-// Rowwise, a warp owns 16 lines and sixteen lanes a line, 8 elements each. Columnwise, a warp owns
-// 16 columns and a lane two of them in 32 rows, so that a column's amax needs two shuffles and its
-// transposed line never leaves the warp: warps need not wait for each other. Four codes of a column
-// make one word before they leave the registers; eight lines at a time pass through the warp's own
-// 1 KiB to leave as whole 128-byte lines. Segments of the tile are padded and pieces of a line
-// permuted, so that no access has bank conflicts.
+// Rowwise, a warp owns 16 lines and sixteen lanes share a line, 8 elements each. Columnwise, a warp
+// owns 16 columns and a lane two of them in 32 rows, so that a column's amax needs two shuffles and
+// its transposed line stays within the warp: warps need not wait for each other. Four codes of a
+// column are packed into one word in registers; eight lines at a time pass through 1 KiB of the
+// warp's own shared memory and are stored as whole 128-byte lines. Segments of the tile are padded
+// and pieces of a line permuted, so that no access has bank conflicts.
 #pragma once
 
 #include "kernels/common/tile_pipeline.cuh"
@@ -15,17 +15,17 @@
 
 namespace kernels::tiles {
 
-/// What one scale holds for.
+/// What one scale covers.
 enum class TileScaling {
   Block1x128,    // 128 elements of a row, and 128 of a column
   Block128x128,  // a block
-  PerTensor,     // a group; the scale is given
+  PerTensor,     // a group; the scale is an input
 };
 
 struct TileParameters {
   QuantizeBlockArgs args;
   ScaleRule rule = {};
-  // Per tensor only, see quantize_per_tensor.h:
+  // Per-tensor only, see quantize_per_tensor.h:
   const float* group_scale = nullptr;
   float* group_amax = nullptr;
   float* group_scale_inv = nullptr;
@@ -40,7 +40,7 @@ struct TileParameters {
   }
 };
 
-/// The lines of this warp: amax and scale of each (1x128; the block's own scale otherwise), codes.
+/// This warp's lines: amax and scale of each (1x128; otherwise the block's scale), codes.
 template <InputType kType, Fp8Format kFormat, TileScaling kScaling>
 __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, const Tile& tile,
                                               const RawStep<kType> (&values)[kPasses],
@@ -52,7 +52,7 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
       static_cast<int>(threadIdx.x / 32) * (kSide / kWarps) + lane / kLanesPerRow;
   const std::int64_t steps_per_row = args.input.columns / kStep;
   const auto blocks_per_row = static_cast<int>(ceil_div(args.input.columns, kBlock));
-  float row_scale = block_scale;  // 1x128: of line lane / 2 (of the sixteen lanes) of the thread's
+  float row_scale = block_scale;  // 1x128: of the thread's line lane / 2 (of the sixteen lanes)
   if constexpr (kScaling == TileScaling::Block1x128) {
     float amax[kPasses];
 #pragma unroll
@@ -83,7 +83,7 @@ __device__ __forceinline__ void quantize_rows(const TileParameters& parameters, 
   }
 }
 
-/// The 16 columns of this warp: amax and scale of each (1x128), sums, transposed codes.
+/// This warp's 16 columns: amax and scale of each (1x128), sums, transposed codes.
 template <InputType kType, Fp8Format kFormat, TileScaling kScaling>
 __device__ __forceinline__ void quantize_columns(const TileParameters& parameters, const Tile& tile,
                                                  const RawTile<kType>& raw,
@@ -99,7 +99,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
       std::int64_t{tile.block(segment * kSegmentRows)} * kSide + column;
   const bool inside = full_column < args.input.columns;
   const int row_segment = tile.row(segment * kSegmentRows) / kSegmentRows;
-  // Sixteen-bit pairs stay in registers; FP32 ones are read again, there is no room.
+  // 16-bit pairs stay in registers; FP32 pairs do not fit and are read again.
   constexpr bool kKeep = kType != InputType::Fp32;
   constexpr int kPairsPerPiece = kKeep ? 4 : 2;
   const int piece = column / 2 / kPairsPerPiece;
@@ -132,7 +132,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
       }
     }
     float2 sum = {__fadd_rn(sums[0].x, sums[1].x), __fadd_rn(sums[0].y, sums[1].y)};
-    // Segments that a narrow block lacks would add +0.
+    // The missing segments of a narrow block would add +0.
     for (int bits = 5; bits < tile.row_bits; ++bits) {
       const int distance = kWarpPairs << (bits - 5);
       sum = {__fadd_rn(sum.x, __shfl_xor_sync(kFullWarp, sum.x, distance)),
@@ -180,7 +180,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
         store_block_scale(args.columnwise, amax.y, scale.y, index + 1);
       }
     } else {
-      // Even segments make the scale of the left column, odd ones that of the right.
+      // Even segments compute the scale of the left column, odd ones that of the right.
       const bool right = (segment & 1) != 0;
       const float my_amax = right ? amax.y : amax.x;
       const float my_scale = scale_from_amax(my_amax, parameters.rule);
@@ -245,7 +245,7 @@ class BlockWorker {
     float warp_amax[2][kWarps];
   };
 
-  /// 1x128 rowwise scales are padded to 4 rows a group, 128x128 columnwise ones to 4 strips.
+  /// 1x128 rowwise scales are padded to 4 rows per group, 128x128 columnwise ones to 4 strips.
   __device__ static int first_units(int m) {
     return kScaling == TileScaling::Block128x128 ? (m + 4 * kSide - 1) / (4 * kSide) : (m + 3) / 4;
   }
@@ -255,7 +255,7 @@ class BlockWorker {
   __device__ BlockWorker(const Parameters& parameters, Shared& shared, bool quantizes)
       : parameters_(parameters), shared_(shared), quantizes_(quantizes) {
     if constexpr (kScaling == TileScaling::PerTensor) {
-      // Here and not with a tile, because an empty group has none.
+      // Here and not with a tile, because an empty group has no tiles.
       if (parameters_.group_scale_inv != nullptr && quantizes_ && blockIdx.x == 0) {
         for (int group = static_cast<int>(threadIdx.x); group < parameters_.args.input.num_groups;
              group += kThreads) {
@@ -276,7 +276,7 @@ class BlockWorker {
     const bool rowwise = args.rowwise.codes != nullptr && quantizes_;
     const int first_line = warp * kWarpLines + lane / kLanesPerRow;
     float row_scale = 1.0F;     // 128x128: of the block of this warp's lines
-    float column_scale = 1.0F;  // and of the block of this lane's segment
+    float column_scale = 1.0F;  // 128x128: of the block of this lane's segment
     if constexpr (kScaling == TileScaling::PerTensor) {
       row_scale = column_scale = parameters_.group_scale[tile.group];
     }
@@ -296,10 +296,10 @@ class BlockWorker {
           amax = fmaxf(amax, packed_step_amax(values[pass]));
         }
         const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax));
-        // Two sets: a warp may be at the next tile while another still reads this one's.
+        // Two sets: a warp may work on the next tile while another still reads this one's.
         if (lane == 0) shared_.warp_amax[parity][warp] = __uint_as_float(largest);
         sync_workers();
-        // Lanes of a segment make the scale of the block that it belongs to.
+        // The lanes of a segment compute the scale of the segment's block.
         const int line = lane / kWarpPairs * kSegmentRows;
         const int first_warp = (line >> tile.row_bits << tile.row_bits) / kWarpLines;
         const int end_warp = first_warp + (1 << tile.row_bits) / kWarpLines;
@@ -349,12 +349,12 @@ class BlockWorker {
   __device__ void finish() { flush_amax(); }
 
  private:
-  /// A warp's maximum of a group costs one atomic, not one a tile.
+  /// A warp's maximum of a group costs one atomic, not one per tile.
   __device__ void flush_amax() {
     if (kScaling != TileScaling::PerTensor || amax_group_ < 0) return;
     const unsigned largest = __reduce_max_sync(kFullWarp, __float_as_uint(amax_));
-    // Magnitudes order like their bits. A look first: most candidates are below what is there, and
-    // atomics on one address queue up.
+    // Magnitudes order like their bits. Read first: most candidates are below the current value,
+    // and atomics on one address serialize.
     auto* target = reinterpret_cast<unsigned*>(parameters_.group_amax + amax_group_);
     if (threadIdx.x % 32 == 0 && largest > __ldcg(target)) atomicMax(target, largest);
     amax_ = 0.0F;

@@ -1,5 +1,5 @@
-// Block scaling through tiles in shared memory: everything that needs more than rowwise codes of
-// unpadded rows. Called by the launchers of quantize_block.h.
+// Block scaling through tiles in shared memory: everything beyond rowwise codes of unpadded rows.
+// Called by the launchers of quantize_block.h.
 #pragma once
 
 #include "kernels/quantize/quantize_block.h"
@@ -7,7 +7,7 @@
 namespace kernels {
 
 #ifdef EXPERTSCOPE_WITH_CUDA
-/// `square` = one scale for 128 x 128 elements. Stamps need BF16 input without activation, else
+/// `square` = one scale per 128 x 128 elements. Stamps need BF16 input without activation, else
 /// cudaErrorNotSupported.
 cudaError_t quantize_block_tile(const QuantizeBlockArgs& args, bool square, LaunchStream stream);
 #endif

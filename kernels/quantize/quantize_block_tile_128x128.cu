@@ -1,4 +1,4 @@
-// Instances of the tile kernel with one scale for a whole tile, and the choice between the two.
+// Instances of the tile kernel with one scale per tile, and the choice between the two.
 #include "kernels/quantize/quantize_block_tile.cuh"
 
 namespace kernels {

@@ -1,4 +1,4 @@
-// Instances of the tile kernel with a scale for 128 elements of a row or a column.
+// Instances of the tile kernel with one scale per 128 elements of a row or a column.
 #include "kernels/quantize/quantize_block_tile.cuh"
 
 namespace kernels::tiles {

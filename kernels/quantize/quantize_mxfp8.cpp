@@ -1,4 +1,4 @@
-// CPU twin of MXFP8: tiles in FP32, 32 neighbours of a row or of a column at a time.
+// CPU twin of MXFP8: tiles in FP32, 32 adjacent elements of a row or column at a time.
 #include "kernels/quantize/quantize_mxfp8.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ ElementRun run_of(const float* values, std::int64_t count) {
   return {.input = values, .type = InputType::Fp32, .count = count};
 }
 
-/// Scale bytes of a tile, one for each line and 32 elements of it; lines are rows or columns.
+/// Scale bytes of a tile, one per 32 elements of a line; lines are rows or columns.
 using Bytes = std::uint8_t[kTileSide][kBlocks];
 
 void fill_bytes(TileValues& values, bool transposed, Fp8Format format, Bytes& bytes) {
@@ -39,7 +39,7 @@ void fill_bytes(TileValues& values, bool transposed, Fp8Format format, Bytes& by
   }
 }
 
-/// One byte for 32 x 32 elements: amax and byte rise together, so the largest byte is the square's.
+/// One byte per 32 x 32 elements: the byte is monotonic in amax, so the largest is the square's.
 void share_squares(Bytes& bytes) {
   for (int first = 0; first < kTileSide; first += static_cast<int>(kMxBlock)) {
     for (int block = 0; block < kBlocks; ++block) {

@@ -2,7 +2,7 @@
 //
 // Rowwise, four lanes hold a block of 32 columns of one line, 8 elements each. Columnwise, a warp
 // owns 32 lines of 64 columns, a lane four columns of 16 of these lines: a block's amax needs one
-// shuffle, and a row's codes leave as words.
+// shuffle, and a row's codes are stored as words.
 #pragma once
 
 #include "kernels/common/mx_scale.h"
@@ -25,7 +25,7 @@ struct Mxfp8Parameters {
   }
 };
 
-/// e8m0_round_up() and mx_multiplier_bits() without branches, for no NaN: an amax has none.
+/// e8m0_round_up() and mx_multiplier_bits() without branches; not for NaN, which an amax never is.
 KERNELS_HOST_DEVICE constexpr std::uint32_t mx_round_up(std::uint32_t bits) {
   const std::uint32_t rounded = (bits + 0x7FFFFFU) >> 23;
   const std::uint32_t byte = rounded < 0xFEU ? rounded : 0xFEU;
@@ -93,7 +93,7 @@ class Mxfp8Worker {
 
  private:
   static constexpr bool kKeep = kType != InputType::Fp32;
-  static constexpr int kRows = 16;  // lines of a lane, columnwise
+  static constexpr int kRows = 16;  // lines per lane, columnwise
   using Quad = std::conditional_t<kKeep, uint2, float4>;
 
   __device__ int segment() const { return warp_ / 2; }
@@ -142,7 +142,7 @@ class Mxfp8Worker {
     return amax;
   }
 
-  /// The byte of the square that this lane's columns lie in.
+  /// The scale byte of the square that contains this lane's columns.
   __device__ __forceinline__ std::uint32_t square_byte(const float4& amax) const {
     float largest = fmaxf(fmaxf(amax.x, amax.y), fmaxf(amax.z, amax.w));
 #pragma unroll
@@ -195,7 +195,7 @@ class Mxfp8Worker {
       share_square(byte, parity);
       bytes = byte * 0x01010101U;
     } else {
-      // Either half of the warp makes two of the four.
+      // Each half of the warp computes two of the four.
       const bool upper = lane_ >= 16;
       const std::uint32_t mine = mx_byte<kFormat>(upper ? amax.z : amax.x) |
                                  mx_byte<kFormat>(upper ? amax.w : amax.y) << 8;
@@ -241,7 +241,7 @@ class Mxfp8Worker {
     }
   }
 
-  /// Segments of 16 lines meet as bias/bias_gradient.h has it.
+  /// Segments of 16 lines combine as defined in bias/bias_gradient.h.
   __device__ void store_bias(const Tile& tile, float4 sum) {
     sum = {__fadd_rn(sum.x, __shfl_xor_sync(kFullWarp, sum.x, 16)),
            __fadd_rn(sum.y, __shfl_xor_sync(kFullWarp, sum.y, 16)),
@@ -249,7 +249,7 @@ class Mxfp8Worker {
            __fadd_rn(sum.w, __shfl_xor_sync(kFullWarp, sum.w, 16))};
     if (lane_ < 16) *reinterpret_cast<float4*>(&shared_.bias[segment()][column()]) = sum;
     sync_workers();
-    const int lines = 1 << (tile.row_bits - 5);  // segments of a block
+    const int lines = 1 << (tile.row_bits - 5);  // segments per block
     for (int i = static_cast<int>(threadIdx.x); i < kSide * kSegments / lines; i += kThreads) {
       const int first = i / kSide * lines;
       const float* bias = &shared_.bias[first][i % kSide];
@@ -272,7 +272,7 @@ class Mxfp8Worker {
     return {args_.rowwise.scales + group, row_scales_, args_.layout};
   }
 
-  /// kWhole: nothing need be tested, see is_whole().
+  /// kWhole: no bounds checks needed, see is_whole().
   template <bool kWhole>
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
@@ -285,7 +285,7 @@ class Mxfp8Worker {
       values[pass] = shared_step<kType>(raw, lines.line(pass), step);
       amax[pass] = step_amax_word(values[pass]);
     }
-    std::uint32_t bytes;  // of passes 2 * (lane % 4) and the one after
+    std::uint32_t bytes;  // of passes 2 * (lane % 4) and the next
     if (args_.square_blocks) {
       bytes = shared_.squares[parity][lane_ % 4][step / 4] * 0x101U;
     } else {
@@ -327,8 +327,8 @@ class Mxfp8Worker {
     }
   }
 
-  /// `bytes`: of block step / 4 in the lines of passes 2 * (lane % 4) and the one after. The lanes
-  /// of a line's four blocks make words of them.
+  /// `bytes`: of block step / 4 in the lines of passes 2 * (lane % 4) and the next. The lanes of a
+  /// line's four blocks combine them into words.
   template <bool kWhole>
   __device__ __forceinline__ void store_row_scales(const Tile& tile, const InterleavedLines& lines,
                                                    std::uint32_t bytes) const {
@@ -350,7 +350,7 @@ class Mxfp8Worker {
     row_scales(tile).store_word(tile, line, std::int64_t{tile.block(line)} * 4, pair | other << 16);
   }
 
-  /// Bytes of four neighbouring columns at row block x.
+  /// Scale bytes of four adjacent columns at row block x.
   __device__ void store_column_scales(const Tile& tile, std::int64_t first_column, std::int64_t x,
                                       std::uint32_t bytes) const {
     const std::int64_t padded = round_up(args_.input.columns, kSide);
@@ -369,12 +369,12 @@ class Mxfp8Worker {
     }
   }
 
-  /// A tile of 32 or 64 rows leaves the scales of the strip's other rows to be written as 0.
+  /// For a tile of 32 or 64 rows, zeroes the scales of the strip's other rows.
   __device__ void clear_missing_lines(const Tile& tile, bool rows, bool columns) const {
     const std::int64_t width = args_.input.columns;
     if (rows) row_scales(tile).clear_missing_rows(tile, width);
     if (!columns) return;
-    const int segments = 1 << (tile.row_bits - 5);  // there are
+    const int segments = 1 << (tile.row_bits - 5);  // present
     const std::int64_t padded = round_up(width, kSide);
     if (args_.layout == MicroScaleLayout::Compact) {
       const std::int64_t lines = std::int64_t{tile.strip} * 4 + segments;

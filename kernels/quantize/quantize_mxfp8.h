@@ -1,5 +1,6 @@
-// MXFP8: FP8 codes with one power-of-two scale (E8M0 byte) for 32 neighbours. Rowwise blocks are 32
-// columns of one row, columnwise ones 32 rows of one column; both come from the input in one read.
+// MXFP8: FP8 codes with one power-of-two scale (E8M0 byte) per 32 adjacent elements. Rowwise blocks
+// are 32 columns of one row, columnwise ones 32 rows of one column; both come from one read
+// of the input.
 #pragma once
 
 #include "kernels/common/micro_scales.h"
@@ -12,9 +13,9 @@ inline constexpr std::int64_t kMxBlock = 32;
 /// The scale byte: amax * (1 / format_max), the reciprocal rounded to FP32 first (0x3B124925 for
 /// E4M3, 0x37924925 for E5M2), rounded up to a power of two. NaN 0xFF, inf 0xFE, zero 0.
 /// Multiplier of the elements: 2^(127 - byte); byte 255 gives NaN, byte 254 2^-127. NaN elements do
-/// not reach amax. Pow-2 and epsilon have no meaning here: the scale is a power of two already.
+/// not reach amax. Pow-2 and epsilon do not apply: the scale is already a power of two.
 struct Mxfp8Output {
-  std::uint8_t* codes = nullptr;   // [m, columns] a group, never transposed; null = not wanted
+  std::uint8_t* codes = nullptr;   // [m, columns] per group, never transposed; null = skip
   std::uint8_t* scales = nullptr;  // see micro_scales.h, block = 32
 };
 
@@ -22,7 +23,7 @@ struct QuantizeMxfp8Args {
   GroupedInput input;  // columns % 16 == 0; a row's last block may have 16 columns
   OutputRows output_rows = {};
   Fp8Format format = Fp8Format::E4m3;
-  bool square_blocks = false;  // one scale for 32 x 32 elements (weights), same codes both ways
+  bool square_blocks = false;  // one scale per 32 x 32 elements (weights), same codes both ways
   MicroScaleLayout layout = MicroScaleLayout::Compact;
   Mxfp8Output rowwise = {};
   Mxfp8Output columnwise = {};

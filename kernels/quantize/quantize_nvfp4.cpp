@@ -1,4 +1,4 @@
-// CPU twin of NVFP4: tiles in FP32, 16 neighbours of a row or of a column at a time.
+// CPU twin of NVFP4: tiles in FP32, 16 adjacent elements of a row or column at a time.
 #include "kernels/quantize/quantize_nvfp4.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct Rounding {
   std::uint64_t offset = 0;
 };
 
-/// Sixteen elements to eight bytes. `block_number` counts blocks in the order of the codes.
+/// Encodes sixteen elements as eight bytes. `block_number` counts blocks in the order of the codes.
 void encode_block(const float* values, float multiplier, const Rounding& rounding,
                   std::uint64_t block_number, std::uint8_t* codes) {
   PhiloxWords random = {};
@@ -70,11 +70,11 @@ void encode_block(const float* values, float multiplier, const Rounding& roundin
 struct Direction {
   bool transposed;
   int lines;              // real lines of the tile
-  int blocks;             // real blocks of a line
-  std::int64_t y;         // number of the first line
-  std::int64_t x;         // number of the first block
-  std::int64_t per_line;  // blocks of a whole line
-  std::int64_t codes;     // byte of the first code
+  int blocks;             // real blocks per line
+  std::int64_t y;         // index of the first line
+  std::int64_t x;         // index of the first block
+  std::int64_t per_line;  // blocks per whole line
+  std::int64_t codes;     // byte offset of the first code
   std::int64_t pitch;     // bytes from line to line
   const Nvfp4Output& output;
   std::int64_t scale_base;

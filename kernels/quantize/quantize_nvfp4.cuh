@@ -2,7 +2,7 @@
 //
 // Rowwise, two lanes hold a block of 16 columns of a line. Columnwise, a lane owns two columns in
 // 32 rows, two blocks of each, so that the Hadamard transform of a block stays in registers; a
-// warp's 16 transposed lines pass through its own 1 KiB to leave in pieces of 16 bytes.
+// warp's 16 transposed lines pass through its own 1 KiB and are stored in 16-byte pieces.
 #pragma once
 
 #include "kernels/common/philox.h"
@@ -23,7 +23,7 @@ struct Nvfp4Parameters {
   }
 };
 
-/// Stochastic rounding is an instance of its own: its generator would crowd the other's registers.
+/// Stochastic rounding is a separate instance: its generator would take registers from the other.
 template <InputType kInput, bool kStochastic, bool kStamp>
 class Nvfp4Worker {
  public:
@@ -38,7 +38,7 @@ class Nvfp4Worker {
     std::uint8_t squares[2][kSide / kNvElements][kLineBlocks];
   };
 
-  /// Columnwise scales come in fours of 16 rows, codes in blocks of 16.
+  /// Columnwise scales come in groups of four blocks of 16 rows, codes in blocks of 16.
   __device__ static int first_units(int m) { return (m + 63) / 64; }
   __device__ static int second_units(int m) { return (m + 15) / 16; }
 
@@ -84,7 +84,7 @@ class Nvfp4Worker {
   __device__ int segment() const { return lane_ / kWarpPairs; }
   __device__ int column() const { return warp_ * 2 * kWarpPairs + lane_ % kWarpPairs * 2; }
 
-  /// Amax of the 16 x 16 square that this lane's column block lies in: a warp's sixteen columns.
+  /// Amax of the 16 x 16 square that contains this lane's column block: a warp's sixteen columns.
   __device__ __forceinline__ static float square_amax(float left, float right) {
     float amax = fmaxf(left, right);
 #pragma unroll
@@ -119,7 +119,7 @@ class Nvfp4Worker {
   }
 
   /// Eight codes, the lowest first. `random` holds their bytes. `multiplier` comes from marked();
-  /// `fault` gets bits where the codes have to be made again by e2m1_codes().
+  /// `fault` becomes nonzero if the codes must be recomputed by e2m1_codes().
   __device__ __forceinline__ std::uint32_t encode(const float (&values)[8], float multiplier,
                                                   const std::uint32_t* random,
                                                   const SignWords& signs,
@@ -138,8 +138,8 @@ class Nvfp4Worker {
     }
   }
 
-  /// nvfp4_multiplier() of every byte. Reciprocals of ordinary numbers are made side by side,
-  /// without the test that __frcp_rn() has in each.
+  /// nvfp4_multiplier() of every byte. Reciprocals of ordinary numbers are computed in parallel,
+  /// without the operand check in each __frcp_rn().
   template <int kCount>
   __device__ __forceinline__ static void multipliers_of(const std::uint32_t (&bytes)[kCount],
                                                         const Nvfp4GlobalScale& global,
@@ -160,7 +160,7 @@ class Nvfp4Worker {
     }
   }
 
-  /// The multiplier with a minus where the short way of encoding cannot be used.
+  /// The multiplier, negated if the fast encoding cannot be used.
   __device__ __forceinline__ static float marked(float multiplier, float amax) {
     return kStochastic || e2m1_below_7(amax, multiplier) ? multiplier : -multiplier;
   }
@@ -186,7 +186,7 @@ class Nvfp4Worker {
     return {args_.rowwise.scales + group, per_row, args_.layout};
   }
 
-  /// kWhole: nothing need be tested, see is_whole().
+  /// kWhole: no bounds checks needed, see is_whole().
   template <bool kWhole>
   __device__ __forceinline__ void quantize_rows(const Tile& tile, const RawTile<kType>& raw,
                                                 int parity) {
@@ -194,7 +194,7 @@ class Nvfp4Worker {
     const int step = lane_ % kLanesPerRow;
     const InterleavedLines lines(warp_, lane_);
     RawStep<kType> values[kPasses];
-    // Neighbouring lanes share a block: the even one makes the first four scales, the odd one the
+    // Adjacent lanes share a block: the even one computes the first four scales, the odd one the
     // others, and they exchange.
     AmaxWord<kType> amax[kPasses];
 #pragma unroll
@@ -268,8 +268,8 @@ class Nvfp4Worker {
     }
   }
 
-  /// `bytes`: of block step / 2 in the lines of four passes, the first or, in odd lanes, the last
-  /// ones. The lanes of four blocks exchange them, so that each gets a line's word.
+  /// `bytes`: of block step / 2 in the lines of the first four passes, in odd lanes the last four.
+  /// The lanes of four blocks exchange them, so that each gets one line's word.
   template <bool kWhole>
   __device__ __forceinline__ void store_row_scales(const Tile& tile, const InterleavedLines& lines,
                                                    const std::uint32_t (&bytes)[4]) const {
@@ -306,7 +306,7 @@ class Nvfp4Worker {
     const int first_row = tile.row(segment() * kSegmentRows);
     const std::int64_t first_x = tile.strip_in_group * kLineBlocks + first_row / kNvElements;
     std::uint32_t words[2][4];
-    std::uint32_t scales[2] = {0, 0};  // of either column, two bytes each
+    std::uint32_t scales[2] = {0, 0};  // of each column, two bytes each
 #pragma unroll
     for (int block = 0; block < 2; ++block) {
       const ColumnPair<kType> pair(raw, segment() * kSegmentRows + block * kNvElements, column());
@@ -355,7 +355,7 @@ class Nvfp4Worker {
     __syncwarp();
     const int piece = lane_ % kSegments;  // 32 rows of one block of columns
     const int out_row = tile.row(piece * kSegmentRows);
-    const int blocks = (tile.out_rows - out_row + 15) / 16;  // real ones of this piece
+    const int blocks = (tile.out_rows - out_row + 15) / 16;  // real blocks of this piece
     std::uint8_t* const target = args_.columnwise.codes + code_base +
                                  (std::int64_t{tile.strip_in_group} * kSide + out_row) / 2;
 #pragma unroll
@@ -376,8 +376,8 @@ class Nvfp4Worker {
     __syncwarp();
   }
 
-  /// `scales`: of this lane's two columns, two bytes each of its 32 rows. Scales come in fours, 64
-  /// rows: two segments put theirs together, unless the tile has 32 rows.
+  /// `scales`: of this lane's two columns, two bytes each for its 32 rows. Scales come in fours, 64
+  /// rows: two segments combine theirs, unless the tile has 32 rows.
   __device__ __forceinline__ void store_column_scales(const Tile& tile,
                                                       const std::uint32_t (&scales)[2]) const {
     const std::int64_t per_line = (tile.out_m + 15) / 16;

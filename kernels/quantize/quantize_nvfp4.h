@@ -1,6 +1,6 @@
-// NVFP4: E2M1 codes, two a byte (the even element in the low half), one E4M3 scale for 16
-// neighbours and one FP32 amax a group and direction. The columnwise copy may pass through a
-// 16-point random Hadamard transform first, and codes may be rounded stochastically.
+// NVFP4: E2M1 codes, two per byte (the even element in the low half), one E4M3 scale per 16
+// adjacent elements and one FP32 amax per group and direction. The columnwise copy may pass through
+// a 16-point random Hadamard transform first, and codes may be rounded stochastically.
 #pragma once
 
 #include "kernels/common/micro_scales.h"
@@ -14,17 +14,17 @@ namespace kernels {
 struct Nvfp4AmaxArgs {
   GroupedInput input;
   bool hadamard = false;             // columnwise only
-  float* rowwise_amax = nullptr;     // [num_groups]; null = not wanted
-  float* columnwise_amax = nullptr;  // [num_groups]; null = not wanted
-  const float* noop = nullptr;       // optional scalar: 1 = leave both as they are
+  float* rowwise_amax = nullptr;     // [num_groups]; null = skip
+  float* columnwise_amax = nullptr;  // [num_groups]; null = skip
+  const float* noop = nullptr;       // optional scalar: 1 = leave both unchanged
 };
 
-/// Rowwise codes: columns / 2 bytes a row, group g from byte row_offsets[g] * columns / 2 on.
-/// Columnwise codes are transposed: [columns, round_up(m, 16) / 2] a group, so that every line
+/// Rowwise codes: columns / 2 bytes per row, group g starts at byte row_offsets[g] * columns / 2.
+/// Columnwise codes are transposed: [columns, round_up(m, 16) / 2] per group, so that every line
 /// starts at a whole block (m = rows of the group in the output); missing rows are quantized as
-/// zeros, groups lie one after another.
+/// zeros, groups are contiguous.
 struct Nvfp4Output {
-  std::uint8_t* codes = nullptr;   // null = this direction is not wanted
+  std::uint8_t* codes = nullptr;   // null = skip this direction
   std::uint8_t* scales = nullptr;  // E4M3, see micro_scales.h, block = 16
   const float* amax = nullptr;     // [num_groups], of Nvfp4AmaxArgs
 };
@@ -33,16 +33,16 @@ struct Nvfp4Output {
 /// Per block sf = E4M3(block_amax * (S_enc * fp32(1/6))), encode = min(1 / (float(sf) * S_dec),
 /// FLT_MAX), code = E2M1(x * encode), round to nearest even, NaN to +6, saturating. All FP32, IEEE.
 /// Stochastic rounding: |v| + u / 256 * step, floored to the grid of the jittered value, with step
-/// 0.5 below 2, 1 below 4, else 2 (of |v|); sign kept. u are the 16 bytes, lowest first, of
+/// 0.5 below 2, 1 below 4, else 2 (of |v|); sign kept. The u are the 16 bytes, lowest first, of
 /// Philox4x32-10 with key {seed} and counter {block number, offset}, 64 bits each, low word first.
 /// The block number counts blocks of 16 in the order of the codes (byte of the codes / 8), with bit
 /// 63 set for the columnwise copy.
 struct QuantizeNvfp4Args {
   GroupedInput input;  // Activation::SwiGlu is refused
   OutputRows output_rows = {};
-  bool square_blocks = false;  // one scale for 16 x 16 elements (weights), same codes both ways;
-                               // refuses hadamard
-  bool hadamard = false;       // on the columnwise copy
+  bool square_blocks = false;  // one scale per 16 x 16 elements (weights), same codes in both
+                               // directions; excludes hadamard
+  bool hadamard = false;       // for the columnwise copy
   bool stochastic_rounding = false;
   const std::uint64_t* random_state = nullptr;  // {seed, offset}, read when the kernel runs
   MicroScaleLayout layout = MicroScaleLayout::Compact;

@@ -1,5 +1,5 @@
-// CPU twin of per-tensor scaling: the scale of every group, then one cast a row, or tiles in FP32
-// where columns, padded rows, an activation or sums are wanted.
+// CPU twin of per-tensor scaling: the scale of every group, then one cast per row, or tiles in FP32
+// if columns, padded rows, an activation or sums are requested.
 #include "kernels/quantize/quantize_per_tensor.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Per-tensor scaling: the scales in one small launch, then one pass over the elements. Graph-safe:
 // no launch argument depends on token counts. Rowwise codes of unpadded rows need no tiles: the
-// active elements are dealt to the warps evenly.
+// active elements are distributed evenly over the warps.
 #include <limits>
 
 #include "kernels/common/activated_step.cuh"

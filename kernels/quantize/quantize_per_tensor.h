@@ -1,4 +1,4 @@
-// FP8 per-tensor scaling: one scale a group, from this tensor's amax (current scaling) or from
+// FP8 per-tensor scaling: one scale per group, from this tensor's amax (current scaling) or from
 // earlier ones (delayed scaling, amax/delayed_scaling.h), and the cast.
 #pragma once
 
@@ -13,7 +13,7 @@ struct PerTensorScaleArgs {
   ScaleOptions options = {};
   float* scale = nullptr;       // [num_groups]
   float* scale_inv = nullptr;   // [num_groups], 1 / scale rounded to nearest
-  const float* noop = nullptr;  // optional scalar: 1 = leave scale and scale_inv
+  const float* noop = nullptr;  // optional scalar: 1 = leave scale and scale_inv unchanged
 };
 
 struct QuantizePerTensorArgs {
@@ -21,9 +21,9 @@ struct QuantizePerTensorArgs {
   OutputRows output_rows = {};
   Fp8Format format = Fp8Format::E4m3;
   const float* scale = nullptr;        // [num_groups]
-  std::uint8_t* rowwise = nullptr;     // [m, columns] a group; null = not wanted
-  std::uint8_t* columnwise = nullptr;  // [columns, m] a group, from element row_offsets[g] *
-                                       // columns on; null = not wanted
+  std::uint8_t* rowwise = nullptr;     // [m, columns] per group; null = skip this direction
+  std::uint8_t* columnwise = nullptr;  // [columns, m] per group, starting at element
+                                       // row_offsets[g] * columns; null = skip this direction
   /// Delayed scaling, both optional: raised to the group's max |x| (the caller's history row), and
   /// 1 / scale rounded to nearest.
   float* amax = nullptr;       // [num_groups]

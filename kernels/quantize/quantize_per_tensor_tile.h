@@ -1,5 +1,5 @@
-// The per-tensor cast through tiles in shared memory: everything that needs more than rowwise codes
-// of unpadded rows. Called by the launcher of quantize_per_tensor.h, which checks the operands.
+// The per-tensor cast through tiles in shared memory: everything beyond rowwise codes of unpadded
+// rows. Called by the launcher of quantize_per_tensor.h, which checks the operands.
 #pragma once
 
 #include "kernels/quantize/quantize_per_tensor.h"

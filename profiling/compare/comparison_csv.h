@@ -11,10 +11,10 @@
 
 namespace profiling {
 
-/// One row a step, stage, kernel and expert, then one a setting that differs (its values in
+/// One row per step, stage, kernel and expert, then one per setting that differs (its values in
 /// `setting_a` and `setting_b`). Times in ns, `ratio` is B / A.
 std::string comparison_csv(const RunComparison& comparison, const SettingsDifference& settings);
-/// One row a point.
+/// One row per point.
 std::string sweep_csv(std::span<const SweepPoint> points);
 
 }  // namespace profiling

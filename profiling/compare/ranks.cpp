@@ -1,5 +1,6 @@
-// Both computations are exact: a binomial tail, and a count of all orders of the ranks.
+// Both computations are exact: a binomial tail, and a count over all rank permutations.
 #include "profiling/compare/ranks.h"
+#include "profiling/trace/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +12,10 @@
 namespace profiling {
 namespace {
 
-/// Largest r with 2 P(Binomial(n, 1/2) <= r - 1) <= wrong; 0 = there is none.
+/// Largest r with 2 P(Binomial(n, 1/2) <= r - 1) <= wrong; 0 = none.
 std::size_t rank_of_interval(std::size_t n, double wrong) {
   const double size = static_cast<double>(n);
-  // Below this the tail is under 1e-80: nothing is lost by not adding it.
+  // Below this the tail is under 1e-80 and negligible.
   const double start = std::max(0.0, std::floor(0.5 * size - 10.0 * std::sqrt(size)));
   double k = start;
   double log_share = std::lgamma(size + 1.0) - std::lgamma(k + 1.0) - std::lgamma(size - k + 1.0) -
@@ -29,7 +30,7 @@ std::size_t rank_of_interval(std::size_t n, double wrong) {
   return static_cast<std::size_t>(k);
 }
 
-/// Twice the middle ranks, so that ties stay whole numbers.
+/// Twice the midranks, so that ties stay integers.
 std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
   std::vector<double> all(a.begin(), a.end());
   all.insert(all.end(), b.begin(), b.end());
@@ -47,7 +48,6 @@ std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<cons
 }  // namespace
 
 Interval median_interval(std::span<const double> samples, double confidence) {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const std::size_t n = samples.size();
   if (n == 0 || std::ranges::any_of(samples, [](double one) { return std::isnan(one); })) {
     return {kNaN, kNaN};

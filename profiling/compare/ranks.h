@@ -1,4 +1,4 @@
-// What the order of samples alone can say, exactly and whatever their distribution. No CUDA.
+// Exact, distribution-free statistics from the order of samples alone. No CUDA.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,12 @@ struct Interval {
   bool contains(double value) const { return low <= value && value <= high; }
 };
 
-/// Both ends NaN where `samples` are too few for the confidence (fewer than 7 at 0.975) or hold a
-/// NaN. Unsorted samples.
+/// Both ends NaN if there are too few `samples` for the confidence (fewer than 7 at 0.975) or one
+/// is NaN. The samples need not be sorted.
 Interval median_interval(std::span<const double> samples, double confidence);
 
-/// Two-sided exact p of the rank-sum test between two small groups; ties get middle ranks and are
-/// counted as they fall. 1 where a group is empty or the two together are more than
-/// kMaxRankedBlocks.
+/// Two-sided exact p of the rank-sum test between two small groups; ties get midranks and are
+/// counted exactly. 1 if a group is empty or the two together exceed kMaxRankedBlocks.
 inline constexpr std::size_t kMaxRankedBlocks = 64;
 double rank_sum_p(std::span<const double> a, std::span<const double> b);
 

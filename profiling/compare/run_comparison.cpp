@@ -1,4 +1,4 @@
-// One pass over the records of each run; only records inside timed iterations count.
+// One pass over the records of each run; only records within timed iterations count.
 #include "profiling/compare/run_comparison.h"
 
 #include <algorithm>
@@ -17,11 +17,9 @@
 namespace profiling {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 using KernelKey = std::pair<std::string, engine::Stage>;
 
-/// Samples of one side, sorted by what they belong to.
+/// Samples of one side, grouped by what they belong to.
 struct SideSamples {
   std::map<engine::Stage, TimeSamples> stages;
   std::map<KernelKey, TimeSamples> kernels;
@@ -33,16 +31,8 @@ void begin_block(TimeSamples& samples, std::size_t block) {
   while (samples.blocks.size() <= block) samples.blocks.push_back(samples.durations_ns.size());
 }
 
-std::string name_of(const Activity& activity, std::uint32_t name) {
-  return name < activity.names.size() ? activity.names[name] : std::string("?");
-}
-
-bool is_timed(const ActivityRecord& record) {
-  return record.iteration >= 0 && record.iteration < engine::kMaxIterations;
-}
-
 void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
-  // By stage or expert (upper half) and iteration.
+  // Key: stage or expert (upper half) and iteration.
   std::unordered_map<std::uint64_t, double> stage_sums;
   std::unordered_map<std::uint64_t, double> expert_sums;
   std::unordered_map<std::uint64_t, std::vector<double>> durations;
@@ -78,7 +68,7 @@ void add_run(const RecordedRun& run, std::size_t block, SideSamples& side) {
 
 /// Clock and throttling of a side while its iterations ran.
 void add_clocks(const RunSide& side, TimeSamples& samples) {
-  // NVML's bits of a clock that is held down: power, thermal, brake, sync boost.
+  // NVML's bits for a throttled clock: power, thermal, brake, sync boost.
   constexpr std::uint64_t kSlowedDown = 0xFC;
   std::vector<double> clocks;
   for (const RecordedRun* run : side) {
@@ -139,7 +129,7 @@ const engine::ExpertTiming* timing_of(const Timings& timings, engine::ExpertMeth
   return found == timings.end() ? nullptr : &*found;
 }
 
-/// A method and stage by which both runs timed experts; the product before what leads to it.
+/// A method and stage with which both runs timed experts; prefers the product to earlier stages.
 const engine::ExpertTiming* common_timing(const Timings& a, const Timings& b) {
   const engine::ExpertTiming* best = nullptr;
   for (const engine::ExpertTiming& one : a) {
@@ -162,7 +152,7 @@ std::string method_text(const engine::ExpertTiming& timing) {
   return method + " of " + std::string(engine::stage_name(timing.stage));
 }
 
-/// Of one expert by a method that keeps medians and spreads only.
+/// For one expert with a method that keeps only medians and spreads.
 TimeDifference difference_of(const Timings& a, const Timings& b, const engine::ExpertTiming& common,
                              int expert) {
   const auto summary = [&](const Timings& timings) {
@@ -192,7 +182,7 @@ std::string why_no_expert_time(const RunSide& a, const RunSide& b, const SideSam
                      : in_a.experts.empty() ? "A has no"
                                             : "B has no") +
          (both ? " a record that names an expert" : " record that names an expert") +
-         ", so there is no time per expert to compare; a share by FLOP would be a guess. Method: " +
+         ", so there is no time per expert to compare; a share of FLOP would be a guess. Method: " +
          lacking.front()->result.activity_method + ".";
 }
 

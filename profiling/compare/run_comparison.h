@@ -1,5 +1,5 @@
 // Everything that two runs have in common, side by side: the step, its stages, its kernels, its
-// experts. Made once for a pair of runs; nothing of it is cheap enough for a frame.
+// experts. Computed once for a pair of runs; too expensive to recompute per frame.
 #pragma once
 
 #include <memory>
@@ -15,18 +15,18 @@
 
 namespace profiling {
 
-/// Runs of one side; several are the blocks of an interleaved measurement, in their order.
+/// Runs of one side; several runs are the blocks of an interleaved measurement, in order.
 using RunSide = std::vector<const RecordedRun*>;
 /// Runs of one label, in order.
 RunSide side_of(std::span<const std::shared_ptr<const RecordedRun>> runs, const std::string& label);
 
-/// One stage: the time of its records in one iteration, a sample an iteration.
+/// One stage: the time of its records in one iteration, one sample per iteration.
 struct StageRow {
   engine::Stage stage = engine::Stage::Other;
   TimeDifference time;
 };
 
-/// One kernel or span by name and stage; a sample a record. A side without it has n = 0.
+/// One kernel or span by name and stage; one sample per record. A side without it has n = 0.
 struct KernelRow {
   std::string name;
   engine::Stage stage = engine::Stage::Other;
@@ -39,9 +39,9 @@ struct ExpertRow {
   int expert = 0;
   std::int64_t tokens_a = 0;
   std::int64_t tokens_b = 0;
-  double snr_a_db = 0.0;  // of the product; NaN where a side has none
+  double snr_a_db = 0.0;  // of the product; NaN if a side has none
   double snr_b_db = 0.0;
-  TimeDifference time;  // see RunComparison::expert_method; n = 0 without
+  TimeDifference time;  // see RunComparison::expert_method; n = 0 if none
 };
 
 struct RunComparison {
@@ -49,20 +49,20 @@ struct RunComparison {
   std::vector<StageRow> stages;
   std::vector<KernelRow> kernels;  // largest sum of both sides first
   std::vector<ExpertRow> experts;
-  /// How experts were timed: all their records of an iteration, where records name experts; else
-  /// one stage by the stamps or isolated launches that both runs measured, of which only medians
-  /// and spreads are kept. Empty without.
+  /// How experts were timed: all their records of an iteration, if records name experts; else one
+  /// stage by the stamps or isolated launches that both runs measured, of which only medians and
+  /// spreads are kept. Empty if neither.
   std::string expert_method;
-  std::string no_expert_time;  // why there is none; empty where both sides have it
+  std::string no_expert_time;  // why there is none; empty if both sides have it
 };
 
 /// Sides must not be empty. SNRs are those of the first run of a side: numerics do not vary between
 /// blocks.
 RunComparison compare_runs(const RunSide& a, const RunSide& b, engine::Product product);
 
-/// Iterations of a side, with its blocks where it has several.
+/// Iterations of a side, with its blocks if it has several.
 TimeSamples step_samples(const RunSide& side);
-/// SNR of one expert's product; NaN where the run has none.
+/// SNR of one expert's product; NaN if the run has none.
 double expert_snr(const RecordedRun& run, std::size_t expert, engine::Product product);
 
 }  // namespace profiling

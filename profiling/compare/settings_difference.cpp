@@ -44,7 +44,7 @@ SettingsDifference settings_difference(const RecordedRun& a, const RecordedRun& 
   compare("effective", engine::leaf_texts(a.result.effective),
           engine::leaf_texts(b.result.effective), difference);
   compare("device", device_leaves(a.result), device_leaves(b.result), difference);
-  const auto told = [&](const SettingsRow& row) {
+  const auto already_listed = [&](const SettingsRow& row) {
     for (std::size_t i = 0; i < requested; ++i) {
       const SettingsRow& before = difference.rows[i];
       if (row.group == "effective" && row.field == before.field && row.a == before.a &&
@@ -54,7 +54,7 @@ SettingsDifference settings_difference(const RecordedRun& a, const RecordedRun& 
     }
     return false;
   };
-  std::erase_if(difference.rows, told);
+  std::erase_if(difference.rows, already_listed);
   return difference;
 }
 

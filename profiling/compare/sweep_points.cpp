@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "profiling/compare/run_comparison.h"
+#include "profiling/trace/statistics.h"
 
 namespace profiling {
 
@@ -38,10 +39,9 @@ SweepPoint sweep_point(const RecordedRun& run, engine::Product product) {
     const double one = expert_snr(run, e, product);
     if (!std::isnan(one)) snr.push_back(one);
   }
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   std::ranges::sort(snr);
   point.worst_snr_db = snr.empty() ? kNaN : snr.front();
-  // The middle ones, not their mean alone: between two infinities a mean would be no number.
+  // Return equal middle values directly: the mean of two infinities may be NaN.
   const double low = snr.empty() ? kNaN : snr[(snr.size() - 1) / 2];
   const double high = snr.empty() ? kNaN : snr[snr.size() / 2];
   point.median_snr_db = low == high ? low : 0.5 * (low + high);

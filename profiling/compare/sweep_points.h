@@ -1,4 +1,4 @@
-// The runs of a sweep as accuracy against time, and which of them no other beats in both.
+// The runs of a sweep as accuracy against time, and which of them no other beats in both respects.
 #pragma once
 
 #include <memory>
@@ -14,29 +14,29 @@ namespace profiling {
 
 using RunList = std::vector<std::shared_ptr<const RecordedRun>>;
 
-/// Runs that were measured together, in the order of measuring.
+/// Runs that were measured together, in measurement order.
 struct RunGroupMembers {
   GroupKind kind = GroupKind::None;
   std::int64_t id = 0;
   std::vector<std::size_t> runs;  // indices into the list
 };
-/// Groups by their first run in the list; runs without a group are in none.
+/// Groups in order of their first run in the list; runs without a group are left out.
 std::vector<RunGroupMembers> groups_of(const RunList& runs);
 
 struct SweepPoint {
   std::string label;
   Distribution time;           // of a step, ns; n = 0 without iterations
-  double worst_snr_db = 0.0;   // of any expert; +inf where all are exact, NaN where none has one
+  double worst_snr_db = 0.0;   // of any expert; +inf if all are exact, NaN if none has one
   double median_snr_db = 0.0;  // over experts that have one
   bool on_frontier = false;    // set by mark_frontier()
 };
-/// Several runs of one label (the blocks of a side) are not joined: a point a run.
+/// Several runs of one label (the blocks of a side) are not joined: one point per run.
 SweepPoint sweep_point(const RecordedRun& run, engine::Product product);
 
 enum class SnrChoice { Worst, Median };
 double snr_of(const SweepPoint& point, SnrChoice choice);
-/// A point is on the frontier when no other is at least as accurate and as quick, and better in
-/// one. Points without a time or an SNR are on no frontier and beat nothing.
+/// A point is on the frontier if no other is at least as accurate and as fast, and better in one of
+/// the two. Points without a time or an SNR are not on the frontier and beat nothing.
 void mark_frontier(std::span<SweepPoint> points, SnrChoice choice);
 
 }  // namespace profiling

@@ -1,5 +1,5 @@
-// The verdict asks every question that could forbid it, the plainest first, and names the one that
-// did.
+// The verdict runs every check that could rule it out, the simplest first, and names the one that
+// failed.
 #include "profiling/compare/time_difference.h"
 
 #include <fmt/format.h>
@@ -14,8 +14,7 @@
 namespace profiling {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// NVML steps a clock by 15 MHz, about 1 % of a busy SM's: one step of difference says nothing.
+// NVML's clock steps are 15 MHz, about 1 % of a busy SM clock: a difference of one step is noise.
 constexpr double kClockTolerance = 0.02;
 
 struct Blocks {
@@ -47,12 +46,12 @@ std::string clock_doubt(const TimeSamples& a, const TimeSamples& b) {
       std::abs(b.sm_clock_mhz / a.sm_clock_mhz - 1.0) > kClockTolerance) {
     return fmt::format(
         "The SM clock was {:.0f} MHz for A and {:.0f} MHz for B; measure them again, "
-        "one against the other.",
+        "interleaved.",
         a.sm_clock_mhz, b.sm_clock_mhz);
   }
   if (a.sm_clock_mhz > 0.0 && b.sm_clock_mhz > 0.0 && a.clock_reasons != b.clock_reasons) {
-    return "Something slowed the clock down for one side and not for the other; measure them "
-           "again, one against the other.";
+    return "The clock was throttled for one side and not for the other; measure them again, "
+           "interleaved.";
   }
   return {};
 }
@@ -60,16 +59,16 @@ std::string clock_doubt(const TimeSamples& a, const TimeSamples& b) {
 std::string block_doubt(const TimeDifference& difference, const Blocks& a, const Blocks& b) {
   const std::size_t blocks = a.medians.size() + b.medians.size();
   if (a.medians.size() < 4 || b.medians.size() < 4) {
-    return fmt::format("{} blocks are too few to tell a difference from drift; take at least 8.",
-                       blocks);
+    return fmt::format(
+        "{} blocks are too few to distinguish a difference from drift; take at least 8.", blocks);
   }
   if (difference.block_p > 1.0 - kConfidence) {
-    return fmt::format("The blocks of A and B mix: the same order by chance has p = {:.2f}.",
+    return fmt::format("The blocks of A and B overlap: by chance such an order has p = {:.2f}.",
                        difference.block_p);
   }
   if (size_of(difference.control_ratio) >= size_of(difference.ratio)) {
     return fmt::format(
-        "A against itself differs as much: odd and even blocks of A have the ratio "
+        "A differs as much from itself: odd and even blocks of A have the ratio "
         "{:.3f}.",
         difference.control_ratio);
   }
@@ -81,14 +80,14 @@ std::string doubt(const TimeDifference& difference, const TimeSamples& a, const 
     return fmt::format("{} has no samples.", difference.n_a == 0 ? "A" : "B");
   }
   if (!(difference.ratio > 0.0) || std::isinf(difference.ratio)) {
-    return "A median of 0 or one that is no number has no ratio.";
+    return "There is no ratio: a median is 0 or not a number.";
   }
   if (std::isnan(difference.interval.low) || std::isnan(difference.interval.high)) {
     return fmt::format("{} and {} samples are too few for an interval; take at least 7 of each.",
                        difference.n_a, difference.n_b);
   }
   const bool interleaved = !a.blocks.empty() && !b.blocks.empty();
-  // Blocks that alternate meet the same conditions: a clock that differs then is B's own doing.
+  // Interleaved blocks run under the same conditions: a different clock is then an effect of B.
   if (!interleaved) {
     if (std::string clocks = clock_doubt(a, b); !clocks.empty()) return clocks;
   }
@@ -108,7 +107,7 @@ TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b) {
   difference.median_a = quantile(a.durations_ns, 0.5);
   difference.median_b = quantile(b.durations_ns, 0.5);
   difference.ratio = difference.median_b / difference.median_a;
-  // Each median takes half of what may be wrong.
+  // Each median takes half of the error probability.
   const double of_each = 1.0 - (1.0 - kConfidence) / 2.0;
   const Interval of_a = median_interval(a.durations_ns, of_each);
   const Interval of_b = median_interval(b.durations_ns, of_each);
@@ -137,7 +136,7 @@ TimeDifference spread_difference(const SampleSummary& a, const SampleSummary& b)
   difference.median_b = b.n > 0 ? b.median : kNaN;
   difference.ratio = difference.median_b / difference.median_a;
   difference.control_ratio = kNaN;
-  constexpr std::size_t kFewest = 7;  // as many as an interval of medians needs
+  constexpr std::size_t kFewest = 7;  // what an interval of medians needs
   const bool enough = a.n >= kFewest && b.n >= kFewest;
   difference.interval = enough ? Interval{b.p5 / a.p95, b.p95 / a.p5} : Interval{kNaN, kNaN};
   difference.reason = doubt(difference, {}, {});

@@ -1,4 +1,4 @@
-// Which of two sets of durations is shorter, and whether that may be said at all. No CUDA.
+// Which of two sets of durations is shorter, and whether that can be claimed at all. No CUDA.
 //
 // Interval of a median: the order statistics x(r) and x(n+1-r) hold the population's median with
 // probability 1 - 2 P(Binomial(n, 1/2) <= r - 1), whatever the distribution (H. A. David and H. N.
@@ -7,10 +7,10 @@
 // [low B / high A, high B / low A] holds the ratio with at least kConfidence. It is exact for
 // independent samples, needs no random numbers, and is wider than a bootstrap's, never narrower.
 //
-// Iterations of one run are not independent of each other: clocks and caches drift. Where a
-// measurement alternated between A and B in blocks, the medians of the blocks are compared as well,
-// by the exact rank-sum test (Mann and Whitney 1947): it asks only that the blocks of equal
-// settings could have come in any order.
+// Iterations of one run are not independent of each other: clocks and caches drift. If a
+// measurement interleaved A and B in blocks, the medians of the blocks are compared as well, by the
+// exact rank-sum test (Mann and Whitney 1947): it assumes only that the blocks of equal settings
+// could have come in any order.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,19 @@ namespace profiling {
 
 inline constexpr double kConfidence = 0.95;  // of a ratio's interval; 1 - this for rank sums
 
-/// Durations of one side in ns, and under which conditions they were taken; -1 and 0 = not known.
+/// Durations of one side in ns, and the conditions under which they were taken; -1 and 0 = unknown.
 struct TimeSamples {
   std::vector<double> durations_ns;
-  /// Where in durations_ns each block of an interleaved measurement begins; empty = one block.
+  /// Start of each block of an interleaved measurement in durations_ns; empty = one block.
   std::vector<std::size_t> blocks = {};
   double sm_clock_mhz = -1.0;       // median while they were taken
-  std::uint64_t clock_reasons = 0;  // NVML's bits seen then that slow a clock down
+  std::uint64_t clock_reasons = 0;  // NVML's throttle bits seen during that time
 };
 
 enum class TimeVerdict {
   Faster,     // B takes less time than A
-  Slower,     // B takes more
-  Ambiguous,  // it may not be said: `reason`
+  Slower,     // B takes more time
+  Ambiguous,  // undecided, see `reason`
 };
 
 struct TimeDifference {
@@ -44,19 +44,19 @@ struct TimeDifference {
   std::size_t n_b = 0;
   double median_a = 0.0;  // ns; NaN without samples
   double median_b = 0.0;
-  double ratio = 0.0;      // median B / median A; NaN where it does not exist
+  double ratio = 0.0;      // median B / median A; NaN if undefined
   Interval interval = {};  // of the ratio
   /// A's odd blocks against its even ones, as B / A; NaN without blocks. What a difference must
   /// exceed.
   double control_ratio = 0.0;
   double block_p = 1.0;  // of the block medians; 1 without blocks
   TimeVerdict verdict = TimeVerdict::Ambiguous;
-  std::string reason;  // a sentence; what made it ambiguous, or what the verdict rests on
+  std::string reason;  // a sentence: what made it ambiguous, or what the verdict rests on
 };
 
 TimeDifference time_difference(const TimeSamples& a, const TimeSamples& b);
 
-/// What is left of samples that were not kept. Durations in ns.
+/// Summary of samples that were not kept. Durations in ns.
 struct SampleSummary {
   std::size_t n = 0;
   double median = 0.0;

@@ -20,7 +20,7 @@ constexpr std::uint32_t kNoName = ~0U;
 constexpr const char* kUnknownKernel = "a kernel that was not launched eagerly";
 constexpr const char* kIterationRange = "iteration";
 
-/// Names of events beside those of the records.
+/// Interns event names in the table that also holds the records' names.
 class NameTable {
  public:
   explicit NameTable(std::vector<std::string>& names) : names_(names) {
@@ -52,7 +52,7 @@ std::unordered_map<std::uint32_t, std::uint32_t> loaded_kernels(const RawActivit
   }
   if (kernels.empty()) return kernels;
   for (const RawRecord& record : raw.records) {
-    // All nodes of a graph have the correlation id of its launch: none of them is the one.
+    // All nodes of a graph share the correlation id of its launch: none of them can be singled out.
     if (record.kind != ActivityKind::Kernel || record.node_id != 0) continue;
     const auto call = kernels.find(record.correlation);
     if (call != kernels.end()) call->second = record.name;
@@ -136,13 +136,13 @@ void add_events(const RawActivity& raw, std::uint64_t origin_ns, Activity& activ
       const std::uint32_t kernel = kernels.at(event.correlation);
       made.name = kernel == kNoName ? names.of(kUnknownKernel) : kernel;
     } else {
-      // One name for all iterations: their number is a field.
+      // One name for all iterations: the number is a field.
       made.name =
           names.of(made.iteration >= 0 && event.kind == HostEventKind::StageRange ? kIterationRange
                                                                                   : event.name);
     }
   }
-  // Where two begin together the one around the other comes first.
+  // If two begin at the same time, the enclosing one comes first.
   std::ranges::stable_sort(activity.host_events, [](const HostEvent& a, const HostEvent& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
   });

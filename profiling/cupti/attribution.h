@@ -1,5 +1,5 @@
-// From what CUPTI delivers to Activity: which stage, layer, expert and iteration a record belongs
-// to. Plain values, no CUPTI call, so that it can be tested without a GPU.
+// From CUPTI's records to Activity: which stage, layer, expert and iteration a record belongs to.
+// Plain values, no CUPTI calls, so that it can be tested without a GPU.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +39,19 @@ struct RawActivity {
   RawEvents events;
 };
 
-/// What is known about graphs: filled while one is captured and instantiated.
+/// Known facts about graphs: filled while one is captured and instantiated.
 struct GraphKnowledge {
   std::unordered_map<std::uint64_t, engine::WorkTag> tags;    // captured node -> its work
   std::unordered_map<std::uint64_t, std::uint64_t> clone_of;  // clone -> the node it came from
   std::vector<GraphNode> nodes;                               // captured, topological order
 
-  /// The captured node behind a clone; the id itself when it is no known clone.
+  /// The captured node of a clone; the id itself if it is not a known clone.
   std::uint64_t captured(std::uint64_t node_id) const;
 };
 
-/// Times become relative to `origin_ns`; records name captured nodes, as Activity::nodes does. A
-/// stage range has its place from its name and its iteration from the range around it; every other
-/// event has both from the API call that it names by correlation id, and a lazy load its kernel.
+/// Times become relative to `origin_ns`; records refer to captured nodes, as Activity::nodes does.
+/// A stage range gets its place from its name and its iteration from the enclosing range; every
+/// other event gets both from the API call with its correlation id, and a lazy load its kernel.
 Activity attribute(RawActivity raw, const GraphKnowledge& graphs, std::uint64_t origin_ns);
 
 }  // namespace profiling

@@ -16,7 +16,7 @@ engine::Result<GraphSnapshot> read_graph(
     SnapshotNode& node = snapshot.nodes[n];
     if (const CUptiResult got = cupti.get_graph_node_id(read.value().handles[n], &node.id);
         got != CUPTI_SUCCESS) {
-      return cupti.error(got, "Asking for a graph node's id");
+      return cupti.error(got, "Querying a graph node's id");
     }
     if (const auto tag = tags.find(node.id); tag != tags.end()) {
       node.stage = tag->second.stage;

@@ -15,13 +15,13 @@
 
 namespace profiling {
 
-/// Stage and layer from `tags` (captured node id -> its work). Launches nothing and changes nothing
-/// in the graph.
+/// Stage and layer from `tags` (captured node id -> its work). Launches nothing and does not change
+/// the graph.
 engine::Result<GraphSnapshot> read_graph(
     const engine::DriverApi& driver, const CuptiLibrary& cupti, CUgraph graph,
     const std::unordered_map<std::uint64_t, engine::WorkTag>& tags);
 
-/// The nodes as the activity of a run has them.
+/// The nodes in the form that a run's activity holds.
 std::vector<GraphNode> nodes_of(const GraphSnapshot& graph);
 
 }  // namespace profiling

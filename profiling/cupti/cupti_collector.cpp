@@ -1,5 +1,5 @@
-// The collector: tells CUPTI where the step is (external correlation ids while launching, node ids
-// while capturing) and turns its records into Activity after the run.
+// The collector: gives CUPTI the step's position (external correlation ids while launching, node
+// ids while capturing) and turns its records into Activity after the run.
 #include "profiling/cupti/cupti_collector.h"
 
 #include <fmt/format.h>
@@ -21,17 +21,16 @@
 namespace profiling {
 namespace {
 
-// RUNTIME and DRIVER are here because an external id is attached to the API record of a launch:
-// without API records there are none.
-constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                               CUPTI_ACTIVITY_KIND_MEMCPY,
-                               CUPTI_ACTIVITY_KIND_MEMSET,
-                               CUPTI_ACTIVITY_KIND_RUNTIME,
-                               CUPTI_ACTIVITY_KIND_DRIVER,
-                               CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-                               CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
-/// What stands beside the work. A run is worth having without them, so that a driver which refuses
-/// one is no failure.
+// RUNTIME and DRIVER are needed because an external id is attached to the API record of a launch:
+// without API records there are no external ids.
+constexpr std::array kRunKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                  CUPTI_ACTIVITY_KIND_MEMCPY,
+                                  CUPTI_ACTIVITY_KIND_MEMSET,
+                                  CUPTI_ACTIVITY_KIND_RUNTIME,
+                                  CUPTI_ACTIVITY_KIND_DRIVER,
+                                  CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                  CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+/// Non-kernel events. A run is useful without them, so a driver that refuses one is not a failure.
 struct EventKind {
   CUpti_ActivityKind kind;
   const char* what;
@@ -46,8 +45,8 @@ constexpr CUpti_ExternalCorrelationKind kIdKind = CUPTI_EXTERNAL_CORRELATION_KIN
 constexpr const char* kNodesMethod =
     "CUPTI activity records of every kernel, copy and memset; graph nodes one by one";
 constexpr const char* kGraphsMethod =
-    "CUPTI activity records; one for a whole graph launch, none for its nodes";
-constexpr const char* kOffMethod = "none: tracing was off, as the request asks";
+    "CUPTI activity records; one per graph launch, none for its nodes";
+constexpr const char* kOffMethod = "none: tracing was off, as requested";
 
 std::atomic<bool> collector_lives{false};
 
@@ -101,7 +100,7 @@ class CuptiCollector final : public ActivityCollector {
 
   void set_trace(engine::TraceLevel level) override {
     if (!watching_ || level == level_) return;
-    // What was recorded so far must not be lost when its kind is turned off.
+    // Records so far must not be lost when their kind is disabled.
     if (level_ != engine::TraceLevel::Off) check(cupti_.flush_all(0), "Flushing CUPTI's records");
     enable(level);
   }
@@ -141,19 +140,19 @@ class CuptiCollector final : public ActivityCollector {
       if (!driver.ok()) return fail(driver.error().message);
       driver_ = driver.value();
     }
-    // CUgraph and cudaGraph_t are one handle; the getter takes it without const.
+    // CUgraph and cudaGraph_t are the same handle; the getter takes it without const.
     auto* const handle = static_cast<CUgraph>(const_cast<void*>(graph));
     std::unordered_map<std::uint64_t, engine::WorkTag> tags;
     {
       const std::lock_guard lock(graph_mutex_);
       tags = graphs_.tags;
     }
-    // Without the lock: a driver call may call back.
+    // Without the lock: a driver call may trigger a callback.
     engine::Result<GraphSnapshot> read = read_graph(*driver_, cupti_, handle, tags);
     if (!read.ok()) return fail(read.error().message);
     GraphSnapshot captured = std::move(read).value();
     captured.name = "step";
-    // The engine allocates nothing under capture, so one moment is the whole capture.
+    // The engine allocates nothing under capture, so one timestamp covers the whole capture.
     const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
     captured.capture_began = captured.capture_ended = ledger.clock();
     const std::lock_guard lock(graph_mutex_);
@@ -167,7 +166,7 @@ class CuptiCollector final : public ActivityCollector {
   }
 
   void end_run() override {
-    // First what is complete, then whatever CUPTI still holds.
+    // First the complete buffers, then everything CUPTI still holds.
     check(cupti_.flush_all(0), "Flushing CUPTI's records");
     check(cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "Flushing CUPTI's records");
     std::size_t dropped = 0;
@@ -182,8 +181,8 @@ class CuptiCollector final : public ActivityCollector {
     dropped_ = dropped + buffers_.lost() - lost_before_ + raw_.events.left_out;
     if (raw_.records.empty() && timed_level_ != engine::TraceLevel::Off) {
       fail(
-          "CUPTI delivered no records although the run launched work; another tool may have "
-          "taken its place, or the library does not fit the driver");
+          "CUPTI delivered no records although the run launched work; another tool may be in "
+          "use, or the library does not match the driver");
     }
   }
 
@@ -224,7 +223,7 @@ class CuptiCollector final : public ActivityCollector {
         id, *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
   }
 
-  /// Runs inside the launch that is being captured, or inside the instantiation.
+  /// Runs inside the launch being captured, or inside the instantiation.
   void on_node(CUpti_CallbackId id, const CUpti_GraphData& graph) {
     std::uint64_t node = 0;
     if (cupti_.get_graph_node_id(graph.node, &node) != CUPTI_SUCCESS) return;
@@ -240,13 +239,13 @@ class CuptiCollector final : public ActivityCollector {
     }
   }
 
-  /// From the present level to this one.
+  /// Switches from the current level to this one.
   void enable(engine::TraceLevel level) {
     const auto recorded = [](engine::TraceLevel at, CUpti_ActivityKind kind) {
       if (kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE) return at != engine::TraceLevel::Off;
       return at == engine::TraceLevel::Graphs;
     };
-    for (const auto kind : kKinds) {
+    for (const auto kind : kRunKinds) {
       const bool now = recorded(level_, kind);
       const bool then = recorded(level, kind);
       if (then && !now) check(cupti_.enable(kind), "Enabling CUPTI records");
@@ -281,7 +280,7 @@ class CuptiCollector final : public ActivityCollector {
     if (watching_) (void)cupti_.pop_external_id(kIdKind, &last);
   }
 
-  /// The first failure is the one worth reading.
+  /// Keeps the first failure, which is the informative one.
   void fail(const std::string& sentence) {
     if (failure_.empty()) failure_ = sentence;
   }
@@ -305,7 +304,7 @@ class CuptiCollector final : public ActivityCollector {
   std::uint64_t lost_before_ = 0;
   RawActivity raw_;
 
-  std::mutex graph_mutex_;              // callbacks come on whichever thread touches a graph
+  std::mutex graph_mutex_;              // callbacks run on any thread that touches a graph
   std::vector<engine::WorkTag> works_;  // open brackets, innermost last
   GraphKnowledge graphs_;
   Snapshot snapshot_;
@@ -317,7 +316,7 @@ class CuptiCollector final : public ActivityCollector {
 engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector() {
   if (collector_lives.exchange(true)) {
     return engine::Error{engine::ErrorCode::Unsupported,
-                         "A CUPTI collector already lives in this process; one is the limit"};
+                         "This process already has a CUPTI collector; one is the limit"};
   }
   const engine::Result<CuptiProcess*> process = cupti_process();
   if (!process.ok()) {
@@ -325,7 +324,7 @@ engine::Result<std::unique_ptr<ActivityCollector>> make_cupti_collector() {
     return process.error();
   }
   auto collector = std::make_unique<CuptiCollector>(*process.value());
-  // A collector that failed gives its place back itself when it goes.
+  // A failed collector releases its slot in its destructor.
   if (const engine::Status subscribed = collector->subscribe(); !subscribed.ok()) {
     return subscribed.error();
   }

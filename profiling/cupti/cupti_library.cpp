@@ -1,6 +1,6 @@
-// dlopen and the function table of CUPTI. Never closed: its worker thread may still be running. And
-// the door through which NVTX finds CUPTI: a symbol of this program that NVTX looks for when the
-// environment names no other tool.
+// dlopen and the function table of CUPTI. Never closed: its worker thread may still be running.
+// Also the hook through which NVTX finds CUPTI: a symbol of this program that NVTX looks up when
+// the environment names no other tool.
 #include "profiling/cupti/cupti_library.h"
 
 #include <dlfcn.h>
@@ -13,10 +13,10 @@
 namespace profiling {
 namespace {
 
-// First the copy beside the toolkit this was built with, so that headers and library agree.
+// First the copy in the toolkit this was built with, so that headers and library match.
 constexpr std::array kCandidates = {EXPERTSCOPE_CUPTI_LIBRARY, "libcupti.so.13", "libcupti.so"};
 
-/// What NVTX calls at a process's first range; 0 = nobody listens. The argument is NVTX's own.
+/// NVTX calls this at a process's first range; 0 = no tool attached. The argument is NVTX's own.
 using ListenToRanges = int (*)(void* get_export_table);
 std::atomic<ListenToRanges> cupti_listens{nullptr};
 

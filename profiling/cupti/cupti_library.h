@@ -1,4 +1,4 @@
-// CUPTI's functions, loaded at run time: the worker starts where CUPTI is not installed.
+// CUPTI's functions, loaded at run time: the worker also starts where CUPTI is not installed.
 #pragma once
 
 #include <cupti.h>
@@ -25,11 +25,11 @@ struct CuptiLibrary {
   decltype(&::cuptiGetTimestamp) get_timestamp = nullptr;
   decltype(&::cuptiGetGraphNodeId) get_graph_node_id = nullptr;
 
-  /// "<doing> failed: <CUPTI's text>", with the way out where there is one.
+  /// "<doing> failed: <CUPTI's text>", with a remedy if there is one.
   engine::Error error(CUptiResult result, const char* doing) const;
 };
 
-/// From then on CUPTI also hears the NVTX ranges of this process, unless NVTX was told of another
+/// From then on CUPTI also receives the NVTX ranges of this process, unless NVTX was given another
 /// tool or has already been used.
 engine::Result<CuptiLibrary> load_cupti();
 

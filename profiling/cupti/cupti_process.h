@@ -1,4 +1,4 @@
-// What of CUPTI there is once a process: the library and the exchange of its record buffers.
+// The parts of CUPTI that exist once per process: the library and the exchange of record buffers.
 #pragma once
 
 #include "engine/model/error.h"
@@ -11,12 +11,12 @@ struct CuptiProcess {
   CuptiLibrary library;
   RecordBuffers buffers{library};
 
-  /// CUPTI's buffers come from `buffers` and go back to it. After a subscription.
+  /// CUPTI gets its buffers from `buffers` and returns them to it. Call after subscribing.
   engine::Status exchange_buffers() const;
 };
 
-/// Made by the first call that succeeds and never freed: CUPTI's callbacks carry no user pointer,
-/// and it may hold a buffer until the process ends. From any thread.
+/// Created by the first successful call and never freed: CUPTI's callbacks carry no user pointer,
+/// and it may hold a buffer until the process ends. Callable from any thread.
 engine::Result<CuptiProcess*> cupti_process();
 
 }  // namespace profiling

@@ -33,7 +33,7 @@ OverheadName name_of(CUpti_ActivityOverheadKind kind) {
     case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
       return {HostEventKind::QueueFull, "launch queue full"};
     default:
-      return {HostEventKind::Other, "overhead of a kind unknown here"};
+      return {HostEventKind::Other, "overhead of an unknown kind"};
   }
 }
 
@@ -81,7 +81,7 @@ RawEvents EventRecords::take() { return std::exchange(events_, {}); }
 void EventRecords::add_overhead(const CUpti_ActivityOverhead3& record) {
   const OverheadName what = name_of(record.overheadKind);
   const bool thread = record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD;
-  // The details of this kind are memory that CUPTI leaves to its reader.
+  // The details of this kind are memory that the reader must free.
   if (what.kind == HostEventKind::QueueFull) std::free(record.overheadData);
   if (record.end < record.start || record.end == 0) {
     ++events_.left_out;
@@ -97,7 +97,7 @@ void EventRecords::add_overhead(const CUpti_ActivityOverhead3& record) {
 
 void EventRecords::add_marker(const CUpti_ActivityMarker2& record) {
   if ((record.flags & CUPTI_ACTIVITY_FLAG_MARKER_START) != 0) {
-    // Ranges of other programs' libraries in this process are theirs.
+    // Ignore ranges of other libraries in this process.
     if (record.domain == nullptr || record.name == nullptr) return;
     if (std::string_view(record.domain) != engine::kRangeDomain) return;
     open_[record.id] = {.start_ns = record.timestamp,
@@ -124,7 +124,7 @@ void EventRecords::add_marker(const CUpti_ActivityMarker2& record) {
 
 void EventRecords::add_memory(const CUpti_ActivityMemory4& record) {
   const auto& pool = record.memoryPoolConfig;
-  // Only of the process's own pools does the driver say how full they are.
+  // The driver reports the fill level of the process's own pools only.
   const bool local = pool.memoryPoolType == CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
   keep({.event = {.time_ns = static_cast<std::int64_t>(record.timestamp),
                   .address = record.address,

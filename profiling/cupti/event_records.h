@@ -1,5 +1,5 @@
-// CUPTI's records of what is not work on the device: memory, overheads and NVTX ranges. Read on the
-// parsing thread of RecordBuffers.
+// CUPTI's records of non-kernel events: memory, overheads and NVTX ranges. Read on the parsing
+// thread of RecordBuffers.
 #pragma once
 
 #include <cupti.h>
@@ -36,9 +36,9 @@ struct RawEvents {
 
 class EventRecords {
  public:
-  /// False: a record of another kind.
+  /// False for a record of another kind.
   bool add(const CUpti_Activity& record);
-  /// What was added since the last call. A range that is still open is kept until it ends.
+  /// Events added since the last call. A range that is still open is kept until it ends.
   RawEvents take();
 
  private:

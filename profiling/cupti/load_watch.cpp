@@ -16,8 +16,8 @@ namespace profiling {
 namespace {
 
 // API records carry the correlation ids that overheads refer to.
-constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_RUNTIME,
-                               CUPTI_ACTIVITY_KIND_DRIVER};
+constexpr std::array kLoadKinds = {CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_RUNTIME,
+                                   CUPTI_ACTIVITY_KIND_DRIVER};
 
 struct LaunchCall {
   CUpti_CallbackDomain domain;
@@ -49,7 +49,7 @@ class CuptiLoadWatch final : public LoadWatch {
     }
     if (engine::Status status = cupti_.exchange_buffers(); !status.ok()) return status;
     (void)cupti_.buffers.drain();
-    for (const CUpti_ActivityKind kind : kKinds) {
+    for (const CUpti_ActivityKind kind : kLoadKinds) {
       if (const CUptiResult done = library.enable(kind); done != CUPTI_SUCCESS) {
         return library.error(done, "Enabling CUPTI records");
       }
@@ -99,7 +99,7 @@ class CuptiLoadWatch final : public LoadWatch {
 
   void leave() {
     if (subscriber_ == nullptr) return;
-    for (const CUpti_ActivityKind kind : kKinds) (void)cupti_.library.disable(kind);
+    for (const CUpti_ActivityKind kind : kLoadKinds) (void)cupti_.library.disable(kind);
     (void)cupti_.library.unsubscribe(subscriber_);
     subscriber_ = nullptr;
   }

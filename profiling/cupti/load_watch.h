@@ -1,5 +1,5 @@
-// Which kernels and modules the driver loads while a graph is captured. With CUPTI in the process,
-// so only for an experiment that replays nothing: a tracer changes what is replayed.
+// Which kernels and modules the driver loads while a graph is captured. Needs CUPTI in the process,
+// so only for an experiment that replays nothing: a tracer affects replays.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace profiling {
 
 class LoadWatch {
  public:
-  /// Watches from now on. An error where CUPTI is missing, or another one holds it.
+  /// Watches from now on. An error if CUPTI is missing, or another tool holds it.
   static engine::Result<std::unique_ptr<LoadWatch>> start();
   virtual ~LoadWatch() = default;
-  /// Ends the watch: one text a load, by time, such as "late_kernel, 0.41 ms". The kernel is the
-  /// one whose launch the load names by its correlation id.
+  /// Ends the watch: one text per load, in order of time, such as "late_kernel, 0.41 ms". The
+  /// kernel is the one whose launch has the load's correlation id.
   virtual engine::Result<std::vector<std::string>> stop() = 0;
 };
 

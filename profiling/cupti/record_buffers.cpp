@@ -26,7 +26,9 @@ const char* copy_name(std::uint8_t kind) {
 }  // namespace
 
 RecordBuffers::RecordBuffers(const CuptiLibrary& cupti)
-    : cupti_(cupti), thread_([this] { parse_until_stopped(); }) {}
+    : cupti_(cupti),
+      thread_([this] { parse_until_stopped(); },
+              [this](const engine::Error&) { parse_no_more(); }) {}
 
 RecordBuffers::~RecordBuffers() {
   {
@@ -41,7 +43,7 @@ std::uint8_t* RecordBuffers::borrow(std::size_t& bytes) {
   bytes = kBufferBytes;
   const std::lock_guard lock(mutex_);
   if (empty_.empty()) {
-    // operator new aligns to 16 bytes; CUPTI wants 8.
+    // operator new aligns to 16 bytes; CUPTI requires 8.
     all_.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(kBufferBytes));
     return all_.back().get();
   }
@@ -53,6 +55,11 @@ std::uint8_t* RecordBuffers::borrow(std::size_t& bytes) {
 void RecordBuffers::give_back(std::uint8_t* buffer, std::size_t valid_bytes) {
   {
     const std::lock_guard lock(mutex_);
+    if (failed_) {
+      ++lost_;
+      empty_.push_back(buffer);
+      return;
+    }
     full_.push_back({.buffer = buffer, .valid_bytes = valid_bytes});
   }
   changed_.notify_all();
@@ -70,17 +77,37 @@ void RecordBuffers::parse_until_stopped() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stop_ || !full_.empty(); });
-    if (full_.empty()) return;  // asked to stop, and nothing is left to parse
+    if (full_.empty()) return;  // stop requested, and nothing left to parse
     const Full full = full_.front();
     full_.pop_front();
     parsing_ = true;
     lock.unlock();
-    parse(full);
+    const engine::Status parsed = engine::guarded([&]() -> engine::Status {
+      parse(full);
+      return {};
+    });
     lock.lock();
+    if (!parsed.ok()) {
+      ++lost_;
+      if (read_error_ == CUPTI_SUCCESS) read_error_ = CUPTI_ERROR_OUT_OF_MEMORY;
+    }
     empty_.push_back(full.buffer);
     parsing_ = false;
     changed_.notify_all();
   }
+}
+
+/// Nobody waits in drain() for a thread that has ended, or that never was.
+void RecordBuffers::parse_no_more() {
+  {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    parsing_ = false;
+    lost_ += full_.size();
+    full_.clear();
+    read_error_ = CUPTI_ERROR_UNKNOWN;
+  }
+  changed_.notify_all();
 }
 
 void RecordBuffers::parse(const Full& full) {
@@ -99,7 +126,7 @@ void RecordBuffers::parse(const Full& full) {
 void RecordBuffers::add(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
-      // Later CUPTI versions append fields; the ones read here keep their places.
+      // Later CUPTI versions append fields; the ones read here keep their offsets.
       const auto& kernel = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
       const std::string symbol = kernel.name == nullptr ? "" : kernel.name;
       auto readable = readable_.find(symbol);
@@ -149,7 +176,7 @@ void RecordBuffers::add(const CUpti_Activity& record) {
       return;
     }
     default:
-      // What is left are API records: enabled only because external ids hang on them.
+      // The rest are API records: enabled only because external ids depend on them.
       (void)events_.add(record);
       return;
   }

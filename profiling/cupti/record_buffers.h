@@ -1,5 +1,5 @@
-// The way of a record buffer: CUPTI asks for an empty one and hands back a full one; a thread of
-// our own parses it. CUPTI's callbacks, which may run inside a launch, only move pointers.
+// The life of a record buffer: CUPTI requests an empty one and returns it full; our own thread
+// parses it. CUPTI's callbacks, which may run inside a launch, only move pointers.
 #pragma once
 
 #include <condition_variable>
@@ -8,10 +8,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "engine/model/guarded_thread.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/cupti_library.h"
 #include "profiling/cupti/event_records.h"
@@ -29,13 +29,13 @@ class RecordBuffers {
   std::uint8_t* borrow(std::size_t& bytes);
   void give_back(std::uint8_t* buffer, std::size_t valid_bytes);
 
-  /// What was parsed since the last call, once every buffer given back has been.
+  /// Records parsed since the last call, once every returned buffer has been parsed.
   RawActivity drain();
-  /// Records that drain() does not return: those whose end CUPTI never learnt, and one for every
-  /// buffer whose rest could not be read, as it is not known how many that held. Of the whole
+  /// Records that drain() does not return: those whose end CUPTI never saw, and one for every
+  /// buffer whose rest could not be read, since its number of records is unknown. For the whole
   /// process so far; current after drain().
   std::uint64_t lost() const { return lost_; }
-  /// Why a buffer could not be read to its end, the first reason since the last call; else success.
+  /// Why a buffer could not be read to the end: the first reason since the last call, else success.
   CUptiResult take_read_error() { return std::exchange(read_error_, CUPTI_SUCCESS); }
 
  private:
@@ -45,6 +45,7 @@ class RecordBuffers {
   };
 
   void parse_until_stopped();
+  void parse_no_more();
   void parse(const Full& full);
   void add(const CUpti_Activity& record);
   void add_record(RawRecord record, const std::string& name);
@@ -57,8 +58,9 @@ class RecordBuffers {
   std::deque<Full> full_;
   bool parsing_ = false;
   bool stop_ = false;
+  bool failed_ = false;  // there is no thread: what CUPTI gives back is lost
 
-  // Touched by the parsing thread, and by drain() while that one has nothing to do.
+  // Touched by the parsing thread, and by drain() while that thread is idle.
   RawActivity parsed_;
   EventRecords events_;
   std::unordered_map<std::string, std::uint32_t> name_index_;
@@ -66,7 +68,7 @@ class RecordBuffers {
   std::uint64_t lost_ = 0;
   CUptiResult read_error_ = CUPTI_SUCCESS;
 
-  std::thread thread_;  // last member: starts when everything else stands
+  engine::GuardedThread thread_;  // last member: starts when everything else is constructed
 };
 
 }  // namespace profiling

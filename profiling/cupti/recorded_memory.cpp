@@ -13,7 +13,7 @@ void add_recorded_memory(const std::vector<RawMemoryEvent>& events, Snapshot& sn
   std::vector<MemoryEvent> in_order;
   for (const RawMemoryEvent& raw : events) in_order.push_back(raw.event);
   std::ranges::stable_sort(in_order, {}, &MemoryEvent::time_ns);
-  // Buffers made since the capture are ours as well.
+  // Buffers allocated since the capture are ours as well.
   const std::vector<engine::Allocation> own = engine::AllocationLedger::of_process().read();
   std::vector<ForeignRange> ranges;
   for (const LiveBlock& block : live_blocks(in_order)) {

@@ -1,4 +1,4 @@
-// Allocations that CUPTI saw during a run and that nobody here made, for the snapshot's ledger.
+// Allocations by others that CUPTI saw during a run, for the snapshot's ledger.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace profiling {
 
-/// Adds what `events` (in any order) allocated and did not release, up to kMostRecordedBlocks of
-/// them, with AllocationRole::RecordKnown. Memory of this project's own ledger, then or now, and
-/// what the driver was already asked about, is left out. Nothing without a captured graph.
+/// Adds what `events` (in any order) allocated and did not release, up to kMostRecordedBlocks
+/// blocks, with AllocationRole::RecordKnown. Memory in this project's own ledger, then or now, and
+/// memory already known from the driver is left out. Does nothing without a captured graph.
 inline constexpr std::size_t kMostRecordedBlocks = 4096;
 void add_recorded_memory(const std::vector<RawMemoryEvent>& events, Snapshot& snapshot);
 

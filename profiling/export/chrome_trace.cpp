@@ -20,8 +20,8 @@ namespace profiling {
 
 namespace {
 
-// Thread ids keep tracks apart and in this order. They start above the process ids of most
-// sessions: Perfetto calls the thread of its process's number the main thread.
+// Thread ids keep tracks distinct and in this order. They start above the process ids of most
+// sessions: Perfetto labels the thread whose id equals the process id as the main thread.
 constexpr int kIterationTrack = 900;
 constexpr int kFirstReplayTrack = 910;
 constexpr int kFirstHostTrack = 1000;
@@ -29,16 +29,16 @@ constexpr int kFirstDeviceTrack = 10'000'000;
 constexpr int kFirstStageTrack = 20'000'000;
 constexpr int kFirstOverheadTrack = 30'000'000;
 constexpr int kMemoryTrack = 40'000'000;
-// Tracks of one lane follow each other, so that lanes of 16 bits never meet.
+// Tracks of one lane are consecutive, so that 16-bit lanes never collide.
 constexpr int kTracksOfLane = 64;
-// Processes of experts come after those of runs.
+// Processes for experts come after those of runs.
 constexpr int kFirstExpertProcess = 1'000'000;
 
 int first_track_of(bool host, int lane) {
   return (host ? kFirstHostTrack : kFirstDeviceTrack) + lane * kTracksOfLane;
 }
 
-/// Wraps instead of overflowing: times of a file may be anything.
+/// Wraps instead of overflowing: times in a file may be arbitrary.
 std::int64_t shifted(std::int64_t time_ns, std::uint64_t shift_ns) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) + shift_ns);
 }
@@ -48,11 +48,11 @@ std::string_view category_of(engine::Stage stage) {
                                                                       : "other";
 }
 
-/// Slices of a track must not overlap, or viewers drop them: each record of a lane gets the first
-/// of the lane's tracks that is free. Records come by start.
+/// Slices of a track must not overlap, or viewers drop them: each record of a lane gets the lane's
+/// first free track. Records arrive sorted by start.
 class Tracks {
  public:
-  /// `lane`: the first of its kTracksOfLane tracks.
+  /// `lane`: the first of the lane's kTracksOfLane tracks.
   template <class Record>
   int of(int lane, const Record& record) {
     std::vector<std::int64_t>& ends = ends_[lane];
@@ -90,7 +90,7 @@ int lane_of(const HostEvent& event) {
 
 int expert_lane_of(const ActivityRecord& record) { return (record.expert + 1) * kTracksOfLane; }
 
-/// One run on its way into the file.
+/// Writes one run to the file.
 class RunTrace {
  public:
   RunTrace(const RecordedRun& run, int process, TimeRange range, std::uint64_t shift_ns,
@@ -134,7 +134,7 @@ class RunTrace {
       writer_.thread(process_, kIterationTrack,
                      fmt::format("iterations ({})", result.iteration_method));
     }
-    // Which tracks there are is known only after all records have been dealt out.
+    // The set of tracks is known only after all records have been assigned.
     Tracks tracks;
     Tracks experts;
     for (const ActivityRecord& record : records_) {
@@ -167,8 +167,8 @@ class RunTrace {
     }
   }
 
-  /// From the first record of a replay to its last. Slices and not asynchronous pairs, of which
-  /// Perfetto makes a track for every name.
+  /// From the first record of a replay to its last. Slices instead of asynchronous pairs, for which
+  /// Perfetto would make one track per name.
   void write_replays() {
     if (run_.activity.nodes.empty()) return;
     Tracks tracks;
@@ -182,7 +182,7 @@ class RunTrace {
                     [](int) { return std::string("graph replays (first record to last)"); });
   }
 
-  /// What the device did not say has no counter.
+  /// Values that the device did not report have no counter.
   void write_power() {
     for (const PowerSample& sample : run_.power.samples) {
       if (!range_.contains(sample.time_ns)) continue;
@@ -286,8 +286,8 @@ class RunTrace {
   std::string args_;
 };
 
-/// Perfetto drops events before time 0: everything moves right by what the earliest needs. One
-/// shift for all runs keeps their first iterations above each other.
+/// Perfetto drops events before time 0: everything is shifted right by as much as the earliest
+/// needs. One shift for all runs keeps their first iterations aligned.
 std::int64_t earliest_ns(const Session& session, const TraceChoice& choice) {
   std::int64_t earliest = 0;
   for (const RecordedRun& run : session.runs) {
@@ -322,8 +322,8 @@ engine::Status export_chrome_trace(const Session& session, const std::string& pa
   }
   if (choice.run && *choice.run >= session.runs.size()) {
     return engine::Error{engine::ErrorCode::InvalidArgument,
-                         fmt::format("run {} was chosen; the session has {} runs", *choice.run + 1,
-                                     session.runs.size())};
+                         fmt::format("run {} was selected; the session has {} runs",
+                                     *choice.run + 1, session.runs.size())};
   }
   engine::Result<ReplacedFile> file = ReplacedFile::create(path);
   if (!file.ok()) return file.error();

@@ -1,4 +1,4 @@
-// Chrome trace JSON that Perfetto and chrome://tracing open.
+// Chrome trace JSON for Perfetto and chrome://tracing.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,28 @@
 
 namespace profiling {
 
-/// What of a session to write, as a trace or as a table of records.
+/// Which part of a session to write, as a trace or as a table of records.
 struct TraceChoice {
   std::optional<std::size_t> run{};  // index; none = all
   TimeRange range{std::numeric_limits<std::int64_t>::min(),
-                  std::numeric_limits<std::int64_t>::max()};  // what starts inside, since the first
-                                                              // iteration of its run
+                  std::numeric_limits<std::int64_t>::max()};  // records that start inside, relative
+                                                              // to the first iteration of their run
 };
 
-/// `path` as records.csv of export_csv(), of the runs and the range chosen.
+/// `path` in the format of export_csv()'s records.csv, for the selected runs and range.
 engine::Status export_records_csv(const Session& session, const std::string& path,
                                   const TraceChoice& choice = {});
-/// Writes `path` (replaced atomically). Times in microseconds as the format wants, nanoseconds kept
-/// as decimals. Each run is a process with a track for every stream or thread (several where its
-/// records overlap), one of its iterations and one of its graph's replays; records that name an
-/// expert stand a second time in a process of experts; power, clocks and temperature are counters
-/// where the run has them. Every record has its stage, layer, expert, iteration and graph node as
-/// arguments. InvalidArgument: no such run, or a session without one.
+/// Writes `path` (replaced atomically). Times in microseconds as the format requires, nanoseconds
+/// kept as decimals. Each run is a process with one track per stream or thread (several if its
+/// records overlap), one for its iterations and one for its graph's replays; records that name an
+/// expert appear again in a process for experts; power, clocks and temperature are counters if the
+/// run has them. Every record has its stage, layer, expert, iteration and graph node as arguments.
+/// InvalidArgument: no such run, or a session without runs.
 engine::Status export_chrome_trace(const Session& session, const std::string& path,
                                    const TraceChoice& choice = {});
-/// One CSV a table: runs.csv, records.csv, experts.csv and those of run_csv.h in `folder` (made if
-/// missing); where there are any, comparisons.csv, memory.csv, findings.csv, snapshot_nodes.csv.
+/// One CSV per table: runs.csv, records.csv, experts.csv and those of run_csv.h in `folder`
+/// (created if missing); if non-empty, comparisons.csv, memory.csv, findings.csv,
+/// snapshot_nodes.csv.
 engine::Status export_csv(const Session& session, const std::string& folder);
 
 }  // namespace profiling

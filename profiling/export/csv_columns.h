@@ -1,5 +1,5 @@
-// The fields of a described type as columns of a CSV table: a field that is added to the type is a
-// column at once.
+// The fields of a described type as columns of a CSV table: a field added to the type automatically
+// becomes a column.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace profiling {
 
-/// A column for each leaf, called by its path. Lists of records have tables of their own.
+/// One column per leaf, named by its path. Lists of records have their own tables.
 class CsvColumns {
  public:
   /// `prefix` comes before each path: "device.".
   explicit CsvColumns(const engine::Type& type, std::string_view prefix = {});
 
   std::string header() const;
-  /// A cell for each column: bool as 1 or 0, numbers of a list behind each other, empty for what
-  /// an alternative that is not chosen has.
+  /// One cell per column: bool as 1 or 0, the numbers of a list separated by spaces, empty for the
+  /// fields of unselected alternatives.
   std::vector<std::string> cells(const void* record) const;
 
  private:

@@ -1,4 +1,4 @@
-// One CSV table in the making. Quoted as RFC 4180 says, numbers in full precision, empty where a
+// Builds one CSV table. Quoted according to RFC 4180, numbers in full precision, empty where a
 // value does not exist.
 #pragma once
 
@@ -41,7 +41,7 @@ class CsvTable {
     requires std::is_arithmetic_v<Number>
   CsvTable& cell(Number value) {
     separate();
-    // Shortest text that reads back to the same number; nan and inf as pandas reads them.
+    // Shortest text that parses to the same number; nan and inf as pandas reads them.
     fmt::format_to(std::back_inserter(text_), "{}", value);
     return *this;
   }
@@ -76,7 +76,7 @@ class CsvTable {
   bool first_in_row_ = true;
 };
 
-/// The whole file, or none of it.
+/// Writes the whole file or nothing.
 template <class Write>
 engine::Status write_csv(const std::filesystem::path& path, std::string_view header,
                          const Session& session, Write write) {

@@ -1,5 +1,5 @@
-// Three CSV tables joined by the column `run`: settings and totals, records, experts; and, where
-// the session has any, comparisons, findings of the graph doctor and nodes of captured graphs.
+// Three CSV tables joined by the column `run`: settings and totals, records, experts; and, if the
+// session has any, comparisons, findings of the graph doctor and nodes of captured graphs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -126,7 +126,7 @@ void write_power(const Session& session, CsvTable& table) {
   }
 }
 
-/// A row an expert and step; the rings stay in the session.
+/// One row per expert and step; the rings stay in the session.
 void write_histories(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.histories.size(); ++i) {
     const engine::AmaxHistory& history = session.histories[i].history;

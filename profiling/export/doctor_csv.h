@@ -1,4 +1,4 @@
-// What the graph doctor saw, as CSV.
+// The graph doctor's results as CSV.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Write beside, flush, rename: a crash or a full disk leaves the old file as it was.
+// Write to a temporary file, flush, rename: a crash or a full disk leaves the old file unchanged.
 #include "profiling/export/replaced_file.h"
 
 #include <fcntl.h>
@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "engine/input/regular_file.h"
 
 namespace profiling {
 
@@ -22,11 +24,17 @@ engine::Error io_error(const char* action, const std::string& path, int error) {
 }  // namespace
 
 engine::Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
-  // A name nobody else holds: two exports to one path must not write into each other.
+  // A FIFO or a device has its reader: renaming over it would take it away from it.
+  if (engine::Status there = engine::check_regular_file(path);
+      !there.ok() && there.error().code != engine::ErrorCode::NotFound) {
+    return engine::Error{engine::ErrorCode::Io,
+                         there.error().message + ", which is not replaced; choose another name"};
+  }
+  // A unique name: two exports to one path must not write to the same file.
   static std::atomic<unsigned> serial{0};
   std::string temporary = fmt::format("{}.{}-{}.partial", path, getpid(), serial++);
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return io_error("cannot write beside", path, errno);
+  if (descriptor < 0) return io_error("cannot write next to", path, errno);
   std::FILE* file = fdopen(descriptor, "wb");
   if (file == nullptr) {
     const int error = errno;

@@ -1,4 +1,4 @@
-// A file that appears whole or not at all: written beside its destination, renamed over it on
+// A file that appears whole or not at all: written next to its destination, renamed over it on
 // commit(), removed when abandoned.
 #pragma once
 
@@ -18,7 +18,7 @@ class ReplacedFile {
   ReplacedFile& operator=(ReplacedFile&&) = delete;
   ~ReplacedFile();
 
-  /// Errors are kept for commit(), so that writers need not check every line.
+  /// Errors are reported by commit(), so that writers need not check every line.
   void write(std::string_view text);
   /// Flushes to the disk and replaces the destination.
   engine::Status commit();
@@ -30,7 +30,7 @@ class ReplacedFile {
   ReplacedFile(std::string path, std::string temporary, std::FILE* file);
 
   std::string path_;
-  std::string temporary_;  // empty once there is nothing to remove
+  std::string temporary_;  // empty if there is nothing to remove
   std::unique_ptr<std::FILE, Close> file_;
   int error_ = 0;  // errno of the first failed write
 };

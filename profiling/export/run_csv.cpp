@@ -1,4 +1,4 @@
-// One function a table; the first column is the run, as in records.csv.
+// One function per table; the first column is the run, as in records.csv.
 #include "profiling/export/run_csv.h"
 
 #include <fmt/ranges.h>
@@ -38,7 +38,7 @@ void write_iterations(const Session& session, CsvTable& table) {
   }
 }
 
-/// Of the timed iterations, as the window shows them first.
+/// For the timed iterations, in the window's initial order.
 void write_kernels(const Session& session, CsvTable& table) {
   for (std::size_t i = 0; i < session.runs.size(); ++i) {
     const Activity& activity = session.runs[i].activity;

@@ -1,4 +1,4 @@
-// Titles made of the settings of a run, as the exported files and the command line show them.
+// Titles built from the settings of a run, as shown in exported files and on the command line.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace profiling {
 
-/// The scaling and the settings that mean something to it: "fp8-block e4m3 pow2".
+/// The scaling and the settings that apply to it: "fp8-block e4m3 pow2".
 std::string recipe_title(const engine::Recipe& recipe);
 /// "normal bf16", or the path and tensor of a file.
 std::string input_name(const engine::InputSpec& input);
-/// One line that tells runs apart: recipe, shape, routing, backend and launch.
+/// One line that distinguishes runs: recipe, shape, routing, backend and launch.
 std::string run_title(const engine::RunRequest& request);
 
 }  // namespace profiling

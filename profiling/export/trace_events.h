@@ -1,5 +1,5 @@
-// Chrome trace events, written as a stream: a recording of millions of records never stands in
-// memory as text. Numbers are written by hand, strings through the JSON library.
+// Chrome trace events, written as a stream: a recording of millions of records is never held in
+// memory as text. Numbers are formatted directly, strings by the JSON library.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace profiling {
 
 inline std::string json_string(const std::string& text) {
-  // Names from a file may hold any bytes: broken UTF-8 becomes a replacement character.
+  // Names from a file may contain any bytes: invalid UTF-8 becomes a replacement character.
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -31,7 +31,7 @@ class TraceWriter {
   explicit TraceWriter(ReplacedFile& file) : file_(file) {}
 
   void begin(std::uint64_t shift_ns) {
-    // Times are said in microseconds by the format; "ns" only chooses what the viewer shows.
+    // The format's times are microseconds; "ns" only selects the viewer's display unit.
     text_ += fmt::format(
         "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"shift_ns\":{}}},\"traceEvents\":[",
         shift_ns);
@@ -55,7 +55,7 @@ class TraceWriter {
                     process, name, microseconds(time_ns), unit, value));
   }
 
-  /// A moment on a track.
+  /// An instant on a track.
   void instant(int process, int track, std::string_view name, std::string_view category,
                std::int64_t time_ns, std::string_view args) {
     event(

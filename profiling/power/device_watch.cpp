@@ -11,14 +11,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMostProcesses = 64;
-// A device that is always busy and yet below this share of its power does little: waiting loops.
+// A device that is always busy yet below this share of its power limit does little: waiting loops.
 constexpr unsigned kAlwaysBusyPercent = 95;
 constexpr double kLowPowerShare = 0.4;
 
-/// Of one device, for one thread.
+/// Queries one device, from one thread.
 class Reader {
  public:
-  /// Empty, or why there is none.
+  /// Empty, or why there is no answer.
   std::string open(const std::string& library, const std::string& pci_bus_id) {
     engine::Result<NvmlLibrary> loaded = load_nvml(library);
     if (!loaded.ok()) return loaded.error().message;
@@ -44,7 +44,7 @@ class Reader {
     add_power(said, busy);
     add_processes(said);
     add_errors(said);
-    return said.empty() ? "nothing that this driver tells"
+    return said.empty() ? "nothing reported by this driver"
                         : fmt::format("{}", fmt::join(said, ", "));
   }
 
@@ -107,7 +107,7 @@ class Reader {
   NvmlDevice device_ = nullptr;
   NvmlEventSet errors_ = nullptr;
   bool open_ = false;
-  std::vector<unsigned long long> xids_;  // since the watch began
+  std::vector<unsigned long long> xids_;  // since the watch started
 };
 
 }  // namespace
@@ -136,7 +136,7 @@ std::string DeviceWatch::wait_for_answer(std::chrono::milliseconds limit) const 
 
 std::string DeviceWatch::latest() const {
   const std::lock_guard lock(shared_->mutex);
-  if (!shared_->missing.empty()) return "NVML says nothing: " + shared_->missing;
+  if (!shared_->missing.empty()) return "NVML is unavailable: " + shared_->missing;
   if (shared_->answer.text.empty()) return "NVML has not answered yet";
   const double age = std::chrono::duration<double>(Clock::now() - shared_->answer.at).count();
   return fmt::format("NVML, {:.1f} s ago: {}", age, shared_->answer.text);

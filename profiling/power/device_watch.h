@@ -1,6 +1,6 @@
-// What NVML says of a device that may be stuck: how busy, at which clock and power, for how many
-// processes, and which Xid errors came. Read by a thread of its own, because a question to a stuck
-// driver may not come back; whoever asks gets the latest answer and its age.
+// What NVML reports about a device that may be stuck: utilisation, clock, power, number of
+// processes, and Xid errors. Read by a dedicated thread, because a query to a stuck driver may
+// never return; callers get the latest answer and its age.
 #pragma once
 
 #include <chrono>
@@ -26,8 +26,8 @@ class DeviceWatch {
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
 
-  /// "NVML, 0.1 s ago: busy 100 % of the time, SM clock 1980 MHz, 118 W of 700 W, 1 process", with
-  /// what it did not say left out; or "NVML says nothing: ...". Does not wait for NVML.
+  /// "NVML, 0.1 s ago: busy 100 % of the time, SM clock 1980 MHz, 118 W of 700 W, 1 process",
+  /// without values it did not report; or "NVML is unavailable: ...". Does not wait for NVML.
   std::string latest() const;
   /// The same, once there is an answer or `limit` has passed.
   std::string wait_for_answer(std::chrono::milliseconds limit) const;

@@ -1,5 +1,5 @@
-// NVML's functions, loaded at run time: the worker starts where no driver is installed. The few
-// declarations are written out here because their ABI is fixed by the names (_v2) and the header
+// NVML's functions, loaded at run time: the worker also starts where no driver is installed. The
+// few declarations are repeated here because their ABI is fixed by the names (_v2) and the header
 // is not part of every toolkit.
 #pragma once
 
@@ -69,13 +69,13 @@ struct NvmlLibrary {
   NvmlReturn (*driver_version)(char*, unsigned) = nullptr;
   NvmlReturn (*device_by_pci_bus_id)(const char*, NvmlDevice*) = nullptr;
   NvmlReturn (*clock)(NvmlDevice, int, unsigned*) = nullptr;        // MHz
-  NvmlReturn (*power_usage)(NvmlDevice, unsigned*) = nullptr;       // mW, mean of a second
+  NvmlReturn (*power_usage)(NvmlDevice, unsigned*) = nullptr;       // mW, mean over a second
   NvmlReturn (*temperature)(NvmlDevice, int, unsigned*) = nullptr;  // degrees Celsius
   NvmlReturn (*clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
-  /// Null where the driver does not have it; power at this instant comes from here.
+  /// Null if the driver lacks it; source of instantaneous power.
   NvmlReturn (*field_values)(NvmlDevice, int, NvmlFieldValue*) = nullptr;
 
-  /// Of a device that may be stuck; null where the driver does not have them.
+  /// For a device that may be stuck; null if the driver lacks them.
   NvmlReturn (*utilisation)(NvmlDevice, NvmlUtilisation*) = nullptr;
   NvmlReturn (*power_limit)(NvmlDevice, unsigned*) = nullptr;  // mW
   NvmlReturn (*compute_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
@@ -90,7 +90,7 @@ struct NvmlLibrary {
 
 inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
-/// `path` as dlopen takes it. NotFound = no such library, Unsupported = it lacks a function.
+/// `path` as for dlopen. NotFound = no such library, Unsupported = it lacks a function.
 engine::Result<NvmlLibrary> load_nvml(const std::string& path = kNvmlLibrary);
 
 }  // namespace profiling

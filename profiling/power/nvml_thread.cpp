@@ -6,18 +6,23 @@
 namespace profiling {
 namespace {
 
-constexpr std::chrono::seconds kLastAnswer{1};  // that a thread gets to end in
+constexpr std::chrono::seconds kLastAnswer{1};  // grace period for a thread to end
 
 }  // namespace
 
 NvmlThread::NvmlThread(std::shared_ptr<Shared> shared, std::function<void()> body)
     : shared_(std::move(shared)) {
-  thread_ = std::thread([shared = shared_, body = std::move(body)] {
-    body();
+  const auto end = [shared = shared_] {
     const std::lock_guard lock(shared->mutex);
     shared->ended = true;
     shared->changed.notify_all();
-  });
+  };
+  thread_ = engine::GuardedThread(
+      [body = std::move(body), end] {
+        body();
+        end();
+      },
+      [end](const engine::Error&) { end(); });  // no news from NVML any more: it is late
 }
 
 NvmlThread::~NvmlThread() {
@@ -30,7 +35,7 @@ NvmlThread::~NvmlThread() {
   if (ended) {
     thread_.join();
   } else {
-    thread_.detach();
+    thread_.leave_behind();
   }
 }
 

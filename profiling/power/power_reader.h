@@ -1,6 +1,6 @@
-// One reading of a device's clock, power and temperature through NVML. No thread: who reads, and
-// how often, is the caller's; a reading takes about a millisecond. Without NVML, or where it does
-// not know the device, reason() says so and read() is not to be called.
+// One reading of a device's clock, power and temperature through NVML. No thread: the caller
+// decides when to read; a reading takes about a millisecond. Without NVML, or if it does not know
+// the device, reason() says so and read() must not be called.
 #pragma once
 
 #include <string>
@@ -18,11 +18,11 @@ class PowerReader {
   PowerReader& operator=(const PowerReader&) = delete;
   ~PowerReader();
 
-  /// Empty = it reads.
+  /// Empty = read() works.
   const std::string& reason() const { return reason_; }
-  /// The driver's version as NVML tells it; empty without NVML.
+  /// The driver's version as reported by NVML; empty without NVML.
   const std::string& driver() const { return driver_; }
-  /// Where power comes from: "instant" or "mean of one second"; empty without NVML.
+  /// Kind of power reading: "instant" or "mean of one second"; empty without NVML.
   std::string power_method() const;
   PowerSample read() const;
 

@@ -6,7 +6,9 @@ namespace profiling {
 
 PowerSampler::PowerSampler(const Options& options)
     : reader_(options.pci_bus_id, options.library), period_(options.period) {
-  if (reader_.reason().empty()) thread_ = std::thread([this] { sample_until_stopped(); });
+  if (!reader_.reason().empty()) return;
+  thread_ = engine::GuardedThread([this] { sample_until_stopped(); },
+                                  [](const engine::Error&) {});  // then there are fewer samples
 }
 
 PowerSampler::~PowerSampler() {
@@ -15,7 +17,7 @@ PowerSampler::~PowerSampler() {
     stop_ = true;
   }
   stopped_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void PowerSampler::sample_until_stopped() {

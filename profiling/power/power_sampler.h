@@ -1,14 +1,14 @@
-// Clock, power, temperature and what holds the clock back, read by a thread of its own while
-// something else runs. Without NVML there are no samples and a sentence why; nothing is made up.
+// Clock, power, temperature and clock-limiting reasons, read by a dedicated thread while other work
+// runs. Without NVML there are no samples but a reason; nothing is estimated.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/model/guarded_thread.h"
 #include "profiling/power/power_reader.h"
 
 namespace profiling {
@@ -20,21 +20,21 @@ class PowerSampler {
     std::chrono::milliseconds period{20};
     std::string library = kNvmlLibrary;
   };
-  /// Never fails: where NVML is missing or refuses, reason() says so and no thread is started.
+  /// Never fails: if NVML is missing or refuses, reason() says so and no thread is started.
   explicit PowerSampler(const Options& options);
   PowerSampler(const PowerSampler&) = delete;
   PowerSampler& operator=(const PowerSampler&) = delete;
   ~PowerSampler();
 
-  /// Empty = it samples.
+  /// Empty = sampling works.
   const std::string& reason() const { return reader_.reason(); }
-  /// The driver's version as NVML tells it; empty without NVML.
+  /// The driver's version as reported by NVML; empty without NVML.
   const std::string& driver() const { return reader_.driver(); }
-  /// Where power comes from: "instant" or "mean of one second"; empty without NVML.
+  /// Kind of power reading: "instant" or "mean of one second"; empty without NVML.
   std::string power_method() const { return reader_.power_method(); }
   /// The samples since the last call.
   std::vector<PowerSample> take();
-  /// Reads nothing while it rests: nobody pays for readings that nobody looks at. Starts awake.
+  /// Does not read while paused, so that unused readings cost nothing. Starts running.
   void rest(bool resting);
 
  private:
@@ -48,7 +48,7 @@ class PowerSampler {
   bool stop_ = false;
   bool resting_ = false;
   std::vector<PowerSample> samples_;
-  std::thread thread_;
+  engine::GuardedThread thread_;
 };
 
 }  // namespace profiling

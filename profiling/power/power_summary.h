@@ -1,4 +1,4 @@
-// Readings of a device's clock and power, and what they come to over some intervals. Plain values.
+// Readings of a device's clock and power, and their summary over intervals. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace profiling {
 
-/// What the device said at one moment; -1 = it did not say.
+/// The device's readings at one moment; -1 = not reported.
 struct PowerSample {
   std::int64_t time_ns = 0;  // std::chrono::steady_clock
   int sm_clock_mhz = -1;
@@ -28,11 +28,10 @@ struct PowerSample {
   }
 };
 
-/// "sw_power_cap, hw_slowdown"; idle and the person's own clock settings are named too. Empty for
-/// 0.
+/// "sw_power_cap, hw_slowdown"; idle and user-set clocks are named too. Empty for 0.
 std::string clock_reason_names(std::uint64_t reasons);
 
-/// The samples of some intervals, summed up; -1 = no sample says.
+/// Summary of the samples in some intervals; -1 = in no sample.
 struct PowerSummary {
   int samples = 0;
   double sm_clock_mhz = -1;  // median
@@ -40,7 +39,7 @@ struct PowerSummary {
   double power_w = -1;  // mean
   double power_max_w = -1;
   int temperature_max_c = -1;
-  std::uint64_t clock_reasons = 0;  // seen in any
+  std::uint64_t clock_reasons = 0;  // seen in any sample
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&PowerSummary::samples>("samples"),
@@ -58,7 +57,7 @@ struct TimeSpan {
   std::int64_t end_ns = 0;
 };
 
-/// Of the samples inside any of the spans.
+/// Summarizes the samples inside any of the spans.
 PowerSummary summarize_power(std::span<const PowerSample> samples, std::span<const TimeSpan> spans);
 
 }  // namespace profiling

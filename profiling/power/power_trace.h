@@ -10,13 +10,13 @@ namespace profiling {
 
 struct PowerTrace {
   std::string method;                // how power was read; empty without samples
-  std::string missing;               // why there are no samples; empty if there are
-  std::vector<PowerSample> samples;  // time_ns since the first timed iteration, rising
+  std::string missing;               // why there are no samples; empty if there are any
+  std::vector<PowerSample> samples;  // time_ns since the first timed iteration, ascending
   template <int = 0>
   static constexpr auto fields() {
     return std::array{engine::field<&PowerTrace::method>("method"),
                       engine::field<&PowerTrace::missing>("missing"),
-                      engine::field<&PowerTrace::samples>("samples")};
+                      engine::field<&PowerTrace::samples>("samples", {.most = 1'000'000})};
   }
 };
 

@@ -1,4 +1,4 @@
-// Bytes, zstd-compressed. The reader knows how many it expects, and allocates only that.
+// Bytes, zstd-compressed.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,15 @@
 
 namespace profiling {
 
+/// Nothing for nothing.
 std::vector<std::byte> compress_bytes(std::span<const std::byte> bytes);
-/// Fails, with a phrase that completes "the blob ...", unless exactly target.size() bytes are
-/// inside.
+
+// Both fail with a phrase that completes "the blob ...".
+
+/// What the blob says of its content, before anything is allocated for it: a few bytes of zstd can
+/// claim to hold terabytes.
+engine::Result<std::size_t> content_bytes(std::span<const std::byte> blob);
+/// Into a target of content_bytes().
 engine::Status decompress_bytes(std::span<const std::byte> blob, std::span<std::byte> target);
 
 }  // namespace profiling

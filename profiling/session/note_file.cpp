@@ -1,11 +1,12 @@
 // Notes of a recording that is opened again: the one thing of a written run that may change.
 #include <fmt/format.h>
 
-#include "profiling/session/measurement_tables.h"
-#include "profiling/session/run_rules.h"
+#include "engine/input/regular_file.h"
+#include "profiling/session/limits.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 #include "profiling/session/sqlite_handle.h"
+#include "profiling/session/table_writer.h"
 
 namespace profiling {
 namespace {
@@ -30,11 +31,10 @@ engine::Status check_still_ours(sqlite3* database, const std::string& path, std:
   const auto id = number_of(database, path, "PRAGMA application_id");
   if (!id.ok()) return id.error();
   if (id.value() != kApplicationId) return refuse("it is no recording");
-  const auto version = number_of(database, path, "PRAGMA user_version");
-  if (!version.ok()) return version.error();
-  if (version.value() < kMeasurementVersion) {
-    return refuse(fmt::format("it has schema version {}; notes need {}", version.value(),
-                              kMeasurementVersion));
+  const auto format = number_of(database, path, "PRAGMA user_version");
+  if (!format.ok()) return format.error();
+  if (format.value() != kFormat) {
+    return refuse(fmt::format("it has format {}; this program writes {}", format.value(), kFormat));
   }
   const auto runs = number_of(database, path, "SELECT count(*) FROM runs");
   if (!runs.ok()) return runs.error();
@@ -46,9 +46,22 @@ engine::Status check_still_ours(sqlite3* database, const std::string& path, std:
 
 }  // namespace
 
+engine::Status replace_time_notes(const Target& to, std::size_t run,
+                                  const std::vector<TimeNote>& notes) {
+  RecordedRun holder;
+  holder.notes = notes;
+  return RecordWriter(to, layout_of<RecordedRun>(), nullptr)
+      .replace("time_notes", static_cast<std::int64_t>(run) + 1, &holder);
+}
+
 engine::Status store_time_notes(const std::string& path, std::size_t run,
                                 const std::vector<TimeNote>& notes) {
-  if (engine::Status status = check_time_notes(notes); !status.ok()) return status;
+  if (engine::Status status = check(notes); !status.ok()) return status;
+  // It was one when it was opened; SQLite would wait for a FIFO.
+  if (const engine::Status regular = engine::check_regular_file(path); !regular.ok()) {
+    return engine::Error{regular.error().code,
+                         fmt::format("{}: notes are not kept: {}", path, regular.error().message)};
+  }
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, nullptr);
   const Database database(raw);
@@ -56,14 +69,14 @@ engine::Status store_time_notes(const std::string& path, std::size_t run,
     return engine::Error{engine::ErrorCode::Io,
                          fmt::format("{}: notes are not kept: {}", path, sqlite3_errstr(code))};
   }
+  set_guards(raw);
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
   engine::Status status = check_still_ours(raw, path, run);
   // Readers need not wait for a log, and a death in between leaves a file that opens.
   if (status.ok()) status = use_log(raw, path);
   if (status.ok()) status = execute_sql(raw, path, "BEGIN IMMEDIATE");
   if (!status.ok()) return status;
-  status = replace_time_notes({.database = raw, .path = path}, static_cast<std::int64_t>(run) + 1,
-                              notes);
+  status = replace_time_notes({.database = raw, .path = path}, run, notes);
   if (status.ok()) status = execute_sql(raw, path, "COMMIT");
   if (!status.ok()) sqlite3_exec(raw, "ROLLBACK", nullptr, nullptr, nullptr);
   // One plain file again, unless somebody else has it open: then the last one tidies up.

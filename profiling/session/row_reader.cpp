@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/model/text.h"
+#include "profiling/session/schema.h"
 
 namespace profiling {
 namespace {
@@ -28,9 +29,9 @@ const char* type_name(int type) {
 
 }  // namespace
 
-RowReader::RowReader(sqlite3* database, const std::string& path, const char* table,
-                     const char* query, MemoryBudget& budget, std::size_t bytes_per_row)
-    : path_(path), table_(table), budget_(budget), bytes_per_row_(bytes_per_row) {
+RowReader::RowReader(sqlite3* database, const std::string& path, std::string table,
+                     const std::string& query, MemoryBudget& budget, std::size_t bytes_per_row)
+    : path_(path), table_(std::move(table)), budget_(budget), bytes_per_row_(bytes_per_row) {
   auto statement = Statement::prepare(database, path, query);
   if (statement.ok()) {
     statement_ = std::move(statement).value();
@@ -49,8 +50,11 @@ bool RowReader::next() {
   }
   if (!row.value()) return false;
   ++row_;
-  column_ = 0;
-  if (!budget_.take(bytes_per_row_)) {
+  return take(bytes_per_row_);
+}
+
+bool RowReader::take(std::size_t bytes) {
+  if (!budget_.take(bytes)) {
     refuse(fmt::format("the file needs more memory than the limit of {} bytes", budget_.limit()));
   }
   return ok();
@@ -62,81 +66,59 @@ void RowReader::refuse(const std::string& why) {
                           fmt::format("{}: table {}, row {}: {}", path_, table_, row_, why)};
 }
 
-void RowReader::refuse_type(const char* column, const char* wanted) {
-  const int type = sqlite3_column_type(statement_.get(), column_);
-  refuse(fmt::format("{} is {} where {} belongs", column, type_name(type), wanted));
+bool RowReader::has_type(int cell, std::string_view name, int type, const char* wanted) {
+  const int found = sqlite3_column_type(statement_.get(), cell);
+  if (found == type) return true;
+  refuse(fmt::format("{} is {} where {} belongs", name, type_name(found), wanted));
+  return false;
 }
 
-std::int64_t RowReader::checked_integer(const char* column, std::int64_t low, std::int64_t high) {
-  if (sqlite3_column_type(statement_.get(), column_) != SQLITE_INTEGER) {
-    refuse_type(column, "an integer");
-    return low;
-  }
-  const std::int64_t value = sqlite3_column_int64(statement_.get(), column_++);
+std::int64_t RowReader::integer(int cell, std::string_view name, std::int64_t low,
+                                std::int64_t high) {
+  if (!has_type(cell, name, SQLITE_INTEGER, "an integer")) return low;
+  const std::int64_t value = sqlite3_column_int64(statement_.get(), cell);
   if (value >= low && value <= high) return value;
-  refuse(fmt::format("{} is {}; it must be between {} and {}", column, value, low, high));
+  refuse(fmt::format("{} is {}; it must be between {} and {}", name, value, low, high));
   return low;
 }
 
-double RowReader::real(const char* column) {
-  if (sqlite3_column_type(statement_.get(), column_) != SQLITE_FLOAT) {
-    refuse_type(column, "a real");
-    return 0.0;
-  }
-  return sqlite3_column_double(statement_.get(), column_++);
+double RowReader::real_or_nan(int cell, std::string_view name) {
+  if (sqlite3_column_type(statement_.get(), cell) == SQLITE_NULL) return std::nan("");
+  if (!has_type(cell, name, SQLITE_FLOAT, "a real")) return 0.0;
+  return sqlite3_column_double(statement_.get(), cell);
 }
 
-double RowReader::real_or_nan(const char* column) {
-  if (sqlite3_column_type(statement_.get(), column_) == SQLITE_NULL) {
-    ++column_;
-    return std::nan("");
-  }
-  return real(column);
+std::string RowReader::text(int cell, std::string_view name) {
+  return engine::shown_text(exact_text(cell, name));
 }
 
-std::string RowReader::text(const char* column) { return engine::shown_text(exact_text(column)); }
-
-std::string RowReader::exact_text(const char* column) {
-  if (sqlite3_column_type(statement_.get(), column_) != SQLITE_TEXT) {
-    refuse_type(column, "a text");
+std::string RowReader::exact_text(int cell, std::string_view name) {
+  if (!has_type(cell, name, SQLITE_TEXT, "a text")) return {};
+  const auto* first = reinterpret_cast<const char*>(
+      sqlite3_column_text(statement_.get(), cell));  // before _bytes, as SQLite documents
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), cell));
+  if (first == nullptr) {
+    refuse(fmt::format("{} could not be read", name));
     return {};
   }
-  const auto* first = reinterpret_cast<const char*>(
-      sqlite3_column_text(statement_.get(), column_));  // before _bytes, as SQLite documents
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column_++));
-  if (first == nullptr) {
-    refuse(fmt::format("{} could not be read", column));
+  if (size > kMaxTextCellBytes) {
+    refuse(fmt::format("{} has {} bytes; the limit is {}", name, size, kMaxTextCellBytes));
     return {};
   }
   if (!engine::is_clean_text({first, size})) {
-    refuse(fmt::format("{} is not valid UTF-8 text without NUL", column));
+    refuse(fmt::format("{} is not valid UTF-8 text without NUL", name));
     return {};
   }
-  if (!budget_.take(size)) {
-    refuse(fmt::format("the file needs more memory than the limit of {} bytes", budget_.limit()));
-    return {};
-  }
+  if (!take(size)) return {};
   return {first, size};
 }
 
-std::span<const std::byte> RowReader::blob(const char* column) {
-  if (sqlite3_column_type(statement_.get(), column_) != SQLITE_BLOB) {
-    refuse_type(column, "a blob");
-    return {};
-  }
-  const auto* first = static_cast<const std::byte*>(sqlite3_column_blob(statement_.get(), column_));
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column_++));
+std::span<const std::byte> RowReader::blob(int cell, std::string_view name) {
+  if (!has_type(cell, name, SQLITE_BLOB, "a blob")) return {};
+  const auto* first = static_cast<const std::byte*>(sqlite3_column_blob(statement_.get(), cell));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), cell));
   if (first == nullptr) return {};
   return {first, size};
-}
-
-std::size_t RowReader::choice(const char* column, std::span<const std::string_view> allowed) {
-  const std::string value = text(column);
-  const auto found = std::ranges::find(allowed, std::string_view(value));
-  if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
-  refuse(fmt::format("{} is '{}', which is none of the {} known", column,
-                     engine::shown_text(value, 40), allowed.size()));
-  return 0;
 }
 
 }  // namespace profiling

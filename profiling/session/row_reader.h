@@ -34,44 +34,39 @@ class RowReader {
   static constexpr std::int64_t kAnyLow = std::numeric_limits<std::int64_t>::min();
 
   /// `bytes_per_row` is what a row costs in memory, its texts and blobs apart.
-  RowReader(sqlite3* database, const std::string& path, const char* table, const char* query,
+  RowReader(sqlite3* database, const std::string& path, std::string table, const std::string& query,
             MemoryBudget& budget, std::size_t bytes_per_row);
 
   /// Steps to the next row; false at the end and after an error.
   bool next();
 
-  // Cells of the row from left to right. After an error they return the lowest legal value.
-  template <class Integer>
-  Integer integer(const char* column, std::int64_t low, std::int64_t high) {
-    return static_cast<Integer>(checked_integer(column, low, high));
-  }
-  std::int64_t count(const char* column) { return checked_integer(column, 0, kAnyHigh); }
-  double real(const char* column);
-  double real_or_nan(const char* column);  // NULL is NaN
+  // Cells by their place in the query; `name` is for the refusal. After one they return the lowest
+  // legal value.
+  std::int64_t integer(int cell, std::string_view name, std::int64_t low = kAnyLow,
+                       std::int64_t high = kAnyHigh);
+  double real_or_nan(int cell, std::string_view name);  // NULL is NaN
   /// Words for a person: as engine::shown_text() makes them.
-  std::string text(const char* column);
+  std::string text(int cell, std::string_view name);
   /// As it stands: a document, or what is compared.
-  std::string exact_text(const char* column);
-  std::span<const std::byte> blob(const char* column);  // until the next step
-  /// The index of the text among `allowed`.
-  std::size_t choice(const char* column, std::span<const std::string_view> allowed);
+  std::string exact_text(int cell, std::string_view name);
+  std::span<const std::byte> blob(int cell, std::string_view name);  // until the next step
 
+  /// Takes from the budget; refuses the row where it is spent.
+  bool take(std::size_t bytes);
   void refuse(const std::string& why);
   bool ok() const { return status_.ok(); }
-  engine::Status take() { return std::move(status_); }
+  engine::Status take_status() { return std::move(status_); }
 
  private:
-  std::int64_t checked_integer(const char* column, std::int64_t low, std::int64_t high);
-  void refuse_type(const char* column, const char* wanted);
+  bool has_type(int cell, std::string_view name, int type, const char* wanted);
 
   std::string path_;
-  const char* table_;
+  std::string table_;
   Statement statement_;
   engine::Status status_;
   MemoryBudget& budget_;
   std::size_t bytes_per_row_;
   std::int64_t row_ = 0;
-  int column_ = 0;
 };
 
 }  // namespace profiling

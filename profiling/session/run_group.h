@@ -3,10 +3,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "engine/model/fields.h"
 
 namespace profiling {
 
 enum class GroupKind : std::uint8_t { None, Sweep, Interleaved };
+constexpr auto enum_names(GroupKind) {
+  return std::to_array<std::string_view>({"none", "sweep", "interleaved"});
+}
 
 /// Tag of one run. Runs of one group have the same kind and id.
 struct RunGroup {
@@ -16,6 +22,13 @@ struct RunGroup {
   std::string label;    // sweep: the run's values on the axes; interleaved: "A" or "B"
 
   bool operator==(const RunGroup&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RunGroup::kind>("kind"),
+                      engine::field<&RunGroup::id>("id", {.low = 0, .high = engine::kMaxTime_ns}),
+                      engine::field<&RunGroup::position>("position", {.low = 0, .high = 9'999}),
+                      engine::field<&RunGroup::label>("label")};
+  }
 };
 
 }  // namespace profiling

@@ -32,18 +32,42 @@ struct RecordedRun {
   PowerTrace power = {};
   RunGroup group = {};  // measured together with others
   std::vector<TimeNote> notes = {};
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RecordedRun::request>("request"),
+                      engine::field<&RecordedRun::result>("result"),
+                      engine::field<&RecordedRun::activity>("activity"),
+                      engine::field<&RecordedRun::wall_clock_ms>(
+                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns}),
+                      engine::field<&RecordedRun::snapshot>("snapshot"),
+                      engine::field<&RecordedRun::power>("power"),
+                      engine::field<&RecordedRun::group>("group"),
+                      engine::field<&RecordedRun::notes>("notes", {.most = kMaxTimeNotes})};
+  }
 };
 
 /// One finished comparison of recipes, kept beside the runs.
 struct RecordedComparison {
   engine::RecipeComparison comparison;
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RecordedComparison::comparison>("comparison"),
+                      engine::field<&RecordedComparison::wall_clock_ms>(
+                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+  }
 };
 
 /// Delayed scaling step by step, kept beside the runs.
 struct RecordedHistory {
   engine::AmaxHistory history;
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RecordedHistory::history>("history"),
+                      engine::field<&RecordedHistory::wall_clock_ms>(
+                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+  }
 };
 
 /// One visit to the graph doctor, kept beside the runs.
@@ -51,6 +75,13 @@ struct RecordedVisit {
   engine::RunRequest request;  // of a gallery case: defaults
   DoctorReport report;
   std::int64_t wall_clock_ms = 0;  // Unix time of its end
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&RecordedVisit::request>("request"),
+                      engine::field<&RecordedVisit::report>("report"),
+                      engine::field<&RecordedVisit::wall_clock_ms>(
+                          "wall_clock_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+  }
 };
 
 /// Turns requests into the text stored in the file and back. Supplied by app/protocol (Protobuf's
@@ -71,8 +102,8 @@ class SessionWriter {
   /// Closes the file.
   virtual ~SessionWriter() = default;
   /// One transaction: the run is on the disk when this returns, or not at all. The error says how
-  /// many runs are. InvalidArgument: this run breaks a rule and never can be; anything else may go
-  /// better when it is tried again.
+  /// many runs are. InvalidArgument: this run is beyond a limit and never can be; anything else may
+  /// go better when it is tried again.
   virtual engine::Status append(const RecordedRun& run) = 0;
   /// As for runs; the four are counted apart.
   virtual engine::Status append(const RecordedComparison& comparison) = 0;
@@ -115,14 +146,13 @@ struct Session {
   std::vector<RecordedVisit> visits;
 };
 
-/// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, schema
-/// version, sizes, index ranges and blob lengths before believing any. A broken or foreign file is
+/// Opens read-only, in SQLite's defensive mode, trusted_schema off; checks application_id, format,
+/// sizes, index ranges and blob lengths before believing any. A broken or foreign file is
 /// refused with the reason.
 engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
                                      const SessionLimits& limits = {});
 
-/// The notes of a run of a file that is there already, in place of those it has. Refused for files
-/// older than version 5, which have no table for them.
+/// The notes of a run of a file that is there already, in place of those it has.
 engine::Status store_time_notes(const std::string& path, std::size_t run,
                                 const std::vector<TimeNote>& notes);
 

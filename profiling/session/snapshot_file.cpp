@@ -13,7 +13,6 @@
 #include "engine/model/text.h"
 #include "profiling/hazards/snapshot/dot_import.h"
 #include "profiling/hazards/snapshot/dot_label.h"
-#include "profiling/session/run_rules.h"
 #include "profiling/session/sqlite_handle.h"
 
 namespace profiling {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "profiling/session/recording_file.h"
+#include "profiling/session/schema.h"
 
 namespace profiling {
 
@@ -39,6 +40,23 @@ engine::Error database_error(sqlite3* database, const std::string& path, const s
   return {kind, fmt::format("{}: {}: {}", path, doing, cause_words(database, path))};
 }
 
+void set_guards(sqlite3* database) {
+  for (const auto& [option, value] :
+       {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        std::pair{SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0}, std::pair{SQLITE_DBCONFIG_DQS_DML, 0},
+        std::pair{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}}) {
+    sqlite3_db_config(database, option, value, nullptr);
+  }
+  for (const auto& [limit, value] :
+       {std::pair{SQLITE_LIMIT_LENGTH, kMaxCellBytes}, std::pair{SQLITE_LIMIT_SQL_LENGTH, 16384},
+        std::pair{SQLITE_LIMIT_COLUMN, 256}, std::pair{SQLITE_LIMIT_EXPR_DEPTH, 16},
+        std::pair{SQLITE_LIMIT_VDBE_OP, 10000}, std::pair{SQLITE_LIMIT_ATTACHED, 0},
+        std::pair{SQLITE_LIMIT_TRIGGER_DEPTH, 1}, std::pair{SQLITE_LIMIT_WORKER_THREADS, 0}}) {
+    sqlite3_limit(database, limit, value);
+  }
+}
+
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return database_error(database, path, fmt::format("running '{}'", sql.substr(0, 60)));
@@ -67,11 +85,6 @@ engine::Result<Statement> Statement::prepare(sqlite3* database, std::string path
 
 void Statement::remember(int code) {
   if (code != SQLITE_OK && failure_ == SQLITE_OK) failure_ = code;
-}
-
-Statement& Statement::null() {
-  remember(sqlite3_bind_null(get(), next_parameter_++));
-  return *this;
 }
 
 Statement& Statement::integer(std::int64_t value) {

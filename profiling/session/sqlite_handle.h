@@ -22,6 +22,10 @@ using Database = std::unique_ptr<sqlite3, DatabaseClose>;
 /// "<path>: <doing>: <SQLite's own sentence>".
 engine::Error database_error(sqlite3* database, const std::string& path, const std::string& doing);
 
+/// For a file that may be anybody's, before its first statement: nothing that it brings runs, and
+/// one hostile cell or statement costs little.
+void set_guards(sqlite3* database);
+
 /// Runs statements that return nothing of interest.
 engine::Status execute_sql(sqlite3* database, const std::string& path, const std::string& sql);
 
@@ -42,7 +46,6 @@ class Statement {
                                            const std::string& sql);
 
   // Parameters in order, from the first after every execute().
-  Statement& null();
   Statement& integer(std::int64_t value);
   Statement& real(double value);  // SQLite keeps NaN as NULL
   Statement& text(std::string_view value);

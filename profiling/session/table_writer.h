@@ -1,15 +1,15 @@
-// Inserts rows of a session file.
+// Writes recorded values into their tables.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <concepts>
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "engine/model/error.h"
+#include "profiling/session/layout.h"
+#include "profiling/session/session_file.h"
 #include "profiling/session/sqlite_handle.h"
 
 namespace profiling {
@@ -19,38 +19,52 @@ struct Target {
   const std::string& path;
 };
 
-/// Inserts whole rows into one table. Keeps the first error; rows after it are not tried.
-class TableWriter {
+/// Inside the caller's transaction. Without a codec only tables without requests can be written.
+/// InvalidArgument: a value that the file cannot keep, an
+/// enumerator without a name or a text that is no UTF-8.
+class RecordWriter {
  public:
-  TableWriter(const Target& target, const char* table, int columns) {
-    std::string places = "?";
-    for (int i = 1; i < columns; ++i) places += ",?";
-    auto statement = Statement::prepare(target.database, target.path,
-                                        fmt::format("INSERT INTO {} VALUES({})", table, places));
-    if (statement.ok()) {
-      statement_ = std::move(statement).value();
-    } else {
-      status_ = statement.error();
-    }
-  }
+  RecordWriter(const Target& to, const Layout& layout, const RequestCodec* codec);
 
-  template <class... Values>
-  void row(const Values&... values) {
-    if (!status_.ok()) return;
-    (bind(values), ...);
-    status_ = statement_.execute();
-  }
-  engine::Status take() { return std::move(status_); }
+  /// `record` and all that it owns; its number is `id`.
+  engine::Status write(std::int64_t id, const void* record);
+  /// The rows of one table in place of those that the record has there; the table belongs to the
+  /// record itself.
+  engine::Status replace(std::string_view table, std::int64_t id, const void* record);
 
  private:
-  void bind(std::nullptr_t) { statement_.null(); }
-  void bind(std::integral auto value) { statement_.integer(static_cast<std::int64_t>(value)); }
-  void bind(double value) { statement_.real(value); }
-  void bind(std::string_view value) { statement_.text(value); }
-  void bind(const std::vector<std::byte>& value) { statement_.blob(value); }
+  using Key = std::variant<std::int64_t, std::string_view>;
 
-  Statement statement_;
+  void write_table(const Table& table, const void* owner);
+  void write_row(const Table& table, const Key& key, const void* owner, const void* record);
+  void write_entries(const Table& table, const void* owner);
+  void write_entry(const Table& table, const void* owner, std::size_t entry);
+  void write_parts(const Table& table, const void* record);
+  void write_derived(const Table& table, const void* owner, std::int64_t position);
+  void bind_keys(const Table& table);
+  void bind(const Table& table, const Column& column, const void* value);
+  void bind_value(const Table& table, const Column& column, const void* value);
+  Statement* statement_of(const Table& table);
+  void finish(const Table& table);
+  void refuse(const Table& table, const Column& column, std::string_view why);
+
+  const Target& to_;
+  const Layout& layout_;
+  const RequestCodec* codec_;
+  std::vector<std::vector<const Table*>> parts_;  // of each table
+  std::vector<Statement> statements_;             // of each table, prepared for its first row
+  std::vector<Key> keys_;                         // of the row that is being written
   engine::Status status_;
 };
+
+template <class Recorded>
+engine::Status write_recorded(const Target& to, std::int64_t id, const Recorded& recorded,
+                              const RequestCodec& codec) {
+  return RecordWriter(to, layout_of<Recorded>(), &codec).write(id, &recorded);
+}
+
+/// In place of the notes that the `run`-th run has; 0 = the first.
+engine::Status replace_time_notes(const Target& to, std::size_t run,
+                                  const std::vector<TimeNote>& notes);
 
 }  // namespace profiling

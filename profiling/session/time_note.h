@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+
+#include "engine/model/fields.h"
 
 namespace profiling {
 
@@ -14,6 +17,8 @@ inline std::int64_t unix_time_ms() {
       .count();
 }
 
+inline constexpr std::size_t kMaxTimeNotes = 10'000;  // of one run
+
 /// On the axis of the run's records: 0 = start of its first timed iteration.
 struct TimeNote {
   std::int64_t begin_ns = 0;
@@ -22,6 +27,19 @@ struct TimeNote {
   std::int64_t created_ms = 0;  // Unix time
 
   bool operator==(const TimeNote&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    constexpr engine::FieldRules kOnAxis = {.low = -engine::kMaxTime_ns,
+                                            .high = engine::kMaxTime_ns};
+    return std::array{engine::field<&TimeNote::begin_ns>("begin_ns", kOnAxis),
+                      engine::field<&TimeNote::end_ns>("end_ns", kOnAxis),
+                      engine::field<&TimeNote::text>("text"),
+                      engine::field<&TimeNote::created_ms>(
+                          "created_ms", {.low = 0, .high = engine::kMaxTime_ns})};
+  }
+  engine::Flaw flaw() const {
+    return end_ns < begin_ns ? engine::Flaw{"end_ns", "lies before its begin_ns"} : engine::Flaw();
+  }
 };
 
 }  // namespace profiling

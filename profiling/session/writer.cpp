@@ -13,195 +13,40 @@
 #include <utility>
 
 #include "engine/model/text.h"
-#include "profiling/session/comparison_rules.h"
-#include "profiling/session/comparison_tables.h"
-#include "profiling/session/doctor_rules.h"
-#include "profiling/session/event_tables.h"
-#include "profiling/session/float_blob.h"
-#include "profiling/session/history_tables.h"
-#include "profiling/session/measurement_tables.h"
-#include "profiling/session/numerics_tables.h"
+#include "profiling/session/kept_snapshot.h"
+#include "profiling/session/limits.h"
 #include "profiling/session/recording_file.h"
-#include "profiling/session/run_rules.h"
-#include "profiling/session/run_tables.h"
 #include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
-#include "profiling/session/snapshot_tables.h"
+#include "profiling/session/session_reader.h"
 #include "profiling/session/sqlite_handle.h"
-#include "profiling/session/step_tables.h"
 #include "profiling/session/table_writer.h"
-#include "profiling/session/ulp_tables.h"
-#include "profiling/session/visit_tables.h"
-#include "profiling/session/watch_tables.h"
 
 namespace profiling {
 namespace {
 
-engine::Status write_header(const Target& to, std::int64_t run_id, const RecordedRun& run,
-                            const RequestCodec& codec) {
-  const engine::RunResult& result = run.result;
-  const engine::DeviceFacts& device = result.device;
-  TableWriter runs(to, "runs", 19);
-  runs.row(run_id, result.id, run.wall_clock_ms, codec.to_json(run.request),
-           codec.to_json(result.effective), device.name, device.driver, device.compute_capability,
-           device.cublaslt_version, device.cublaslt_path, device.blas, device.multiprocessors,
-           device.memory_bytes, result.iteration_method, result.activity_method,
-           result.dropped_records, result.flop, result.wall_ns, run.activity.records.size());
-  return runs.take();
-}
-
-engine::Status write_deviations(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter deviations(to, "deviations", 6);
-  std::int64_t position = 0;
-  for (const engine::Deviation& deviation : run.result.deviations) {
-    deviations.row(run_id, position++, deviation.field, deviation.requested, deviation.effective,
-                   deviation.reason);
+/// What the numbers in `records` mean, for people who query the file.
+engine::Status write_names(const Target& to, const char* table, const engine::Type& type) {
+  auto row =
+      Statement::prepare(to.database, to.path, fmt::format("INSERT INTO {} VALUES(?, ?)", table));
+  if (!row.ok()) return row.error();
+  engine::Status status;
+  for (const engine::EnumName& entry : type.names) {
+    if (status.ok()) status = row.value().integer(entry.value).text(entry.name).execute();
   }
-  return deviations.take();
-}
-
-engine::Status write_splits(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter splits(to, "splits", 3);
-  std::int64_t expert = 0;
-  for (const std::int64_t tokens : run.result.splits) splits.row(run_id, expert++, tokens);
-  return splits.take();
-}
-
-engine::Status write_experts(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter experts(to, "experts", 9);
-  std::int64_t position = 0;
-  for (const engine::ExpertResult& expert : run.result.experts) {
-    experts.row(run_id, position++, expert.rows, expert.snr_db, expert.max_abs_error,
-                expert.reference_rms, expert.saturated, expert.underflowed, expert.x_snr_db);
-  }
-  return experts.take();
-}
-
-engine::Status write_iterations(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter iterations(to, "iterations", 4);
-  std::int64_t position = 0;
-  for (const engine::Iteration& iteration : run.result.iterations) {
-    iterations.row(run_id, position++, iteration.start_ns, iteration.duration_ns);
-  }
-  return iterations.take();
-}
-
-engine::Status write_replay_checks(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter checks(to, "replay_checks", 5);
-  TableWriter wrong(to, "replay_wrong_experts", 3);
-  std::int64_t position = 0;
-  for (const engine::ReplayCheck& check : run.result.replay_checks) {
-    checks.row(run_id, position, check.replay, check.layer, check.wrong_experts.size());
-    for (const int expert : check.wrong_experts) wrong.row(run_id, position, expert);
-    ++position;
-  }
-  engine::Status status = checks.take();
-  return status.ok() ? wrong.take() : std::move(status);
-}
-
-/// In the order of kOperandNames; dY only where there was a backward pass.
-std::vector<const engine::OperandStatistics*> operands_of(const RecordedRun& run) {
-  std::vector<const engine::OperandStatistics*> operands = {&run.result.activations,
-                                                            &run.result.weights};
-  if (run.result.backward) operands.push_back(&run.result.gradients);
-  return operands;
-}
-
-engine::Status write_histograms(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter histograms(to, "histograms", 8);
-  TableWriter bins(to, "histogram_bins", 6);
-  std::size_t operand_name = 0;
-  for (const engine::OperandStatistics* operand : operands_of(run)) {
-    const std::string_view name = kOperandNames[operand_name++];
-    std::size_t kind_name = 0;
-    for (const engine::MagnitudeHistogram* histogram :
-         {&operand->before, &operand->after, &operand->amax, &operand->scale}) {
-      const std::string_view kind = kHistogramKinds[kind_name++];
-      histograms.row(run_id, name, kind, histogram->first_bin, histogram->counts.size(),
-                     histogram->zeros, histogram->infinities, histogram->nans);
-      int bin = histogram->first_bin;
-      for (const std::uint64_t count : histogram->counts) {
-        if (count != 0) bins.row(run_id, name, kind, bin, histogram_lower_edge(bin), count);
-        ++bin;
-      }
-    }
-  }
-  engine::Status status = histograms.take();
-  return status.ok() ? bins.take() : std::move(status);
-}
-
-engine::Status write_operands(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter operands(to, "operands", 6);
-  TableWriter maps(to, "scale_maps", 10);
-  TableWriter map_experts(to, "scale_map_experts", 4);
-  std::size_t operand_name = 0;
-  for (const engine::OperandStatistics* operand : operands_of(run)) {
-    const std::string_view name = kOperandNames[operand_name++];
-    operands.row(run_id, name, operand->elements, operand->saturated, operand->underflowed,
-                 operand->snr_db);
-    const engine::ScaleMap& map = operand->scale_map;
-    maps.row(run_id, name, map.block_rows, map.block_columns, map.source_rows, map.source_columns,
-             map.rows, map.columns, compress_floats(map.mean), compress_floats(map.maximum));
-    std::int64_t position = 0;
-    for (const std::int64_t row : map.expert_first_row) {
-      map_experts.row(run_id, name, position++, row);
-    }
-  }
-  engine::Status status = operands.take();
-  if (status.ok()) status = maps.take();
-  return status.ok() ? map_experts.take() : std::move(status);
-}
-
-engine::Status write_records(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter names(to, "names", 3);
-  std::int64_t name_id = 0;
-  for (const std::string& name : run.activity.names) names.row(run_id, name_id++, name);
-  TableWriter records(to, "records", 12);
-  for (const ActivityRecord& record : run.activity.records) {
-    records.row(nullptr, run_id, record.start_ns, record.end_ns,
-                std::bit_cast<std::int64_t>(record.node_id), record.name, record.iteration,
-                record.expert, record.layer, static_cast<int>(record.kind), record.lane,
-                static_cast<int>(record.stage));
-  }
-  engine::Status status = names.take();
-  return status.ok() ? records.take() : std::move(status);
-}
-
-engine::Status write_graph(const Target& to, std::int64_t run_id, const RecordedRun& run) {
-  TableWriter nodes(to, "graph_nodes", 6);
-  TableWriter edges(to, "graph_edges", 4);
-  std::int64_t position = 0;
-  for (const GraphNode& node : run.activity.nodes) {
-    nodes.row(run_id, position, std::bit_cast<std::int64_t>(node.id), node.name,
-              static_cast<int>(node.stage), node.layer);
-    std::int64_t edge = 0;
-    for (const std::uint64_t dependency : node.dependencies) {
-      edges.row(run_id, position, edge++, std::bit_cast<std::int64_t>(dependency));
-    }
-    ++position;
-  }
-  engine::Status status = nodes.take();
-  return status.ok() ? edges.take() : std::move(status);
+  return status;
 }
 
 engine::Status create_tables(const Target& to) {
   const auto run = [&](const std::string& sql) { return execute_sql(to.database, to.path, sql); };
   engine::Status status = run("BEGIN");
   if (status.ok()) status = run(fmt::format("PRAGMA application_id={}", kApplicationId));
-  if (status.ok()) status = run(fmt::format("PRAGMA user_version={}", kSchemaVersion));
+  if (status.ok()) status = run(fmt::format("PRAGMA user_version={}", kFormat));
   for (const TableDefinition& table : session_tables()) {
     if (status.ok()) status = run(table.sql);
   }
-  if (!status.ok()) return status;
-  TableWriter stages(to, "stages", 2);
-  int stage = 0;
-  for (const std::string_view name : engine::kStageNames) stages.row(stage++, name);
-  TableWriter kinds(to, "activity_kinds", 2);
-  int kind = 0;
-  for (const std::string_view name : kActivityKindNames) kinds.row(kind++, name);
-  status = stages.take();
-  if (status.ok()) status = kinds.take();
-  if (status.ok()) status = write_doctor_words(to);
+  if (status.ok()) status = write_names(to, "stages", engine::kType<engine::Stage>);
+  if (status.ok()) status = write_names(to, "activity_kinds", engine::kType<ActivityKind>);
   return status.ok() ? run("COMMIT") : status;
 }
 
@@ -358,16 +203,16 @@ class SqliteSessionWriter final : public SessionWriter {
   ~SqliteSessionWriter() override { static_cast<void>(close()); }
 
   engine::Status append(const RecordedRun& run) override {
-    return append_one("run", counts_.runs, run, check_run(run), &run.snapshot);
+    return append_one("run", counts_.runs, run);
   }
   engine::Status append(const RecordedVisit& visit) override {
-    return append_one("visit", counts_.visits, visit, check_visit(visit), &visit.report.snapshot);
+    return append_one("visit", counts_.visits, visit);
   }
   engine::Status append(const RecordedComparison& comparison) override {
-    return append_one("comparison", counts_.comparisons, comparison, check_comparison(comparison));
+    return append_one("comparison", counts_.comparisons, comparison);
   }
   engine::Status append(const RecordedHistory& history) override {
-    return append_one("history", counts_.histories, history, check_history(history));
+    return append_one("history", counts_.histories, history);
   }
 
   engine::Status set_time_notes(std::size_t run, const std::vector<TimeNote>& notes) override {
@@ -375,9 +220,8 @@ class SqliteSessionWriter final : public SessionWriter {
       return engine::Error{engine::ErrorCode::InvalidArgument,
                            fmt::format("{}: there is no run {} to pin notes to", path(), run + 1)};
     }
-    if (engine::Status status = check_time_notes(notes); !status.ok()) return status;
-    return in_transaction(
-        [&] { return replace_time_notes(target(), static_cast<std::int64_t>(run) + 1, notes); });
+    if (engine::Status status = check(notes); !status.ok()) return status;
+    return in_transaction([&] { return replace_time_notes(target(), run, notes); });
   }
 
   engine::Status set_note(const std::string& key, const std::string& value) override {
@@ -459,17 +303,17 @@ class SqliteSessionWriter final : public SessionWriter {
 
   /// The counters move on only if all of it is in the file.
   template <class Recorded>
-  engine::Status append_one(const char* kind, std::int64_t& counter, const Recorded& recorded,
-                            engine::Status rules, const Snapshot* snapshot = nullptr) {
-    if (rules.ok()) rules = rehearse(recorded);
-    if (!rules.ok()) {
-      return engine::Error{rules.error().code, fmt::format("{}: the {} is not recorded: {}", path(),
-                                                           kind, rules.error().message)};
+  engine::Status append_one(const char* kind, std::int64_t& counter, const Recorded& recorded) {
+    engine::Status limits = check(recorded);
+    if (limits.ok()) limits = rehearse(recorded);
+    if (!limits.ok()) {
+      return engine::Error{limits.error().code, fmt::format("{}: the {} is not recorded: {}",
+                                                            path(), kind, limits.error().message)};
     }
     // A failed copy is tried again before more goes where nobody can find it.
     engine::Status status = keep_in_place();
     if (status.ok()) {
-      status = in_transaction([&] { return write(target(), counts_, recorded); });
+      status = in_transaction([&] { return write(target(), counts_, counter + 1, recorded); });
     }
     if (!status.ok()) {
       return engine::Error{status.error().code,
@@ -477,20 +321,20 @@ class SqliteSessionWriter final : public SessionWriter {
                                        status.error().message, kind, counter + 1, counts_.runs)};
     }
     ++counter;
-    if (snapshot != nullptr && is_kept(*snapshot)) ++counts_.snapshots;
+    if (is_kept(snapshot_of(recorded))) ++counts_.snapshots;
     // It is committed: should the copy fail now, the next call or close() says so.
     static_cast<void>(keep_in_place());
     return {};
   }
 
   /// What a reader refuses would cost the file all that is in it already. So everything is written
-  /// into memory first and read back there: the reader's rules hold here without being said again.
+  /// into memory first and read back there: the reader's checks hold here without being said again.
   template <class Recorded>
   engine::Status rehearse(const Recorded& recorded) {
     static const std::string kWords = "it could not be read again";
     sqlite3* database = rehearsal_.get();
     engine::Status status = execute_sql(database, kWords, "BEGIN");
-    if (status.ok()) status = write({database, kWords}, {}, without_records(recorded));
+    if (status.ok()) status = write({database, kWords}, {}, 1, without_records(recorded));
     if (status.ok()) status = check_readable(database, kWords, codec_);
     sqlite3_exec(database, "ROLLBACK", nullptr, nullptr, nullptr);
     if (status.ok() || status.error().code == engine::ErrorCode::OutOfMemory) return status;
@@ -498,7 +342,7 @@ class SqliteSessionWriter final : public SessionWriter {
     return engine::Error{engine::ErrorCode::InvalidArgument, status.error().message};
   }
 
-  /// There may be millions, and run_rules.h has all the rules of records and events.
+  /// There may be millions, and limits.cpp has all that holds for records and events.
   static RecordedRun without_records(const RecordedRun& run) {
     return {.request = run.request,
             .result = run.result,
@@ -525,39 +369,26 @@ class SqliteSessionWriter final : public SessionWriter {
     return status;
   }
 
-  static bool is_kept(const Snapshot& snapshot) { return !(snapshot == Snapshot{}); }
-  static engine::Status keep(const Target& to, const Counts& before, const Snapshot& snapshot,
-                             SnapshotOwner owner) {
-    if (!is_kept(snapshot)) return {};
-    return write_snapshot(to, before.snapshots + 1, owner, snapshot);
+  static const Snapshot* snapshot_of(const RecordedRun& run) { return &run.snapshot; }
+  static const Snapshot* snapshot_of(const RecordedVisit& visit) { return &visit.report.snapshot; }
+  static const Snapshot* snapshot_of(const RecordedComparison&) { return nullptr; }
+  static const Snapshot* snapshot_of(const RecordedHistory&) { return nullptr; }
+  static bool is_kept(const Snapshot* snapshot) {
+    return snapshot != nullptr && !(*snapshot == Snapshot{});
   }
 
-  engine::Status write(const Target& to, const Counts& before, const RecordedRun& run) const {
-    const std::int64_t run_id = before.runs + 1;
-    engine::Status status = write_header(to, run_id, run, codec_);
-    for (const auto write_part :
-         {write_deviations, write_splits, write_experts, write_iterations, write_replay_checks,
-          write_operands, write_histograms, write_records, write_graph, write_step_tables,
-          write_measurement_tables, write_numerics_tables, write_event_tables, write_expert_ulps,
-          write_replay_watch}) {
-      if (!status.ok()) return status;
-      status = write_part(to, run_id, run);
-    }
-    return status.ok() ? keep(to, before, run.snapshot, {.visit = false, .id = run_id}) : status;
-  }
-  engine::Status write(const Target& to, const Counts& before, const RecordedVisit& visit) const {
-    const std::int64_t id = before.visits + 1;
-    engine::Status status = write_visit(to, id, visit, codec_);
-    return status.ok() ? keep(to, before, visit.report.snapshot, {.visit = true, .id = id})
-                       : status;
-  }
-  engine::Status write(const Target& to, const Counts& before,
-                       const RecordedComparison& comparison) const {
-    return write_comparison(to, before.comparisons + 1, comparison, codec_);
-  }
-  engine::Status write(const Target& to, const Counts& before,
-                       const RecordedHistory& history) const {
-    return write_history(to, before.histories + 1, history, codec_);
+  /// As the `id`-th of its kind, with its snapshot behind those that there are.
+  template <class Recorded>
+  engine::Status write(const Target& to, const Counts& before, std::int64_t id,
+                       const Recorded& recorded) const {
+    const engine::Status status = write_recorded(to, id, recorded, codec_);
+    const Snapshot* snapshot = snapshot_of(recorded);
+    if (!status.ok() || !is_kept(snapshot)) return status;
+    constexpr bool kOfRun = std::is_same_v<Recorded, RecordedRun>;
+    const KeptSnapshot kept{.owner = kOfRun ? KeptSnapshot::Owner::Run : KeptSnapshot::Owner::Visit,
+                            .owner_id = id,
+                            .snapshot = *snapshot};
+    return write_recorded(to, before.snapshots + 1, kept, codec_);
   }
 
   OpenRecording file_;

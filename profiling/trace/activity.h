@@ -1,5 +1,5 @@
-// What a run did, as records on one time axis: host spans on the CPU, CUPTI activity on CUDA.
-// Beside the records of work stand events of the host and of memory: no statistics of work counts
+// What a run did, as records on one time axis: host spans on the CPU, CUPTI activity on CUDA. Host
+// and memory events are kept separately from the records of work: no statistics of work include
 // them. No CUDA here.
 #pragma once
 
@@ -16,7 +16,8 @@
 
 namespace profiling {
 
-/// Numbers are in session files. A Graph is a whole launch of a graph whose nodes were not traced.
+/// Numbers are stored in session files. A Graph is a whole launch of a graph whose nodes were not
+/// traced.
 enum class ActivityKind : std::uint8_t { HostSpan, Kernel, Memcpy, Memset, Graph };
 constexpr auto enum_names(ActivityKind) {
   return std::to_array<std::string_view>({"host-span", "kernel", "memcpy", "memset", "graph"});
@@ -32,7 +33,7 @@ struct ActivityRecord {
   std::int16_t expert = -1;     // -1 = all experts in one launch
   std::uint8_t layer = 0;
   ActivityKind kind = ActivityKind::HostSpan;
-  std::uint16_t lane = 0;  // stream (CUDA) or thread (CPU), small numbers
+  std::uint16_t lane = 0;  // stream (CUDA) or thread (CPU), a small number
   engine::Stage stage = engine::Stage::Other;
 
   std::int64_t duration_ns() const { return end_ns - start_ns; }
@@ -55,7 +56,7 @@ struct ActivityRecord {
 };
 static_assert(sizeof(ActivityRecord) <= 48);
 
-/// A node of the captured graph as CUPTI and the driver name it.
+/// A node of the captured graph as identified by CUPTI and the driver.
 struct GraphNode {
   std::uint64_t id = 0;
   std::string name;  // kernel name, "memset", ...
@@ -73,8 +74,8 @@ struct GraphNode {
 
 /// Numbers are in session files.
 enum class HostEventKind : std::uint8_t {
-  StageRange,     // the host was at this stage's launches, or at this iteration (NVTX)
-  LazyLoading,    // the driver loaded a kernel at its first use
+  StageRange,     // the host was in this stage's launches, or in this iteration (NVTX)
+  LazyLoading,    // the driver loaded a kernel on first use
   ModuleLoading,  // the runtime loaded a module
   Compiler,       // the driver translated PTX
   QueueFull,      // the host waited because the device's queue was full
@@ -96,7 +97,7 @@ struct HostEvent {
   std::int32_t iteration = -1;  // -1 = outside the timed iterations
   std::uint8_t layer = 0;
   HostEventKind kind = HostEventKind::Other;
-  std::uint16_t lane = 0;  // host thread, small numbers
+  std::uint16_t lane = 0;  // host thread, a small number
   engine::Stage stage = engine::Stage::Other;
   bool operator==(const HostEvent&) const = default;
   template <int = 0>
@@ -123,14 +124,14 @@ constexpr auto enum_names(MemoryOperation) {
 }
 inline constexpr auto kMemoryOperationNames = enum_names(MemoryOperation{});
 
-/// An allocation, a release, or a change of a memory pool, as the driver says it.
+/// An allocation, a release, or a change of a memory pool, as reported by the driver.
 struct MemoryEvent {
   std::int64_t time_ns = 0;
-  std::uint64_t address = 0;     // of a pool's own events: the pool's
-  std::uint64_t bytes = 0;       // of a trimmed pool: what it may keep
-  std::uint64_t pool = 0;        // 0 = from no pool
-  std::uint64_t pool_bytes = 0;  // the pool's size then
-  std::uint64_t pool_used = 0;   // of it in allocations; 0 where the driver does not say
+  std::uint64_t address = 0;     // for pool events: the pool's address
+  std::uint64_t bytes = 0;       // for a trimmed pool: what it may keep
+  std::uint64_t pool = 0;        // 0 = not from a pool
+  std::uint64_t pool_bytes = 0;  // the pool's size at that time
+  std::uint64_t pool_used = 0;   // of which allocated; 0 if the driver does not report it
   std::int32_t iteration = -1;
   std::uint8_t layer = 0;
   MemoryOperation operation = MemoryOperation::Allocate;
@@ -155,7 +156,9 @@ struct MemoryEvent {
   }
 };
 
-/// A run keeps at most so many of each; more count as dropped.
+/// Of one run; with more it is not recorded.
+inline constexpr std::size_t kMostNames = std::size_t{1} << 20;
+/// A run keeps at most this many of each; further ones count as dropped.
 inline constexpr std::size_t kMostHostEvents = 1'000'000;
 inline constexpr std::size_t kMostMemoryEvents = 1'000'000;
 
@@ -167,11 +170,12 @@ struct Activity {
   std::vector<MemoryEvent> memory_events = {};  // sorted by time_ns
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Activity::names>("names"),
-                      engine::field<&Activity::records>("records"),
-                      engine::field<&Activity::nodes>("nodes"),
-                      engine::field<&Activity::host_events>("host_events"),
-                      engine::field<&Activity::memory_events>("memory_events")};
+    return std::array{
+        engine::field<&Activity::names>("names", {.most = kMostNames}),
+        engine::field<&Activity::records>("records"),
+        engine::field<&Activity::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
+        engine::field<&Activity::host_events>("host_events", {.most = kMostHostEvents}),
+        engine::field<&Activity::memory_events>("memory_events", {.most = kMostMemoryEvents})};
   }
 };
 

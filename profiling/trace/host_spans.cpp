@@ -1,6 +1,6 @@
-// Host spans as activity records. span() may come from any thread of the backend while the engine
-// thread brackets iterations: one mutex guards everything, a span costs well under a microsecond
-// beside the product it measures.
+// Host spans as activity records. span() may be called from any thread of the backend while the
+// engine thread brackets iterations: one mutex guards everything; a span adds well under a
+// microsecond to the product it measures.
 #include "profiling/trace/host_spans.h"
 
 #include <algorithm>
@@ -97,7 +97,7 @@ class HostSpanCollector final : public ActivityCollector {
   }
 
   std::mutex mutex_;
-  Activity pending_;  // times still those of the steady clock
+  Activity pending_;  // times still on the steady clock
   Activity finished_;
   std::unordered_map<std::string, std::uint32_t> name_index_;
   std::int32_t iteration_ = -1;

@@ -12,10 +12,10 @@ namespace profiling {
 /// An observer whose records can be taken after end_run(). One run at a time.
 class ActivityCollector : public engine::StepObserver {
  public:
-  /// Records of the run that ended last; leaves the collector empty.
+  /// Records of the last finished run; leaves the collector empty.
   virtual Activity take() = 0;
-  /// The graph that the run captured, with the memory it knew of; no graphs = none was. Leaves the
-  /// collector without it. Device and library are not filled in.
+  /// The graph that the run captured, with the known memory; no graphs = nothing was captured.
+  /// Removes it from the collector. Device and library are not filled in.
   virtual Snapshot take_snapshot() { return {}; }
 };
 

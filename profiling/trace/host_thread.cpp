@@ -18,20 +18,19 @@ std::string first_line(std::int64_t thread, const char* file) {
 }  // namespace
 
 std::string host_thread_text(std::int64_t thread) {
-  // "12 (a name) S ...": the name may hold anything, a closing bracket too.
+  // "12 (a name) S ...": the name may contain anything, including a closing parenthesis.
   const std::string stat = first_line(thread, "stat");
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) {
-    return "what it does is not known";
+    return "its state is unknown";
   }
   const char state = stat[name_end + 2];
-  if (state == 'R') return "it runs on a core, so the call polls";
-  // Readable for one's own threads; "0" while a thread runs, or where the kernel keeps it to
-  // itself.
+  if (state == 'R') return "it runs on a core, so the call is polling";
+  // Readable for the process's own threads; "0" while a thread runs, or if the kernel hides it.
   const std::string channel = first_line(thread, "wchan");
-  const bool told = !channel.empty() && channel != "0";
+  const bool known = !channel.empty() && channel != "0";
   return fmt::format("it {} in the kernel{}", state == 'D' ? "waits uninterruptibly" : "sleeps",
-                     told ? ", in " + channel : std::string());
+                     known ? ", in " + channel : std::string());
 }
 
 }  // namespace profiling

@@ -1,5 +1,5 @@
-// Durations of the records of a time range, sorted out by kernel and stage in two passes over the
-// records and none over a hash table: a range of ten million takes a fraction of a second.
+// Durations of the records in a time range, grouped by kernel and stage in two passes over the
+// records without a hash table: a range of ten million takes a fraction of a second.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class KernelDurations {
   struct Kernel {
     std::uint32_t name = 0;
     engine::Stage stage = engine::Stage::Other;
-    std::size_t first = 0;  // its samples
+    std::size_t first = 0;  // first of its samples
     std::size_t count = 0;
   };
 
@@ -31,7 +31,7 @@ class KernelDurations {
   /// `only_iterations` leaves out set-up and checks.
   KernelDurations(const Activity& activity, TimeRange range, bool only_iterations);
 
-  /// Those with a record in the range, by name and stage.
+  /// Kernels with a record in the range, by name and stage.
   const std::vector<Kernel>& kernels() const { return kernels_; }
   /// Nanoseconds, in order of start.
   std::span<const double> samples(std::size_t kernel) const {

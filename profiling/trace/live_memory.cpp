@@ -35,7 +35,7 @@ LiveMemory live_memory(std::span<const MemoryEvent> events) {
   for (const MemoryEvent& event : events) {
     switch (event.operation) {
       case MemoryOperation::Allocate:
-        // An address that is given out again was released by someone whom nobody watched.
+        // An address that is allocated again was released by an unrecorded call.
         (void)give_back(event.address);
         held[event.address] = {.bytes = event.bytes, .host = is_host(event.space)};
         sum_of(is_host(event.space)) += event.bytes;
@@ -48,7 +48,7 @@ LiveMemory live_memory(std::span<const MemoryEvent> events) {
       case MemoryOperation::TrimPool:
         break;
     }
-    // Pools' own events carry the pool as their address.
+    // Pool events carry the pool as their address.
     const bool allocation =
         event.operation == MemoryOperation::Allocate || event.operation == MemoryOperation::Release;
     const std::uint64_t pool = allocation ? event.pool : event.address;

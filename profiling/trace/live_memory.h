@@ -1,5 +1,5 @@
-// How much memory was live after each memory event of a run, as the events themselves say it. What
-// was allocated before the first of them is not known, so all of it counts from there.
+// How much memory was live after each memory event of a run, according to the events. Memory
+// allocated before the first event is unknown, so counting starts there.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace profiling {
 
 /// Entry i is the state after memory event i.
 struct LiveMemory {
-  std::vector<std::uint64_t> device_bytes;  // managed memory and what has no known place included
+  std::vector<std::uint64_t> device_bytes;  // including managed memory and memory of unknown kind
   std::vector<std::uint64_t> host_bytes;    // pinned and pageable
-  std::vector<std::uint64_t> pool_bytes;    // sum of the sizes of all pools, as last said
+  std::vector<std::uint64_t> pool_bytes;    // sum of the last reported sizes of all pools
   std::uint64_t unknown_releases = 0;       // of allocations before the first event
 };
 
@@ -27,7 +27,7 @@ struct LiveBlock {
   bool operator==(const LiveBlock&) const = default;
 };
 
-/// What was allocated by these events, in order of time, and not released by them; ascending by
+/// Blocks allocated and not released by these events, which are in order of time; ascending by
 /// address.
 std::vector<LiveBlock> live_blocks(std::span<const MemoryEvent> events);
 

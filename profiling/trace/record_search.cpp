@@ -1,4 +1,4 @@
-// Searching goes over all records; steps only over their neighbourhood.
+// Searching scans all records; stepping only a neighbourhood.
 #include "profiling/trace/record_search.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// "e5", "expert 5" in lower case; -1 = it does not ask for an expert.
+/// "e5", "expert 5" in lower case; -1 = not an expert.
 int expert_of(std::string_view text) {
   if (text.starts_with("expert ")) {
     text.remove_prefix(7);
@@ -40,13 +40,13 @@ std::vector<std::uint32_t> where(const Activity& activity, Wanted wanted) {
   return hits;
 }
 
-/// Of the records of this iteration, from `from` in the direction of the step, those with a node
-/// in `nodes`: the one that `better` prefers.
+/// Among the records of this iteration, from `from` in the direction of the step, with a node in
+/// `nodes`: the one preferred by `better`.
 template <class Better>
 std::optional<std::uint32_t> best_of(const Activity& activity, std::uint32_t from, int step,
                                      const std::unordered_set<std::uint64_t>& nodes,
                                      Better better) {
-  // Replays may overlap at their edges; further away none of this one's is left.
+  // Replays may overlap at their edges; beyond that there are no records of this one.
   constexpr std::size_t kStrangersInARow = 100'000;
   const std::vector<ActivityRecord>& records = activity.records;
   const std::int32_t iteration = records[from].iteration;
@@ -106,7 +106,7 @@ std::optional<std::uint32_t> neighbour(std::span<const TimelineLane> lanes,
                                        int direction) {
   for (const TimelineLane& lane : lanes) {
     for (const TimelineLod& row : lane.rows) {
-      if (row.records().data() != activity.records.data()) continue;  // spans of iterations
+      if (row.records().data() != activity.records.data()) continue;  // iteration spans
       const std::span<const std::uint32_t> members = row.members();
       const auto found = std::lower_bound(members.begin(), members.end(), record);
       if (found == members.end() || *found != record) continue;

@@ -1,5 +1,5 @@
-// Finds records by kernel name, stage or expert, and steps from record to record: in its row, along
-// the edges of the graph, from hit to hit. Indices are those of Activity::records.
+// Finds records by kernel name, stage or expert, and steps from record to record: within a row,
+// along the edges of the graph, from hit to hit. Indices are into Activity::records.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace profiling {
 
-/// Records that answer `text`, by start: "e5" and "expert 5" ask for an expert, a stage's whole
-/// name for the stage, anything else for a part of the kernel's name (letters of either case). An
-/// empty text finds nothing. Goes over all records.
+/// Records that match `text`, by start: "e5" and "expert 5" match an expert, a stage's whole name
+/// the stage, anything else a part of the kernel's name (case-insensitive). An empty text finds
+/// nothing. Scans all records.
 std::vector<std::uint32_t> find_records(const Activity& activity, const std::string& text);
 
-/// The hit after (`direction` 1) or before (-1) `from` in `hits`, from the other end on where there
-/// is none. None when there are no hits. `from`: an index, not necessarily of a hit.
+/// The hit after (`direction` 1) or before (-1) `from` in `hits`, wrapping around at the end. None
+/// if there are no hits. `from` is an index, not necessarily of a hit.
 std::optional<std::size_t> next_hit(std::span<const std::uint32_t> hits, std::int64_t from,
                                     int direction);
 
@@ -29,8 +29,8 @@ std::optional<std::uint32_t> neighbour(std::span<const TimelineLane> lanes,
                                        const Activity& activity, std::uint32_t record,
                                        int direction);
 
-/// Along the graph within one replay: -1 = of what this record's node waited for, the record that
-/// ended last; 1 = of what waits for this node, the one that started first.
+/// Along the graph within one replay: -1 = among the nodes that this record's node waited for, the
+/// record that ended last; 1 = among the nodes that wait for it, the one that started first.
 std::optional<std::uint32_t> along_edge(const Activity& activity, std::uint32_t record,
                                         int direction);
 

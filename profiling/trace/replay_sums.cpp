@@ -12,7 +12,7 @@ std::vector<ReplaySum> sum_replays(const Activity& activity) {
     std::int64_t covered_until_ns = 0;
   };
   std::map<int, Sum> sums;
-  Sum* latest = nullptr;  // nearly always the one that the next record belongs to
+  Sum* latest = nullptr;  // nearly always the next record's
   for (const ActivityRecord& record : activity.records) {
     if (record.iteration < 0 || record.kind == ActivityKind::HostSpan) continue;
     if (latest == nullptr || latest->replay.iteration != record.iteration) {
@@ -25,7 +25,7 @@ std::vector<ReplaySum> sum_replays(const Activity& activity) {
       replay.first_ns = record.start_ns;
       sum.covered_until_ns = record.start_ns;
     }
-    // Records come by their starts, so what lies between is a gap of all streams.
+    // Records are sorted by start, so the time between is a gap on all streams.
     const std::int64_t gap = std::max<std::int64_t>(record.start_ns - sum.covered_until_ns, 0);
     replay.gaps_ns += gap;
     replay.longest_gap_ns = std::max(replay.longest_gap_ns, gap);

@@ -1,5 +1,5 @@
-// What each timed iteration took on a device: its kernels, copies and memsets added up, beside the
-// time from the start of the first to the end of the last, and the gaps in which none of them ran.
+// Device time of each timed iteration: the sum of its kernels, copies and memsets, the time from
+// the start of the first to the end of the last, and the gaps in which none of them ran.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ struct ReplaySum {
   std::int64_t first_ns = 0;   // on the records' time axis
   std::int64_t device_ns = 0;  // more than span_ns where kernels overlap
   std::int64_t span_ns = 0;
-  std::int64_t gaps_ns = 0;  // of the span, what no record covers
+  std::int64_t gaps_ns = 0;  // the part of the span that no record covers
   std::int64_t longest_gap_ns = 0;
   std::size_t records = 0;
 };
 
-/// By iteration. Host spans, and records outside of iterations, do not count.
+/// By iteration. Host spans, and records outside iterations, do not count.
 std::vector<ReplaySum> sum_replays(const Activity& activity);
 
 struct GapSummary {
-  Distribution gaps;          // ns a replay
-  double median_share = 0.0;  // of a replay's span
+  Distribution gaps;          // ns per replay
+  double median_share = 0.0;  // share of a replay's span
   std::int64_t longest_ns = 0;
 };
-/// Of the replays that lie in the range as a whole and have two records at least: with one record a
-/// launch nothing is known of gaps. None = there is no such replay.
+/// Over the replays that lie entirely in the range and have at least two records: with one record
+/// per launch nothing is known about gaps. None = no such replay.
 std::optional<GapSummary> summarize_gaps(const std::vector<ReplaySum>& replays, TimeRange range);
 
 }  // namespace profiling

@@ -13,10 +13,10 @@ using engine::Stage;
 
 constexpr double kHighPrecisionBytes = 2.0;
 
-/// Bytes of an element with its share of the scales, as a product reads it.
+/// Bytes per element including its share of the scales, as a product reads it.
 double operand_bytes(const engine::RunResult& result, bool square_blocks) {
   if (!result.emulated.empty()) return kHighPrecisionBytes;
-  // The CPU multiplies FP32 copies, which it decodes an expert at a time; what it must read is the
+  // The CPU multiplies FP32 copies, decoded one expert at a time; the bytes it must read are the
   // same as on a device.
   return engine::traits_of(result.effective.recipe).element_bytes(square_blocks);
 }
@@ -24,7 +24,7 @@ double operand_bytes(const engine::RunResult& result, bool square_blocks) {
 struct Extents {
   double rows = 0.0;         // of all experts
   double weight_rows = 0.0;  // n of every expert that has rows
-  double all_weights = 0.0;  // n of every expert: a weight gradient is written for each
+  double all_weights = 0.0;  // n of every expert: each has a weight gradient
   double n = 0.0;
   double k = 0.0;
 };
@@ -40,8 +40,8 @@ Extents extents_of(const engine::RunResult& result) {
   return extents;
 }
 
-/// Dense rates of one SM at one clock and the data sheet's clock and memory rate. Hopper: 4096 FLOP
-/// a clock and SM with 16-bit operands, 8192 with FP8 (989 and 1979 TFLOP/s at 1.83 GHz, 132 SMs).
+/// Dense rates per SM and clock, and the data sheet's clock and memory rate. Hopper: 4096 FLOP per
+/// clock and SM with 16-bit operands, 8192 with FP8 (989 and 1979 TFLOP/s at 1.83 GHz, 132 SMs).
 struct DeviceRow {
   const char* name;
   double clock_mhz;
@@ -74,7 +74,7 @@ std::optional<StageWork> stage_work(const engine::RunResult& result, Stage stage
       break;
     case Stage::Wgrad:
       if (!backward) return std::nullopt;
-      // Adding to dW reads it too.
+      // Accumulating into dW reads it too.
       work.bytes = e.rows * e.k * x + e.rows * e.n * dy +
                    e.all_weights * e.k * dw_bytes * (request.linear.accumulate_wgrad ? 2.0 : 1.0);
       break;

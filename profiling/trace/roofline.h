@@ -1,5 +1,5 @@
-// Where the products of a run stand under the roofs of their device. Work is counted, time is
-// measured; nothing here guesses either. No CUDA.
+// Where the products of a run lie on the roofline of their device. Work is counted, time is
+// measured; neither is estimated. No CUDA.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,20 @@
 
 namespace profiling {
 
-/// What one step has to do in one stage, all layers: 2 m n k operations for every routed row,
-/// padding never; bytes of every operand that must be read and of every output that must be written
-/// once, scales included, weights of experts without rows not.
+/// The work of one step in one stage, all layers: 2 m n k operations for the routed rows, never
+/// padding; the bytes of every operand that must be read and of every output that must be written,
+/// once each, including scales, excluding weights of experts without rows.
 struct StageWork {
   double flop = 0.0;
   double bytes = 0.0;
-  double intensity() const { return flop / bytes; }  // FLOP a byte
+  double intensity() const { return flop / bytes; }  // FLOP per byte
 };
 
-/// Of Stage::Fprop, Dgrad and Wgrad; empty for other stages and for a stage that the run does not
-/// have.
+/// For Stage::Fprop, Dgrad and Wgrad; empty for other stages and for a stage that the run lacks.
 std::optional<StageWork> stage_work(const engine::RunResult& result, engine::Stage stage);
 
-/// For every timed iteration with records of the stage: how long at least one of them ran, in ns.
-/// Kernels on several streams that overlap count once.
+/// For every timed iteration with records of the stage: the time in ns during which at least one of
+/// them ran. Overlapping kernels on several streams count once.
 std::vector<double> stage_busy_ns(const Activity& activity, engine::Stage stage);
 
 struct RooflinePoint {
@@ -36,14 +35,14 @@ struct RooflinePoint {
   double median_ns = 0.0;
   double flop_per_s() const { return work.flop / (median_ns * 1e-9); }
 };
-/// The products of a run whose records tell their time; empty without records of a product.
+/// The products of a run that have records; empty without records of a product.
 std::vector<RooflinePoint> roofline_points(const engine::RunResult& result,
                                            const Activity& activity);
 
-/// What a device's data sheet promises.
+/// Peaks from a device's data sheet.
 struct NominalPeaks {
   double flop_per_clock = 0.0;  // dense, of the whole device
-  double clock_mhz = 0.0;       // that the data sheet's rate is for
+  double clock_mhz = 0.0;       // for which the data sheet's rate holds
   double bytes_per_s = 0.0;
   std::string source;
   double flop_per_s() const { return flop_per_clock * clock_mhz * 1e6; }

@@ -1,5 +1,5 @@
-// Summaries of activity. Every one goes over the records once; a session file's records are not
-// trusted to be complete or small.
+// Summaries of activity. Each scans the records once; a session file's records are not trusted to
+// be complete or small.
 #include "profiling/trace/statistics.h"
 
 #include <fmt/format.h>
@@ -17,16 +17,14 @@ namespace profiling {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// Between two neighbouring samples, as numpy does it: from the nearer end, so that equal
+/// Interpolates between two adjacent samples like numpy: from the nearer end, so that equal
 /// neighbours give exactly their value.
 double between(double low, double high, double fraction) {
   const double step = high - low;
   return fraction < 0.5 ? low + step * fraction : high - step * (1.0 - fraction);
 }
 
-/// Reorders the samples, of which there is at least one and none is NaN.
+/// Reorders the samples; needs at least one and no NaN.
 double selected_quantile(std::span<double> samples, double q) {
   const double position = std::clamp(q, 0.0, 1.0) * static_cast<double>(samples.size() - 1);
   const auto low = static_cast<std::size_t>(position);
@@ -37,11 +35,7 @@ double selected_quantile(std::span<double> samples, double q) {
                  position - static_cast<double>(low));
 }
 
-bool is_timed(const ActivityRecord& record) {
-  return record.iteration >= 0 && record.iteration < engine::kMaxIterations;
-}
-
-/// What a row of the matrix stands for: the node, or name, stage, layer and expert packed.
+/// What a row of the matrix represents: the node, or name, stage, layer and expert packed.
 std::uint64_t row_key(const ActivityRecord& record, bool graph) {
   if (graph) return record.node_id;
   return std::uint64_t{record.name} << 32 |
@@ -49,8 +43,8 @@ std::uint64_t row_key(const ActivityRecord& record, bool graph) {
          std::uint64_t{record.layer} << 16 | static_cast<std::uint16_t>(record.expert);
 }
 
-/// Numbers keys in order of first sight. Steps repeat: the row that followed last time is tried
-/// before the hash table.
+/// Numbers keys in order of first occurrence. Steps repeat: the row that followed last time is
+/// tried before the hash table.
 class RowNumbers {
  public:
   std::size_t of(std::uint64_t key) {
@@ -81,11 +75,15 @@ std::string row_label(const std::string& name, int layer, int expert, bool sever
   return label;
 }
 
+}  // namespace
+
+bool is_timed(const ActivityRecord& record) {
+  return record.iteration >= 0 && record.iteration < engine::kMaxIterations;
+}
+
 std::string name_of(const Activity& activity, std::uint32_t name) {
   return name < activity.names.size() ? activity.names[name] : std::string("?");
 }
-
-}  // namespace
 
 double quantile(std::span<const double> samples, double q) {
   if (samples.empty()) return kNaN;
@@ -173,7 +171,7 @@ std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage sta
     double ns = 0.0;
   };
   std::map<int, std::vector<Sum>> experts;
-  std::vector<std::vector<Sum>*> known;  // by expert: the map is asked once an expert
+  std::vector<std::vector<Sum>*> known;  // by expert: one map lookup per expert
   for (const ActivityRecord& record : records_in(activity, range)) {
     if (record.stage != stage || record.expert < 0 || !is_timed(record)) continue;
     const auto expert = static_cast<std::size_t>(record.expert);
@@ -181,7 +179,7 @@ std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage sta
     if (known[expert] == nullptr) known[expert] = &experts[record.expert];
     std::vector<Sum>& sums = *known[expert];
     const auto duration = static_cast<double>(record.duration_ns());
-    // Records come by start, so an iteration's mostly follow each other.
+    // Records are sorted by start, so an iteration's are mostly consecutive.
     if (!sums.empty() && sums.back().iteration == record.iteration) {
       sums.back().ns += duration;
     } else {

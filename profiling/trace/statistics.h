@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,9 +13,17 @@
 
 namespace profiling {
 
+/// A number that nothing was measured for.
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 /// Linear-interpolated quantile of unsorted samples, q in [0, 1]; NaN when empty. (numpy's default
 /// method.)
 double quantile(std::span<const double> samples, double q);
+
+/// Whether a record belongs to one of the timed iterations.
+bool is_timed(const ActivityRecord& record);
+/// "?" for a number that names nothing.
+std::string name_of(const Activity& activity, std::uint32_t name);
 
 /// Nanoseconds; NaN where n is 0.
 struct Distribution {
@@ -29,24 +38,24 @@ struct KernelSummary {
   engine::Stage stage = engine::Stage::Other;
   Distribution time;
   double share = 0.0;      // of the summed time of all rows
-  std::size_t kernel = 0;  // of the durations that it sums up
+  std::size_t kernel = 0;  // index of its durations
 };
 
 /// Records that start inside the range, largest total first (`records` must be sorted by start).
 /// `only_iterations` leaves out set-up and checks.
 std::vector<KernelSummary> kernel_table(const Activity& activity, TimeRange range,
                                         bool only_iterations);
-/// The same of durations at hand. Largest total first.
+/// The same from existing durations. Largest total first.
 std::vector<KernelSummary> kernel_table(const KernelDurations& durations);
 
 /// Time of one expert in one iteration summed over its records of `stage`, over all iterations.
-/// Empty when no record names an expert: then the method cannot tell, and nobody may guess.
+/// Empty if no record names an expert: then the time is unknown and must not be guessed.
 struct ExpertTime {
   int expert = 0;
   Distribution time;
 };
 std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage);
-/// Of the records that start inside the range; an iteration counts as far as it lies inside.
+/// For the records that start inside the range; an iteration counts as far as it lies inside.
 std::vector<ExpertTime> expert_times(const Activity& activity, engine::Stage stage,
                                      TimeRange range);
 
@@ -63,7 +72,7 @@ struct NodeMatrix {
   std::vector<Row> rows;
   int iterations = 0;
   std::vector<float> duration_ns;  // [rows, iterations]; NaN = no record
-  std::size_t omitted_rows = 0;    // last rows, left out to stay within kMaxMatrixCells
+  std::size_t omitted_rows = 0;    // last rows, omitted to stay within kMaxMatrixCells
 };
 inline constexpr std::size_t kMaxMatrixCells = std::size_t{1} << 26;
 NodeMatrix node_matrix(const Activity& activity);

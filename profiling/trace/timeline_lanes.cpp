@@ -1,5 +1,5 @@
-// Two passes: the first says which row every record goes to, the second fills rows of known size,
-// so that ten million records never need twice their indices.
+// Two passes: the first determines every record's row, the second fills rows of known size, so that
+// ten million records never need twice their indices.
 #include "profiling/trace/timeline_lanes.h"
 
 #include <algorithm>
@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::uint16_t kNoLane = std::numeric_limits<std::uint16_t>::max();
 
-/// What two records may overlap and still count as one after the other: CUPTI's times of kernels
-/// that run back to back were seen to overlap by up to 1.3 us (H200, driver 580). Never more than a
-/// quarter of the later one, so that short concurrent work is still told apart.
+/// How much two records may overlap and still count as sequential: CUPTI's times of back-to-back
+/// kernels were seen to overlap by up to 1.3 us (H200, driver 580). Never more than a quarter of
+/// the later one, so that short concurrent work is still recognized.
 std::int64_t clock_slack_ns(const ActivityRecord& record) {
   constexpr std::int64_t kMost = 2000;
   return std::min(kMost, record.duration_ns() / 4);
 }
 
-/// A lane in the making.
+/// A lane under construction.
 struct Rows {
   TimelineLane lane;
   std::vector<std::int64_t> end_ns;
   std::vector<std::size_t> counts;
 
-  /// The row that the next record by start goes to.
+  /// The row for the next record by start.
   std::size_t add(const ActivityRecord& record, std::size_t most_rows) {
     std::size_t row = 0;
     while (row < end_ns.size() && end_ns[row] - record.start_ns > clock_slack_ns(record)) ++row;
@@ -126,7 +126,7 @@ std::vector<TimelineLane> lanes_by_expert(std::span<const ActivityRecord> record
   }
   const auto shared = static_cast<std::uint16_t>(lanes.size());
   lanes.push_back(empty_lane(LaneKind::Shared));
-  // Many lanes have no room for rows of their own.
+  // Many lanes leave no room for separate rows.
   const std::size_t most_rows = experts > 8 ? 2 : kMaxRowsPerLane;
   return fill(records, std::move(lanes), most_rows, [&](const ActivityRecord& record) {
     return record.expert < 0 ? shared : static_cast<std::uint16_t>(record.expert / together);

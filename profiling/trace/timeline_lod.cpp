@@ -1,5 +1,5 @@
-// A pyramid of record groups. A query goes down only where a group is wider than a fold, so its
-// cost follows the pixels and not the records.
+// A pyramid of record groups. A query descends only where a group is wider than a fold, so its cost
+// scales with the pixels, not the records.
 #include "profiling/trace/timeline_lod.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ double length_ns(std::int64_t begin, std::int64_t end) {
 
 }  // namespace
 
-/// One query in progress: walks the pyramid from the left and gathers segments.
+/// One query in progress: walks the pyramid from the left and collects segments.
 class TimelineLod::Query {
  public:
   Query(const TimelineLod& row, std::int64_t view_begin_ns, std::int64_t view_end_ns, int pixels)
@@ -46,9 +46,8 @@ class TimelineLod::Query {
   std::vector<TimelineSegment> take() { return std::move(segments_); }
 
  private:
-  /// Joins the last fold unless a gap worth seeing lies between. Folds also end at the edges of a
-  /// grid in time, not in the view: a crowd keeps its density, and panning does not make it
-  /// flicker.
+  /// Joins the last fold unless a visible gap lies between. Folds also end at the edges of a grid
+  /// fixed in time, not in the view: a crowd keeps its density and does not flicker when panning.
   void add_narrow(const TimelineSegment& more) {
     if (last_fold_ != kNone) {
       TimelineSegment& last = segments_[last_fold_];

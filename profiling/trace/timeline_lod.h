@@ -1,6 +1,6 @@
-// Level of detail of the timeline: any zoom over any number of records becomes a few segments a
-// pixel, and the longest record of a crowd is never lost. Built once a run; queries are const and
-// may come from any thread.
+// Level of detail of the timeline: any zoom over any number of records becomes a few segments per
+// pixel, and the longest record of a crowd is never lost. Built once per run; queries are const and
+// may be made from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace profiling {
 
-/// One record (count 1), or a fold: neighbours each narrower than kFoldPixels (or, where records
+/// One record (count 1), or a fold: adjacent records each narrower than kFoldPixels (or, if records
 /// overlap in one row, wide ones that begin in the same pixel).
 struct TimelineSegment {
   std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;    // of the last to end
+  std::int64_t end_ns = 0;    // latest end
   std::int64_t busy_ns = 0;   // sum of the durations
   std::uint32_t count = 0;    // records in it
-  std::uint32_t longest = 0;  // index of the longest record (of the record itself for count 1)
+  std::uint32_t longest = 0;  // index of the longest record (the record itself for count 1)
 };
 
 inline constexpr double kFoldPixels = 3.0;
@@ -29,27 +29,27 @@ class TimelineLod {
   /// `records` must outlive this; `members` are the indices of this row's records, by start.
   TimelineLod(std::span<const ActivityRecord> records, std::vector<std::uint32_t> members);
 
-  /// Segments that touch [view_begin_ns, view_end_ns), by begin; at most about two a pixel however
-  /// many records there are. Segments keep their true times: the caller clips at its edges.
-  /// Cost: O(pixels log n) and less where little is visible.
+  /// Segments that overlap [view_begin_ns, view_end_ns), by begin; at most about two per pixel
+  /// regardless of the number of records. Segments keep their true times: the caller clips them.
+  /// Cost: O(pixels log n), less if little is visible.
   std::vector<TimelineSegment> query(std::int64_t view_begin_ns, std::int64_t view_end_ns,
                                      int pixels) const;
 
   std::size_t size() const { return members_.size(); }
-  /// What `longest` and the members are indices of.
+  /// The records that `longest` and the members index.
   std::span<const ActivityRecord> records() const { return records_; }
   /// Indices of this row's records, by start.
   std::span<const std::uint32_t> members() const { return members_; }
-  /// How many members start at or before `time_ns`: the last of them is the one before that number.
+  /// Number of members that start at or before `time_ns`.
   std::size_t started_by(std::int64_t time_ns) const;
-  /// What the row keeps beside the records.
+  /// Memory of the row in addition to the records.
   std::size_t memory_bytes() const;
   /// First start and last end; both 0 when empty.
   std::int64_t begin_ns() const;
   std::int64_t end_ns() const;
 
  private:
-  /// What all records below a node have in common; node i of a level covers nodes
+  /// Summary of all records below a node; node i of a level covers nodes
   /// [i * kFanout, (i + 1) * kFanout) of the level below.
   struct Node {
     std::int64_t begin_ns = 0;

@@ -1,5 +1,5 @@
-"""The command line against faulty workers, spoilt files and rude surroundings: every call ends in time
-with an exit code that somebody chose, says why it failed, and leaves no process behind."""
+"""The command line against faulty workers, corrupted files and hostile environments: every call ends in time
+with a documented exit code, says why it failed, and leaves no process behind."""
 import concurrent.futures
 import json
 import os
@@ -17,11 +17,11 @@ import storm
 from storm import Kind
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIMIT_SECONDS = 20  # of any call
-LEFT_SECONDS = 2  # that a worker may outlive its command
+LIMIT_SECONDS = 20  # for any call
+LEFT_SECONDS = 2  # by which a worker may outlive its command
 TIMEOUT = 3  # --timeout of calls to a worker that may never answer
 
-# Faults of files and surroundings; those of workers are in fault_kinds.h.
+# Faults of files and environments; those of workers are in fault_kinds.h.
 FILE_KINDS = [Kind(name, "file", "any", weight, 0, what) for name, weight, what in [
     ("request-spoilt", 12, "a request file with bytes changed, lost or repeated"),
     ("request-hostile", 12, "a request whose values are extreme, of other types, or nested deeply"),
@@ -30,20 +30,20 @@ FILE_KINDS = [Kind(name, "file", "any", weight, 0, what) for name, weight, what 
     ("dot-spoilt", 10, "a graph in dot with bytes changed, lost or repeated"),
     ("tensor-spoilt", 10, "a .npy or .safetensors with bytes changed, lost or repeated"),
     ("splits-spoilt", 6, "splits with bytes changed, lost or repeated"),
-    ("no-file", 8, "a folder, FIFO, device, dangling link or empty file in place of a file"),
+    ("no-file", 8, "a folder, FIFO, device, dangling link or empty file instead of a file"),
 ]]
 PLACE_KINDS = [Kind(name, "place", "any", weight, 0, what) for name, weight, what in [
     ("command-killed", 8, "SIGKILL to the command while its worker runs"),
     ("command-ended", 6, "SIGTERM, SIGINT or SIGHUP to the command while its worker runs"),
-    ("output-closed", 4, "nobody reads what the command prints"),
-    ("output-full", 4, "the disk that it prints to is full"),
-    ("file-limit", 4, "a recording beyond the limit of a file's size"),
-    ("few-descriptors", 3, "hardly a descriptor is left"),
+    ("output-closed", 4, "the command's output has no reader"),
+    ("output-full", 4, "the disk that the output goes to is full"),
+    ("file-limit", 4, "a recording beyond the file size limit"),
+    ("few-descriptors", 3, "hardly any descriptors are left"),
 ]]
 
 
 class Calls:
-    """One call of the command line in a folder of its own."""
+    """One call of the command line in its own folder."""
 
     def __init__(self, options, folder, chance, knows_timeout):
         self.options, self.folder, self.chance = options, folder, chance
@@ -68,7 +68,7 @@ class Calls:
             env={**os.environ, **self.plan.environment, "OPENBLAS_NUM_THREADS": "1"}, **kwargs)
 
     def end(self, process, asked=0):
-        """Waits, and looks at how it ended. `asked`: the signal that was sent, which may end it."""
+        """Waits, and checks how it ended. `asked`: the signal that was sent, which may end it."""
         limit = LIMIT_SECONDS * self.options.patience
         try:
             out, errors = process.communicate(timeout=limit)
@@ -83,10 +83,10 @@ class Calls:
         if code < 0 and code != -asked:
             self.complain(f"ends by signal {-code}: {errors[-300:]!r}")
         elif code > (3 if doctor else 2):
-            self.complain(f"ends with {code}, which it does not know: {errors[-300:]!r}")
-        # Of the doctor 1 and 2 are what it found.
-        told = errors or (doctor and code in (1, 2) and out) or process.stderr is None
-        if code > 0 and not told:
+            self.complain(f"ends with {code}, an unknown exit code: {errors[-300:]!r}")
+        # The doctor's 1 and 2 report what it found.
+        explained = errors or (doctor and code in (1, 2) and out) or process.stderr is None
+        if code > 0 and not explained:
             self.complain(f"ends with {code} and does not say why")
         for text in (out, errors):
             if any(byte < 32 and byte not in b"\t\n\r" or byte == 127 for byte in text):
@@ -95,13 +95,13 @@ class Calls:
             self.complain(errors[-2000:].decode(errors="replace"))
         if b"expertscope-worker" not in errors and b"the worker is lost: killed" in errors and not (
                 self.plan.tally()):
-            self.complain(f"the real worker is killed by it: {errors[-300:]!r}")
+            self.complain(f"the real worker was killed by it: {errors[-300:]!r}")
         return code
 
     def call(self, *arguments, **kwargs):
         return self.end(self.start(*arguments, **kwargs))
 
-    def nobody_left(self):
+    def check_nothing_left(self):
         end = time.monotonic() + LEFT_SECONDS * self.options.patience
         while self.plan.processes() and time.monotonic() < end:
             time.sleep(0.02)
@@ -140,7 +140,7 @@ class Calls:
         code = self.call(*command, *worker)
         if not self.plan.said("fault"):
             self.complain("the worker did not commit its fault")
-        # One order is all there is: what comes behind its answer may not be seen any more.
+        # There is only one order: what comes after its answer may not be seen any more.
         if command[0] == "run" and kind.moment == "order" and code == 0 and kind.expect == "stalled":
             self.complain("succeeds although the worker fell silent")
         if kind.expect == "lives" and kind.name not in ("answers-reversed", "owed-flood") and (
@@ -161,7 +161,7 @@ class Calls:
         kept = len(runs.read_text().splitlines()) - 1 if runs.exists() else 0
         if code == 0 and kept == 0:
             self.complain(f"recorded nothing that can be read: {done.stderr}")
-        # The last answer may lie unread in the pipe when the command ends.
+        # The last answer may be unread in the pipe when the command ends.
         if answered and code == 0 and kept < answered - 1:
             self.complain(f"{answered} runs were answered, {kept} are recorded")
 
@@ -206,7 +206,7 @@ class Calls:
         return path
 
     def spoil(self, path):
-        """Changes, loses or repeats bytes, by chance at the start, where the structure is."""
+        """Changes, drops or repeats bytes, sometimes at the start, where the structure is."""
         data = bytearray(pathlib.Path(path).read_bytes())
         for _ in range(self.chance.randrange(1, 12)):
             if not data:
@@ -276,7 +276,7 @@ class Calls:
             pathlib.Path(path).write_text(json.dumps(json.loads(self.one_request()), indent=1))
             self.spoil(path)
         if kind.name.startswith("request"):
-            # Its own worker answers anything: what is tried is how the file is read.
+            # Its own worker answers anything: what is tested is how the file is read.
             command = chance.choice([["run"], ["doctor"], ["compare"], ["sweep"]])
             if chance.random() < 0.2:
                 other = self.path("other.json")
@@ -326,7 +326,7 @@ class Calls:
             pathlib.Path(path).touch()
         elif what == 5:
             with open(path, "wb") as file:
-                file.truncate(1 << 40)  # no byte of it is on the disk
+                file.truncate(1 << 40)  # none of it is on the disk
         else:
             path = chance.choice(["", "/nowhere/at/all", "/proc/self/mem", "/" + "x" * 5000])
         command = chance.choice([
@@ -341,7 +341,7 @@ class Calls:
         ])
         self.call(*command)
 
-    # --- surroundings -------------------------------------------------------------------------
+    # --- environments -------------------------------------------------------------------------
 
     def place_fault(self, kind):
         chance = self.chance
@@ -370,7 +370,7 @@ class Calls:
             return
         read, write = os.pipe()
         os.close(read)
-        # Without a reader SIGPIPE is what ends a program in a pipeline.
+        # Without a reader SIGPIPE ends a program in a pipeline.
         self.end(self.start(*command, stdout=write, restore_signals=True), asked=signal.SIGPIPE)
         os.close(write)
 
@@ -412,8 +412,8 @@ def main():
             try:
                 {"file": calls.file_fault, "place": calls.place_fault}.get(
                     kind.moment, calls.worker_fault)(kind)
-                calls.nobody_left()
-            except Exception as error:  # of the storm itself: the others go on
+                calls.check_nothing_left()
+            except Exception as error:  # of the storm itself: the others continue
                 calls.complain(f"{type(error).__name__}: {error}")
             all_of_it.injected(kind.name)
             all_of_it.most("longest-call", time.monotonic() - start, "s")

@@ -1,14 +1,14 @@
-// A worker that is well behaved until it commits one fault of the table, and, if it still lives,
-// well behaved again.
+// A worker that behaves correctly until it commits one fault of the table, and again afterwards if
+// it survives.
 //
 //   faulty_worker KIND SEED ORDERS   answers ORDERS orders before; everything follows from the seed
-//   faulty_worker --list             the table: name, moment, what must be seen, what it does
+//   faulty_worker --list             the table: name, moment, what must be observed, what it does
 //
 // Called with anything else, as the window and the command line call a worker, it reads "KIND SEED
-// ORDERS" from the file that $FAULTY_WORKER names. What a storm has to know goes, a line each, to
-// the file that $FAULTY_WORKER_TALLY names, else to stderr:
+// ORDERS" from the file that $FAULTY_WORKER names. Events for the storm go, one per line, to the
+// file that $FAULTY_WORKER_TALLY names, else to stderr:
 //   started PID       a worker runs
-//   answered PID ID   a run was answered as it should be, in full
+//   answered PID ID   a run was answered correctly and completely
 //   fault PID KIND    the fault begins
 //   child PID CHILD   a process was left behind
 #include <fcntl.h>
@@ -43,7 +43,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A child that nobody ends must not outlive a storm.
+// A child that is not ended must not outlive a storm.
 constexpr unsigned kChildSeconds = 5;
 
 class FaultyWorker {
@@ -110,13 +110,13 @@ class FaultyWorker {
       if (held_) return;
     } else {
       answer(command);
-      // One that was held back is answered behind the one that came after it.
+      // One that was held back is answered after the one that came later.
       if (held_) answer(*std::exchange(held_, std::nullopt));
     }
     running_ = 0;
   }
 
-  /// Far more rows than anybody wants, but of an order: none may be lost.
+  /// Far more rows than needed, but they were ordered: none may be lost.
   void take_bench(std::uint64_t id) {
     if (kind_.name != "owed-flood") return fail(id, "this worker only runs");
     tell(fmt::format("fault {} {}", ::getpid(), kind_.name));
@@ -126,7 +126,7 @@ class FaultyWorker {
     send(end);
   }
 
-  /// As the request's seed demands, so that whoever asked can check it.
+  /// As the request's seed demands, so that the caller can check it.
   void answer(const wire::RunCommand& command) {
     send(activity_of_run(command.id(), static_cast<int>(command.request().seed() % 50)));
     send(result_of(command));
@@ -138,7 +138,7 @@ class FaultyWorker {
     wire::Frame frame = finished_run(command.id(), salt);
     wire::RunRequest& effective = *frame.mutable_finished()->mutable_result()->mutable_effective();
     effective.set_seed(command.request().seed());
-    // Ids begin anew with every worker: in a recording this tells them apart.
+    // Ids restart with every worker: in a recording this distinguishes them.
     frame.mutable_finished()->mutable_result()->mutable_device()->set_name(
         fmt::format("faulty {}", ::getpid()));
     return frame;
@@ -196,7 +196,7 @@ class FaultyWorker {
     const char* path = std::getenv("FAULTY_WORKER_TALLY");
     const int tally =
         path == nullptr ? STDERR_FILENO : ::open(path, O_WRONLY | O_APPEND | O_CREAT, 0600);
-    // Of the lines on stderr only what a storm waits for: the rest would be news of its own.
+    // Only the lines a storm waits for go to stderr: others would count as news.
     if (path != nullptr || line.starts_with("child")) {
       static_cast<void>(write_all(tally, line + '\n').ok());
     }
@@ -227,7 +227,7 @@ class FaultyWorker {
     while (true) std::this_thread::sleep_for(1h);
   }
 
-  /// Holds the output for ever, so that no pulse follows.
+  /// Holds the output forever, so that no pulse follows.
   [[noreturn]] void fall_silent_after(const std::string& bytes) {
     output_.lock();
     static_cast<void>(write_all(STDOUT_FILENO, bytes).ok());
@@ -240,7 +240,7 @@ class FaultyWorker {
     const int signal = kSignals[which % std::size(kSignals)];
     std::signal(signal, SIG_DFL);
     ::raise(signal);
-    wait_for_the_end();  // no signal that came while exiting is worth a lie
+    wait_for_the_end();  // a signal during exit must not change the outcome
   }
 
   void drip(int descriptor, const std::string& bytes) {
@@ -280,7 +280,7 @@ class FaultyWorker {
     tell(fmt::format("fault {} {}", ::getpid(), kind_.name));
     const auto found = actions().find(kind_.name);
     if (found == actions().end()) {
-      fmt::print(stderr, "the table has a fault {} that nobody commits\n", kind_.name);
+      fmt::print(stderr, "the table has a fault {} that is not implemented\n", kind_.name);
       ::_exit(70);
     }
     (this->*found->second)(command);
@@ -356,7 +356,7 @@ class FaultyWorker {
   void own_signal(const wire::RunCommand&) { die_of_a_signal(random_()); }
   void exit_in_answer(const wire::RunCommand& command) {
     const std::string bytes = encoded(result_of(command));
-    output_.lock();  // a pulse behind the half would count as part of the frame
+    output_.lock();  // a pulse after the half frame would count as part of it
     static_cast<void>(write_all(STDOUT_FILENO, bytes.substr(0, number(1, bytes.size() - 1))).ok());
     ::_exit(static_cast<int>(number(0, 255)));
   }
@@ -399,7 +399,7 @@ class FaultyWorker {
 
   void garbage(const wire::RunCommand&) {
     std::string bytes = random_bytes(number(8, 70'000));
-    bytes[0] = 0;  // not by chance what a frame begins with
+    bytes[0] = 0;  // must not accidentally look like the start of a frame
     send_bytes(bytes);
   }
   void mutated_frame(const wire::RunCommand& command) {
@@ -458,7 +458,7 @@ class FaultyWorker {
   }
 
   void send_hostile(Hostility hostility, const wire::RunCommand& command) {
-    // Half of them answer the order, and then it is answered.
+    // Half of them replace the answer, and then the order is answered.
     const bool instead = number(0, 1) == 0;
     for (std::uint64_t n = number(1, 6); n > 0; --n) {
       send(hostile_.hostile(hostility, instead ? command.id() : random_()));
@@ -552,7 +552,7 @@ class FaultyWorker {
     static_cast<void>(write_all(STDERR_FILENO, std::string(number(1, 4) << 20, 'l')).ok());
     answer(command);
   }
-  /// What would take 200 MB of memory at least if it was all kept.
+  /// Would take at least 200 MB of memory if all of it were kept.
   void owed_flood(const wire::RunCommand& command) { answer(command); }
   void great_flood(const wire::RunCommand& command) {
     switch (number(0, 5)) {
@@ -722,10 +722,10 @@ int main(int argc, char** argv) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   ::prctl(PR_SET_DUMPABLE, 0);
-  // A clean slate: nohup leaves signals ignored, and a sanitizer would report deaths that are
-  // meant.
+  // Default signal handling: nohup leaves signals ignored, and a sanitizer would report deaths that
+  // are intended.
   for (int signal = 1; signal < SIGRTMIN; ++signal) std::signal(signal, SIG_DFL);
-  // Without a fault: well behaved.
+  // Without a fault: behaves correctly.
   static constexpr FaultKind kNone = {"none", Moment::Caller, Expect::Lives, 0, ""};
   const Plan plan = read_plan(argc, argv);
   const FaultKind* kind = find_kind(plan.kind);

@@ -17,7 +17,7 @@ namespace {
 
 using google::protobuf::Reflection;
 
-/// A value in a message: a field, and which of its values if it is repeated.
+/// A value in a message: a field, and its index if it is repeated.
 struct Place {
   Message* message;
   const FieldDescriptor* field;
@@ -39,7 +39,7 @@ void collect(Message& message, std::vector<Place>& places) {
         }
       }
     } else if (!of_messages) {
-      // Of a oneof only what is set: setting another would clear it.
+      // In a oneof only the field that is set: setting another would clear it.
       if (field.real_containing_oneof() == nullptr || access.HasField(message, &field)) {
         places.push_back({&message, &field});
       }
@@ -187,7 +187,7 @@ void change_length(const Place& list, std::mt19937_64& random) {
     while (access.FieldSize(message, list.field) > keep) access.RemoveLast(&message, list.field);
     return;
   }
-  // Merging appends: a copy that has nothing but the list doubles it.
+  // Merging appends: a copy that has only the list doubles it.
   const std::unique_ptr<Message> only(message.New());
   only->CopyFrom(message);
   std::vector<const FieldDescriptor*> set;
@@ -210,7 +210,7 @@ Message& body_of(wire::Frame& frame) {
   return *access.MutableMessage(&frame, field);
 }
 
-/// Bodies of a frame that go to the window; a worker's begin at 16.
+/// Bodies of frames that go to the window; a worker's start at 16.
 std::vector<const FieldDescriptor*> bodies() {
   std::vector<const FieldDescriptor*> found;
   const auto& all = *wire::Frame::descriptor();
@@ -278,7 +278,7 @@ wire::Frame HostileFrames::right(std::uint64_t id) {
       Message& body =
           *frame.GetReflection()->MutableMessage(&frame, kinds[random_() % kinds.size()]);
       RandomMessage(static_cast<unsigned>(random_())).fill(body);
-      // A greeting of another version is a fault of its own.
+      // A greeting with another version is a separate fault.
       if (frame.has_hello_reply()) {
         frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);
         frame.mutable_hello_reply()->clear_refused();
@@ -296,7 +296,7 @@ wire::Frame HostileFrames::hostile(Hostility hostility, std::uint64_t id) {
   if (hostility == Hostility::Lengths) {
     collect_lists(body, places);
     for (std::uint64_t n = 1 + random_() % 3; n > 0 && !places.empty(); --n) {
-      // Shortening one may free messages that others lie in, so they are collected anew.
+      // Shortening one may free messages that contain others, so they are collected again.
       change_length(places[random_() % places.size()], random_);
       places.clear();
       collect_lists(body, places);

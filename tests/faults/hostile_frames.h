@@ -1,5 +1,5 @@
-// Frames of a worker whose values are hostile: made from messages that are right, by walking their
-// own descriptions, so that a field that is added to the protocol is attacked at once.
+// Frames of a worker with hostile values: made from valid messages by walking their own
+// descriptors, so that a field added to the protocol is attacked at once.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class HostileFrames {
  public:
   explicit HostileFrames(std::uint64_t seed) : random_(seed) {}
 
-  /// A frame of any kind that goes to the window, and right: what the hostile ones are made from.
+  /// A valid frame of any kind that goes to the window: the base of the hostile ones.
   wire::Frame right(std::uint64_t id);
   wire::Frame hostile(Hostility hostility, std::uint64_t id);
   wire::Frame greeting();
@@ -24,7 +24,7 @@ class HostileFrames {
   std::mt19937_64 random_;
 };
 
-/// A finished run with a value in every field; what belongs to it follows from `salt`.
+/// A finished run with a value in every field; the values that belong together follow from `salt`.
 wire::Frame finished_run(std::uint64_t id, int salt);
 /// The activity that precedes it.
 wire::Frame activity_of_run(std::uint64_t id, int salt);

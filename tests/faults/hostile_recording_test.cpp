@@ -1,5 +1,5 @@
-// Whatever a link lets in can be recorded without harm: it is refused with a sentence, or the file
-// can be read with it. One hostile answer in a recording must not cost those beside it.
+// Whatever a link accepts can be recorded without harm: it is refused with a message, or the file
+// can be read with it. One hostile answer in a recording must not affect the others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ constexpr int kAnswersOfAFile = 40;
 using Answer = std::variant<profiling::RecordedRun, profiling::RecordedComparison,
                             profiling::RecordedHistory, profiling::RecordedVisit>;
 
-/// What the window would record of a frame; nothing if the link ends the worker for it.
+/// What the window would record of a frame; empty if the link ends the worker for it.
 std::optional<Answer> answer_in(const wire::Frame& frame, const wire::Frame& activity) {
   WorkerFrames frames;
   static_cast<void>(frames.read(activity).ok());
@@ -104,7 +104,7 @@ TEST(HostileRecording, WhatIsLetInCanBeRead) {
     answers.clear();
   }
   fmt::print("{} hostile answers, {} let in, {} recorded\n", rounds, let_in, kept);
-  EXPECT_GT(kept, rounds / 50) << "most are refused before they are tried";
+  EXPECT_GT(kept, rounds / 50) << "most are refused before they are tested";
 }
 
 }  // namespace

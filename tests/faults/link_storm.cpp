@@ -1,7 +1,8 @@
-// The real link and the real recorder against faulty workers, thousands of faults a minute, as many
-// at a time as there are desks. A fault is one round: a fresh worker, orders it answers well, the
-// fault, what must be seen of it, and the end. Rounds come in chapters: behind each, with nothing
-// under way, what finished is looked for in the recordings, and nothing may be left of the workers.
+// The real link and the real recorder against faulty workers, thousands of faults per minute, as
+// many at a time as there are desks. A fault is one round: a fresh worker, orders it answers
+// correctly, the fault, what must be observed of it, and the end. Rounds come in chapters: after
+// each, with nothing in progress, the finished runs are looked up in the recordings, and nothing of
+// the workers may be left.
 //
 // Fault I of seed S is the same whatever the desks do: `link_storm --seed S --only I` repeats it.
 #include <fmt/format.h>
@@ -30,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/shell/recorder.h"
+#include "app/controllers/recorder.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/worker_link.h"
@@ -48,23 +49,23 @@ using namespace std::chrono_literals;
 struct StormOptions {
   int faults = 1000;
   std::uint64_t seed = 1;
-  std::int64_t only = -1;  // one fault, told at length
+  std::int64_t only = -1;  // one fault, reported in detail
   std::string kind;        // of this kind only
   int desks = 12;
-  int chapter = 1000;   // faults between two looks for leaks
-  double patience = 1;  // what a loaded machine stretches every limit by
+  int chapter = 1000;   // faults between two leak checks
+  double patience = 1;  // factor that extends every limit on a loaded machine
 };
 
-constexpr double kWordSeconds = 2;     // until a fault is named
-constexpr double kCallSeconds = 2;     // of any call of the link
-constexpr double kAnswerSeconds = 20;  // of a well-behaved worker: only a hang takes so long
+constexpr double kWordSeconds = 2;     // until a fault is reported
+constexpr double kCallSeconds = 2;     // for any call of the link
+constexpr double kAnswerSeconds = 20;  // of a well-behaved worker: only a hang takes this long
 constexpr std::size_t kMostQueuedBytes = 64U << 20;
 constexpr std::int64_t kMostHeapGrowth = 8 << 20;
 constexpr std::int64_t kMostResidentGrowth = 64 << 20;
 
 std::atomic<std::uint64_t> next_run_seed{1};
 
-/// One broken promise, with what repeats it.
+/// Collects broken promises, with the command that repeats each.
 class Complaints {
  public:
   explicit Complaints(const StormOptions& options) : options_(options) {}
@@ -106,7 +107,7 @@ int entries(const char* folder) {
   return count;
 }
 
-/// Of this process, zombies included.
+/// Children of this process, including zombies.
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -126,7 +127,7 @@ std::vector<pid_t> children() {
   return found;
 }
 
-/// What a person is told of a link that gives no answer.
+/// What the user is told about a link that gives no answer.
 bool has_word(const LinkStatus& status) { return status.cancel_overdue || !status.reason.empty(); }
 
 bool gone(pid_t pid) {
@@ -134,7 +135,8 @@ bool gone(pid_t pid) {
   return ::kill(pid, 0) != 0;
 }
 
-/// The link's caller, as a window is: polls, counts what it gets, records runs, and is never kept.
+/// The link's caller, like a window: polls, counts what it gets, records runs, and is never
+/// blocked.
 class Caller {
  public:
   Caller(std::vector<std::string> argv, Recorder* recorder, double patience)
@@ -156,7 +158,7 @@ class Caller {
   /// Orders of other kinds share the ids.
   void ordered_other(std::uint64_t id) { ordered_.emplace(id, engine::RunRequest{}); }
   WorkerLink& link() { return *link_; }
-  /// Of the worker; waits until it runs.
+  /// pid of the worker; waits until it runs.
   pid_t pid() {
     wait([&] { return status().pid > 0; }, kAnswerSeconds);
     return pid_;
@@ -181,7 +183,7 @@ class Caller {
   bool wait(const std::function<bool()>& done, double seconds) {
     const auto end = Clock::now() + Seconds(seconds * patience_);
     while (true) {
-      // Status first: what arrived before an end is looked at before the end is.
+      // Status first: events that arrived before the worker ended must be handled before its end.
       const bool over = Clock::now() > end;
       poll();
       if (done()) return true;
@@ -222,13 +224,13 @@ class Caller {
     }
   }
 
-  /// What the worker said it left behind.
+  /// The processes that the worker reported leaving behind.
   const std::vector<pid_t>& left_behind() const { return left_behind_; }
   const std::vector<std::string>& complaints() const { return complaints_; }
   void complain(std::string what) {
     if (complaints_.size() < 5) complaints_.push_back(std::move(what));
   }
-  /// Seeds of the runs that a well-behaved worker finished and this caller got.
+  /// Seeds of the runs that a well-behaved worker finished and this caller received.
   const std::vector<std::uint64_t>& kept() const { return kept_; }
   template <class Call>
   void timed(const char* what, Call call) {
@@ -268,8 +270,8 @@ class Caller {
     const auto order = ordered_.find(id);
     profiling::RecordedRun run;
     run.request = order == ordered_.end() ? done.result.effective : order->second;
-    // Right through and through: the worker behaved. Of a hostile one any value may be wrong, and
-    // it is recorded as the window would.
+    // Completely right: the worker behaved. Any value of a hostile one may be wrong, and it is
+    // recorded as the window would.
     if (order != ordered_.end() && is_as_ordered(done, order->second)) {
       ++finished_[id];
       kept_.push_back(run.request.seed);
@@ -337,7 +339,7 @@ class Round {
         random_(fault.seed),
         orders_before_(static_cast<int>(random_() % 3)) {}
 
-  /// What was wrong; empty = every promise was kept. Appends the runs that must be in the
+  /// Returns what was wrong; empty = every promise was kept. Appends the runs that must be in the
   /// recording.
   std::vector<std::string> run(std::vector<std::uint64_t>& kept) {
     {
@@ -347,7 +349,8 @@ class Round {
       look_for_children(caller);
       settle(caller, kept);
     }
-    // Most faults are followed by another desk's fresh worker; those at the start have none before.
+    // Most faults are followed by another desk's fresh worker; those at the start have none before
+    // them.
     if (fault_.kind->moment == Moment::Start || random_() % 8 == 0) {
       Caller fresh = started("none");
       const std::uint64_t id = fresh.order();
@@ -422,7 +425,7 @@ class Round {
     }
   }
 
-  /// `id`: an order that is answered before the worker breaks its word.
+  /// `id`: an order that is answered before the worker breaks its promise.
   void expect_state(Caller& caller, LinkState state, std::uint64_t id = 0) {
     if (!caller.wait_for_state(state, kWordSeconds)) {
       caller.complain(fmt::format("after {} s the link is {}, not {}", kWordSeconds, words(caller),
@@ -463,11 +466,11 @@ class Round {
       if (lost()) refused(caller);
       return;
     }
-    // A length that grew swallows what follows: as good as no answer at all.
+    // A length that grew swallows what follows: equivalent to no answer at all.
     expect_freedom(caller);
   }
 
-  /// By the link, not by an accident of the faulty worker's own.
+  /// By the link, not by an accidental crash of the faulty worker.
   static void refused(Caller& caller) {
     const std::string reason = caller.status().reason;
     if (reason.starts_with("exited with") || reason.starts_with("killed by")) {
@@ -475,10 +478,10 @@ class Round {
     }
   }
 
-  /// Nobody answers. Whoever cancels hears something within two seconds, and may leave.
+  /// No answer comes. A cancel gets a response within two seconds, and the caller may leave.
   void expect_freedom(Caller& caller) {
     if (fault_.kind->name == "deaf") {
-      // More than a pipe holds, before or behind an order.
+      // More than a pipe holds, before or after an order.
       const bool order_first = random_() % 2 == 0;
       if (order_first) caller.order();
       caller.wait([] { return false; }, 0.05);
@@ -504,7 +507,8 @@ class Round {
   void signal(Caller& caller) {
     const int number = fault_.kind->number;
     const bool gentle = number == SIGCONT || number == SIGSTOP;
-    // Before the greeting silence has ten seconds: a stopped worker is told by its pulses.
+    // Before the greeting silence is allowed ten seconds: a stopped worker is detected by its
+    // pulses.
     const bool greeted = gentle || random_() % 4 != 0;
     if (greeted && !caller.wait_for_state(LinkState::Responsive, kAnswerSeconds)) {
       return caller.complain("the worker does not greet");
@@ -534,7 +538,7 @@ class Round {
     expect_state(caller, LinkState::Lost);
   }
 
-  /// In any sequence: every order has one answer, be it that another replaced it.
+  /// In any sequence: every order has one answer, even if another one replaced it.
   void cancel_and_order(Caller& caller) {
     std::vector<std::uint64_t> ids;
     for (std::uint64_t n = 1 + random_() % 20; n > 0; --n) {
@@ -569,7 +573,7 @@ class Round {
     }
   }
 
-  /// Alone in the process, so that the heap tells what the link keeps while nobody polls.
+  /// Alone in the process, so that the heap shows what the link keeps while it is not polled.
   void watch_heap(Caller& caller, const std::function<void()>& begin) {
     const std::size_t before = heap_bytes();
     begin();
@@ -580,7 +584,7 @@ class Round {
     }
     const std::size_t kept = most > before ? most - before : 0;
     if (kept > kMostQueuedBytes) {
-      caller.complain(fmt::format("unread news take {} MB; the limit is {}", kept >> 20,
+      caller.complain(fmt::format("unread events take {} MB; the limit is {}", kept >> 20,
                                   kMostQueuedBytes >> 20));
     }
   }
@@ -623,7 +627,7 @@ class Round {
   std::vector<std::string> complaints_;
 };
 
-/// A recording with what must be in it.
+/// A recording and the runs that must be in it.
 class Book {
  public:
   Book(std::string path, Complaints& complaints)
@@ -659,7 +663,7 @@ class Book {
       again += times > 1;
     }
     if (lost > 0) complain(fmt::format("{} of {} finished runs are lost", lost, kept_.size()));
-    if (again > 0) complain(fmt::format("{} finished runs are there more than once", again));
+    if (again > 0) complain(fmt::format("{} finished runs are recorded more than once", again));
     std::error_code ignored;
     for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + end, ignored);
     return kept_.size();
@@ -738,11 +742,11 @@ class Storm {
     }
   }
 
-  /// Between chapters nothing is under way. What the first chapter leaves (arenas, SQLite's and
-  /// Protobuf's own) is the floor.
+  /// Between chapters nothing is in progress. What the first chapter leaves (arenas, SQLite's and
+  /// Protobuf's own) is the baseline.
   void look_for_leaks(bool first) {
     for (const pid_t child : children()) {
-      if (::waitpid(child, nullptr, WNOHANG) == child) continue;  // adopted, and over
+      if (::waitpid(child, nullptr, WNOHANG) == child) continue;  // adopted, and ended
       complaints_.add(-1, "", fmt::format("process {} is left between chapters", child));
       ::kill(child, SIGKILL);
       ::waitpid(child, nullptr, 0);
@@ -792,10 +796,9 @@ class Storm {
 };
 
 int storm(const StormOptions& options) {
-  // An arena for every thread keeps what was freed in it, in pieces: no leak, but it looks like
-  // one.
+  // A per-thread arena keeps what was freed in it, in fragments: not a leak, but it looks like one.
   ::mallopt(M_ARENA_MAX, 1);
-  // What a worker leaves behind becomes a child of this process, so that it can be looked for.
+  // What a worker leaves behind becomes a child of this process, so that it can be found.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const profiling::ScratchFolder folder;
   return Storm(options, folder.file("")).run();
@@ -812,9 +815,9 @@ int main(int argc, char** argv) {
   program.add_option("--only", options.only, "This fault of the seed only");
   program.add_option("--kind", options.kind, "Faults of this kind only");
   program.add_option("--desks", options.desks, "Workers at a time")->check(CLI::Range(1, 64));
-  program.add_option("--chapter", options.chapter, "Faults between two looks for leaks")
+  program.add_option("--chapter", options.chapter, "Faults between two leak checks")
       ->check(CLI::PositiveNumber);
-  program.add_option("--patience", options.patience, "Stretches every limit")
+  program.add_option("--patience", options.patience, "Extends every limit by this factor")
       ->check(CLI::Range(1.0, 100.0));
   CLI11_PARSE(program, argc, argv);
   if (const char* slower = std::getenv("EXPERTSCOPE_PATIENCE")) {

@@ -22,7 +22,7 @@
 #include <random>
 #include <thread>
 
-#include "app/gui/shell/recorder.h"
+#include "app/controllers/recorder.h"
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/request_json.h"
 #include "profiling/session/snapshot_file.h"
@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// A child process that works until it is killed and reports what it did, a byte each.
+/// A child process that works until it is killed and reports what it did, one byte each.
 class Child {
  public:
   explicit Child(const std::function<void(int report)>& work) {
@@ -60,7 +60,7 @@ class Child {
     char byte = 0;
     return ::read(reports_, &byte, 1) == 1;
   }
-  /// How much it had reported and nobody had read.
+  /// Returns how much it had reported that was unread.
   int kill_now() {
     if (pid_ > 0) ::kill(pid_, SIGKILL);
     return wait_for_end();
@@ -83,7 +83,7 @@ void report_one(int to) {
   if (::write(to, "+", 1) != 1) ::_exit(1);
 }
 
-/// With pauses, or a reader would be given a file that grows as quickly as it reads.
+/// With pauses, or a reader would get a file that grows as fast as it reads.
 void record_forever(const std::string& path, int report, useconds_t pause_us = 0) {
   const SampleCodec codec;
   auto writer = SessionWriter::create(path, codec);
@@ -142,7 +142,7 @@ TEST_F(RecorderFaults, TwoHundredKillsLoseNoRunAndBlockNoName) {
   int nothing_there = 0;
   for (int round = 0; round < kRounds; ++round) {
     Child child([&](int report) { record_forever(path_, report); });
-    // Half of them while the file is being made, half between and within commits.
+    // Half of them while the file is being created, half between and within commits.
     int written = 0;
     if (round % 2 == 1) written = child.one_more() ? 1 : 0;
     ::usleep(static_cast<useconds_t>(random() % 15'000));
@@ -163,7 +163,7 @@ TEST_F(RecorderFaults, TwoHundredKillsLoseNoRunAndBlockNoName) {
              nothing_there, reported);
   injected("killed-recording", kRounds);
   EXPECT_GT(reported, 0);
-  EXPECT_GT(nothing_there, 0) << "no kill came while the file was made";
+  EXPECT_GT(nothing_there, 0) << "no kill came while the file was being created";
 }
 
 TEST_F(RecorderFaults, KillsWhileClosingOrKeepingNotesLeaveAFileThatOpens) {
@@ -211,7 +211,7 @@ TEST_F(RecorderFaults, WhatADeadProgramLeftIsRemovedLater) {
   }
   ASSERT_NE(writer_of(path_), nullptr);
   EXPECT_FALSE(fs::exists(old_one));
-  EXPECT_TRUE(fs::exists(young)) << "another machine may be making it";
+  EXPECT_TRUE(fs::exists(young)) << "another machine may be creating it";
   EXPECT_TRUE(fs::exists(living));
 }
 
@@ -236,7 +236,8 @@ TEST_F(RecorderFaults, OpeningItsOwnRecordingKeepsTheWritersLocks) {
   ASSERT_TRUE(writer->append(sample_run(0)).ok());
   ASSERT_EQ(runs_in(path_), 1U);
   ASSERT_TRUE(open_snapshot(path_, codec_).ok());
-  // Closing any descriptor of a file drops all of the process's locks on it; another process sees.
+  // Closing any descriptor of a file drops all of the process's locks on it; another process can
+  // see that.
   Child other([&](int report) {
     constexpr off_t kSharedLock = 0x40000000 + 2;  // where SQLite's readers and writers hold theirs
     const int file = ::open(path_.c_str(), O_RDWR);
@@ -249,9 +250,9 @@ TEST_F(RecorderFaults, OpeningItsOwnRecordingKeepsTheWritersLocks) {
   EXPECT_EQ(other.wait_for_end(), 1) << "the writer's lock is gone";
 }
 
-/// Gives up the capabilities with which root reads and writes whatever the permissions say. Another
-/// user would not do: it cannot reach a file below a private temporary folder.
-void obey_file_permissions() {
+/// Drops the capabilities with which root reads and writes regardless of permissions. Switching to
+/// another user would not do: it cannot reach a file below a private temporary folder.
+void drop_permission_overrides() {
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
@@ -272,7 +273,7 @@ TEST_F(RecorderFaults, ReadOnlyFoldersOpenWithAndWithoutALog) {
   for (const auto& entry : fs::directory_iterator(folder)) ::chmod(entry.path().c_str(), 0444);
   ::chmod(folder.c_str(), 0555);
   Child reader([&](int report) {
-    obey_file_permissions();
+    drop_permission_overrides();
     if (::access(folder.c_str(), W_OK) == 0) ::_exit(101);
     for (const char* name : {"closed", "killed", "killed-without-index"}) {
       const auto session = open_session(folder_.file(name), codec_);
@@ -302,7 +303,7 @@ TEST_F(RecorderFaults, TheNameIsTakenAway) {
   };
   int number = 0;
   for (const auto& [words, fault] : faults) {
-    // Seen after a commit, and by close() when no commit follows.
+    // Detected after a commit, and by close() when no commit follows.
     for (const bool at_close : {false, true}) {
       const std::string path = folder_.file(fmt::format("n{}.session", number++));
       const auto writer = writer_of(path);
@@ -327,7 +328,7 @@ TEST_F(RecorderFaults, TheNameIsTakenAway) {
   }
   std::string kept;
   std::ifstream(folder_.file("n4.session")) >> kept;
-  EXPECT_EQ(kept, "mine") << "what took the name was written to";
+  EXPECT_EQ(kept, "mine") << "the file that took the name was written to";
   injected("name-taken-away", number);
 }
 
@@ -474,7 +475,7 @@ class WindowRecorder : public RecorderFaults {
     run.result.effective.layers = 2;
     return std::make_shared<const RecordedRun>(std::move(run));
   }
-  /// Generous: what is waited for comes, or the test fails.
+  /// Generous: either the condition becomes true, or the test fails.
   static bool wait_until(const std::function<bool()>& holds) {
     for (int i = 0; i < 3000; ++i) {
       if (holds()) return true;
@@ -536,7 +537,7 @@ TEST_F(WindowRecorder, SaysThatItsFileIsGoneAndGoesOnInAnother) {
   recorder.append(a_run());
   ASSERT_TRUE(wait_until([&] { return recorder.progress().written == 1; }));
   fs::remove(path_);
-  // Without a further run: it looks by itself.
+  // Without a further run: it checks by itself.
   std::vector<std::string> notices;
   ASSERT_TRUE(wait_until([&] {
     notices = recorder.take_notices();

@@ -1,8 +1,8 @@
-"""What the storms of the window and of the command line share: the worker's table of faults, a seeded
+"""Shared by the storms of the window and of the command line: the worker's table of faults, a seeded
 choice among them, the plan that a faulty worker follows, and the counts they print.
 
 Lines that a campaign reads, of any program that injects faults:
-  faults KIND COUNT           so many were injected
+  faults KIND COUNT           the number that was injected
   measured NAME VALUE UNIT    what is worth keeping
   failure TEXT                a broken promise, with what repeats it
 """
@@ -25,7 +25,7 @@ def options(description):
     parser.add_argument("--seed", type=int, default=1, help="everything follows from it")
     parser.add_argument("--only", type=int, help="this fault of the seed only")
     parser.add_argument("--kind", help="faults of this kind only")
-    parser.add_argument("--patience", type=float, default=1, help="stretches every limit")
+    parser.add_argument("--patience", type=float, default=1, help="extends every limit by this factor")
     return parser
 
 
@@ -64,7 +64,7 @@ class Storm:
         return range(self.chosen.faults)
 
     def fault(self, index):
-        """The kind and the random numbers of a fault: they depend on the seed and the index alone."""
+        """The kind and the random numbers of a fault: they depend only on the seed and the index."""
         chance = random.Random(f"{self.chosen.seed}.{index}")
         if index < len(self.once):  # each once, then by weight
             return self.once[index], chance
@@ -94,7 +94,7 @@ class Storm:
 
 
 class Plan:
-    """What the next faulty worker does, and what the workers said they did."""
+    """What the next faulty worker does, and what the workers reported."""
 
     def __init__(self, folder):
         self.path = pathlib.Path(folder) / "plan"
@@ -104,9 +104,9 @@ class Plan:
 
     def write(self, kind, seed, orders_before):
         self.tally_path.unlink(missing_ok=True)
-        beside = self.path.with_suffix(".part")
-        beside.write_text(f"{kind} {seed} {orders_before}\n")
-        beside.rename(self.path)
+        partial = self.path.with_suffix(".part")
+        partial.write_text(f"{kind} {seed} {orders_before}\n")
+        partial.rename(self.path)
 
     def tally(self):
         """Lines since the last write(), as lists of words."""
@@ -120,14 +120,14 @@ class Plan:
         return [line[1:] for line in self.tally() if line and line[0] == word]
 
     def processes(self):
-        """Of workers and their children, still alive."""
+        """Workers and their children that are still alive."""
         pids = [int(line[0]) for line in self.said("started")]
         pids += [int(line[1]) for line in self.said("child")]
         return [pid for pid in pids if lives(pid)]
 
 
 def lives(pid):
-    """Not a zombie, and not another program under a number that was used again."""
+    """Not a zombie, and not another program with a reused pid."""
     try:
         text = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

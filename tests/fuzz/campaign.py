@@ -23,6 +23,9 @@ import time
 # Of CPU. A slice begins with the whole corpus, so a short one learns nothing more.
 SLICE_SECONDS = 120
 MEMORY_MIB = 1024
+# By the clock on the wall, which a busy machine stretches at this niceness; what reading may cost is
+# checked by each target, in seconds of CPU.
+HANGS_SECONDS = 600
 # Inputs above these say nothing more and make executions slow.
 LENGTHS = {"session": 4096, "frames": 32768, "commands": 16384, "dot": 16384}
 USUAL_LENGTH = 8192
@@ -62,7 +65,8 @@ class Target:
                    root / "corpus" / self.name, f"-dict={self.folder / 'dictionary'}",
                    f"-artifact_prefix={self.findings}/",
                    f"-max_len={LENGTHS.get(self.name, USUAL_LENGTH)}", f"-rss_limit_mb={MEMORY_MIB}",
-                   "-timeout=30", "-print_final_stats=1", "-use_value_profile=0", "-reload=0"]
+                   f"-timeout={HANGS_SECONDS}", f"-report_slow_units={HANGS_SECONDS}",
+                   "-print_final_stats=1", "-use_value_profile=0", "-reload=0"]
         with open(self.folder / "output.txt", "wb") as output:
             process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, env=environment, start_new_session=True)

@@ -7,7 +7,7 @@
 #include "engine/input/presets.h"
 #include "engine/input/splits_file.h"
 #include "profiling/hazards/rules/library_facts.h"
-#include "tests/fuzz/json_mutator.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {
 
@@ -50,11 +50,6 @@ std::vector<std::string> dictionary() {
 }
 
 }  // namespace fuzz
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
-                                               std::size_t capacity, unsigned int seed) {
-  return fuzz::mutate_json_text(bytes, size, capacity, seed);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(bytes), size);

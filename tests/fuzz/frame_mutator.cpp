@@ -2,7 +2,6 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
-#include <google/protobuf/stubs/logging.h>
 
 #include <cmath>
 #include <limits>
@@ -18,9 +17,6 @@ using app::wire::Frame;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-
-// It would print a line for every string that is no UTF-8.
-[[maybe_unused]] const auto former_log = google::protobuf::SetLogHandler(nullptr);
 
 constexpr std::size_t kMostPlaces = 20'000;
 constexpr int kMostAdded = 300;

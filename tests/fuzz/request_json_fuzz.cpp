@@ -3,7 +3,7 @@
 
 #include "app/protocol/request_json.h"
 #include "app/protocol/wire.h"
-#include "tests/fuzz/json_mutator.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {
 namespace {
@@ -59,11 +59,6 @@ std::vector<std::string> dictionary() {
 }
 
 }  // namespace fuzz
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
-                                               std::size_t capacity, unsigned int seed) {
-  return fuzz::mutate_json_text(bytes, size, capacity, seed);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(bytes), size);

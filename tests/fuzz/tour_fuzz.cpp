@@ -1,9 +1,12 @@
 // Files that the window reads: tours, request logs (by their other ending) and its settings.
+#include <nlohmann/json.hpp>
+
+#include "app/controllers/tour_script.h"
+#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/settings.h"
-#include "app/gui/shell/tour.h"
 #include "app/protocol/request_json.h"
 #include "engine/input/json_text.h"
-#include "tests/fuzz/json_mutator.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {
 
@@ -11,10 +14,10 @@ std::vector<std::string> seeds() {
   const std::string tours = EXPERTSCOPE_SOURCE "/assets/tours/";
   const std::string settings = scratch_folder() + "/settings";
   app::Settings kept;
-  kept.recent = {"/a/b.session", "c"};
+  kept.files.recent = {"/a/b.session", "c"};
   require(app::save_settings(settings, kept).empty(), "settings can be saved");
   return {content_of(tours + "first_steps.json"), content_of(tours + "workspace_bug.json"),
-          R"({"title": "t", "steps": [{"name": "a", "caption": "b", "workspace": "numerics",)"
+          R"({"title": "t", "steps": [{"name": "a", "caption": "b", "page": "numerics",)"
           R"( "view": "recipes", "run": 1, "seconds": 2.5, "open_sample": true,)"
           R"( "select": {"timeline_ms": [0.5, 2], "values_log2": [-3, 4], "expert": 2}}]})",
           R"({"seed": "3", "caption": "one"})"
@@ -25,7 +28,7 @@ std::vector<std::string> seeds() {
 
 std::vector<std::string> dictionary() {
   return {"\"steps\"",       "\"name\"",        "\"caption\"",
-          "\"workspace\"",   "\"performance\"", "\"numerics\"",
+          "\"page\"",        "\"performance\"", "\"numerics\"",
           "\"graphs\"",      "\"compare\"",     "\"request\"",
           "\"select\"",      "\"timeline_ms\"", "\"values_log2\"",
           "\"expert\"",      "\"run\"",         "\"seconds\"",
@@ -47,7 +50,7 @@ bool same_patch(const std::string& a, const std::string& b) {
 }
 
 void check_tour(const std::string& path, std::size_t size) {
-  const auto tour = app::load_tour(path);
+  const auto tour = app::load_tour(path, app::choices::summary);
   if (!fuzz::accepted(tour)) return;
   fuzz::require(!tour.value().steps.empty(), "a tour has steps");
   const fuzz::CostLimit limit(size);
@@ -56,7 +59,8 @@ void check_tour(const std::string& path, std::size_t size) {
     static_cast<void>(fuzz::accepted(app::patched_request({}, step, {})));
   }
   const std::string written = app::tour_text(tour.value());
-  const auto again = app::load_tour(fuzz::scratch_file("again.json", written));
+  const auto again =
+      app::load_tour(fuzz::scratch_file("again.json", written), app::choices::summary);
   fuzz::require(again.ok(), "what is written is read", again.ok() ? "" : again.error().message);
   fuzz::require(again.value().title == tour.value().title &&
                     again.value().steps.size() == tour.value().steps.size(),
@@ -66,7 +70,7 @@ void check_tour(const std::string& path, std::size_t size) {
     const app::TourStep& b = again.value().steps[i];
     // A selection is scaled on its way and may differ in the last bit.
     fuzz::require(a.name == b.name && a.title == b.title && a.caption == b.caption &&
-                      a.workspace == b.workspace && a.view == b.view && a.preset == b.preset &&
+                      a.page == b.page && a.view == b.view && a.preset == b.preset &&
                       same_patch(a.request_patch, b.request_patch) && a.recording == b.recording &&
                       a.open_sample == b.open_sample && std::max(a.run, -1) == b.run &&
                       a.selection.has_value() == b.selection.has_value(),
@@ -75,11 +79,6 @@ void check_tour(const std::string& path, std::size_t size) {
 }
 
 }  // namespace
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t size,
-                                               std::size_t capacity, unsigned int seed) {
-  return fuzz::mutate_json_text(bytes, size, capacity, seed);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);

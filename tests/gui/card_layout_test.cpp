@@ -1,4 +1,4 @@
-// Cards stand on whole pixels, fill their area and keep the gap.
+// Cards are on whole pixels, fill their area and keep the gap.
 #include "app/gui/panels/card_layout.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-"""Window tests: each gets a window of its own, with its own display, settings and folder."""
+"""Window tests: each gets a separate window, with its own display, settings and folder."""
 import os
 
 import pytest
@@ -19,8 +19,8 @@ def open_window(program, tmp_path):
     windows = []
 
     def start(*arguments, **sizes):
-        # What the tests know of times and of what is offered holds for the CPU worker; a machine with
-        # a device would take that otherwise.
+        # The tests' timings and expected choices hold for the CPU worker; a machine with a device would use that
+        # otherwise.
         if not any(argument.startswith(("--worker", "--no-worker")) for argument in arguments):
             arguments = ("--worker-backend", "cpu", *arguments)
         folder = tmp_path / f"window{len(windows)}"

@@ -7,14 +7,14 @@ namespace {
 
 using profiling::NodeState;
 
-TEST(DoctorWords, BoardNamesWhatRuns) {
+TEST(DoctorWords, BoardNamesTheRunningNode) {
   profiling::GraphSnapshot graph;
   graph.nodes.resize(3);
   graph.nodes[1].name = "spin_kernel";
   const std::vector<NodeState> board = {NodeState::Done, NodeState::Running, NodeState::NotReached};
   EXPECT_EQ(board_text(&graph, 2, board), "replay 2: 1 of 3 nodes done, running: 1  spin_kernel");
   EXPECT_EQ(board_text(nullptr, 2, board), "replay 2: 1 of 3 nodes done");
-  EXPECT_EQ(board_text(&graph, 0, {}), "no replay is under way");
+  EXPECT_EQ(board_text(&graph, 0, {}), "no replay is in progress");
 }
 
 TEST(DoctorWords, StallSaysWhereAndWhy) {
@@ -29,17 +29,17 @@ TEST(DoctorWords, StallSaysWhereAndWhy) {
   stall.nodes = {NodeState::Done, NodeState::Running};
   stall.kind = profiling::StallKind::KernelSpins;
   EXPECT_EQ(stall_text(snapshot, stall),
-            "Replay 2 did not end within 3 s (deadline 1.5 s; 99 % of the replays before took "
+            "Replay 2 did not end within 3 s (deadline 1.5 s; 99 % of the previous replays took "
             "12.5 us or less): a kernel spins. Running: 1  spin_kernel.");
 }
 
-TEST(DoctorWords, DeadlineByItsMode) {
+TEST(DoctorWords, DeadlineFollowsItsMode) {
   EXPECT_EQ(deadline_of(DeadlineMode::Automatic, 20, 5, 0.1), 0.0);
   EXPECT_DOUBLE_EQ(deadline_of(DeadlineMode::Percentile, 20, 5, 0.1), 2.0);
   EXPECT_EQ(deadline_of(DeadlineMode::Seconds, 20, 5, 0.1), 5.0);
 }
 
-TEST(DoctorWords, ExperimentsOfAProofWhateverTheDeadline) {
+TEST(DoctorWords, ExperimentsOfAProofAreFoundWithAnyDeadline) {
   profiling::DoctorReport report;
   report.findings.resize(1);
   report.findings[0].proof.cures.free_on_launch = true;

@@ -1,4 +1,4 @@
-// Drops files on a window as a file manager does: the source side of XDND. For window tests only.
+// Drops files on a window like a file manager: the source side of XDND. For window tests only.
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 
@@ -52,7 +52,7 @@ struct Drag {
 
 }  // namespace
 
-/// drop_files WINDOW X Y FILE... ; returns 0 once the window says that it has taken them.
+/// drop_files WINDOW X Y FILE... ; returns 0 once the window reports that it has taken them.
 int main(int count, char** arguments) {
   if (count < 5) return 2;
   Display* display = XOpenDisplay(nullptr);

@@ -91,7 +91,7 @@ TEST(GraphLayout, TenThousandNodesWithinASecond) {
   }
 }
 
-TEST(GraphLayout, NoNodesNoPlaces) { EXPECT_TRUE(lay_out({}).places.empty()); }
+TEST(GraphLayout, NoNodesGiveNoPlaces) { EXPECT_TRUE(lay_out({}).places.empty()); }
 
 }  // namespace
 }  // namespace app

@@ -1,6 +1,5 @@
-// Tells the window with this title that a window manager has put it away, or brought it back: sets
-// WM_STATE on it, which is all that a window manager tells a window of that. Under Xvfb there is
-// none.
+// Tells the window with this title that a window manager has minimized or restored it: sets
+// WM_STATE on it, which is how a window manager reports that. Xvfb has no window manager.
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 

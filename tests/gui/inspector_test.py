@@ -1,6 +1,6 @@
-"""What the element inspector says of a number - code, bits, value, scale, decoded, error - worked out
-again with numpy and ml_dtypes from the tensor alone: for every recipe, for X, W and dY, with blocks of
-a line and square ones, and of the codes that stand for Hadamard-transformed elements.
+"""What the element inspector shows for a number - code, bits, value, scale, decoded, error - computed
+again with numpy and ml_dtypes from the tensor alone: for every recipe, for X, W and dY, with 1D and
+square blocks, and for the codes of Hadamard-transformed elements.
 
 Usage: inspector_test.py EXPERTSCOPE PRINT_READINGS
 """
@@ -66,7 +66,7 @@ def walsh(blocks):
 
 
 def transformed(part):
-    """Of 16 consecutive rows each: what the columnwise copy of NVFP4 quantizes."""
+    """Transforms every 16 consecutive rows: what the columnwise copy of NVFP4 quantizes."""
     blocks = part.reshape(-1, 16, part.shape[1]) * SIGNS[None, :, None]
     return walsh(blocks).astype(ml_dtypes.bfloat16).astype(F32).reshape(part.shape)
 
@@ -82,7 +82,7 @@ def encode(part, kind, square, weights):
     _, largest, _, _ = FORMATS[name]
 
     def oriented(rows, columns):
-        # Only weights have square blocks of the small kinds.
+        # Among the formats with small blocks, only weights have square ones.
         if square and (weights or columns == 128):
             return columns, columns
         return (columns, rows) if columnwise else (rows, columns)
@@ -109,7 +109,7 @@ def encode(part, kind, square, weights):
     return scale, (F32(1) / scale).astype(np.float64)
 
 
-MARGIN = -2  # of delayed scaling: four times the scale that fits, so that elements saturate
+MARGIN = -2  # for delayed scaling: four times the scale that fits, so that elements saturate
 
 
 def code_of(scaled, name):
@@ -127,9 +127,9 @@ class Inspector(unittest.TestCase):
             generator.integers(-12, 6, (ROWS, COLUMNS)))
         x[0, :128] = 0  # a zero block in every layout of a row
         x[1] = 0
-        x[5, 40] = 3000  # an outlier: what stands beside it underflows
+        x[5, 40] = 3000  # an outlier: its neighbours underflow
         x[6, 3] = -1e-30
-        x[32:, 17] = 0  # and one of a column
+        x[32:, 17] = 0  # and one in a column
         cls.x = x.astype(ml_dtypes.bfloat16).astype(F32)
         cls.offsets = [0, ROWS // EXPERTS, ROWS]
 
@@ -144,7 +144,7 @@ class Inspector(unittest.TestCase):
     def readings(self, name, *arguments):
         path = os.path.join(self._folder.name, name)
         np.save(path + ".npy", self.x)
-        # The tensor is X, the weights of both experts one below the other, or dY.
+        # The tensor is X, the weights of both experts concatenated, or dY.
         shape = {"activations": (ROWS, 64, COLUMNS), "weights": (ROWS, ROWS // EXPERTS, COLUMNS),
                  "gradients": (ROWS, COLUMNS, 64)}[self.operand]
         prefix = "linear." if self.operand == "gradients" else ""
@@ -210,14 +210,14 @@ class Inspector(unittest.TestCase):
         self.assertEqual(factors[4] is not None, back is not None, where)
         scale, decoded = float(factors[2]), value * float(inverse[row, column])
         self.assertEqual(float(factors[1]), value, where)
-        # Two factors make the scale of NVFP4, rounded to a float between them.
+        # The scale of NVFP4 is the product of two factors, rounded to a float in between.
         near = 1.2e-7 if kind[0] == "nvfp4" else 1e-8
         self.assertLess(abs(scale - inverse[row, column]), near * scale + 1e-45, where)
         self.assertLess(abs(float(factors[3]) - decoded), 1e-6 * abs(decoded) + 1e-45, where)
         error = float(re.match(r"- x = (\S+)", reading["error"])[1])
         slack = 0
         if back is not None:
-            # A sum of 16 floats: near in units of the largest of them.
+            # A sum of 16 floats: close in units of the largest of them.
             decoded, slack = float(back[row, column]), 4e-6 * self.largest
             self.assertLess(abs(float(factors[4]) - decoded), 1e-6 * abs(decoded) + slack, where)
             self.assertNotIn("ulp", reading["error"], where)

@@ -1,4 +1,4 @@
-// A kept drawing gives the triangles that drawing anew would give, and no others.
+// A kept drawing produces exactly the triangles that drawing again would.
 #include "app/gui/plot/kept_drawing.h"
 
 // After imgui.h, for the data that draw lists share.
@@ -43,27 +43,27 @@ void expect_same(const ImDrawList& a, const ImDrawList& b) {
   for (int i = 0; i < a.IdxBuffer.Size; ++i) EXPECT_EQ(a.IdxBuffer[i], b.IdxBuffer[i]) << i;
 }
 
-TEST_F(KeptDrawingTest, PutsTheTrianglesAgainBehindWhateverCameBefore) {
+TEST_F(KeptDrawingTest, AppendsTheTrianglesAfterEarlierDrawing) {
   ImDrawList first(&shared_);
   begin(first);
   put(first, DrawingKey(theme_, 1), 40);
   // In the next frame something else is drawn before and after it.
   ImDrawList again(&shared_);
-  ImDrawList anew(&shared_);
-  for (ImDrawList* list : {&again, &anew}) {
+  ImDrawList fresh(&shared_);
+  for (ImDrawList* list : {&again, &fresh}) {
     begin(*list);
     list->AddTriangleFilled({0, 0}, {5, 0}, {0, 5}, IM_COL32_WHITE);
   }
   put(again, DrawingKey(theme_, 1), 40);
   EXPECT_EQ(drawn_, 1);
   kept_ = {};
-  put(anew, DrawingKey(theme_, 1), 40);
+  put(fresh, DrawingKey(theme_, 1), 40);
   EXPECT_EQ(drawn_, 2);
-  for (ImDrawList* list : {&again, &anew}) list->AddRectFilled({0, 0}, {9, 9}, IM_COL32_WHITE);
-  expect_same(again, anew);
+  for (ImDrawList* list : {&again, &fresh}) list->AddRectFilled({0, 0}, {9, 9}, IM_COL32_WHITE);
+  expect_same(again, fresh);
 }
 
-TEST_F(KeptDrawingTest, DrawsAnewWhenAnyPartOfTheKeyChanges) {
+TEST_F(KeptDrawingTest, RedrawsWhenAnyPartOfTheKeyChanges) {
   ImDrawList list(&shared_);
   begin(list);
   const double none = std::numeric_limits<double>::quiet_NaN();
@@ -84,7 +84,7 @@ TEST_F(KeptDrawingTest, DrawsAnewWhenAnyPartOfTheKeyChanges) {
   EXPECT_EQ(drawn_, 7);
 }
 
-TEST_F(KeptDrawingTest, DrawsAnewInAnotherClipRectangle) {
+TEST_F(KeptDrawingTest, RedrawsInAnotherClipRectangle) {
   ImDrawList list(&shared_);
   begin(list);
   put(list, DrawingKey(theme_, 1), 40);

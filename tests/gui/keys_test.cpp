@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "app/gui/shell/subsequence.h"
+#include "app/gui/shell/command_palette.h"
 
 namespace app {
 namespace {
@@ -19,7 +19,7 @@ TEST(Keys, NoChordMeansTwoThings) {
   for (const ActionRow& row : action_table()) {
     EXPECT_TRUE(ids.insert(row.id).second) << row.id;
     EXPECT_EQ(row.chords.empty() && row.action != Action::Help, row.keys[0] == '\0') << row.id;
-    // While a tour is on screen, its keys take the place of the plots'.
+    // While a tour is on screen, its keys replace those of the plots.
     if (row.group == std::string("Tour")) continue;
     for (const Chord& chord : row.chords) {
       EXPECT_TRUE(seen.insert({chord.key, chord.modifiers}).second) << row.id;
@@ -28,7 +28,7 @@ TEST(Keys, NoChordMeansTwoThings) {
   for (const PlotRow& row : plot_table()) {
     EXPECT_EQ(row.chords.empty(), row.press == nullptr) << row.keys;
     for (const Chord& chord : row.chords) {
-      // Escape closes what is in front and drops the selection under the mouse.
+      // Escape closes what is in front and clears the selection under the mouse.
       if (chord.key == GLFW_KEY_ESCAPE) continue;
       EXPECT_TRUE(seen.insert({chord.key, chord.modifiers}).second) << row.keys;
     }

@@ -1,4 +1,4 @@
-// Labels keep clear of data, of each other and of the plot's edges.
+// Labels keep clear of the data, of each other and of the plot's edges.
 #include "app/gui/plot/label_places.h"
 
 #include <gtest/gtest.h>
@@ -20,10 +20,10 @@ bool inside(ImVec2 at) {
   return at.x >= kMin.x && at.y >= kMin.y && at.x + kSize.x <= kMax.x && at.y + kSize.y <= kMax.y;
 }
 
-TEST(LabelPlaces, ANameOfTheWholePlotLeavesTheCurve) {
+TEST(LabelPlaces, ANameOfTheWholePlotAvoidsTheCurve) {
   LabelPlaces places(kMin, kMax);
   EXPECT_FLOAT_EQ(LabelPlaces(kMin, kMax).anywhere(kSize, 4).at.x, 104);
-  // Falls through the lower left corner, where the label would stand.
+  // Falls through the lower left corner, where the label would be placed.
   places.keep_free_line(ImVec2(100, 140), ImVec2(180, 140));
   places.keep_free_line(ImVec2(180, 140), ImVec2(180, 60));
   const LabelPlaces::Place place = places.anywhere(kSize, 4);
@@ -44,7 +44,7 @@ TEST(LabelPlaces, LabelsKeepClearOfEachOther) {
   }
 }
 
-TEST(LabelPlaces, TheNameOfALineStandsWhereTheDataLeaveRoom) {
+TEST(LabelPlaces, TheNameOfALineIsPlacedWhereTheDataLeaveRoom) {
   LabelPlaces places(kMin, kMax);
   // Dots on both sides of the line along its right half.
   for (float x = 300; x <= 500; x += 10) {
@@ -57,20 +57,20 @@ TEST(LabelPlaces, TheNameOfALineStandsWhereTheDataLeaveRoom) {
   EXPECT_FALSE(place.at.y < 100 && place.at.y + kSize.y > 100) << "not on the line itself";
 }
 
-TEST(LabelPlaces, WithoutRoomItAsksForAGround) {
+TEST(LabelPlaces, WithoutRoomItAsksForABackground) {
   LabelPlaces places(kMin, kMax);
   places.keep_free(kMin, kMax);
   EXPECT_FALSE(places.anywhere(kSize, 4).clear);
   EXPECT_FALSE(places.along(100, kSize, 2).clear);
-  EXPECT_FALSE(places.beside(ImVec2(300, 100), kSize, 8));
+  EXPECT_FALSE(places.next_to(ImVec2(300, 100), kSize, 8));
 }
 
-TEST(LabelPlaces, APointsNameStandsBesideIt) {
+TEST(LabelPlaces, APointsNameIsPlacedNextToIt) {
   LabelPlaces places(kMin, kMax);
   places.keep_free(ImVec2(490, 100), 4);
-  const auto at = places.beside(ImVec2(490, 100), kSize, 8);
+  const auto at = places.next_to(ImVec2(490, 100), kSize, 8);
   ASSERT_TRUE(at);
-  EXPECT_LT(at->x + kSize.x, 490) << "there is no room on its right";
+  EXPECT_LT(at->x + kSize.x, 490) << "there is no room to its right";
 }
 
 TEST(LabelPlaces, DataFarOutsideDoNoHarm) {

@@ -1,5 +1,5 @@
 // Writes a recording with visits to the graph doctor, for the window tests: a shared workspace that
-// was proved, a stall, and, if a number is given, a graph of so many nodes.
+// was proved, a stall, and, if a number is given, a graph with that many nodes.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -36,7 +36,7 @@ SnapshotNode kernel(const char* name, engine::Stage stage, int layer,
           .parameters = std::move(launch)};
 }
 
-/// A quantization and a product an expert, forked to `streams` and joined at every 16th.
+/// A quantization and a product per expert, forked to `streams` and joined at every 16th.
 GraphSnapshot step_graph(int nodes, int streams) {
   GraphSnapshot graph{.name = "step", .capture_began = 3, .capture_ended = 4};
   graph.nodes.push_back({.type = NodeType::Memset,
@@ -102,7 +102,7 @@ ExperimentRecord experiment(const char* title, int finding, Experiment made, boo
 RecordedVisit proved_visit() {
   RecordedVisit visit;
   visit.wall_clock_ms = 1'790'000'000'000;
-  visit.request.shape.tokens = 3200;  // unlike what the rail begins with
+  visit.request.shape.tokens = 3200;  // unlike the rail's initial request
   DoctorReport& report = visit.report;
   report.snapshot = snapshot_of("a step of 3200 tokens", 24, 3);
   Finding finding{.rule = "shared-workspace", .hazard = 1, .confidence = Confidence::Proved};

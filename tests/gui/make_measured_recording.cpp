@@ -16,7 +16,7 @@ constexpr int kExperts = 4;
 constexpr int kIterations = 20;
 constexpr std::int64_t kStepNs = 1'000'000;
 
-/// Set-up before the first iteration: an allocation and a late load; then the host's way through
+/// Set-up before the first iteration: an allocation and a late load; then the host's activity in
 /// every iteration.
 void add_events(Activity& activity) {
   activity.names.insert(activity.names.end(), {"iteration", "quantize, layer 0", "fprop, layer 0"});
@@ -94,7 +94,7 @@ RecordedRun measured_run() {
   }
   add_events(run.activity);
   for (int expert = 0; expert < 3; ++expert) {
-    const double alone = expert == 0 ? 16'000.0 : 8'000.0;  // 0.8 of what the records say
+    const double alone = expert == 0 ? 16'000.0 : 8'000.0;  // 0.8 of what the records show
     result.measurements.experts.push_back({.method = engine::ExpertMethod::Isolated,
                                            .stage = Stage::Fprop,
                                            .expert = expert,

@@ -1,23 +1,23 @@
-"""Pictures of the window beside reviewed references: reading and writing PNG without a library, and
+"""Pictures of the window and reviewed references: reading and writing PNG without a library, and
 the one comparison.
 
 A reference is the window at half its size with 64 levels a channel: small in the repository, still
 good to look at. Two rasterisers draw the same letter with other grey values at its edges, and a
 glyph may lie half a pixel further; neither moves the mean colour of a region of 16 x 16 pixels by
 much, while a missing text, another colour or a plot that is elsewhere does. So regions are compared
-by their mean, a channel at a time."""
+by their mean per channel."""
 import struct
 import zlib
 
 import numpy as np
 
-REGION = 16  # pixels of a reference a side
+REGION = 16  # side of a region in pixels of a reference
 LEVELS = 4   # step between the stored grey values
 
-# Of 255, a region's mean and a channel. Half a step of LEVELS, 2, is the reference's own rounding.
-# Drawn by the softpipe rasteriser instead of llvmpipe no region of the eight pictures is further off
-# than 6.2, where columns of a heat map meet a pixel's edge (test_pictures.py asks again); a short
-# word that is gone moves its region by 10 and more.
+# Of 255, for a region's mean per channel. Half a step of LEVELS, 2, is the reference's own rounding. Drawn by the
+# softpipe rasteriser instead of llvmpipe no region of the eight pictures is further off than 6.2, where columns of a
+# heat map meet a pixel's edge (test_pictures.py checks this); a short word that is missing changes its region by 10 and
+# more.
 TOLERANCE = 8.5
 
 
@@ -91,7 +91,7 @@ def halved(pixels):
 
 
 def rounded(pixels):
-    """As a reference is kept; what is compared with it is not, or one level of difference could
+    """As references are stored; the compared picture is not rounded, or one level of difference could
     become a step."""
     return np.clip(np.round(pixels / LEVELS) * LEVELS, 0, 255).astype(np.uint8)
 
@@ -114,7 +114,7 @@ def difference(picture, reference):
 
 
 def marked(picture, reference):
-    """What differs, in red over the dimmed reference: for a person to look at."""
+    """The differences, in red over the dimmed reference, for human review."""
     if picture.shape != reference.shape:
         return picture
     apart = np.abs(region_means(picture) - region_means(reference)).max(axis=2) > TOLERANCE

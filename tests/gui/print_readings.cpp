@@ -1,12 +1,11 @@
-// Prints what the element inspector says of every element of every comparison in a recording, one
-// JSON object a line, for inspector_test.py, which works all of it out again.
+// Prints what the element inspector shows for every element of every comparison in a recording, one
+// JSON object per line, for inspector_test.py, which recomputes all of it.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "app/gui/panels/recipes_model.h"
 #include "app/protocol/request_json.h"
-#include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 
 namespace {
@@ -22,18 +21,17 @@ void print(const engine::QuantizationReport& report, engine::OperandRole role) {
   for (int row = 0; row < sample.rows; ++row) {
     for (int column = 0; column < sample.columns; ++column) {
       const app::ElementReading reading = app::read_element(overlay, row, column);
-      const json line = {
-          {"scaling", profiling::kScalingNames.at(static_cast<std::size_t>(report.recipe.scaling))},
-          {"format", overlay.format.name},
-          {"pow2", report.recipe.pow2_scales},
-          {"columnwise", report.columnwise},
-          {"row", sample.row + row},
-          {"column", sample.column + column},
-          {"original", reading.original},
-          {"code", reading.code},
-          {"value", reading.value},
-          {"decoded", reading.decoded},
-          {"error", reading.error}};
+      const json line = {{"scaling", engine::name_of(report.recipe.scaling)},
+                         {"format", overlay.format.name},
+                         {"pow2", report.recipe.pow2_scales},
+                         {"columnwise", report.columnwise},
+                         {"row", sample.row + row},
+                         {"column", sample.column + column},
+                         {"original", reading.original},
+                         {"code", reading.code},
+                         {"value", reading.value},
+                         {"decoded", reading.decoded},
+                         {"error", reading.error}};
       fmt::print("{}\n", line.dump());
     }
   }

@@ -1,4 +1,4 @@
-// What the Recipes view derives from a comparison made by hand: rows, overlays, places, arithmetic.
+// What the Recipes view derives from a hand-made comparison: rows, overlays, positions, arithmetic.
 #include "app/gui/panels/recipes_model.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ class RecipesModelTest : public testing::Test {
   RecipesModel model_;
 };
 
-TEST_F(RecipesModelTest, OneRowARecipeOfTheDirection) {
+TEST_F(RecipesModelTest, OneRowPerRecipeOfTheDirection) {
   ASSERT_EQ(model_.rows().size(), 5U);
   const app::plot::TableRow& row = model_.rows()[0];
   ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
@@ -86,7 +86,7 @@ TEST_F(RecipesModelTest, OneRowARecipeOfTheDirection) {
   EXPECT_EQ(model_.rows().size(), 1U);
 }
 
-TEST_F(RecipesModelTest, RefusedRowKeepsItsSentenceAndIsNotLaidOver) {
+TEST_F(RecipesModelTest, RefusedRowKeepsItsSentenceAndIsNotOverlaid) {
   const app::plot::TableRow& row = model_.rows()[4];
   EXPECT_THAT(row.cells[0].text, HasSubstr("FP8 delayed pow-2: Not here, take another"));
   ASSERT_EQ(row.cells.size(), app::recipe_columns().size());
@@ -96,7 +96,7 @@ TEST_F(RecipesModelTest, RefusedRowKeepsItsSentenceAndIsNotLaidOver) {
   EXPECT_EQ(model_.overlays()[0].row, 0);
 }
 
-TEST_F(RecipesModelTest, AtMostThreeAreLaidOver) {
+TEST_F(RecipesModelTest, AtMostThreeAreOverlaid) {
   EXPECT_THAT(model_.first_choice(), ElementsAre(1, 2, 3));
   model_.choose({0, 1, 2, 3}, theme_);
   ASSERT_EQ(model_.overlays().size(), 3U);
@@ -128,7 +128,7 @@ TEST_F(RecipesModelTest, PlaceOnTheMapIsARowOfTheOperand) {
   EXPECT_EQ(model_.operand_row(map, 4.0), 4);
   EXPECT_EQ(model_.operand_row(map, 5.5), 5);
   engine::ScaleMap padded = map;
-  // Columnwise blocks of 128 rows: an expert of 4 rows still has a block of its own.
+  // Columnwise blocks of 128 rows: an expert of 4 rows still has its own block.
   padded.block_rows = 128;
   padded.expert_first_row = {0, 1, 1, 2};
   EXPECT_EQ(model_.operand_row(padded, 1.5), 4);
@@ -146,7 +146,7 @@ TEST_F(RecipesModelTest, ArithmeticOfAnElement) {
   EXPECT_EQ(app::read_element(model_.overlays()[0], 1, 0).code, "");
 }
 
-TEST_F(RecipesModelTest, TransformedCodesSayHowTheElementComesBack) {
+TEST_F(RecipesModelTest, TransformedCodesShowHowTheElementIsRecovered) {
   engine::QuantizationReport report = report_of(Scaling::Nvfp4, true, 15);
   report.sample.codes = {0x1, 0x0};
   app::RecipeOverlay overlay;
@@ -164,7 +164,7 @@ TEST_F(RecipesModelTest, CsvKeepsFullNumbers) {
   EXPECT_THAT(csv, HasSubstr("\"FP8 block pow-2\",30,1,0.01,0,9,200,0.375"));
 }
 
-TEST(ComparisonOrderTest, OnlyWhatMattersAsksAnew) {
+TEST(ComparisonOrderTest, OnlyRelevantChangesAskAgain) {
   engine::RunRequest request;
   const engine::ComparisonRequest order = app::comparison_order(request, false, 0, 0);
   EXPECT_EQ(order.recipes.size(), 6U);
@@ -177,7 +177,7 @@ TEST(ComparisonOrderTest, OnlyWhatMattersAsksAnew) {
   EXPECT_NE(app::comparison_order(request, false, 0, 0), order);
 }
 
-TEST(ComparisonOrderTest, WorkersChoiceOfBackendStillAnswers) {
+TEST(ComparisonOrderTest, TheWorkersChoiceOfBackendStillAnswers) {
   engine::RunRequest request;
   request.backend = engine::GemmBackend::CublasLtGrouped;
   const engine::ComparisonRequest order = app::comparison_order(request, true, 3, 4);

@@ -1,4 +1,4 @@
-// What follows a selection on the timeline, against sums over all records.
+// What follows a selection on the timeline, compared with sums over all records.
 #include "app/gui/panels/run_picture.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 namespace app {
 namespace {
 
-/// Two streams that overlap now and then, with gaps, in replays of two to nine records.
-profiling::RecordedRun made_up_run(int replays) {
+/// Two streams that overlap occasionally, with gaps, in replays of two to nine records.
+profiling::RecordedRun synthetic_run(int replays) {
   profiling::RecordedRun run;
   run.activity.names = {"a", "b", "c"};
   std::mt19937 random(7);
@@ -65,8 +65,8 @@ std::vector<double> plain_gaps(const profiling::RecordedRun& run, profiling::Tim
   return gaps;
 }
 
-TEST(RangePicture, ASelectionSaysWhatAPlainSumOverItSays) {
-  const profiling::RecordedRun run = made_up_run(200);
+TEST(RangePicture, ASelectionEqualsAPlainSumOverIt) {
+  const profiling::RecordedRun run = synthetic_run(200);
   const auto whole = make_range_picture(run, std::nullopt);
   ASSERT_EQ(whole->replays->size(), 200U);
   const auto end = static_cast<double>(run.activity.records.back().start_ns);
@@ -76,7 +76,7 @@ TEST(RangePicture, ASelectionSaysWhatAPlainSumOverItSays) {
   for (int i = 0; i < 100; ++i) {
     const plot::Range range = plot::between(anywhere(random), anywhere(random));
     const auto picture = make_range_picture(run, range, whole->replays);
-    EXPECT_EQ(picture->replays, whole->replays) << "added up once";
+    EXPECT_EQ(picture->replays, whole->replays) << "summed once";
     const profiling::TimeRange time = time_range(range);
     double sum_ns = 0;
     std::size_t records = 0;
@@ -98,10 +98,11 @@ TEST(RangePicture, ASelectionSaysWhatAPlainSumOverItSays) {
   EXPECT_GT(with_gaps, 50);
 }
 
-/// What is drawn is kept by this number: lanes of another choice may have as many rows.
-TEST(PerformanceModel, EveryChoiceOfLanesIsToldApart) {
+/// Kept drawings are identified by this number: lanes of another choice may have the same number of
+/// rows.
+TEST(PerformanceModel, EveryChoiceOfLanesHasItsOwnGeneration) {
   PerformanceModel model([] {});
-  model.set_run(std::make_shared<const profiling::RecordedRun>(made_up_run(3)), 1);
+  model.set_run(std::make_shared<const profiling::RecordedRun>(synthetic_run(3)), 1);
   const std::uint64_t streams = model.derived();
   model.set_lanes(plot::LaneChoice::Replays);
   EXPECT_NE(model.derived(), streams);

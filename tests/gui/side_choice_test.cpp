@@ -1,4 +1,4 @@
-// Which runs stand as A and B, as runs, recordings and measurements come and go.
+// Which runs become A and B, as runs, recordings and measurements come and go.
 #include "app/gui/compare/side_choice.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::shared_ptr<const RecordedRun> run_of(profiling::RunGroup group = {}) {
   return std::make_shared<const RecordedRun>(std::move(run));
 }
 
-TEST(SideChoice, FollowsTheLastTwoRunsUntilAPersonChooses) {
+TEST(SideChoice, FollowsTheLastTwoRunsUntilTheUserChooses) {
   SessionView view;
   SideChoice sides;
   view.runs = {run_of()};
@@ -36,14 +36,14 @@ TEST(SideChoice, FollowsTheLastTwoRunsUntilAPersonChooses) {
   sides.follow(view);
   EXPECT_EQ(sides.a().runs.front(), view.runs[2]);
   EXPECT_EQ(sides.b().runs.front(), view.runs[0]);
-  // Its run leaves what is at hand: the side stays, and is said to be no longer there.
+  // Its run leaves the list: the side stays, and is reported as no longer there.
   view.runs.erase(view.runs.begin());
   sides.follow(view);
   EXPECT_EQ(sides.index_of(sides.b()), -1);
   EXPECT_EQ(sides.b().runs.size(), 1U);
 }
 
-TEST(SideChoice, ARecordingOpenedBesideBecomesB) {
+TEST(SideChoice, ASecondRecordingBecomesB) {
   SessionView view;
   SideChoice sides;
   view.runs = {run_of(), run_of()};
@@ -56,7 +56,7 @@ TEST(SideChoice, ARecordingOpenedBesideBecomesB) {
   EXPECT_TRUE(sides.titles()[2].starts_with("second: 1. "));
 }
 
-TEST(SideChoice, AMeasurementThatHasEndedTakesBothPlacesOnce) {
+TEST(SideChoice, AFinishedMeasurementTakesBothPlacesOnce) {
   SessionView view;
   SideChoice sides;
   int position = 0;

@@ -1,4 +1,4 @@
-"""The Compare workspace with real mouse and keys: pairs, swap, second recording, sweep, A against B."""
+"""The Compare page with real mouse and keys: pairs, swap, second recording, sweep, A against B."""
 import csv
 import io
 import pathlib
@@ -19,7 +19,7 @@ def shown(name):
 
 def compare(window):
     window.key("ctrl+4")
-    window.wait("the workspace", lambda m: m["state"]["workspace"] == "compare")
+    window.wait("the page", lambda m: m["state"]["page"] == "compare")
 
 
 def record(program, path, *options):
@@ -56,7 +56,7 @@ def test_empty_state_offers_a_second_run(open_window):
     window.settle()
     assert value(window, "compare.a").startswith("1.")
     assert value(window, "compare.b").startswith("2.")
-    # The same settings: nothing in the table, and words that say so.
+    # The same settings: nothing in the table, and a text that says so.
     assert window.control("compare.settings") is None
 
 
@@ -105,7 +105,7 @@ def test_histograms_follow_what_is_chosen(open_window, program, tmp_path):
 
 
 def test_a_selection_counts_both_sides(open_window, program, tmp_path):
-    """A slower BF16 or FP8 side lies elsewhere on the axis: half the axis tells them apart."""
+    """A slower BF16 or FP8 side is elsewhere on the axis: half the axis separates them."""
     window = open_pair(open_window, program, tmp_path)
     assert value(window, "compare.selected").startswith("Drag over")
     window.click("compare.normalise")
@@ -133,7 +133,7 @@ def test_a_selection_counts_both_sides(open_window, program, tmp_path):
     assert select(0.0, 1.0) == [30, 30]
 
 
-def test_second_recording_is_compared_with(open_window, program, tmp_path):
+def test_a_second_recording_can_be_compared(open_window, program, tmp_path):
     window = open_window()
     window.wait_for_result()
     record(program, window.folder / "second.session", "--iterations", "8")
@@ -168,7 +168,7 @@ def test_sweep_becomes_a_frontier_and_a_point_becomes_a(open_window):
     window.settle()
     assert value(window, "frontier.scatter").startswith("points=6;")
     assert value(window, "frontier.table") == "6"
-    # The run on screen is not dragged along.
+    # The run on screen does not change with it.
     assert window.state()["shown_run_id"] == shown_run
     point = next(c for c in window.map()["controls"] if c["id"].startswith("frontier.point.")
                  and c["value"] == "frontier")
@@ -205,7 +205,7 @@ def test_a_against_b_again_takes_their_places(open_window):
     window.wait("the number", lambda m: window.control("compare.iterations")
                 and value(window, "compare.iterations") == "5")
     before = 0
-    # Equal settings get a verdict in under 3 of 100 measurements, never in two of two.
+    # Equal settings get a verdict in fewer than 3 of 100 measurements, never twice in a row.
     for _ in range(2):
         window.click("compare.again")
         ended = window.wait("the blocks", lambda m: m["state"]["batch_id"] > before
@@ -215,7 +215,7 @@ def test_a_against_b_again_takes_their_places(open_window):
         if value(window, "compare.verdict") == "ambiguous":
             break
     assert "4 blocks" in value(window, "compare.a") and "4 blocks" in value(window, "compare.b")
-    # Identical settings: whatever the clock says, nothing may be claimed.
+    # Identical settings: whatever the clock shows, no difference may be claimed.
     assert value(window, "compare.verdict") == "ambiguous", value(window, "compare.reason")
 
 

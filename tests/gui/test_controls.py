@@ -11,7 +11,7 @@ def query(path, text):
 
 
 def scale_edges(path, run):
-    rows = query(path, "SELECT lower_edge FROM histogram_bins WHERE operand = 'X' "
+    rows = query(path, "SELECT lower_edge FROM histogram_bins WHERE operand = 'activations' "
                        f"AND kind = 'scale' AND count > 0 AND run_id = {run}")
     assert rows, "the run has no scale histogram"
     return [math.log2(edge) for (edge,) in rows]
@@ -56,7 +56,7 @@ def test_pow2_click_changes_the_scales(open_window):
     path = record(window, act)
     runs = [run for (run,) in query(path, "SELECT run_id FROM runs ORDER BY run_id")]
     assert len(runs) >= 2
-    assert not whole(scale_edges(path, runs[0])), "without pow-2 some scale is no power of two"
+    assert not whole(scale_edges(path, runs[0])), "without pow-2 some scale is not a power of two"
     assert whole(scale_edges(path, runs[-1])), "with pow-2 every scale is one"
 
 
@@ -89,7 +89,7 @@ def test_recipe_preset_and_routing(open_window):
     assert splits[0] == int(request["shape"]["tokens"]) and sum(splits[1:]) == 0
 
 
-def test_invalid_n_is_said_where_it_is(open_window):
+def test_invalid_n_is_reported_at_its_control(open_window):
     window = open_window()
     before = window.wait_for_result()["state"]["requested_id"]
     window.type_number("shape.n", "1000")

@@ -1,4 +1,4 @@
-"""The graph views: a recording with visits to the doctor, looked at without a GPU."""
+"""The graph views: a recording with visits to the doctor, viewed without a GPU."""
 import json
 import os
 import pathlib
@@ -28,7 +28,7 @@ def fields(control):
 
 
 def opened(window):
-    """A recording of visits alone goes to the doctor by itself once it is read: not before that, not later."""
+    """A recording that has only visits opens the doctor by itself once it is read: not before, not later."""
     window.wait("the recording", lambda m: m["state"]["session_path"] != "")
     return window
 
@@ -56,7 +56,7 @@ def test_findings_of_a_recorded_visit(open_window, recording):
     assert fields(window.control("doctor.experiments_made"))["n"] == "2"
     prove = window.control("doctor.prove")
     assert not prove["enabled"] and "GPU" in prove["reason"]
-    # What is proved is open; a click closes it, another opens it again.
+    # The proved finding is open; a click closes it, another opens it again.
     assert window.control("doctor.node.1") is not None
     window.click("doctor.finding.0")
     window.wait("it closed", lambda m: all(c["id"] != "doctor.node.1" for c in m["controls"]))
@@ -84,7 +84,7 @@ def test_topology_zooms_pans_and_finds(open_window, recording):
     assert wait_fields(window, "graphs.topology", lambda f: f["selected"] == "3")
 
 
-def test_memory_shows_what_no_path_orders(open_window, recording):
+def test_memory_shows_unordered_nodes(open_window, recording):
     window = opened(open_window(str(recording())))
     show(window, 2)
     assert wait_fields(window, "graphs.memory", lambda f: f["rows"] == "4")
@@ -99,7 +99,7 @@ def test_a_stalled_visit_says_where(open_window, recording):
     window.wait("the list of visits", lambda m: any(
         c["id"] == "graphs.source.1" for c in m["controls"]))
     window.click("graphs.source.1")
-    window.wait("why it stands still", lambda m: any(
+    window.wait("why it stalled", lambda m: any(
         c["id"] == "doctor.stall" for c in m["controls"]))
     text = window.control("doctor.stall")["value"]
     assert "a kernel spins" in text and "2  grouped_gemm_kernel" in text
@@ -171,7 +171,7 @@ def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_pat
     window = opened(open_window(str(recording()), "--worker", str(worker)))
     window.wait_for_link("responsive")
     show(window, 3)
-    window.click("doctor.subject.0")  # the bar says: the request in the rail, which is another
+    window.click("doctor.subject.0")  # the bar shows the request in the rail, which is different
     window.wait("the finding", lambda m: any(c["id"] == "doctor.finding.0" for c in m["controls"]))
     window.click("doctor.prove_this")
     window.wait("the visit", lambda m: m["state"]["session_path"] == "" and any(
@@ -182,7 +182,7 @@ def test_prove_this_takes_the_visits_own_request(open_window, recording, tmp_pat
     window.click("file.accept")
     window.wait("the recording", lambda m: any("saved in" in c["value"] for c in m["controls"]))
     saved, = window.folder.parent.rglob("expertscope*.session")
-    # The fake worker's snapshot says which request it was given.
+    # The fake worker's snapshot names the request that it was given.
     with sqlite3.connect(saved) as file:
         (request,), = file.execute("SELECT request_json FROM visits")
         (subject,), = file.execute("SELECT subject FROM snapshots")

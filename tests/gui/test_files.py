@@ -24,7 +24,7 @@ def give_path(window, name, path):
     window.xdotool("type", "--delay", 15, str(path))
     window.xdotool("keydown", "Return")
     try:
-        window.seen("Return")  # Not settle(): a key that is held repeats, and each time is drawn.
+        window.seen("Return")  # Not settle(): a key that is held repeats, and each repeat is drawn.
     finally:
         window.xdotool("keyup", "Return")
     window.settle()
@@ -34,7 +34,7 @@ def value(window, name):
     return window.control(name)["value"]
 
 
-def test_npy_of_another_shape_is_refused_then_taken(open_window, tmp_path):
+def test_npy_of_another_shape_is_refused_then_accepted(open_window, tmp_path):
     path = tmp_path / "activations.npy"
     np.save(path, np.random.default_rng(1).standard_t(3, size=(768, 384)).astype(np.float32))
     window = open_window()
@@ -43,7 +43,7 @@ def test_npy_of_another_shape_is_refused_then_taken(open_window, tmp_path):
     give_path(window, "activations.path", path)
     refused = window.wait("a sentence about the shape", lambda m: "768" in m["state"]["last_error"])
     assert "384" in refused["state"]["last_error"] and "1024" in refused["state"]["last_error"]
-    # What was on screen stays until there is something better.
+    # The last result stays on screen until there is a new one.
     assert refused["state"]["shown_run_id"] == before
     window.click("activations.use_shape")
     window.wait("a run of the file", lambda m: m["state"]["shown_run_id"] > before

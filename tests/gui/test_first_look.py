@@ -1,5 +1,5 @@
-"""The shipped recording as somebody without a GPU meets it: whose figures are on screen, what to do
-where something is missing, and labels that stay whole on a small screen with large text."""
+"""The shipped recording as a user without a GPU sees it: whose figures are on screen, what to do
+if something is missing, and labels that stay whole on a small screen with large text."""
 import pathlib
 
 import pytest
@@ -16,11 +16,11 @@ def recording(open_window, *arguments, **sizes):
 
 def test_the_rail_says_whose_settings_took_effect(open_window):
     window = recording(open_window)
-    # The rail shows another request than the one that was recorded.
+    # The rail shows a different request than the recorded one.
     assert window.control("deviations")["label"] == "The recorded run: effective = requested"
 
 
-def test_of_a_live_run_it_is_the_rail_that_took_effect(open_window):
+def test_for_a_live_run_the_rails_settings_took_effect(open_window):
     window = open_window()
     window.wait_for_result()
     window.settle()
@@ -36,7 +36,7 @@ def test_an_eager_run_has_no_lane_named_after_a_graph(open_window):
         for c in m["controls"]))
 
 
-def test_what_ships_is_beside_open(open_window):
+def test_the_shipped_recording_is_listed_next_to_open(open_window):
     window = open_window("--no-worker")
     window.click("top.recent")
     window.wait("the menu", lambda m: any(c["id"] == "recent.sample" for c in m["controls"]))
@@ -47,7 +47,7 @@ def test_what_ships_is_beside_open(open_window):
     assert window.map()["state"]["from_file"]
 
 
-def test_missing_elements_lead_to_those_that_are_there(open_window):
+def test_missing_elements_lead_to_existing_ones(open_window):
     window = recording(open_window)
     window.key("ctrl+2")
     window.settle()
@@ -58,7 +58,7 @@ def test_missing_elements_lead_to_those_that_are_there(open_window):
 
 
 @pytest.mark.parametrize("choice", [0, 1])
-def test_lane_labels_stay_beside_the_lanes(open_window, choice):
+def test_lane_labels_stay_next_to_the_lanes(open_window, choice):
     window = recording(open_window, "--text-scale", "2", width=1280, height=800)
     window.click(f"performance.lanes.{choice}")
     window.settle()
@@ -74,7 +74,7 @@ def test_lane_labels_stay_beside_the_lanes(open_window, choice):
 
 
 
-def test_names_in_a_table_keep_room_beside_their_figures(open_window):
+def test_names_in_a_table_keep_room_next_to_their_figures(open_window):
     window = recording(open_window, "--text-scale", "2", width=1280, height=800)
     window.key("ctrl+4")
     window.settle()

@@ -1,4 +1,4 @@
-"""Palette, undo, and the other habits of hand: with real keys and mouse."""
+"""Palette, undo and other everyday actions, with real keys and mouse."""
 import os
 import pathlib
 import struct
@@ -11,7 +11,7 @@ import pytest
 def palette(window, text):
     window.key("ctrl+shift+p")
     window.wait("palette", lambda m: any(c["id"] == "palette" for c in m["controls"]))
-    window.settle()  # The field has the caret a frame after the palette is there.
+    window.settle()  # The field gets the caret one frame after the palette appears.
     window.xdotool("type", "--delay", 40, text)
     return window.wait("matches", lambda m: any(
         c["id"] == "palette" and c["value"].startswith(f"typed={text};") for c in m["controls"]))
@@ -23,15 +23,15 @@ def rows(current):
                   key=lambda c: int(c["value"].split(";")[0][4:]))
 
 
-def test_palette_finds_and_does(open_window):
+def test_palette_finds_and_runs_actions(open_window):
     window = open_window()
     window.wait_for_result()
     current = palette(window, "numerics")
     assert rows(current)[0]["id"] == "palette.view.numerics"
     window.press("Return")
-    window.wait("Numerics", lambda m: m["state"]["workspace"] == "numerics")
+    window.wait("Numerics", lambda m: m["state"]["page"] == "numerics")
     assert window.control("palette") is None
-    # The second of the list, by the arrows.
+    # The second of the list, by the arrow keys.
     current = palette(window, "text")
     second = rows(current)[1]["id"]
     window.press("Down")
@@ -63,7 +63,7 @@ def test_palette_holds_every_kind_of_action(open_window):
                  "activations.source.2", "step.passes.2", "recipe.pow2", "run.back_to_live"]:
         assert name in ids, name
     assert any(name.startswith("gallery.") for name in ids)
-    # What cannot be had says why and stays.
+    # A disabled action says why and stays listed.
     undo = next(c for c in rows(current) if c["id"] == "palette.edit.undo")
     assert "enabled=false" in undo["value"] and "Nothing to undo" in undo["value"]
 
@@ -179,7 +179,7 @@ def test_numbers_are_copied_whole(open_window):
     words = next(c["value"] for c in current["controls"] if c["id"] == "status.says")
     number, unit = words.split(":")[0].split()[1:]
     assert unit == "ns" and float(number) > 0 and "median" in words
-    # The clipboard holds the number alone: it is pasted into a field.
+    # The clipboard holds only the number: it is pasted into a field.
     palette(window, "")
     window.press("ctrl", "v")
     window.wait("the number", lambda m: any(c["id"] == "palette.filter" and c["value"] == number
@@ -298,7 +298,7 @@ def test_notes_travel_with_the_session(open_window, program):
         assert third.control("performance.note.0") is None
 
 
-def test_drawing_rests_while_iterations_are_timed(open_window):
+def test_drawing_pauses_while_iterations_are_timed(open_window):
     window = open_window()
     window.wait_for_result()
     window.type_number("engine.iterations", "600")

@@ -1,5 +1,5 @@
-"""1 MB of text, control characters, marks of direction and escape sequences wherever a text comes in:
-the window lives, draws every page of it, and says shortly what it does not take."""
+"""1 MB of text, control characters, direction marks and escape sequences in every text input:
+the window survives, draws every page of it, and refuses with a short message what it does not accept."""
 import json
 import os
 import re
@@ -31,17 +31,17 @@ def make_hostile(path, columns, text):
 
 
 def hostile_recording(program, good, path):
-    """Every word of the recording. Keywords and documents are what the reader refuses by name."""
+    """Replaces every text of the recording. Keywords and documents are refused by the reader by name."""
     columns = text_columns(good)
     assert len(columns) > 40
     while True:
         shutil.copy(good, path)
         make_hostile(path, columns, HOSTILE[:100])
-        # A run that is not there: the file is read and checked, and nothing is exported.
-        told = subprocess.run([program, "export", "--run", "999", "--chrome", str(path) + ".json", str(path)],
+        # A run that does not exist: the file is read and checked, and nothing is exported.
+        done = subprocess.run([program, "export", "--run", "999", "--chrome", str(path) + ".json", str(path)],
                               capture_output=True, timeout=60)
-        assert told.returncode >= 0, "the command line died"
-        error = told.stderr.decode()
+        assert done.returncode >= 0, "the command line died"
+        error = done.stderr.decode()
         assert len(error) < 3000 and "\x1b" not in error, error[:300]
         refused = re.search(r"table (\w+), row \d+: (\w+)", error)
         if not refused:
@@ -73,7 +73,7 @@ def draw_everything(window):
                 window.xdotool("mousemove", int((left + right) / 2), int((top + bottom) / 2))
     assert window.process.poll() is None
     window.key("ctrl+1")
-    window.wait("the first page", lambda m: m["state"]["workspace"] == "performance")
+    window.wait("the first page", lambda m: m["state"]["page"] == "performance")
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_every_text_of_a_worker(open_window, fake_worker):
 
 
 @pytest.mark.parametrize("mode,field", [("hostile-refusal", "link_reason"), ("hostile-failure", "last_error")])
-def test_what_a_worker_says_when_it_will_not(open_window, fake_worker, mode, field):
+def test_messages_of_a_worker_that_refuses(open_window, fake_worker, mode, field):
     window = open_window(*fake_worker(mode))
     words = window.wait("the sentence", lambda m: "\u2026" in m["state"][field])["state"][field]
     assert 8000 < len(words) < 9000 and "\x1b" not in words and "\\u001b[2J" in words
@@ -127,7 +127,7 @@ def test_what_a_worker_says_when_it_will_not(open_window, fake_worker, mode, fie
 
 
 def tour(path, **changes):
-    step = {"name": "step", "caption": "caption", "workspace": "performance", **changes}
+    step = {"name": "step", "caption": "caption", "page": "performance", **changes}
     path.write_text(json.dumps({"title": HOSTILE, "steps": [step]}))
     return path
 
@@ -140,7 +140,7 @@ def test_captions_of_a_tour(open_window, tmp_path):
 
 
 @pytest.mark.parametrize("name,text,why", [
-    ("deep.json", '{"steps":[{"name":"a","caption":"b","workspace":"performance","request":' + "[" * 40_000 + "]" * 40_000
+    ("deep.json", '{"steps":[{"name":"a","caption":"b","page":"performance","request":' + "[" * 40_000 + "]" * 40_000
      + "}]}", "deeper than 64 levels"),
     ("deep.jsonl", '{"caption":"x","a":' + "[" * 40_000 + "]" * 40_000 + "}\n", "deeper than 64 levels"),
     ("library.jsonl", json.dumps({"cublaslt_library": HOSTILE}) + "\n", "the limit is 4096"),
@@ -156,9 +156,9 @@ def test_tours_and_logs_that_are_refused(open_window, program, tmp_path, name, t
     window.settle()
     assert window.process.poll() is None
     asked = ["--requests"] if name.endswith("l") else ["--request"]
-    told = subprocess.run([program, "run", *asked, str(path)], capture_output=True, timeout=60)
-    assert told.returncode > 0 and len(told.stderr) < 3000
-    assert b"\x1b" not in told.stderr
+    done = subprocess.run([program, "run", *asked, str(path)], capture_output=True, timeout=60)
+    assert done.returncode > 0 and len(done.stderr) < 3000
+    assert b"\x1b" not in done.stderr
 
 
 def test_names_of_a_tour_stay_in_its_folder(program, tmp_path):

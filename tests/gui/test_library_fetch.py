@@ -1,4 +1,4 @@
-"""Fetching a cuBLASLt from the Doctor: against package indexes of the test's own, never the network."""
+"""Fetching a cuBLASLt from the Doctor: against the test's own package indexes, never the network."""
 import hashlib
 import http.server
 import io
@@ -23,10 +23,10 @@ def another_wheel():
 
 @pytest.fixture
 def index(monkeypatch, tmp_path):
-    """An index that answers as it is told: "nothing", "silence" or "another"."""
+    """An index that answers as configured: "nothing", "silence" or "another"."""
     released = threading.Event()
     asked = threading.Event()
-    wheel = another_wheel()  # once: a zip holds the time it was made at
+    wheel = another_wheel()  # once: a zip contains its creation time
 
     class Handler(http.server.BaseHTTPRequestHandler):
         mode = "nothing"
@@ -99,7 +99,7 @@ def test_another_file_of_that_name_is_not_used(open_window, index):
     assert list(index.cache.iterdir()) == []
 
 
-def test_a_fetch_shows_that_it_runs_and_can_be_cancelled(open_window, index):
+def test_a_fetch_shows_progress_and_can_be_cancelled(open_window, index):
     index.mode = "silence"
     window = start(open_window)
     assert index.asked.wait(60)

@@ -1,7 +1,7 @@
-"""The window over a CUDA device: the engine, the graph, the doctor and the measurements, live. Without a
+"""The window with a CUDA device: the engine, the graph, the doctor and the measurements, live. Without a
 device every test is skipped by name.
 
-EXPERTSCOPE_PICTURES=FOLDER keeps the pictures that the tests take, to be looked at, and how long a model's step
+EXPERTSCOPE_PICTURES=FOLDER keeps the pictures that the tests take, for review, and how long a model's step
 took from a click to its new plots (live-times.json, seconds).
 """
 import json
@@ -43,7 +43,7 @@ def live(open_window, **sizes):
 
 
 def answered(window, act):
-    """What the rail asks for after `act` is on screen, measured on the device; -> seconds it took."""
+    """Waits until the request after `act` is on screen, measured on the device; -> seconds it took."""
     before = window.state()["requested_id"]
     began = time.monotonic()
     act()
@@ -57,7 +57,7 @@ def chosen(window, name):
     return window.control(name)["value"] == "true"
 
 
-def test_every_recipe_and_switch_of_it_answers(open_window):
+def test_every_recipe_and_its_switches_give_a_result(open_window):
     window = live(open_window)
     assert "H200" in value(window, "engine.backend") or "cuBLASLt" in value(window, "engine.backend")
     steps = {}
@@ -87,7 +87,7 @@ def test_workspaces_launch_modes_and_trace_levels(open_window):
         answered(window, lambda: window.click(f"engine.workspace.{strategy}"))
     answered(window, lambda: window.click("measure.trace.1"))
     whole = int(re.sub(r"\D", "", value(window, "performance.records")))
-    assert 0 < whole < records, "one record a launch"
+    assert 0 < whole < records, "one record per launch"
     answered(window, lambda: window.click("measure.trace.0"))
     answered(window, lambda: window.click("engine.markers"))
     window.key("ctrl+1")
@@ -180,11 +180,11 @@ def test_a_case_of_the_gallery_is_proved_live_and_its_twin_is_clean(open_window)
     window = live(open_window)
     conclusion, frames = proved(window, "Expert addresses")
     assert conclusion.startswith("Proved"), conclusion
-    assert frames > 10, "the window draws while experiments are made"
+    assert frames > 10, "the window draws while experiments run"
     keep_picture(window, "live-proved")
     conclusion, _ = proved(window, "Expert addresses", healthy=True)
     assert "Proved" not in conclusion, conclusion
-    # The worker of the rail was never touched by it.
+    # The rail's worker was not affected.
     answered(window, lambda: window.click("recipe.pow2"))
 
 
@@ -198,7 +198,7 @@ def test_a_hang_is_diagnosed_live_while_the_window_draws(open_window):
     answered(window, lambda: window.click("recipe.pow2"))
 
 
-def test_a_sweep_and_a_pair_by_turns(open_window):
+def test_a_sweep_and_an_interleaved_pair(open_window):
     window = live(open_window)
     window.key("ctrl+4")
     window.click("compare.run_now")
@@ -226,5 +226,5 @@ def test_a_killed_worker_gives_the_device_back(open_window):
     window.click("worker.start")
     window.wait("another worker", lambda m: m["state"]["link"] == "responsive"
                 and m["state"]["worker_pid"] not in (0, pid))
-    assert time.monotonic() - clicked < 10  # a CUDA context is made anew
+    assert time.monotonic() - clicked < 10  # a CUDA context is created again
     answered(window, lambda: window.click("recipe.pow2"))

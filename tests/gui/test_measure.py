@@ -1,4 +1,4 @@
-"""Measurements beside the iterations: experts by method, clock and power, roofline, observer."""
+"""Measurements in addition to the iterations: experts by method, clock and power, roofline, observer."""
 import csv
 import os
 import pathlib
@@ -74,14 +74,14 @@ def test_the_roofline_places_the_product_under_the_roofs(recording):
     assert float(shown["fprop"]) == pytest.approx(2 * 1024 * 1024 * 2048 / 40e-6 / 1e12, rel=1e-3)
 
 
-def test_trying_algorithms_says_what_it_gained(recording):
+def test_trying_algorithms_reports_the_gain(recording):
     lines = recording.control("engine.algorithm_gains")["value"].splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("fprop: ") and "10.0 % less (number 3 of 8)" in lines[0]
     assert lines[1].startswith("dgrad: ") and "the first of 4 is the quickest" in lines[1]
 
 
-def test_what_watching_costs_is_a_headline_figure(recording):
+def test_the_observer_cost_is_a_headline_figure(recording):
     assert recording.control("performance.observer")["value"].startswith("+1.1")
 
 
@@ -96,7 +96,7 @@ def test_roofs_are_measured_on_request_live(open_window):
     assert float(fields(window.control("performance.roofline"))["dense_tflops"]) > 0
 
 
-def test_what_belongs_to_a_device_is_greyed_with_its_reason(open_window):
+def test_device_settings_are_disabled_with_their_reason(open_window):
     window = open_window()
     window.wait_for_result()
     window.centre("measure.isolated")
@@ -119,7 +119,7 @@ def test_cold_and_burst_run_and_say_so(open_window):
     window.click("measure.cache.1")
     window.click("measure.pace.1")
     window.wait("a run with rests", lambda m: not m["state"]["stale"] and span(m) > 9 * 50e6)
-    # The plots of the iterations name what they were taken under.
+    # The plots of the iterations name the conditions of the measurement.
     assert fields(window.control("performance.iterations"))["conditions"] == "cold, burst"
     window.key("ctrl+3")
     window.wait("the same in Graphs", lambda m: any(
@@ -127,7 +127,7 @@ def test_cold_and_burst_run_and_say_so(open_window):
         for c in m["controls"]))
 
 
-def test_what_stands_beside_the_work_has_lanes_and_read_outs_of_its_own(recording):
+def test_non_kernel_events_have_their_own_lanes_and_read_outs(recording):
     shown = fields(recording.control("performance.timeline"))
     assert shown["lanes"].endswith("host stages,overhead,memory")
     work = int(shown["records"])
@@ -137,7 +137,7 @@ def test_what_stands_beside_the_work_has_lanes_and_read_outs_of_its_own(recordin
     shown = fields(recording.control("performance.timeline"))
     assert float(shown["from_ns"]) < -850_000
     assert int(shown["records"]) == work == 80
-    # With the experts they would say nothing.
+    # In the lanes of experts they would mean nothing.
     recording.click("performance.lanes.2")
     recording.wait("the lanes of the experts", lambda m: any(
         c["id"] == "performance.timeline" and "overhead" not in c["value"] for c in m["controls"]))

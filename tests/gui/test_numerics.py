@@ -1,4 +1,4 @@
-"""The Numerics workspace: layers of the scale map, elements under the run's own recipe, a range on
+"""The Numerics page: layers of the scale map, elements under the run's own recipe, a range on
 the histograms, the cost of power-of-two scales, and the amax-history scrubber; on the CPU worker."""
 import re
 
@@ -52,7 +52,7 @@ def test_a_click_on_a_block_spells_out_an_element(open_window):
     window.xdotool("mousemove", x + 1, y, "mousemove", x, y)
     place = f"X[{cells['row']:.0f}, {cells['column'] + 1:.0f}]"
     wait_for(window, "numerics.arithmetic", lambda c: c["value"].startswith(place))
-    # The run's own elements are no comparison of recipes.
+    # The run's own elements are not a comparison of recipes.
     window.click("numerics.part.1")
     wait_for(window, "recipes.compare_now", lambda c: True)
 
@@ -119,7 +119,7 @@ def test_scrubber_follows_mouse_keys_and_play(open_window):
     window.click("history.play")
     wait_for(window, "history.amax", lambda c: int(fields(c)["step"]) != step)
     window.click("history.play")
-    # Settings that differ from the answer are said, and Step answers them.
+    # Settings that differ from the result are reported, and Step updates it.
     window.click("history.algorithm.0")
     wait_for(window, "history.status", lambda c: c["value"].startswith("answers other settings"))
     before = window.state()["history_id"]
@@ -168,7 +168,7 @@ def test_histories_travel_with_the_session(open_window, program):
         assert state["histories"] == 2
         again.key("ctrl+2")
         again.click("numerics.part.3")
-        # The newest, at its outlier, with the settings that were asked for.
+        # The newest, at its outlier, with the settings it was requested with.
         wait_for(again, "history.amax", lambda c: fields(c)["step"] == "20")
         assert value(again, "history.outlier_step") == "20"
         assert value(again, "history.status").startswith("recorded: 32 steps")

@@ -1,8 +1,8 @@
-"""The four workspaces of the recording that ships, beside references that a person looked at.
+"""The four pages of the shipped recording, compared with reviewed references.
 
 After a wanted change of the window look at the pictures that the failing test leaves, then
     EXPERTSCOPE_PROGRAM=build/bin/expertscope python3 tests/gui/test_pictures.py
-writes the references anew: look at them again before the commit."""
+rewrites the references: review them again before the commit."""
 import os
 import pathlib
 import shutil
@@ -18,25 +18,25 @@ from window_driver import Window  # noqa: E402
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
 REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
-WORKSPACES = ["performance", "numerics", "graphs", "compare"]
+PAGES = ["performance", "numerics", "graphs", "compare"]
 THEMES = ["dark", "light"]
 
 
 def with_theme(window, theme):
-    """The button offers the other theme."""
+    """Switches to this theme; the button offers the other one."""
     if window.control("top.theme")["label"].lower() == theme:
         window.click("top.theme")
         window.wait(f"the {theme} theme", lambda m: any(
             c["id"] == "top.theme" and c["label"].lower() != theme for c in m["controls"]))
 
 
-def take(window, workspace):
-    """The window as it is, at rest and with the pointer over nothing. Only Performance shows the
+def take(window, page):
+    """The window at rest, with the pointer over nothing. Only Performance shows the
     rail: once is enough, and a new control in it renews two pictures, not eight."""
-    index = WORKSPACES.index(workspace)
+    index = PAGES.index(page)
     window.click(f"tab.{index}")
-    window.wait(workspace, lambda m: m["state"]["workspace"] == workspace)
-    rail = workspace == "performance"
+    window.wait(page, lambda m: m["state"]["page"] == page)
+    rail = page == "performance"
     if (window.control("shape.tokens") is not None) != rail:
         window.settle()
         window.key("q")
@@ -46,7 +46,7 @@ def take(window, workspace):
 
 
 def opened(program, folder):
-    """Of a copy of the recording: pictures are saved beside it."""
+    """Opens a copy of the recording: pictures are saved next to it."""
     recording = pathlib.Path(folder) / SAMPLE.name
     shutil.copy(SAMPLE, recording)
     window = Window(program, folder, [str(recording), "--no-worker"], width=1280, height=800)
@@ -55,45 +55,45 @@ def opened(program, folder):
     return window
 
 
-def reference(workspace, theme):
-    return pictures.read_png((REFERENCES / f"{workspace}-{theme}.png").read_bytes())
+def reference(page, theme):
+    return pictures.read_png((REFERENCES / f"{page}-{theme}.png").read_bytes())
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_workspaces_look_as_reviewed(program, tmp_path, theme):
+def test_pages_look_as_reviewed(program, tmp_path, theme):
     left = pathlib.Path(os.environ.get("EXPERTSCOPE_PICTURES", tempfile.gettempdir()))
     wrong = []
     with opened(program, tmp_path) as window:
         with_theme(window, theme)
-        taken = [(workspace, take(window, workspace)) for workspace in WORKSPACES]
-    for workspace, seen in taken:
-        wanted = reference(workspace, theme)
+        taken = [(page, take(window, page)) for page in PAGES]
+    for page, seen in taken:
+        wanted = reference(page, theme)
         largest, regions = pictures.difference(seen, wanted)
-        print(f"{workspace} {theme}: largest difference {largest:.2f}")
+        print(f"{page} {theme}: largest difference {largest:.2f}")
         if regions != 0:
-            name = f"expertscope-{workspace}-{theme}"
+            name = f"expertscope-{page}-{theme}"
             for kind, pixels in [("seen", seen), ("difference", pictures.marked(seen, wanted))]:
                 (left / f"{name}-{kind}.png").write_bytes(pictures.write_png(pixels))
-            wrong.append(f"{workspace} {theme}: {regions} regions differ, the most by {largest:.1f} "
+            wrong.append(f"{page} {theme}: {regions} regions differ, the most by {largest:.1f} "
                          f"of 255; see {left}/{name}-seen.png and -difference.png")
     assert not wrong, "\n".join(wrong)
 
 
 def test_another_rasteriser_stays_within_the_tolerance(program, tmp_path, monkeypatch):
-    """Softpipe rounds and covers edges by other code than llvmpipe: what another version of Mesa
-    may do to a picture is of that size."""
+    """Softpipe rounds and covers edges with different code than llvmpipe: the effect of another version of Mesa
+    on a picture is of that size."""
     monkeypatch.setenv("GALLIUM_DRIVER", "softpipe")
     largest = 0.0
     with opened(program, tmp_path) as window:
         with_theme(window, "dark")
-        for workspace in WORKSPACES:
-            apart, _ = pictures.difference(take(window, workspace), reference(workspace, "dark"))
-            print(f"softpipe, {workspace}: largest difference {apart:.2f}")
+        for page in PAGES:
+            apart, _ = pictures.difference(take(window, page), reference(page, "dark"))
+            print(f"softpipe, {page}: largest difference {apart:.2f}")
             largest = max(largest, apart)
     assert largest <= 0.75 * pictures.TOLERANCE
 
 
-def test_a_wrong_theme_size_or_workspace_is_seen():
+def test_a_wrong_theme_size_or_page_is_seen():
     dark = reference("performance", "dark")
     assert pictures.difference(dark, dark) == (0.0, 0)
     assert pictures.difference(reference("performance", "light"), dark)[1] > 500
@@ -101,8 +101,8 @@ def test_a_wrong_theme_size_or_workspace_is_seen():
     assert pictures.difference(dark[:-2], dark)[1] == -1
 
 
-def test_small_faults_are_seen():
-    """What a slip in a panel does: a word gone, a curve of another colour, a plot that moved."""
+def test_small_faults_are_detected():
+    """Typical faults of a panel: a missing word, a curve with another colour, a plot that moved."""
     dark = reference("performance", "dark")
     ground = dark[4, 330].astype(int)
     title = np.argwhere(np.abs(dark.astype(int) - ground).max(axis=2) > 128)
@@ -121,7 +121,7 @@ def test_small_faults_are_seen():
     assert pictures.marked(moved, dark).shape == dark.shape
 
 
-def test_png_goes_there_and_back():
+def test_png_round_trip():
     rows = np.random.default_rng(1).integers(0, 256, (37, 53, 3)).astype(np.uint8)
     assert (pictures.read_png(pictures.write_png(rows)) == rows).all()
 
@@ -132,9 +132,9 @@ def renew(program):
         with tempfile.TemporaryDirectory() as folder:
             with opened(program, folder) as window:
                 with_theme(window, theme)
-                for workspace in WORKSPACES:
-                    path = REFERENCES / f"{workspace}-{theme}.png"
-                    path.write_bytes(pictures.write_png(pictures.rounded(take(window, workspace))))
+                for page in PAGES:
+                    path = REFERENCES / f"{page}-{theme}.png"
+                    path.write_bytes(pictures.write_png(pictures.rounded(take(window, page))))
                     print(f"{path}: {path.stat().st_size} bytes")
 
 

@@ -59,7 +59,7 @@ def test_wheel_zooms_at_the_cursor(timeline):
     timeline.xdotool("mousemove", x, y, "click", 4)
     timeline.settle()
     new_low, new_high = reach(timeline)
-    # What lies under the pointer stays there: more is cut on the left than on the right.
+    # The value under the pointer stays there: more is cut on the left than on the right.
     assert new_low - low > 1.5 * (high - new_high) > 0
 
 

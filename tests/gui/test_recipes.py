@@ -43,7 +43,7 @@ def test_key_and_switch_show_the_view(open_window):
     window.wait_for_result()
     window.key("ctrl+shift+2")
     window.wait("recipes", lambda m: m["state"]["recipes"]
-                and m["state"]["workspace"] == "numerics")
+                and m["state"]["page"] == "numerics")
     window.wait("what to do", lambda m: any(
         c["id"] == "recipes.compare_now" for c in m["controls"]))
     window.click("numerics.part.0")
@@ -60,7 +60,7 @@ def test_comparison_of_both_operands_and_directions(open_window):
     window.click("recipes.direction.1")
     window.settle()
     assert value(window, "recipes.table") == "6"
-    # Nothing is known of W yet: the view says so and offers the button.
+    # Nothing is known about W yet: the view says so and offers the button.
     window.click("recipes.operand.1")
     window.click("recipes.compare_now")
     wait_for_comparison(window, 1)
@@ -68,7 +68,7 @@ def test_comparison_of_both_operands_and_directions(open_window):
     assert "4 096 x 512" in value(window, "recipes.status")
 
 
-def test_rows_are_laid_over_each_other_and_sorted(open_window):
+def test_rows_are_overlaid_and_sorted(open_window):
     window = open_window()
     compare(window)
     first = [c["label"] for c in rows(window) if c["value"] == "true"]
@@ -105,7 +105,7 @@ def test_elements_with_their_arithmetic(open_window):
         c["id"] == "recipes.cells" and c["value"].startswith("row=17;") for c in m["controls"]))
 
 
-def test_live_compares_anew_when_the_request_changes(open_window):
+def test_live_compares_again_when_the_request_changes(open_window):
     window = open_window()
     compare(window)
     before = value(window, "recipes.arithmetic")
@@ -116,7 +116,7 @@ def test_live_compares_anew_when_the_request_changes(open_window):
     wait_for_comparison(window, 1)
     window.wait("other codes", lambda m: any(
         c["id"] == "recipes.arithmetic" and c["value"] != before for c in m["controls"]))
-    # The run of the same request was answered, too: neither supersedes the other.
+    # The run of the same request was also answered: neither supersedes the other.
     assert not window.wait_for_result()["state"]["last_error"]
     count = window.state()["comparisons"]
     window.click("recipes.live")
@@ -176,7 +176,7 @@ def greyed_out(window, name, sentence):
         for c in m["controls"]))
 
 
-def test_settings_without_a_meaning_say_why(open_window):
+def test_settings_without_an_effect_say_why(open_window):
     window = open_window()
     window.wait_for_result()
     window.click("run.live")
@@ -197,7 +197,7 @@ def test_settings_without_a_meaning_say_why(open_window):
     window.type_number("recipe.history", "16")
     window.wait("16 steps", lambda m: any(
         c["id"] == "recipe.history" and c["value"] == "16" for c in m["controls"]))
-    # A comparison has every recipe in it: beside it all of their settings mean something.
+    # A comparison contains every recipe: with it all of their settings mean something.
     window.key("ctrl+shift+2")
     window.wait("its settings", lambda m: any(
         c["id"] == "recipe.hadamard" and c["enabled"] for c in m["controls"]))

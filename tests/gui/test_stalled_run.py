@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def stalling_worker(tmp_path):
-    """Stalls in the first run; later workers answer as they should."""
+    """Stalls in the first run; later workers answer correctly."""
     fake = os.environ.get("FAKE_WORKER")
     if not fake:
         pytest.skip("FAKE_WORKER does not name the built program")
@@ -21,7 +21,7 @@ def stalling_worker(tmp_path):
 
 @pytest.fixture
 def slowly_stalling_worker(tmp_path):
-    """Its replay stands still for five seconds before it counts as stalled."""
+    """Its replay makes no progress for five seconds before it counts as stalled."""
     fake = os.environ.get("FAKE_WORKER")
     if not fake:
         pytest.skip("FAKE_WORKER does not name the built program")
@@ -40,12 +40,12 @@ def test_a_stalled_run_is_shown_while_the_window_lives(open_window, stalling_wor
     window = open_window(*stalling_worker)
     stall = wait_control(window, "doctor.stall")["value"]
     assert "Replay 41 did not end" in stall and "a kernel spins" in stall
-    assert "deadline 0.5 s; 99 % of the replays before took 12.5 us or less" in stall
+    assert "deadline 0.5 s; 99 % of the previous replays took 12.5 us or less" in stall
     assert "Running: 2  grouped_gemm" in stall and "Last finished: 1  offsets" in stall
     assert "run itself replay 41 hangs" in window.control("doctor.conclusion")["value"]
     assert not window.state()["live"], "the next worker would run into it again"
     frame = window.map()["frame"]
-    window.click("graphs.view.1")  # the window draws on
+    window.click("graphs.view.1")  # the window keeps drawing
     window.wait("the graph", lambda m: m["frame"] > frame and any(
         c["id"] == "graphs.topology" and "drawn=4" in c["value"] for c in m["controls"]))
     window.wait_for_link("lost", 5)
@@ -69,15 +69,15 @@ def test_a_stall_is_kept_by_the_recording(open_window, stalling_worker, program,
     assert "12.5 us" in wait_control(again, "doctor.stall")["value"]
 
 
-def test_the_board_is_drawn_while_the_run_stands_still(open_window, slowly_stalling_worker):
+def test_the_board_is_drawn_while_the_run_is_stalled(open_window, slowly_stalling_worker):
     window = open_window(*slowly_stalling_worker)
     window.key("ctrl+3")
     window.click("graphs.view.0")
     live = wait_control(window, "replays.live")["value"]
     assert "replay 2" in live and "2 of 4 nodes done" in live
-    assert "busy 0 %" in live, "what the device says is shown as well"
+    assert "busy 0 %" in live, "the state of the device is also shown"
     assert any(c["id"] == "doctor.board" for c in window.map()["controls"])
-    # Its clock goes on although no pulse brings anything new.
+    # Its clock continues although no pulse brings anything new.
     wait_control(window, "replays.live", lambda c: "nothing has finished for 2 s" in c["value"], 5)
     window.wait_for_link("lost", 10)
-    window.wait("no replay under way", lambda m: not any(c["id"] == "replays.live" for c in m["controls"]))
+    window.wait("no replay in progress", lambda m: not any(c["id"] == "replays.live" for c in m["controls"]))

@@ -1,4 +1,4 @@
-"""The status bar: the device between runs, as a worker tells it, or why there is none."""
+"""The status bar: the device between runs, as a worker reports it, or why there is none."""
 import os
 import subprocess
 import time
@@ -12,7 +12,7 @@ READING = "345 MHz · 120 W · "
 
 @pytest.fixture
 def device_window(open_window, tmp_path):
-    """A window beside a worker that has a device at rest; each run makes it a degree warmer."""
+    """A window with a worker that has a device at rest; each run makes it a degree warmer."""
     if not FAKE:
         pytest.skip("FAKE_WORKER does not name the built fake_worker")
     worker = tmp_path / "worker"
@@ -34,16 +34,16 @@ def test_readings_between_runs(device_window):
     window.wait("a warmer device", lambda m: f"{READING}{degrees + 1} °C" in device(m))
 
 
-def test_the_same_words_are_not_drawn_again(device_window):
+def test_unchanged_text_is_not_redrawn(device_window):
     window = device_window
     window.wait("a reading", lambda m: READING in device(m))
     window.settle()
     frame = window.map()["frame"]
-    time.sleep(2)  # forty pulses, whose power wanders by a watt
+    time.sleep(2)  # forty pulses, whose power fluctuates by a watt
     assert window.map()["frame"] == frame
 
 
-def test_a_window_put_away_asks_for_nothing(device_window):
+def test_a_minimized_window_requests_no_readings(device_window):
     if not ICONIFY:
         pytest.skip("ICONIFY does not name the built iconify: X11's headers are missing")
     window = device_window

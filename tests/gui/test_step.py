@@ -1,4 +1,4 @@
-"""The settings of the linear step in the rail: what they switch on and what says why it cannot."""
+"""The settings of the linear step in the rail: what they enable, and the reasons of those that are disabled."""
 
 
 def enabled(window, name):

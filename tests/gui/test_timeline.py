@@ -19,16 +19,16 @@ def found(window):
 
 
 def place(window):
-    """Which of the hits is chosen, from 1; 0 = none is."""
+    """Which of the hits is chosen, counted from 1; 0 = none."""
     count, slash, _ = found(window)[1].partition("/")
     return int(count.replace(" ", "")) if slash else 0
 
 
 @pytest.fixture
 def timeline(open_window, tmp_path):
-    """The recording of an H200, the pointer over a replay in the middle of its timeline."""
+    """The recording of an H200, with the pointer over a replay in the middle of its timeline."""
     recording = tmp_path / SAMPLE.name
-    shutil.copy(SAMPLE, recording)  # What is exported lies beside it.
+    shutil.copy(SAMPLE, recording)  # Exported files are written next to it.
     window = open_window(str(recording), "--no-worker")
     window.wait("timeline", lambda m: any(c["id"] == "performance.timeline" for c in m["controls"]))
     window.settle()
@@ -46,7 +46,7 @@ def press(window, *keys):
 
 
 def press_in_field(window, key, what, seen):
-    """Held until the window has seen it: an older ImGui does not notice a shorter press."""
+    """Held until the window has seen it: older ImGui versions miss a shorter press."""
     window.xdotool("keydown", key)
     try:
         window.wait(what, lambda m: seen())
@@ -56,7 +56,7 @@ def press_in_field(window, key, what, seen):
 
 
 def step(window, key, moved):
-    """Presses the key and waits until `moved` holds between the fields before and now."""
+    """Presses the key and waits until `moved` is true for the fields before and now."""
     before = fields(window)
     window.key(key)
     window.wait(f"a step by {key}", lambda m: moved(before, fields(window)))
@@ -92,20 +92,20 @@ def test_search_counts_hits_and_goes_from_one_to_the_next(timeline):
     press_in_field(timeline, "Return", "the hit before", lambda: place(timeline) == at)
     timeline.xdotool("keyup", "shift")
     assert fields(timeline)["record"] == first
-    # The field is chosen whole after Enter: typing begins a new search.
+    # The whole field is selected after Enter: typing starts a new search.
     timeline.xdotool("type", "--delay", 30, "no such kernel")
     timeline.wait("no hit", lambda m: found(timeline) == ["no such kernel", "no record"])
 
 
 def test_steps_in_the_row_and_along_the_graph(timeline):
-    # Near enough that the click meets one record.
+    # Close enough that the click hits one record.
     press(timeline, "w", "w", "w", "w")
     timeline.xdotool("click", 1)
     timeline.wait("a chosen record", lambda m: "record" in fields(timeline))
     here = fields(timeline)
     step(timeline, "period", lambda a, b: b["record_start_ns"] > a["record_start_ns"])
     step(timeline, "comma", lambda a, b: b["record"] == here["record"])
-    # The product, which takes most of the time and so the click, waits for what quantizes.
+    # The product, which takes most of the time and so gets the click, waits for the quantization.
     cause = step(timeline, "bracketleft", lambda a, b: b["record_node"] != a["record_node"])
     assert cause["record_start_ns"] < here["record_start_ns"]
     effect = step(timeline, "bracketright", lambda a, b: b["record_node"] != a["record_node"])
@@ -147,7 +147,7 @@ def test_zoom_reaches_nanoseconds_and_keeps_the_place(timeline):
 
 
 def drag(window, start, end, *held):
-    """Selects from one share of the timeline's width to another, with these keys held."""
+    """Selects between two fractions of the timeline's width, with these keys held."""
     x0, y0, x1, y1 = window.control("performance.timeline")["rect"]
     y = round(y0 + 0.5 * (y1 - y0))
     first, last = (round(x0 + share * (x1 - x0)) for share in (start, end))
@@ -172,13 +172,13 @@ def selected(window):
     return now["selected_from_ns"], now["selected_to_ns"]
 
 
-def test_control_drag_keeps_the_range_beside_the_new_one(timeline):
+def test_control_drag_keeps_the_previous_range(timeline):
     drag(timeline, 0.2, 0.3)
     first = selected(timeline)
     drag(timeline, 0.5, 0.7, "ctrl")
     second = selected(timeline)
     assert second[0] > first[1] and fields(timeline)["kept"] == 1
-    # A click on the kept one: they change places.
+    # A click on the kept one: they swap.
     x0, _, x1, _ = timeline.control("performance.timeline")["rect"]
     timeline.xdotool("mousemove", round(x0 + 0.25 * (x1 - x0)), timeline.at[1])
     timeline.settle()
@@ -187,7 +187,7 @@ def test_control_drag_keeps_the_range_beside_the_new_one(timeline):
     timeline.xdotool("mouseup", 1)
     timeline.wait("the first range", lambda m: selected(timeline) == first)
     assert fields(timeline)["kept"] == 1
-    # A plain drag starts anew; Escape drops all.
+    # A plain drag starts over; Escape clears all.
     drag(timeline, 0.4, 0.45)
     assert "kept" not in fields(timeline)
     drag(timeline, 0.6, 0.7, "ctrl")

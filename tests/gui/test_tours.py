@@ -1,4 +1,4 @@
-"""Tours: played, stepped and stopped with real keys and mouse; the person's own request survives."""
+"""Tours: played, stepped and stopped with real keys and mouse; the user's own request survives."""
 import json
 import pathlib
 import shutil
@@ -23,7 +23,7 @@ def play(window, title):
     window.click(entry["id"])
 
 
-def test_live_tour_by_keys_keeps_the_own_request(open_window):
+def test_live_tour_by_keys_keeps_the_users_request(open_window):
     window = open_window()
     window.wait_for_result()
     window.type_number("shape.tokens", "768")
@@ -34,7 +34,7 @@ def test_live_tour_by_keys_keeps_the_own_request(open_window):
     window.wait("a pause", lambda m: tour_state(m).get("playing") == "false")
     window.key("Right")
     current = at_step(window, 2)
-    assert current["state"]["workspace"] == "numerics"
+    assert current["state"]["page"] == "numerics"
     assert window.control("recipe.pow2")["value"] == "false"
     window.key("Left")
     at_step(window, 1)
@@ -43,7 +43,7 @@ def test_live_tour_by_keys_keeps_the_own_request(open_window):
     window.key("Escape")
     window.wait("the own request", lambda m: any(
         c["id"] == "shape.tokens" and c["value"] == "768" for c in m["controls"])
-        and m["state"]["workspace"] == "performance" and m["state"]["live"])
+        and m["state"]["page"] == "performance" and m["state"]["live"])
     assert not tour_state(window.map())
 
 
@@ -51,7 +51,7 @@ def test_recorded_tour_by_mouse_without_a_worker(open_window):
     window = open_window("--no-worker")
     play(window, "workspace bug")
     current = at_step(window, 1)
-    assert current["state"]["workspace"] == "graphs" and current["state"]["from_file"]
+    assert current["state"]["page"] == "graphs" and current["state"]["from_file"]
     window.click("tour.pause")
     window.click("tour.next")
     at_step(window, 2)
@@ -93,8 +93,8 @@ def test_a_step_selects_ranges(open_window, tmp_path):
     tour = tmp_path / "ranges.json"
     step = {"caption": "Look here.", "recording": str(sample), "run": 0}
     tour.write_text(json.dumps({"title": "Ranges", "steps": [
-        {"name": "1", "workspace": "performance", "select": {"timeline_ms": [10, 50]}, **step},
-        {"name": "2", "workspace": "numerics", "select": {"values_log2": [-4, 0]}, **step}]}))
+        {"name": "1", "page": "performance", "select": {"timeline_ms": [10, 50]}, **step},
+        {"name": "2", "page": "numerics", "select": {"values_log2": [-4, 0]}, **step}]}))
     window = open_window(str(tour), "--no-worker")
     at_step(window, 1)
     window.wait("the range in time", lambda m: any(
@@ -107,7 +107,7 @@ def test_a_step_selects_ranges(open_window, tmp_path):
         for c in m["controls"]))
     broken = tmp_path / "none.json"
     broken.write_text(json.dumps({"title": "None", "steps": [
-        {"name": "1", "workspace": "numerics", "select": {"values_log2": [3, 3]}, **step}]}))
+        {"name": "1", "page": "numerics", "select": {"values_log2": [3, 3]}, **step}]}))
     window.close()
     other = open_window(str(broken), "--no-worker")
     other.wait("the reason", lambda m: any("selects neither" in c["value"] for c in m["controls"]))
@@ -117,9 +117,9 @@ def test_a_step_selects_an_expert(open_window, tmp_path):
     tour = tmp_path / "expert.json"
     sample = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
     tour.write_text(json.dumps({"title": "Expert", "steps": [
-        {"name": "1", "caption": "This one.", "workspace": "numerics", "recording": str(sample),
+        {"name": "1", "caption": "This one.", "page": "numerics", "recording": str(sample),
          "run": 0, "select": {"expert": 5}},
-        {"name": "2", "caption": "None.", "workspace": "numerics", "recording": str(sample),
+        {"name": "2", "caption": "None.", "page": "numerics", "recording": str(sample),
          "run": 0}]}))
     window = open_window(str(tour), "--no-worker")
     at_step(window, 1)
@@ -135,7 +135,7 @@ def selected_expert(current, plot):
 
 
 def click_bar(window, plot, expert, experts):
-    """A bar of the plot; its axis takes room on the left that the map does not tell."""
+    """A bar of the plot; its axis takes room on the left that the map does not include."""
     x0, y0, x1, y1 = window.control(plot)["rect"]
     left = x0 + 46
     x = round(left + (x1 - 8 - left) * (expert + 0.5) / experts)
@@ -174,7 +174,7 @@ def say(window, words):
 
 def test_a_kept_tour_plays_what_was_selected(open_window, tmp_path):
     shipped = pathlib.Path(__file__).resolve().parents[2] / "assets" / "sessions" / "h200.session"
-    # A copy: the tour is written beside it.
+    # A copy: the tour is written next to it.
     sample = pathlib.Path(shutil.copy(shipped, tmp_path))
     window = open_window(str(sample), "--no-worker", width=1600, height=1000)
     window.wait("recording", lambda m: m["state"]["from_file"])
@@ -191,7 +191,7 @@ def test_a_kept_tour_plays_what_was_selected(open_window, tmp_path):
     say(window, "Look at this stretch")
     window.click("tour_keeper.add")
     window.key("ctrl+2")
-    window.wait("numerics", lambda m: m["state"]["workspace"] == "numerics")
+    window.wait("numerics", lambda m: m["state"]["page"] == "numerics")
     window.settle()
     drag_over(window, "numerics.value_histogram", 0.5, 0.8)
     window.wait("values", lambda m: any(c["id"] == "numerics.selection"

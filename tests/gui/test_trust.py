@@ -1,4 +1,4 @@
-"""A file that names a cuBLASLt library: the window asks, and loads nothing of it before the answer."""
+"""A file that names a cuBLASLt library: the window asks, and does not load it before the answer."""
 import json
 import os
 import subprocess
@@ -18,7 +18,7 @@ def library(monkeypatch, tmp_path):
         pytest.skip("MARKER_LIBRARY does not name the built marker library")
     monkeypatch.setenv("MARKER_FILE", str(tmp_path / "marker"))
     yield path
-    # The CPU worker of these tests loads no library, allowed or not; tests/gpu does with consent.
+    # The CPU worker of these tests loads no library, allowed or not; tests/gpu does so with consent.
     assert not (tmp_path / "marker").exists()
 
 
@@ -26,7 +26,7 @@ def library(monkeypatch, tmp_path):
 def tour(library, tmp_path):
     path = tmp_path / "stranger.json"
     path.write_text(json.dumps({"title": "A stranger's", "steps": [
-        {"name": "01", "caption": "a step", "workspace": "performance",
+        {"name": "01", "caption": "a step", "page": "performance",
          "request": {**REQUEST, "cublaslt_library": library}}]}))
     return path
 
@@ -43,7 +43,7 @@ def unasked(window):
 
 
 def rail_is_clean(window):
-    """What was refused is not in the rail either: the next run needs no answer."""
+    """A refused library is not in the rail either: the next run asks no question."""
     window.key("ctrl+r")
     window.wait_for_result()
     unasked(window)
@@ -61,7 +61,7 @@ def test_a_request_is_refused_by_mouse(open_window, library, tmp_path):
     window = open_with_request(open_window, library, tmp_path)
     window.click("library.refuse")
     unasked(window)
-    window.key("ctrl+z")  # what was refused does not come back by the history either
+    window.key("ctrl+z")  # what was refused does not come back with undo either
     asked(window, tmp_path / "request.json", library)
     window.click("library.refuse")
     unasked(window)
@@ -98,7 +98,7 @@ def test_the_question_of_a_tour(open_window, library, tour):
     unasked(window)
 
 
-def test_an_allowed_tour_goes_on(open_window, library, tour):
+def test_an_allowed_tour_continues(open_window, library, tour):
     window = open_window(str(tour))
     window.click("library.allow")
     window.wait("the step", lambda m: any(
@@ -125,7 +125,7 @@ def test_a_recording_measured_again(open_window, program, library, tmp_path):
     window.wait("the recording", lambda m: m["state"]["from_file"])
     window.wait_for_link("responsive")
     window.key("ctrl+4")
-    unasked(window)  # looking at it asks nothing
+    unasked(window)  # viewing it asks nothing
     window.click("compare.again")
     window.wait("a question", lambda m: any(c["id"] == "library.allow" for c in m["controls"]))
     text = window.control("library.question")["value"]
@@ -138,7 +138,7 @@ def test_a_recording_measured_again(open_window, program, library, tmp_path):
     window.wait("runs", lambda m: m["state"]["shown_run_id"] > 0 and not m["state"]["from_file"])
 
 
-def test_a_guided_run_has_nobody_to_ask(program, library, tour, tmp_path):
+def test_a_guided_run_cannot_ask(program, library, tour, tmp_path):
     display = Display(800, 600)
     try:
         log = tmp_path / "stranger.jsonl"

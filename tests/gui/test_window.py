@@ -6,7 +6,7 @@ import pytest
 
 
 def save_session(window):
-    """Saves what is at hand through the dialog; returns the path."""
+    """Saves the current session through the dialog; returns the path."""
     window.wait_for_result()
     window.click("top.save")
     window.wait("dialog", lambda m: any(c["id"] == "file.accept" for c in m["controls"]))
@@ -16,15 +16,15 @@ def save_session(window):
     return pathlib.Path(window.folder) / name
 
 
-def test_workspaces_by_click_and_key(open_window):
+def test_pages_by_click_and_key(open_window):
     window = open_window()
     window.wait_for_result()
     for index, name in enumerate(["performance", "numerics", "graphs"]):
         window.click(f"tab.{index}")
-        window.wait(name, lambda m, n=name: m["state"]["workspace"] == n)
+        window.wait(name, lambda m, n=name: m["state"]["page"] == n)
     for index, name in enumerate(["performance", "numerics", "graphs"]):
         window.key(f"ctrl+{index + 1}")
-        window.wait(name, lambda m, n=name: m["state"]["workspace"] == n)
+        window.wait(name, lambda m, n=name: m["state"]["page"] == n)
 
 
 def test_keys(open_window):
@@ -129,7 +129,7 @@ PRESSED = {"button", "checkbox", "combo", "drag", "input", "tab", "option"}
 
 
 def overlapping(controls):
-    """Pairs of controls to press that share more than a border, of those that are seen."""
+    """Pairs of visible, clickable controls that share more than a border."""
     seen = [c for c in controls if c["kind"] in PRESSED and c["visible"]]
     pairs = []
     for i, a in enumerate(seen):

@@ -1,4 +1,4 @@
-"""The window outlives its worker and says so in time; no worker outlives the window."""
+"""The window outlives its worker and reports the loss in time; no worker outlives the window."""
 import os
 import pathlib
 import signal
@@ -11,7 +11,7 @@ FAKE = os.environ.get("FAKE_WORKER")
 
 @pytest.fixture
 def fake(tmp_path):
-    """A function that makes a fake worker of a mode, and the arguments that name it."""
+    """A function that creates a fake worker of a mode and returns the arguments that name it."""
     if not FAKE:
         pytest.skip("FAKE_WORKER does not name the built fake_worker")
 
@@ -73,7 +73,7 @@ def test_stopped_worker_is_stalled_within_a_second(open_window):
     stopped = time.monotonic()
     try:
         window.wait_for_link("stalled", 3)
-        assert time.monotonic() - stopped < 1.5  # 1 s and the time of looking
+        assert time.monotonic() - stopped < 1.5  # 1 s and the time of the check
     finally:
         os.kill(pid, signal.SIGCONT)
     window.wait_for_link("responsive", 5)
@@ -84,7 +84,7 @@ def test_worker_that_does_not_answer_cancel_is_replaced_by_a_click(open_window, 
     window.wait_for_link("busy")
     pid = window.state()["worker_pid"]
     time.sleep(2.5)
-    assert window.control("worker.start") is None, "a run that takes long is no reason"
+    assert window.control("worker.start") is None, "a long run is not a reason"
     window.click("status.cancel")
     window.wait("the banner", lambda m: any(c["id"] == "worker.start" for c in m["controls"]), 10)
     assert window.control("worker.start")["label"] == "Replace the worker"

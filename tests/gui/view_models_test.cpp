@@ -1,5 +1,5 @@
 // What views derive: lanes in order, whole bins of a selection, series of an amax history, pairs of
-// scales with and without powers of two. Expected figures are worked out by hand.
+// scales with and without powers of two. Expected figures are computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(WholeBins, AreThoseWhoseCentreLiesInTheRange) {
   EXPECT_TRUE(app::plot::Bins{}.whole_bins({0, 1}).empty());
 }
 
-TEST(LaneOrder, PinsFirstHidesAndKeepsOne) {
+TEST(LaneOrder, PutsPinnedFirstHidesAndKeepsOne) {
   app::plot::LaneOrder order;
   const std::vector<std::string> labels = {"stream 0", "stream 7", "thread 1"};
   EXPECT_THAT(order.shown(labels), ElementsAre(0, 1, 2));
@@ -60,7 +60,7 @@ TEST(SnappedToBins, TakesQuartersOfPowersOfTwo) {
   EXPECT_TRUE(app::snapped_to_bins({200, 300}).empty());
 }
 
-TEST(SelectionList, SaysCountsAndWholeEdges) {
+TEST(SelectionList, ListsCountsAndWholeEdges) {
   const app::ValueSelection selection{.asked = {0.1, 0.7},
                                       .snapped = {0.0, 1.0},
                                       .series = {{.name = "before", .count = 3, .total = 12}}};
@@ -70,7 +70,7 @@ TEST(SelectionList, SaysCountsAndWholeEdges) {
   EXPECT_THAT(list, HasSubstr("12"));
 }
 
-/// Two steps of two experts; the second has no token in the first step.
+/// Two steps of two experts; the second has no tokens in the first step.
 std::shared_ptr<const engine::AmaxHistory> small_history() {
   auto history = std::make_shared<engine::AmaxHistory>();
   history->steps = 2;
@@ -105,7 +105,7 @@ TEST(HistoryModel, TakesExpertsOutOfStepsTimesExperts) {
   EXPECT_THAT(model.snr().values, ElementsAre(30.0F, 12.0F, IsNan(), 25.0F));
 }
 
-TEST(HistoryModel, AsksAnewOnlyForWhatMatters) {
+TEST(HistoryModel, AsksAgainOnlyForRelevantChanges) {
   engine::AmaxHistoryRequest settings;
   engine::RunRequest rail;
   const engine::AmaxHistoryRequest before = app::history_order(settings, rail);
@@ -129,7 +129,7 @@ engine::QuantizationReport report_of(bool pow2, double snr_db) {
   return report;
 }
 
-TEST(Pow2Model, PairsBothKindsAndSaysWhatIsLost) {
+TEST(Pow2Model, PairsBothKindsAndReportsTheLoss) {
   auto recorded = std::make_shared<profiling::RecordedComparison>();
   recorded->comparison.splits = {4, 0};
   recorded->comparison.reports = {report_of(false, 31.5), report_of(true, 29.0)};
@@ -146,7 +146,7 @@ TEST(Pow2Model, PairsBothKindsAndSaysWhatIsLost) {
   EXPECT_THAT(model.snr(true)[1].value, IsNan()) << "an expert without rows has no SNR";
   ASSERT_EQ(model.waste().size(), 2U);
   EXPECT_THAT(model.waste()[0].value, DoubleNear(0.5, 1e-9));
-  // Of another scaling the comparison holds nothing.
+  // The comparison holds nothing for another scaling.
   model.set(recorded, Scaling::PerTensorCurrent, theme);
   EXPECT_EQ(model.pair().free, nullptr);
   EXPECT_THAT(model.lost_db(), IsNan());

@@ -1,5 +1,5 @@
 """Drives the real window under Xvfb: finds controls through the control map, acts with real mouse
-and keys (xdotool), waits for what the window then says about itself. No sleeps in place of waiting."""
+and keys (xdotool), waits for the state that the window then reports. No sleeps instead of waiting."""
 import json
 import os
 import pathlib
@@ -9,7 +9,7 @@ import time
 
 START_SECONDS = 30
 WAIT_SECONDS = 30
-# Of a sanitized build, whose window ends by itself: what is left then is a leak.
+# A sanitized build, whose window exits by itself: what is left then is a leak.
 SANITIZED = "EXPERTSCOPE_PATIENCE" in os.environ
 PATIENCE = int(os.environ.get("EXPERTSCOPE_PATIENCE", 1))
 
@@ -19,7 +19,7 @@ class WaitedTooLong(AssertionError):
 
 
 class Display:
-    """An X server of its own, on a number that the server itself chooses."""
+    """A separate X server, on a display number that the server chooses."""
 
     def __init__(self, width, height):
         read_end, write_end = os.pipe()
@@ -85,7 +85,7 @@ class Window:
         self.display.close()
 
     def close_politely(self):
-        """As a person does: what the window remembers is written."""
+        """Like a user: the window saves its settings."""
         self.key("ctrl+q")
         self.process.wait(timeout=20 * PATIENCE)
         self.close()
@@ -111,7 +111,7 @@ class Window:
         while True:
             current = self.map()
             if current["frame"] > 0 and condition(current):
-                # A test, or whoever reads the window aloud, would act on the first of two.
+                # A test, or a screen reader, would act on the first of two.
                 ids = [c["id"] for c in current["controls"]]
                 twice = sorted({one for one in ids if ids.count(one) > 1}) if (
                     len(ids) != len(set(ids))) else []
@@ -136,7 +136,7 @@ class Window:
     # Acting.
 
     def xdotool(self, *arguments):
-        # Before: the window draws but a few frames for it, and may have done so when this returns.
+        # The window draws only a few frames for it, and may have done so before this returns.
         self.frame_before = self.map()["frame"]
         if "mousemove" in arguments:
             last = len(arguments) - 1 - arguments[::-1].index("mousemove")
@@ -164,15 +164,15 @@ class Window:
         return round((x0 + x1) / 2), round((y0 + y1) / 2)
 
     def settle(self):
-        """Until ImGui has nothing left to draw after an action."""
+        """Waits until ImGui has nothing left to draw after an action."""
         frame = -1
         while frame != self.map()["frame"]:
             frame = self.map()["frame"]
             time.sleep(0.25)
 
     def seen(self, what):
-        """Until the window has drawn a frame that knows what xdotool did last. Frames alone do not
-        tell: others may have been under way while a slow X server kept the event."""
+        """Waits until the window has drawn a frame that includes the last xdotool input. Frames alone are
+        no proof: others may have been in progress while a slow X server held the event."""
         before, pointer, down = self.frame_before, self.pointer, self.pointer_down
 
         def drawn(current):
@@ -182,10 +182,10 @@ class Window:
         self.wait(f"frame after {what}", drawn, 5)
 
     def click(self, name):
-        """Hover, press and release, each in a frame of its own. The release, too, is waited for:
-        who moves the pointer on at once would let go elsewhere."""
+        """Hover, press and release, each in a separate frame. Also waits for the release:
+        moving the pointer at once would release elsewhere."""
         x, y = self.centre(name)
-        # By way of a neighbour: the pointer may lie there already, and then nothing would move.
+        # By way of a neighbouring point: the pointer may already be there, and then nothing would move.
         self.xdotool("mousemove", x + 1, y, "mousemove", x, y)
         self.seen("the pointer")
         self.xdotool("mousedown", 1)
@@ -217,7 +217,7 @@ class Window:
         self.press("Return")
 
     def press(self, *keys):
-        """Held until a frame has seen it: an older ImGui does not notice a shorter press."""
+        """Held until a frame has seen it: older ImGui versions miss a shorter press."""
         for key in keys:
             self.xdotool("keydown", key)
         self.seen("the key")
@@ -240,7 +240,7 @@ class Window:
         self.click(option["id"])
 
     def picture(self):
-        """The window at rest, with the pointer over nothing; -> the file, its notice put away."""
+        """The window at rest, with the pointer over nothing; -> the file, with its notice closed."""
         self.xdotool("mousemove", 640, 3)
         self.settle()
         before = self.state()["screenshot_path"]

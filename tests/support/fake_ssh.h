@@ -1,6 +1,5 @@
-// An ssh that is first on PATH while it lives and does what sshd does: the words behind the
-// destination, joined by blanks, are one line for `sh -c`. Nothing of the environment here is
-// there.
+// An ssh that is first on PATH while it lives and does what sshd does: the words after the
+// destination, joined by blanks, are one line for `sh -c`. The local environment is not passed on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@ class FakeSsh {
       : folder_(::testing::TempDir() + "fake_ssh." + std::to_string(::getpid())),
         path_(std::getenv("PATH")) {
     std::filesystem::create_directories(folder_);
-    // As ssh: options until "--", then the destination.
+    // Like ssh: options until "--", then the destination.
     write_program("ssh",
                   "while [ \"$1\" != -- ]; do shift; done\nshift\n"
                   "echo \"$1\" > \"$FAKE_SSH/destination\"\nshift\n"
@@ -34,7 +33,7 @@ class FakeSsh {
     std::error_code error;
     std::filesystem::remove_all(folder_, error);
   }
-  FakeSsh(const FakeSsh&) = delete;  // one PATH
+  FakeSsh(const FakeSsh&) = delete;  // there is only one PATH
   FakeSsh& operator=(const FakeSsh&) = delete;
 
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
@@ -42,12 +41,12 @@ class FakeSsh {
     std::ifstream in(file(name));
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
-  /// On the far machine's PATH. Runs in the folder.
+  /// A program on the remote machine's PATH. Runs in the folder.
   void write_program(const std::string& name, const std::string& body) const {
     std::ofstream(file(name)) << "#!/bin/sh\n" << body;
     std::filesystem::permissions(file(name), std::filesystem::perms::owner_all);
   }
-  /// Some nasty word was obeyed.
+  /// Whether one of the malicious words was executed.
   bool owned() const { return std::filesystem::exists(file("owned")); }
 
  private:

@@ -1,6 +1,6 @@
-// A worker that misbehaves on purpose. The first argument names how; without a known one it greets,
-// pulses and answers every run at once. It speaks real frames, so that only the misbehaviour
-// differs from a worker.
+// A worker that misbehaves on purpose. The first argument says how; without a known one it greets,
+// pulses and answers every run at once. It sends real frames, so that only the misbehaviour differs
+// from a real worker.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -36,8 +36,8 @@ void send_bytes(const std::string& bytes) {
   if (!app::write_all(STDOUT_FILENO, bytes).ok()) ::_exit(1);
 }
 
-std::string hostile;  // not empty: what every text of an answer is
-std::string shorter;  // and of what nobody ordered, where a frame may have but 4 MiB
+std::string hostile;  // if not empty: the content of every text of an answer
+std::string shorter;  // the same for unordered frames, which are limited to 4 MiB
 
 void send(app::wire::Frame frame) {
   if (!hostile.empty()) {
@@ -81,7 +81,7 @@ void pulse_forever(bool moving) {
       frame.mutable_pulse()->set_board(std::string("\x02\x02\x01\x00", 4));
       frame.mutable_pulse()->set_device("NVML, 0.1 s ago: busy 0 % of the time");
     }
-    // A device at rest: its power wanders by a watt, and that is no news.
+    // A device at rest: its power fluctuates by a watt, which must not count as news.
     if (watched && running_id == 0) {
       *frame.mutable_pulse()->mutable_reading() = app::to_wire(
           profiling::PowerTrace{.method = "instant",
@@ -125,8 +125,8 @@ void finish(std::uint64_t id, std::size_t records) {
   send(frame);
 }
 
-/// Appends this process to the file of $FAKE_WORKER_PIDS, then sleeps, deaf to polite signals and
-/// to the end of its parent.
+/// Appends this process to the file of $FAKE_WORKER_PIDS, then sleeps, ignoring polite signals and
+/// the end of its parent.
 [[noreturn]] void hide() {
   for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(number, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, 0);
@@ -139,8 +139,8 @@ void finish(std::uint64_t id, std::size_t records) {
   while (true) ::pause();
 }
 
-/// Descendants by every way out of a process group: a child, a child of a child that has ended, and
-/// one in a session of its own.
+/// Creates descendants by every way out of a process group: a child, a child of a child that has
+/// ended, and one in a separate session.
 void breed() {
   if (::fork() == 0) hide();
   if (::fork() == 0) {
@@ -154,7 +154,7 @@ void breed() {
   }
 }
 
-/// A benchmark of as many rows as nobody can take in at once.
+/// A benchmark with more rows than can be taken in at once.
 void bench(std::uint64_t id) {
   app::wire::Frame frame;
   app::BenchRowReport report{.id = id, .row = {}, .power = {}};
@@ -182,7 +182,7 @@ void misbehave_after_hello(const std::string& mode) {
   if (mode == "unordered") {
     app::wire::Frame frame;
     *frame.mutable_failed() = app::to_wire(app::RunError{
-        .id = 0, .error = {engine::ErrorCode::Device, "an answer to an order that nobody gave"}});
+        .id = 0, .error = {engine::ErrorCode::Device, "an answer to an order that was not given"}});
     for (std::uint64_t id = 1; id <= 1'000'000; ++id) {
       frame.mutable_failed()->set_id(id);
       send(frame);
@@ -209,7 +209,7 @@ void misbehave_after_hello(const std::string& mode) {
     }).detach();
   }
   if (mode == "die-in-frame") {
-    // The lock is held to the end: a pulse behind the half would count as part of the frame.
+    // The lock is held to the end: a pulse after the half frame would count as part of it.
     const std::lock_guard lock(out_mutex);
     static_cast<void>(
         app::write_all(STDOUT_FILENO, std::string("XSC1\x40\x00\x00\x00half", 12)).ok());
@@ -236,7 +236,7 @@ profiling::Snapshot four_kernels(std::string subject) {
   return snapshot;
 }
 
-/// A run whose replay is late, as a worker answers it before it ends: the third kernel runs.
+/// A run whose replay is late, as a worker answers it before it ends: the third kernel is running.
 app::RunError stalled_run(std::uint64_t id) {
   using profiling::NodeState;
   app::DoctorDone seen{.id = id, .snapshot = four_kernels("the captured step of this run")};
@@ -254,16 +254,16 @@ app::RunError stalled_run(std::uint64_t id) {
     seen.outcome.stall.front().core_dump = dump;
   }
   return {.id = id,
-          .error = {engine::ErrorCode::Device, "replay 41 was not over after 0.50 s"},
+          .error = {engine::ErrorCode::Device, "replay 41 had not finished after 0.50 s"},
           .stalled = std::make_shared<const app::DoctorDone>(std::move(seen))};
 }
 
-/// One experiment, answered as the mode says; without one it is right. A library called "bad" is
+/// One experiment, answered as the mode says; by default it is right. A library called "bad" is
 /// wrong from replay 2 on.
 void examine(const std::string& mode, bool bad_library, const app::wire::DoctorCommand& command) {
   replaying = mode == "hang-in-replay" || mode == "die-in-replay" || mode == "silent-in-replay";
   if (mode == "silent-in-replay") {
-    std::this_thread::sleep_for(200ms);  // the board is seen once
+    std::this_thread::sleep_for(200ms);  // so that the board is seen once
     silent = true;
   }
   if (mode == "breed" || mode == "hang-in-setup" || mode == "hang-in-replay" ||
@@ -274,7 +274,7 @@ void examine(const std::string& mode, bool bad_library, const app::wire::DoctorC
     std::this_thread::sleep_for(200ms);
     fmt::print(stderr, "an illegal memory access\n");
     std::this_thread::sleep_for(100ms);
-    ::signal(SIGSEGV, SIG_DFL);  // a sanitizer would take it for a fault of this program
+    ::signal(SIGSEGV, SIG_DFL);  // a sanitizer would report it as a fault of this program
     ::raise(SIGSEGV);
   }
   app::wire::Frame frame;
@@ -311,7 +311,7 @@ void examine(const std::string& mode, bool bad_library, const app::wire::DoctorC
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "well-behaved";
   if (mode == "exit-at-start") {
-    fmt::print(stderr, "libcuda.so.1 is not what was hoped for\n");
+    fmt::print(stderr, "libcuda.so.1 is not the expected one\n");
     return 3;
   }
   if (mode.starts_with("hostile")) {
@@ -334,7 +334,7 @@ int main(int argc, char** argv) {
       if (mode != "no-pulse" && mode != "close-output")
         std::thread(pulse_forever, mode != "stuck").detach();
       misbehave_after_hello(mode);
-      if (mode == "deaf") std::this_thread::sleep_for(1h);  // pulses, and reads no more
+      if (mode == "deaf") std::this_thread::sleep_for(1h);  // pulses, but stops reading
     }
     if (frame.value()->has_bench()) bench(frame.value()->bench().id());
     if (frame.value()->has_watch_device() && mode == "device") {
@@ -369,14 +369,14 @@ int main(int argc, char** argv) {
       }
       if (mode.starts_with("stall-in-run")) {
         replaying = true;
-        // The board is seen, at leisure where its deadline is long.
+        // Leaves time to see the board, especially if its deadline is long.
         std::this_thread::sleep_for(mode == "stall-in-run-for-long" ? 5s : 200ms);
         app::wire::Frame late;
         *late.mutable_failed() = app::to_wire(stalled_run(id));
         send(late);
         ::_exit(0);
       }
-      // What "escapes" has said on stderr should be read before its answer is.
+      // What "escapes" wrote to stderr should be read before its answer is.
       if (mode == "slow-answer" || mode == "escapes") std::this_thread::sleep_for(400ms);
       finish(id, mode == "big-activity" ? 300'000 : 0);
       ++warmer;

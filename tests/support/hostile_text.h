@@ -1,5 +1,5 @@
 // Text that no program should have to show, and messages made of it: for the fake worker and the
-// tests of what reads its frames.
+// tests of the code that reads its frames.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -8,16 +8,16 @@
 
 namespace app::testing {
 
-/// Without a blank to wrap at: control characters, escape sequences of a terminal, marks of
-/// direction, then ordinary letters to the end. Valid UTF-8, which Protobuf demands of a string.
+/// Without a blank to wrap at: control characters, terminal escape sequences, direction marks, then
+/// ordinary letters to the end. Valid UTF-8, as Protobuf requires of a string.
 inline std::string hostile_text(std::size_t bytes) {
   std::string text = "\x1b[2J\x1b]0;title\a\x01\r\b\u009b31m\u202Eabc\u2066\u200B\uFEFF%s%n##x###y";
   text.resize(bytes > text.size() ? bytes : text.size(), 'x');
   return text;
 }
 
-/// Every text of the message and of the messages it holds. What it does not hold is not added, so
-/// that what it means stays as it was.
+/// Sets every text of the message and of its submessages. Absent fields are not added, so that the
+/// meaning of the message stays the same.
 inline void make_hostile(google::protobuf::Message& message, const std::string& text,
                          const std::string& but_not) {
   using google::protobuf::FieldDescriptor;

@@ -1,5 +1,6 @@
-// One fault a call, named by the argument: what a sanitized build must report, so that its silence
-// about the other tests means something. Through volatile, or the compiler would leave them out.
+// One fault per call, named by the argument: what a sanitized build must report, so that its
+// silence about the other tests means something. The faults go through volatile, or the compiler
+// would remove them.
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -28,7 +29,7 @@ void signed_overflow() {
   largest = largest + 1;
 }
 
-// Never at the same moment, and a race all the same: nothing orders the two.
+// The accesses never coincide, yet this is a race: nothing orders the two.
 void race() {
   volatile int shared = 0;
   std::thread other([&] { shared = 1; });

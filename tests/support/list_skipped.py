@@ -1,5 +1,5 @@
-"""Lists the skipped tests of a ctest JUnit report, each by name with the reason it gave. A GoogleTest
-program that ctest runs as one test is looked through for its skipped cases."""
+"""Lists the skipped tests of a ctest JUnit report, each by name with its reason. In a GoogleTest
+program that ctest runs as one test, skipped cases are listed individually."""
 
 import re
 import sys

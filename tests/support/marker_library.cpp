@@ -1,5 +1,5 @@
-// A shared object that is no cuBLASLt and says so where $MARKER_FILE names a file, as soon as it is
-// loaded: whoever finds the file knows that code of it ran.
+// A shared object that is not a cuBLASLt and creates the file named by $MARKER_FILE as soon as it
+// is loaded: if the file exists, its code has run.
 #include <cstdlib>
 #include <fstream>
 

@@ -1,5 +1,5 @@
-// How much longer a deadline of a test may take: more than once only in a sanitized build, where
-// tests/CMakeLists.txt says how much and tests/support/sanitized passes it on.
+// The factor by which a deadline of a test is extended: above 1 only in a sanitized build, where
+// tests/CMakeLists.txt sets it and tests/support/sanitized passes it on.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-"""A sanitized build reports the faults that it is built for, from a process whose end nobody looks at, and is silent
-about a program without one. Nothing of ours is on the lists of what it is not to report."""
+"""A sanitized build reports the faults that it is built for, from a process whose exit is ignored, and is silent
+about a program without one. None of our own code is in the suppression lists."""
 
 import pathlib
 import re
@@ -21,7 +21,7 @@ REPORTS = {
 
 
 def run(fault):
-    # A shell between them, which ends well whatever happens to the program.
+    # A shell in between, which succeeds whatever happens to the program.
     return subprocess.run(
         [SUPPORT / "sanitized", KIND, "1", "sh", "-c", '"$0" "$1"; true', PROGRAM, fault],
         capture_output=True, text=True, timeout=60)

@@ -1,6 +1,6 @@
-"""`expertscope bench` as a person calls it, with peers of the test's own.
+"""`expertscope bench` as a user calls it, with the test's own peers.
 
-Usage: bench_command_test.py EXPERTSCOPE   (the worker lies beside it)
+Usage: bench_command_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import json
@@ -12,7 +12,7 @@ import unittest
 
 from command_line import CPU, PROGRAM, CommandLine
 
-BENCH_ROWS = 23  # of a shape
+BENCH_ROWS = 23  # per shape
 
 
 class Bench(CommandLine):
@@ -20,10 +20,10 @@ class Bench(CommandLine):
 
     def test_rows_are_printed_and_kept(self):
         table = self.ok(*self.SMALL, "--out", self.path("rows.jsonl"))
-        for word in ("CPU twins", "2x64x128", "3x96x256:half", "of copy", "mxfp8_both", "a core",
+        for word in ("CPU twins", "2x64x128", "3x96x256:half", "of copy", "mxfp8_both", "/core",
                      "none: clock and power"):
             self.assertIn(word, table)
-        self.assertNotIn("no GPU", table)  # it was not asked for
+        self.assertNotIn("no GPU", table)  # it was not requested
         with open(self.path("rows.jsonl")) as file:
             rows = [json.loads(line) for line in file]
         self.assertEqual(len(rows), 2 * BENCH_ROWS)
@@ -38,7 +38,7 @@ class Bench(CommandLine):
             self.assertEqual(list(row["power"]), ["missing"])
             self.assertEqual(row["of_copy"] is None, row["kernel"] == "offsets")
 
-    def test_json_is_a_row_a_line(self):
+    def test_json_has_one_row_per_line(self):
         rows = [json.loads(line) for line in self.ok(*self.SMALL, "--json").splitlines()]
         self.assertEqual(len(rows), 2 * BENCH_ROWS)
         self.assertEqual(rows[0]["kernel"], "copy")
@@ -64,7 +64,7 @@ class Bench(CommandLine):
         self.refused(1, "bench", *CPU, "--suite", "attention")
 
 
-# Speaks the language of assets/bench/torch_products.py, whatever arguments it is started with.
+# Implements the protocol of assets/bench/torch_products.py, whatever arguments it is started with.
 PEER = """#!{python}
 import json, sys
 print(json.dumps({{"name": "peer 1.0"}}), flush=True)
@@ -82,7 +82,7 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 """
 
-# As much of torch as the shipped script touches: one product works, one is refused.
+# The part of torch that the shipped script uses: one product works, one is refused.
 TORCH = """
 import types
 __version__ = "0.1"
@@ -134,7 +134,7 @@ class LinearBench(CommandLine):
         with open(self.path("rows.jsonl")) as file:
             self.assertEqual(len(file.readlines()), 16)
 
-    def test_a_peer_takes_turns(self):
+    def test_a_peer_is_interleaved(self):
         with open(self.path("peer"), "w") as file:
             file.write(PEER.format(python=sys.executable))
         os.chmod(self.path("peer"), 0o755)
@@ -162,10 +162,10 @@ class LinearBench(CommandLine):
             [("torch _scaled_grouped_mm split", None, None, "fprop: no split here"),
              ("torch _scaled_grouped_mm fast", "fprop", 500, None)])
 
-    def test_no_torch_is_said_in_a_sentence(self):
+    def test_missing_torch_is_reported(self):
         table = self.ok(*self.SMALL, "--routing", "uniform", "--torch", "/nowhere/python")
         self.assertRegex(table, "no torch: .*/nowhere/python")
-        # -I -S, so that it is a Python without packages whatever is installed.
+        # -I -S, for a Python without packages, whatever is installed.
         with open(self.path("bare"), "w") as file:
             file.write(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
         os.chmod(self.path("bare"), 0o755)

@@ -1,4 +1,4 @@
-"""The command line as a person calls it, for the tests of it: real programs and a real worker beside
+"""The command line as a user calls it, for its tests: real programs and a real worker next to
 the one that the first argument names."""
 
 import os

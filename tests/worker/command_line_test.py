@@ -1,6 +1,6 @@
-"""`expertscope run`, `list`, `export` and the help, as a person calls them.
+"""`expertscope run`, `list`, `export` and the help, as a user calls them.
 
-Usage: command_line_test.py EXPERTSCOPE   (the worker lies beside it)
+Usage: command_line_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import json
@@ -54,12 +54,12 @@ class Run(CommandLine):
         self.ok("export", session, "--chrome", self.path("t.json"), "--csv", self.path("csv"))
         with open(self.path("t.json")) as file:
             self.assertGreater(len(json.load(file)["traceEvents"]), 4)
-        # export_command_test holds every table against the session.
+        # export_command_test checks every table against the session.
         self.assertLessEqual({"experts.csv", "iterations.csv", "records.csv", "runs.csv"},
                              set(os.listdir(self.path("csv"))))
 
-    def test_a_recording_keeps_what_the_window_shows_beside_runs(self):
-        session = self.path("beside.session")
+    def test_a_recording_keeps_what_the_window_shows_in_addition_to_runs(self):
+        session = self.path("numerics.session")
         self.ok("run", *CPU, *SMALL, "--record", session, "--with_comparison", "--with_history", 5)
         database = sqlite3.connect(f"file:{session}?mode=ro", uri=True)
         self.addCleanup(database.close)
@@ -93,7 +93,7 @@ class Run(CommandLine):
         for table in ("comparisons", "amax_histories", "power", "memory", "expert_times"):
             with open(os.path.join(self.path("csv"), table + ".csv")) as file:
                 self.assertGreater(len(file.readlines()), 5, table)
-        # What a recording does not have makes no empty table.
+        # What a recording does not have produces no empty table.
         self.ok("export", os.path.join(here, "sessions/healthy_step.session"), "--csv", self.path("visit"))
         self.assertNotIn("comparisons.csv", os.listdir(self.path("visit")))
 
@@ -110,7 +110,7 @@ class Run(CommandLine):
         self.assertIn("/nowhere/worker", self.refused(2, "run", "--worker", "/nowhere/worker"))
 
     def test_a_remote_worker_is_reached_through_ssh_alone(self):
-        # Stands in for ssh: notes its arguments, then is the worker of the other machine.
+        # Stands in for ssh: records its arguments, then acts as the worker of the other machine.
         stand_in = self.path("ssh")
         with open(stand_in, "w") as file:
             file.write('#!/bin/sh\nprintf "%s\\n" "$@" > "$0.arguments"\n'
@@ -142,7 +142,7 @@ class Run(CommandLine):
         self.assertIn("tokens is -1", refused)
 
     def test_a_remote_name_cannot_be_an_option(self):
-        self.assertIn("no name of a machine",
+        self.assertIn("not a machine name",
                       self.refused(1, "run", "--remote=-oProxyCommand=true"))
 
 
@@ -169,11 +169,11 @@ class ListAndHelp(CommandLine):
         self.assertIn("--recipe.amax_epsilon", self.ok("run", "--help"))
         self.assertRegex(self.ok("--version"), r"expertscope \d")
 
-    def test_what_is_no_command_is_named(self):
+    def test_an_unknown_command_is_named(self):
         self.assertIn("paint", self.refused(1, "paint"))
         self.assertIn("--nonsense", self.refused(1, "run", "--nonsense", "1"))
 
-    def test_export_refuses_what_is_no_recording(self):
+    def test_export_refuses_a_file_that_is_not_a_recording(self):
         with open(self.path("x.session"), "wb") as file:
             file.write(b"SQLite format 3\0" + b"\xff" * 4096)
         self.assertIn("x.session", self.refused(1, "export", self.path("x.session"),

@@ -1,7 +1,7 @@
-"""`expertscope sweep` and `expertscope ab` as a person calls them; statistics held against numpy and
+"""`expertscope sweep` and `expertscope ab` as a user calls them; statistics checked against numpy and
 plain enumeration.
 
-Usage: compare_command_test.py EXPERTSCOPE   (the worker lies beside it)
+Usage: compare_command_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import csv
@@ -40,7 +40,7 @@ def median_interval(samples, confidence):
 
 
 def rank_sum_p(a, b):
-    """Two-sided, by counting every way to deal the ranks (no ties)."""
+    """Two-sided, by counting every assignment of the ranks (no ties)."""
     values = sorted([*a, *b])
     ranks = {value: i + 1 for i, value in enumerate(values)}
     seen = sum(ranks[value] for value in a)
@@ -93,7 +93,7 @@ class Sweep(Commands):
         self.assertIn("fp8-block pow2", labels)
         measured = [run for run in out["runs"] if "median_ns" in run]
         self.assertEqual(len(measured), 9)
-        kept = self.rows(session, "SELECT kind, group_id, position, label FROM run_groups ORDER BY run_id")
+        kept = self.rows(session, "SELECT group_kind, group_id, group_position, group_label FROM runs ORDER BY run_id")
         self.assertEqual(kept, [("sweep", out["group"], i, run["label"]) for i, run in enumerate(measured)])
         for i, run in enumerate(measured):
             times = [t for (t,) in self.rows(
@@ -146,8 +146,8 @@ class Sweep(Commands):
 class AgainstEachOther(Commands):
     def test_identical_settings_are_ambiguous(self):
         a = self.request("a.json")
-        # By construction equal settings get a verdict in under 3 of 100 measurements; two in a row
-        # are no chance any more.
+        # By construction equal settings get a verdict in fewer than 3 of 100 measurements; two in a row are no longer
+        # chance.
         for _ in range(2):
             out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", a, "--iterations", 10, "--json"))
             if out["verdict"] == "ambiguous":
@@ -163,7 +163,7 @@ class AgainstEachOther(Commands):
         out = json.loads(self.ok("ab", *CPU, "--a", a, "--b", b, "--iterations", 9, "--record", session,
                                  "--json"))
         self.assertEqual(out["verdict"], "slower", out)
-        labels = [l for (l,) in self.rows(session, "SELECT label FROM run_groups ORDER BY position")]
+        labels = [l for (l,) in self.rows(session, "SELECT group_label FROM runs ORDER BY group_position")]
         self.assertEqual("".join(labels), "ABBAABBA")
         blocks = {"A": [], "B": []}
         for run, label in enumerate(labels, 1):

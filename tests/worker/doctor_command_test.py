@@ -1,6 +1,6 @@
-"""`expertscope doctor` as a person and a CI job call it, on machines without a GPU and with fake workers.
+"""`expertscope doctor` as a user and a CI job call it, on machines without a GPU and with fake workers.
 
-Usage: doctor_command_test.py EXPERTSCOPE FAKE_WORKER   (the worker lies beside the first)
+Usage: doctor_command_test.py EXPERTSCOPE FAKE_WORKER   (the worker is next to the first)
 """
 
 import json
@@ -87,7 +87,7 @@ class Visits(Doctor):
         report = self.path("report.md")
         done = self.call(HANG, "--case", "flag-not-reset", "--prove", "--deadline", 0.3, "--report", report,
                          *self.worker("hang-in-replay"))
-        self.assertIn("no graph bug", done.stdout)
+        self.assertIn("not a graph bug", done.stdout)
         self.assertTrue(os.path.getsize(report) > 0)
         self.no_worker_is_left("hang-in-replay")
 
@@ -127,7 +127,7 @@ class Matrix(Doctor):
                          {("/lib/good", "fp8-block", "right", 0), ("/lib/good", "bf16", "right", 0),
                           ("/lib/bad", "fp8-block", "wrong", 2), ("/lib/bad", "bf16", "wrong", 2)})
 
-    def test_goes_on_where_it_stopped(self):
+    def test_resumes_where_it_stopped(self):
         rows = self.path("rows.jsonl")
         good = ["matrix", *self.worker("libraries"), *self.AXES, "--cublaslt", "/lib/good", "--resume", rows]
         self.call(HEALTHY, *good)
@@ -136,7 +136,7 @@ class Matrix(Doctor):
         self.assertEqual(first.count("\n"), 2)
         self.call(HEALTHY, *good)
         with open(rows, "a", encoding="utf-8") as lines:
-            lines.write('{"library": "/lib/b')  # stopped while it wrote
+            lines.write('{"library": "/lib/b')  # stopped while writing
         self.call(FINDINGS, *good, "--cublaslt", "/lib/bad")
         with open(rows, encoding="utf-8") as lines:
             second = lines.read()

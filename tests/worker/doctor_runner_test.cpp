@@ -1,4 +1,4 @@
-// Experiments in workers that hang, die, refuse or say nothing: each ends in time with the right
+// Experiments in workers that hang, die, refuse or stay silent: each ends in time with the right
 // outcome, and no process is left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ TEST(WorkerRunner, AHangBeforeTheFirstReplayIsFoundToo) {
   EXPECT_TRUE(no_child_is_left());
 }
 
-TEST(WorkerRunner, AWorkerThatPulsesNoMoreIsUnknown) {
+TEST(WorkerRunner, AWorkerThatStopsPulsingIsUnknown) {
   WorkerRunner runner({.worker = {.program = FAKE_WORKER, .arguments = {"silent-in-replay"}},
                        .setup_seconds = 0.4,
                        .grace_seconds = 1});
@@ -148,7 +148,7 @@ TEST(WorkerRunner, RefusalsAreErrorsAndDeviceErrorsAreOutcomes) {
 TEST(WorkerRunner, AWorkerThatDoesNotStartIsAnError) {
   for (const std::string mode : {"exit-at-start", "wrong-version", "hello-then-garbage"}) {
     const Made made = made_by(runner_of(mode));
-    // Garbage right behind the greeting may be seen after the order has gone out.
+    // Garbage right after the greeting may be seen after the order has been sent.
     if (made.reply.ok()) {
       EXPECT_EQ(made.reply.value().outcome.verdict, Verdict::Crashed) << mode;
     } else {

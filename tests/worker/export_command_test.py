@@ -1,7 +1,7 @@
 """Exported files as other programs read them: the Chrome trace against a strict schema and the session's
 own counts, the CSV statistics against numpy.
 
-Usage: export_command_test.py EXPERTSCOPE ASSETS   (the worker lies beside the program)
+Usage: export_command_test.py EXPERTSCOPE ASSETS   (the worker is next to it)
 """
 import collections
 import csv
@@ -22,8 +22,8 @@ REQUIRED = {
     "C": {"ph", "pid", "tid", "name", "ts", "args"},
     "i": {"ph", "s", "pid", "tid", "name", "cat", "ts", "args"},
 }
-SPANS = {"iteration", "replay"}  # slices that sum up records
-EXPERTS = 1_000_000  # process ids from here on are those of experts
+SPANS = {"iteration", "replay"}  # slices that aggregate records
+EXPERTS = 1_000_000  # process ids from here on belong to experts
 
 
 def call(*arguments):
@@ -80,13 +80,13 @@ def check_schema(test, trace):
     return processes, threads
 
 
-def stands_beside(event):
-    """Whether a slice is a stage range or an overhead of a host thread, no record of work."""
+def is_non_kernel_event(event):
+    """Whether a slice is a non-kernel event: a stage range or an overhead of a host thread."""
     return "kind" in event["args"]
 
 
 class Exported(unittest.TestCase):
-    """The recording of an H200 that ships, and a run on this machine's CPU whose spans name experts."""
+    """The shipped recording of an H200, and a run on this machine's CPU whose spans name experts."""
 
     @classmethod
     def setUpClass(cls):
@@ -129,7 +129,7 @@ class Exported(unittest.TestCase):
                         session, "SELECT run_id, count(*), sum(expert >= 0), min(start_ns) FROM records "
                                  "GROUP BY run_id"):
                     of_run = [e for e in slices if e["pid"] == run and e["cat"] not in SPANS]
-                    records = [e for e in of_run if not stands_beside(e)]
+                    records = [e for e in of_run if not is_non_kernel_event(e)]
                     self.assertEqual(len(records), count)
                     self.assertEqual(len(of_run) - len(records), self.query(
                         session, f"SELECT count(*) FROM host_events WHERE run_id = {run}")[0][0])
@@ -144,7 +144,7 @@ class Exported(unittest.TestCase):
                 iterations = self.query(session, "SELECT count(*) FROM iterations")[0][0]
                 self.assertEqual(sum(e["cat"] == "iteration" for e in slices), iterations)
 
-    def test_streams_replays_experts_and_nodes_are_told_apart(self):
+    def test_streams_replays_experts_and_nodes_are_distinguished(self):
         h200, cpu = map(self.trace, self.sessions)
         _, threads = check_schema(self, h200)
         self.assertTrue(any(name.startswith("stream ") for name in threads.values()))
@@ -170,11 +170,11 @@ class Exported(unittest.TestCase):
         inside = self.query(session, "SELECT count(*) FROM records WHERE run_id = 1 "
                                      "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]
         self.assertGreater(inside, 0)
-        self.assertEqual(sum(e["cat"] not in SPANS and not stands_beside(e) for e in slices),
+        self.assertEqual(sum(e["cat"] not in SPANS and not is_non_kernel_event(e) for e in slices),
                          inside)
-        beside = self.query(session, "SELECT count(*) FROM host_events WHERE run_id = 1 "
+        events = self.query(session, "SELECT count(*) FROM host_events WHERE run_id = 1 "
                                      "AND start_ns >= 10000000 AND start_ns < 50500000")[0][0]
-        self.assertEqual(sum(map(stands_beside, slices)), beside)
+        self.assertEqual(sum(map(is_non_kernel_event, slices)), events)
         self.assertEqual({e["pid"] for e in slices}, {1})
 
     def check_time(self, row, samples):
@@ -228,12 +228,12 @@ class Exported(unittest.TestCase):
                          [w for w, in self.query(self.sessions[0], "SELECT power_w FROM power_samples "
                                                                    "ORDER BY run_id, position")])
 
-    def test_amax_histories_have_a_row_an_expert_and_step(self):
+    def test_amax_histories_have_one_row_per_expert_and_step(self):
         rows = self.tables(self.sessions[1])["amax_histories"]
         self.assertEqual([(int(r["step"]), int(r["expert"])) for r in rows],
                          [(step, expert) for step in range(3) for expert in range(4)])
         kept = self.query(self.sessions[1], "SELECT amax, scale_used, saturated FROM amax_history_steps "
-                                            "ORDER BY history_id, step, expert")
+                                            "ORDER BY history_id, cell")
         self.assertEqual(len(kept), 12)
         for row, (amax, scale, saturated) in zip(rows, kept):
             self.assertAlmostEqual(float(row["amax"]), amax, delta=1e-6 * amax)

@@ -1,5 +1,5 @@
-// Readings between orders: who watches gets them, nobody else pays, and none is made beside an
-// order. NVML is a library of the tests' own.
+// Readings between orders: a window that watches gets them, otherwise none are taken, and none
+// during an order. NVML is replaced by a test library.
 #include "app/worker/idle_readings.h"
 
 #include <gmock/gmock.h>
@@ -29,11 +29,11 @@ struct Watched {
   IdleReadings readings{progress, {.period = 2ms, .library = FAKE_NVML}};
 };
 
-TEST(IdleReadings, ComeToWhoWatches) {
+TEST(IdleReadings, AreSentToAWindowThatWatches) {
   Watched at;
   at.readings.set_device(kDevice, "");
   std::this_thread::sleep_for(20ms);
-  EXPECT_FALSE(at.readings.latest()) << "nobody watches yet";
+  EXPECT_FALSE(at.readings.latest()) << "not watched yet";
   at.readings.watch(true);
   ASSERT_TRUE(soon([&] { return at.readings.latest().has_value(); }));
   const profiling::PowerTrace read = *at.readings.latest();
@@ -56,14 +56,14 @@ TEST(IdleReadings, WaitForTheDeviceToBeKnown) {
   EXPECT_TRUE(soon([&] { return at.readings.latest().has_value(); }));
 }
 
-TEST(IdleReadings, AreNotMadeBesideAnOrder) {
+TEST(IdleReadings, AreNotTakenDuringAnOrder) {
   Watched at;
   at.readings.set_device(kDevice, "");
   at.readings.watch(true);
   ASSERT_TRUE(soon([&] { return at.readings.latest().has_value(); }));
   at.progress.request_id = 7;
   EXPECT_FALSE(at.readings.latest());
-  std::this_thread::sleep_for(20ms);  // the reading of before is dropped
+  std::this_thread::sleep_for(20ms);  // the earlier reading is dropped
   at.progress.request_id = 0;
   EXPECT_TRUE(soon([&] { return at.readings.latest().has_value(); }));
 }

@@ -1,5 +1,6 @@
-// A launch call that does not return: seen from another thread once its deadline has passed, said
-// with what the stuck thread does, and answered by a worker that ends although it is stuck.
+// A launch call that does not return: detected from another thread once its deadline has passed,
+// reported with what the stuck thread does, and answered by a worker that ends although it is
+// stuck.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -31,40 +32,42 @@ engine::Launching launch_of(int number, double deadline = kDeadline) {
   return {.graph = true, .number = number, .deadline_seconds = deadline, .p99_seconds = 1e-5};
 }
 
-TEST(LaunchClock, TellsOnceOfALaunchPastItsDeadline) {
+TEST(LaunchClock, ReportsALaunchPastItsDeadlineOnce) {
   profiling::LaunchClock clock;
-  int told = 0;
+  int reports = 0;
   const auto count = [&](const BlockedLaunch& blocked) {
-    ++told;
+    ++reports;
     EXPECT_EQ(blocked.launch.number, 7);
     EXPECT_GT(blocked.waited_seconds, 0.02);
     EXPECT_EQ(blocked.thread, ::gettid());
   };
-  clock.tell_if_late(count);  // nothing was launched
+  clock.report_if_late(count);  // nothing was launched
   clock.begins(launch_of(7, 0.02));
-  clock.tell_if_late(count);
-  EXPECT_EQ(told, 0);
+  clock.report_if_late(count);
+  EXPECT_EQ(reports, 0);
   std::this_thread::sleep_for(30ms);
-  clock.tell_if_late(count);
-  clock.tell_if_late(count);
-  EXPECT_EQ(told, 1);
+  clock.report_if_late(count);
+  clock.report_if_late(count);
+  EXPECT_EQ(reports, 1);
   clock.ends();
-  clock.begins(launch_of(7, 0.02));  // the next one counts anew
+  clock.begins(launch_of(7, 0.02));  // the next one starts a new count
   std::this_thread::sleep_for(30ms);
-  clock.tell_if_late(count);
-  EXPECT_EQ(told, 2);
+  clock.report_if_late(count);
+  EXPECT_EQ(reports, 2);
 }
 
 TEST(LaunchClock, LaunchesThatReturnAndThoseWithoutADeadlineAreNeverLate) {
   profiling::LaunchClock clock;
-  const auto never = [](const BlockedLaunch&) { ADD_FAILURE() << "told of a launch in time"; };
+  const auto never = [](const BlockedLaunch&) {
+    ADD_FAILURE() << "reported a launch that is in time";
+  };
   clock.begins(launch_of(1, 0.01));
   clock.ends();
   std::this_thread::sleep_for(20ms);
-  clock.tell_if_late(never);
+  clock.report_if_late(never);
   clock.begins(launch_of(2, std::numeric_limits<double>::infinity()));
   std::this_thread::sleep_for(20ms);
-  clock.tell_if_late(never);
+  clock.report_if_late(never);
 }
 
 TEST(LaunchGuard, SeesAStuckThreadWithinASecondOfTheDeadlineAndWhatItDoes) {
@@ -106,7 +109,7 @@ TEST(HostThread, AThreadThatRunsAndOneThatIsGone) {
   EXPECT_THAT(profiling::host_thread_text(thread), HasSubstr("not known"));
 }
 
-/// The process of a worker whose engine thread is stuck for ever inside a launch.
+/// The process of a worker whose engine thread is stuck forever inside a launch.
 [[noreturn]] void stuck_worker(int descriptor) {
   FrameSender sender{UniqueFd(descriptor)};
   LaunchGuard guard;

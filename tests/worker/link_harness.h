@@ -41,7 +41,7 @@ class LinkHarness {
   }
   const std::vector<LinkEvent>& events() const { return events_; }
 
-  /// Collects events until `done` holds; false when time is up.
+  /// Collects events until `done` is true; false when time is up.
   bool wait(const std::function<bool()>& done,
             std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     const Clock::time_point deadline = Clock::now() + limit * tests::patience();
@@ -100,7 +100,7 @@ class LinkHarness {
   std::unique_ptr<WorkerLink> link_;  // last: its threads wake this object until it is gone
 };
 
-/// Seconds that `work` takes.
+/// Returns the seconds that `work` takes.
 inline double seconds_of(const std::function<void()>& work) {
   const Clock::time_point start = Clock::now();
   work();

@@ -1,4 +1,4 @@
-"""The command line beside workers that misbehave: it says what it waits for, gives up, prints nothing
+"""The command line with workers that misbehave: it says what it waits for, gives up, prints nothing
 that a terminal would obey, and leaves no process behind.
 
 Usage: misbehaving_command_test.py EXPERTSCOPE FAKE_WORKER
@@ -22,7 +22,7 @@ COULD_NOT_RUN = 3  # doctor
 
 
 def is_there(pid):
-    """As a process that does something: what was killed and not yet reaped is not."""
+    """Whether the process is alive; one that was killed and not yet reaped is not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -70,7 +70,7 @@ class Misbehaving(CommandLine):
 
 
 class Waiting(Misbehaving):
-    """Each of these waited for ever, in silence."""
+    """Each of these used to wait forever, in silence."""
 
     def gives_up(self, code, words, *arguments):
         begun = time.monotonic()
@@ -95,7 +95,7 @@ class Waiting(Misbehaving):
 
     def test_a_worker_that_does_not_read(self):
         last = self.gives_up(WORKER_FAILED, "has not begun", "compare", *self.worker("deaf"), *SMALL)
-        self.assertIn("has not begun what it was ordered", last)
+        self.assertIn("has not begun its order", last)
 
     def test_a_worker_that_pulses_and_never_answers(self):
         last = self.gives_up(WORKER_FAILED, "nothing moves", "run", *self.worker("stuck"), *SMALL)
@@ -108,7 +108,7 @@ class Waiting(Misbehaving):
         self.gives_up(WORKER_FAILED, "has not greeted", "list", *self.worker("mute"))
         self.gives_up(COULD_NOT_RUN, "has not greeted", "doctor", *self.worker("mute"))
 
-    def test_what_moves_is_not_given_up(self):
+    def test_a_worker_with_progress_is_not_given_up(self):
         process = self.start("run", *self.worker("moving"), *SMALL, "--timeout", 1)
         time.sleep(4)
         self.assertIsNone(process.poll())
@@ -116,7 +116,7 @@ class Waiting(Misbehaving):
     def test_a_timeout_is_a_number_of_seconds(self):
         self.assertIn("--timeout", self.refused(1, "run", "--timeout", "-1"))
 
-    def test_a_cancel_that_is_not_answered_is_said(self):
+    def test_an_unanswered_cancel_is_reported(self):
         process = self.start("sweep", *self.worker("stuck"), *SMALL, "--axes", "recipe")
         self.assertTrue(wait_until(lambda: self.pids("stuck.pids")))
         time.sleep(1)
@@ -155,8 +155,8 @@ class Terminal(Misbehaving):
 class Remote(Misbehaving):
     def test_an_empty_name_is_not_this_machine(self):
         for command in (["run", *SMALL], ["list"], ["open"], ["bench", "--suite", "window"]):
-            self.assertIn("'' is no name of a machine", self.refused(1, *command, "--remote", ""))
-        self.assertIn("'' is no name of a machine", self.refused(COULD_NOT_RUN, "doctor", "--remote", ""))
+            self.assertIn("'' is not a machine name", self.refused(1, *command, "--remote", ""))
+        self.assertIn("'' is not a machine name", self.refused(COULD_NOT_RUN, "doctor", "--remote", ""))
 
 
 class KilledProgram(Misbehaving):

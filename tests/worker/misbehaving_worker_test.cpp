@@ -1,4 +1,4 @@
-// The window's side against workers that break every promise: each is named within a second, and
+// The window's side against workers that break every promise: each is detected within a second, and
 // none can make the caller wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ using testing::seconds_of;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
-// The limits themselves are tested on a made-up clock (liveness_test); here a loaded machine must
-// not fail what works.
+// The limits themselves are tested with a synthetic clock (liveness_test); here a loaded machine
+// must not fail what works.
 constexpr auto kSoon = 3s;
 
 std::string reason_when_lost(const char* mode) {
@@ -47,7 +47,7 @@ TEST(MisbehavingWorker, AMissingProgramIsLostAtOnce) {
   ASSERT_TRUE(link.wait_for_state(LinkState::Lost, kSoon));
   EXPECT_THAT(link->status().reason,
               AllOf(HasSubstr("/nowhere/expertscope-worker"), HasSubstr("No such file")));
-  EXPECT_GT(link->submit({}), 0U);  // harmless, as every call on a lost link
+  EXPECT_GT(link->submit({}), 0U);  // harmless, like every call on a lost link
   link->cancel();
   link->kill();
 }
@@ -77,7 +77,7 @@ TEST(MisbehavingWorker, AHugeFrameNamesTheLimit) {
 }
 
 TEST(MisbehavingWorker, AnUnknownBodyIsRefused) {
-  EXPECT_THAT(reason_when_lost("unknown-body"), HasSubstr("no body that this version knows"));
+  EXPECT_THAT(reason_when_lost("unknown-body"), HasSubstr("no body known to this version"));
 }
 
 TEST(MisbehavingWorker, ACommandFromAWorkerIsRefused) {
@@ -141,7 +141,7 @@ TEST(MisbehavingWorker, KillIsNamed) {
 TEST(MisbehavingWorker, NoneMakesTheDestructorWait) {
   for (const char* mode : {"well-behaved", "mute", "slow-answer", "no-pulse", "talk"}) {
     LinkHarness link({FAKE_WORKER, mode});
-    // More than a pipe holds, to a worker that may never read it.
+    // More than a pipe holds, for a worker that may never read it.
     engine::RunRequest request;
     request.cublaslt_library.assign(1 << 20, 'x');
     link->submit(request);
@@ -195,7 +195,7 @@ TEST(MisbehavingWorker, ALineWithoutAnEndIsCutAndBounded) {
   EXPECT_NE(link->status().state, LinkState::Lost);
 }
 
-TEST(MisbehavingWorker, AnAnswerToAnOrderThatNobodyGaveIsTheEnd) {
+TEST(MisbehavingWorker, AnAnswerWithoutAnOrderLosesTheWorker) {
   LinkHarness link({FAKE_WORKER, "unordered"});  // a million of them
   ASSERT_TRUE(link.wait_for_state(LinkState::Lost));
   EXPECT_EQ(link->status().reason,
@@ -203,8 +203,8 @@ TEST(MisbehavingWorker, AnAnswerToAnOrderThatNobodyGaveIsTheEnd) {
   EXPECT_EQ(link.answers(), 0U);
 }
 
-TEST(MisbehavingWorker, NothingUnaskedIsTakenIn) {
-  EXPECT_THAT(reason_when_lost("unasked-file"), HasSubstr("a file that nobody asked about"));
+TEST(MisbehavingWorker, UnrequestedAnswersAreRefused) {
+  EXPECT_THAT(reason_when_lost("unasked-file"), HasSubstr("a file that was not asked about"));
   EXPECT_THAT(reason_when_lost("greets-twice"), HasSubstr("greeted a second time"));
   LinkHarness other({FAKE_WORKER, "wrong-kind"});
   other->submit({});
@@ -223,8 +223,8 @@ TEST(MisbehavingWorker, AFloodOfRowsWaitsInThePipeAndAllOfItArrives) {
   ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
   engine::BenchOrder order;
   const std::uint64_t id = link->bench(order);
-  std::this_thread::sleep_for(1500ms);  // nobody polls meanwhile
-  EXPECT_EQ(link->status().state, LinkState::Busy) << "that nobody reads is not the worker's fault";
+  std::this_thread::sleep_for(1500ms);  // no polling meanwhile
+  EXPECT_EQ(link->status().state, LinkState::Busy) << "unread events are not the worker's fault";
   int rows = 0;
   std::size_t most = 0;
   bool ordered = true;
@@ -252,7 +252,7 @@ TEST(MisbehavingWorker, AFloodOfRowsWaitsInThePipeAndAllOfItArrives) {
 
 TEST(MisbehavingWorker, ACancelThatIsNotAnsweredIsOverdue) {
   LinkHarness link({FAKE_WORKER, "stuck"});
-  link->cancel();  // of nothing: nothing is overdue
+  link->cancel();  // with nothing to cancel: nothing is overdue
   link->submit({});
   ASSERT_TRUE(link.wait_for_state(LinkState::Busy));
   std::this_thread::sleep_for(2200ms);
@@ -308,7 +308,7 @@ TEST(MisbehavingWorker, DescendantsThatHideEndWithTheirWorker) {
 TEST(MisbehavingWorker, OneThatStopsItsGuardCannotMakeTheDestructorWait) {
   LinkHarness link({FAKE_WORKER, "stops-guard"});
   ASSERT_TRUE(link.wait([&] { return link.find_any<WorkerHello>() != nullptr; }));
-  std::this_thread::sleep_for(200ms);  // it begins behind its greeting
+  std::this_thread::sleep_for(200ms);  // it stops its guard after its greeting
   const int pid = link->status().pid;
   EXPECT_LT(seconds_of([&] { link.destroy(); }), 4.0);
   for (int i = 0; i < 100 && runs(pid); ++i) std::this_thread::sleep_for(20ms);
@@ -340,13 +340,13 @@ TEST(MisbehavingWorker, EveryOrderGetsOneAnswer) {
   EXPECT_EQ(link.failure(1)->error.code, engine::ErrorCode::Cancelled);
 }
 
-TEST(MisbehavingWorker, AnIdleOneWakesNobody) {
+TEST(MisbehavingWorker, AnIdleWorkerDoesNotWakeTheCaller) {
   LinkHarness link({FAKE_WORKER});
   ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
   std::this_thread::sleep_for(200ms);
   const int before = link.wakes();
   std::this_thread::sleep_for(1s);
-  EXPECT_EQ(link.wakes(), before) << "20 pulses a second that say nothing new must not redraw";
+  EXPECT_EQ(link.wakes(), before) << "20 pulses per second without news must not cause redraws";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-"""`expertscope quantize` and `compare` as a person calls them, files checked with numpy alone.
+"""`expertscope quantize` and `compare` as a user calls them, files checked with numpy alone.
 
-Usage: quantize_command_test.py EXPERTSCOPE   (the worker lies beside it)
+Usage: quantize_command_test.py EXPERTSCOPE   (the worker is next to it)
 """
 
 import json

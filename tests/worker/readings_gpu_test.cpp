@@ -1,5 +1,5 @@
-// The real worker beside a real device: readings come between orders to who watches, with all that
-// NVML tells, and none comes while an order is under way.
+// The real worker with a real device: a window that watches gets readings between orders, with
+// everything NVML reports, and none while an order is in progress.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(ReadingsOnDevice, ComeBetweenOrdersOnly) {
     GTEST_SKIP() << reason;
   }
   std::this_thread::sleep_for(300ms);
-  EXPECT_FALSE(link->status().pulse.reading) << "nobody watches";
+  EXPECT_FALSE(link->status().pulse.reading) << "not watched";
   link->watch_device(true);
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.reading.has_value(); }));
   const profiling::PowerTrace read = *link->status().pulse.reading;
@@ -51,7 +51,7 @@ TEST(ReadingsOnDevice, ComeBetweenOrdersOnly) {
     const PulseReport pulse = link->status().pulse;
     if (pulse.request_id == id && pulse.iteration >= 0) {
       ++looked;
-      EXPECT_FALSE(pulse.reading) << "beside iteration " << pulse.iteration;
+      EXPECT_FALSE(pulse.reading) << "during iteration " << pulse.iteration;
     }
     return link.failure(id) != nullptr || link.find<RunDone>(id) != nullptr;
   });

@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 using testing::LinkHarness;
 using namespace std::chrono_literals;
 
-// The limits themselves are tested on a made-up clock (liveness_test); here a loaded machine must
-// not fail what works.
+// The limits themselves are tested with a synthetic clock (liveness_test); here a loaded machine
+// must not fail what works.
 constexpr auto kSoon = 3s;
 
 const std::vector<std::string> kCpuWorker = {WORKER_PROGRAM, "--backend", "cpu"};
@@ -73,11 +73,11 @@ TEST(RealWorker, RunsARequestEndToEnd) {
   EXPECT_EQ(result.effective.recipe, request.recipe);
   EXPECT_TRUE(result.deviations.empty());
   EXPECT_FALSE(result.activity_method.empty());
-  EXPECT_GE(done->activity.records.size(), 3U * 4U) << "at least one span an expert and iteration";
+  EXPECT_GE(done->activity.records.size(), 3U * 4U) << "at least one span per expert and iteration";
   EXPECT_TRUE(link.wait_for_state(LinkState::Responsive));
 }
 
-TEST(RealWorker, NoKindOfOrderMayNameALibraryThatNobodyAllowed) {
+TEST(RealWorker, NoOrderMayNameALibraryThatIsNotAllowed) {
   LinkHarness link(kCpuWorker);
   engine::RunRequest request = small_request();
   request.cublaslt_library = "/of/a/stranger.so";
@@ -94,7 +94,7 @@ TEST(RealWorker, NoKindOfOrderMayNameALibraryThatNobodyAllowed) {
     EXPECT_THAT(link.failure(id)->error.message, HasSubstr("/of/a/stranger.so"));
     EXPECT_THAT(link.failure(id)->error.message, HasSubstr("--allow-library"));
   }
-  // The same link, allowed since: as it was before, nothing here loads one.
+  // The same link, now allowed: as before, nothing here loads one.
   link->allow_libraries({"/another.so", "/of/a/stranger.so"});
   const std::uint64_t id = link->submit(request);
   ASSERT_TRUE(link.wait_for_answer(id));
@@ -296,7 +296,7 @@ class BareWorker : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
   }
   void send(const wire::Frame& frame) { send(encode_frame(frame).value()); }
-  /// The worker's end, or "" after ten seconds.
+  /// The worker's exit, or "" after ten seconds.
   std::string end() {
     for (int i = 0; i < 1000; ++i) {
       if (const auto said = child_->try_reap()) return *said;
@@ -325,7 +325,7 @@ TEST_F(BareWorker, EndsWhenItsInputEndsInTheMiddleOfARun) {
   EXPECT_EQ(end(), "exited with code 0");
 }
 
-TEST_F(BareWorker, EndsWhenNobodyReadsItsOutput) {
+TEST_F(BareWorker, EndsWhenItsOutputHasNoReader) {
   child_->output.reset();
   EXPECT_EQ(end(), "exited with code 0");
 }

@@ -34,38 +34,38 @@ class StalledRun(unittest.TestCase):
         done = subprocess.run([PROGRAM, "run", "--worker", self.worker, *arguments], capture_output=True,
                               text=True, timeout=60)
         self.assertEqual(done.returncode, WORKER_FAILED, done.stdout + done.stderr)
-        self.assertIn("replay 41 was not over", done.stderr)
+        self.assertIn("replay 41 had not finished", done.stderr)
         return done.stdout
 
     def test_says_where_it_stands(self):
-        told = " ".join(self.run_it("--launch.kind", "GRAPH_REPLAY", "--markers", "true").split())
-        self.assertIn("In the run itself replay 41 hangs", told)
-        self.assertIn("deadline 0.5 s; 99 % of the replays before took 12.5 us or less", told)
-        self.assertIn("a kernel spins", told)
-        self.assertIn("last finished: offsets", told)
-        self.assertIn("running: grouped_gemm", told)
+        output = " ".join(self.run_it("--launch.kind", "GRAPH_REPLAY", "--markers", "true").split())
+        self.assertIn("In the run itself replay 41 hangs", output)
+        self.assertIn("deadline 0.5 s; 99 % of the previous replays took 12.5 us or less", output)
+        self.assertIn("a kernel spins", output)
+        self.assertIn("last finished: offsets", output)
+        self.assertIn("running: grouped_gemm", output)
 
     def test_as_json_and_recorded(self):
         session = self.path("stalled.session")
-        told = json.loads(self.run_it("--json", "--markers", "true", "--deadline_factor", "7.5",
+        output = json.loads(self.run_it("--json", "--markers", "true", "--deadline_factor", "7.5",
                                       "--record", session))
-        self.assertEqual(told["request"]["launch"]["deadline_factor"], 7.5)
-        self.assertTrue(told["request"]["launch"]["markers"])
-        stall = told["stalled"]["experiments"][0]["stall"]
+        self.assertEqual(output["request"]["launch"]["deadline_factor"], 7.5)
+        self.assertTrue(output["request"]["launch"]["markers"])
+        stall = output["stalled"]["experiments"][0]["stall"]
         self.assertEqual((stall["replay"], stall["last_finished"]), (41, 1))
         self.assertAlmostEqual(stall["p99_seconds"], 12.5e-6)
         with sqlite3.connect(session) as file:
             self.assertEqual(file.execute("SELECT count(*) FROM runs").fetchone(), (0,))
             self.assertEqual(file.execute("SELECT replay, last_finished FROM experiment_stalls").fetchall(),
                              [(41, 1)])
-            self.assertEqual(file.execute("SELECT p99_seconds FROM stall_percentiles").fetchall(), [(12.5e-6,)])
+            self.assertEqual(file.execute("SELECT p99_seconds FROM experiment_stalls").fetchall(), [(12.5e-6,)])
         rules = subprocess.run([PROGRAM, "doctor", "--snapshot", session], capture_output=True, text=True,
                                timeout=60)
         self.assertIn("the captured step of this run", rules.stdout)
 
-    def test_a_core_dump_is_asked_for_where_it_is_wanted_and_the_trigger_is_taken_away(self):
+    def test_a_core_dump_is_requested_on_demand_and_the_trigger_is_removed(self):
         with open(self.worker, "w", encoding="utf-8") as script:
-            script.write('#!/bin/sh\n: > "$CUDA_COREDUMP_PIPE"\n'  # as the driver does
+            script.write('#!/bin/sh\n: > "$CUDA_COREDUMP_PIPE"\n'  # like the driver
                          f'env > "{self.path("environment")}"\nexec "{FAKE_WORKER}" stall-in-run\n')
         dumps = self.path("dumps")
         os.mkdir(dumps)
@@ -81,8 +81,8 @@ class StalledRun(unittest.TestCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("without --remote", refused.stderr)
 
-    def test_only_the_core_dump_that_was_asked_for_is_read(self):
-        """What a worker answers, perhaps one of another machine, must not choose a file to open here."""
+    def test_only_the_requested_core_dump_is_read(self):
+        """The answer of a worker, perhaps on another machine, must not choose which file is opened here."""
         debugger = self.path("cuda-gdb")
         with open(debugger, "w", encoding="utf-8") as script:
             script.write(f'#!/bin/sh\necho "$@" >> "{self.path("opened")}"\n')

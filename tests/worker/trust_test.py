@@ -1,4 +1,4 @@
-"""What a file may not decide: whose code runs. The command line, with a shared object that leaves a
+"""A file must not decide whose code runs. The command line, with a shared object that leaves a
 mark when it is loaded, and with modules of Python that do.
 
 Usage: trust_test.py EXPERTSCOPE MARKER_LIBRARY SOURCE_ROOT
@@ -55,19 +55,19 @@ class LibrariesOfFiles(CommandLine):
         for _, command in self.commands():
             with self.subTest(command=command[:2]):
                 self.ok(*command, *CPU, "--allow-library", LIBRARY, env=self.env)
-        # Another one is not this one.
+        # Another library is still not allowed.
         done = call("run", "--request", self.request, *CPU, "--allow-library", "/another.so", env=self.env)
         self.assertEqual(done.returncode, 1)
 
-    def test_an_option_is_this_person(self):
+    def test_an_option_is_the_users_choice(self):
         self.ok("run", *SMALL, *CPU, "--cublaslt_library", LIBRARY)
         self.ok("run", "--request", self.request, *CPU, "--cublaslt_library", LIBRARY)
         self.ok("run", "--request", self.request, *CPU, "--cublaslt", LIBRARY)
         self.ok("run", "--request", self.request, *CPU, "--cublaslt_library", "")
 
 
-class StrangersModules(CommandLine):
-    """Modules that lie in the current folder, and where PYTHONPATH points."""
+class MaliciousModules(CommandLine):
+    """Malicious modules in the current folder and in PYTHONPATH."""
 
     def setUp(self):
         super().setUp()
@@ -78,13 +78,13 @@ class StrangersModules(CommandLine):
                      "usercustomize", "pytest", "json", "torch"):
             (self.traps / f"{name}.py").write_text(
                 f'with open({str(self.marker)!r}, "a") as file: file.write({name!r} + "\\n")\n'
-                f'raise ImportError("a stranger\'s {name}")\n', encoding="utf-8")
+                f'raise ImportError("the malicious {name}")\n', encoding="utf-8")
         python = self.traps / "python"
         python.write_text(f'#!/bin/sh\necho PIP_PYTHON >> "{self.marker}"\nexit 1\n', encoding="utf-8")
         python.chmod(0o700)
         self.env = {**os.environ, "PYTHONPATH": str(self.traps), "PIP_PYTHON": str(python),
                     "PIP_REQUIREMENT": str(self.traps / "pip.py"), "XDG_CACHE_HOME": self.path("cache"),
-                    # An index that has nothing: what is looked at comes before it is asked.
+                    # An index that is empty: all checks come before it is queried.
                     "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": self.path("none"), "PIP_CONFIG_FILE": "/dev/null"}
 
     def call(self, *command):
@@ -97,10 +97,10 @@ class StrangersModules(CommandLine):
 
     def nothing_was_imported(self, done):
         said = done.stdout + done.stderr
-        self.assertNotIn("a stranger's", said)
+        self.assertNotIn("the malicious", said)
         self.assertFalse(self.marker.exists(), said)
 
-    def test_the_traps_catch_who_is_careless(self):
+    def test_the_traps_catch_careless_code(self):
         self.call(sys.executable, "-m", "pip", "--version")
         self.assertIn("pip\n", self.marker.read_text(encoding="utf-8"))
 
@@ -125,7 +125,7 @@ class StrangersModules(CommandLine):
         self.assertIn("could not install the packages", done.stderr)
 
     def test_the_peer_of_the_benchmark(self):
-        """Its torch is the named Python's, with that one's PYTHONPATH, and never of the current folder."""
+        """Its torch comes from the named Python and its PYTHONPATH, never from the current folder."""
         self.env.pop("PYTHONPATH")
         done = self.call(PROGRAM, "bench", "--suite", "linear", "--cpu", "--presets", "laptop-tiny", "--seconds", "0.01",
                          "--torch", sys.executable)
@@ -142,13 +142,13 @@ class StrangersModules(CommandLine):
         self.assertEqual(done.returncode, 2)
         self.assertIn("python3 -I", done.stderr)
 
-    def test_both_lists_of_versions_are_one(self):
+    def test_both_lists_of_versions_are_equal(self):
         listed = [line.split()[0] for line in self.ok("doctor", "fetch").splitlines()]
         script = subprocess.run([sys.executable, "-I", SOURCE_ROOT / "assets/fetch_cublaslt.py"], capture_output=True,
                                 text=True, timeout=100).stderr
         self.assertEqual(listed, re.search(r"Known versions: (.*)", script)[1].split(", "))
 
-    def test_a_version_that_nobody_has_hashed_is_refused(self):
+    def test_a_version_without_a_hash_is_refused(self):
         said = self.refused(3, "doctor", "fetch", "13.99.0.1")
         self.assertIn("13.99.0.1", said)
         self.assertIn("13.10.0.20", said)

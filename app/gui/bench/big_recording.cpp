@@ -15,12 +15,12 @@ namespace {
 using engine::Stage;
 
 constexpr std::int64_t kReplayNs = 1'000'000;
-constexpr std::int64_t kNodeNs = 18'000;  // of 40 on the busiest stream
+constexpr std::int64_t kNodeNs = 18'000;  // there are 40 on the busiest stream
 constexpr std::uint64_t kFirstNodeId = 4'294'967'296;
 
 class Noise {
  public:
-  /// 0..limit - 1.
+  /// Returns 0..limit - 1.
   std::int64_t below(std::int64_t limit) {
     state_ ^= state_ << 13U;
     state_ ^= state_ >> 7U;
@@ -32,7 +32,7 @@ class Noise {
   std::uint64_t state_ = 0x9E3779B97F4A7C15U;
 };
 
-/// Every tenth node is the product, with a record an expert.
+/// Every tenth node is the product, with one record per expert.
 bool is_product(std::size_t node) { return node % 10 == 7; }
 
 Stage stage_of(std::size_t node) {
@@ -111,7 +111,7 @@ profiling::RecordedRun make_big_run(std::size_t records) {
   result.id = 1;
   result.effective = request;
   result.splits.assign(kBigExperts, request.shape.tokens / kBigExperts);
-  result.iteration_method = "made up for a benchmark, not measured";
+  result.iteration_method = "synthetic for a benchmark, not measured";
   result.activity_method = result.iteration_method;
   result.device.name = "no device";
   result.wall_ns = kReplayNs * static_cast<std::int64_t>(replays);

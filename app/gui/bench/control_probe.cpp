@@ -1,9 +1,10 @@
-// The wall clock counts here: it is what a person waits for.
+// Measures wall time: it is what the user waits for.
 #include "app/gui/bench/control_probe.h"
 
 #include <algorithm>
 #include <chrono>
 
+#include "app/gui/bench/frame_times.h"
 #include "app/gui/shell/shell.h"
 #include "profiling/trace/statistics.h"
 
@@ -15,12 +16,6 @@ constexpr std::size_t kClicks = 20;
 constexpr double kPatienceMs = 30'000;
 constexpr double kRestMs = 150;
 constexpr double kBudgetMs = 50;
-
-double wall_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace
 

@@ -1,13 +1,13 @@
-// A live window with a worker: clicks a control of the rail and waits for the plots that answer it.
+// A live window with a worker: clicks a control of the rail and waits for the plots that result.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "app/controllers/session_state.h"
 #include "app/gui/bench/window_bench.h"
 #include "app/gui/shell/frame_probe.h"
-#include "app/gui/shell/session_state.h"
 
 namespace app {
 
@@ -34,7 +34,7 @@ class ControlProbe : public FrameProbe {
   int frame_ = 0;
   double released_ms_ = 0;
   SessionState::Run before_;
-  std::vector<double> extra_ms_;   // beyond the engine's time
+  std::vector<double> extra_ms_;   // in addition to the engine's time
   std::vector<double> engine_ms_;  // the engine's own
   std::string problem_ = "the window was closed early";
 };

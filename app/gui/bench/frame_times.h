@@ -1,6 +1,7 @@
-// Frame costs under the names of what was being done, and what they come to.
+// Frame costs by activity, and their summary.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "profiling/trace/statistics.h"
 
 namespace app {
+
+/// Of the steady clock.
+inline double wall_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 class FrameTimes {
  public:
@@ -31,7 +39,7 @@ class FrameTimes {
                       .maximum = profiling::quantile(costs.cpu, 1.0),
                       .present_p50 = profiling::quantile(costs.present, 0.5),
                       .budget = budget,
-                      .unit = "ms CPU a frame"});
+                      .unit = "ms CPU per frame"});
     }
     return rows;
   }

@@ -1,5 +1,6 @@
 // The phases of the benchmark, from opening the file to the idle window.
 #include "app/gui/bench/recording_probe.h"
+#include "app/gui/bench/frame_times.h"
 
 #include <unistd.h>
 
@@ -18,16 +19,10 @@ constexpr double kQuietMs = 500;
 constexpr double kIdleMs = 3000;
 constexpr double kFrameBudgetMs = 4;
 constexpr double kVisibleBudgetMs = 1;
-constexpr double kOpenBudgetMs = 1000;  // of a million records
+constexpr double kOpenBudgetMs = 1000;  // for a million records
 constexpr double kMemoryBudgetBytes = 100;
 
-double wall_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// Of all threads: what opening costs on a machine that has other things to do.
+/// Over all threads: the cost of opening on a busy machine.
 double process_cpu_ms() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -72,7 +67,7 @@ void RecordingProbe::begin(Shell& shell, std::function<void()> /*wake*/) {
   resident_before_bytes_ = resident_bytes();
   cpu_before_ms_ = process_cpu_ms();
   enter(Phase::Open);
-  shell.open_recording(path_);
+  shell.carry_out(OpenFile{path_});
 }
 
 bool RecordingProbe::wants_frame(Shell& shell) {
@@ -118,7 +113,7 @@ void RecordingProbe::feed(Shell& shell) {
 
 void RecordingProbe::opened(Shell& shell, const FrameCost& cost) {
   const double passed_ms = wall_ms() - entered_ms_;
-  // The first of a window compiles shaders and rasterises letters.
+  // The first frame of a window compiles shaders and rasterises glyphs.
   opening_.add(frame_++ == 0 ? "first frame of the window" : "frames while opening", cost);
   if (!loaded_ && shell.state().shown() != nullptr) {
     loaded_ = true;
@@ -134,7 +129,7 @@ void RecordingProbe::report_memory(const Shell& shell) const {
   const auto count =
       static_cast<double>(std::max<std::size_t>(shell.state().shown()->activity.records.size(), 1));
   one("memory of the process, less before opening",
-      (resident_bytes() - resident_before_bytes_) / count, "bytes a record", kMemoryBudgetBytes);
+      (resident_bytes() - resident_before_bytes_) / count, "bytes per record", kMemoryBudgetBytes);
 }
 
 void RecordingProbe::drawn(Shell& shell, const FrameCost& cost) {

@@ -20,7 +20,7 @@ class RecordingProbe : public FrameProbe {
   bool wants_frame(Shell& shell) override;
   void feed(Shell& shell) override;
   void drawn(Shell& shell, const FrameCost& cost) override;
-  /// Empty after everything was measured.
+  /// Empty if everything was measured.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -41,7 +41,7 @@ class RecordingProbe : public FrameProbe {
   double cpu_before_ms_ = 0;
   bool loaded_ = false;
   std::size_t step_ = 0;
-  int frame_ = 0;  // of the step or phase
+  int frame_ = 0;  // within the step or phase
   std::string drawing_;
   FrameTimes times_;
   FrameTimes visible_;

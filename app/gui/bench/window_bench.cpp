@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that goes with its owner, and what SQLite may have left beside it.
+/// A file that is deleted with its owner, together with anything SQLite left next to it.
 class TemporaryRecording {
  public:
   explicit TemporaryRecording(std::size_t records)
@@ -65,20 +65,20 @@ std::string gl_text(GLenum name) {
   return text == nullptr ? "" : reinterpret_cast<const char*>(text);
 }
 
-/// Passes everything on; says first what it runs on, once.
+/// Passes everything on; reports the machine first, once.
 template <class Probe>
 class AnnouncedProbe : public Probe {
  public:
   template <class... Arguments>
-  AnnouncedProbe(const WindowBenchOptions& options, const WindowBenchReport& report, bool& told,
-                 Arguments&&... arguments)
+  AnnouncedProbe(const WindowBenchOptions& options, const WindowBenchReport& report,
+                 bool& announced, Arguments&&... arguments)
       : Probe(std::forward<Arguments>(arguments)...),
         options_(options),
         announce_(report.machine),
-        told_(told) {}
+        announced_(announced) {}
 
   void begin(Shell& shell, std::function<void()> wake) override {
-    if (!std::exchange(told_, true)) {
+    if (!std::exchange(announced_, true)) {
       announce_({.processor = processor_name(),
                  .threads = static_cast<int>(std::thread::hardware_concurrency()),
                  .gl_renderer = gl_text(GL_RENDERER),
@@ -93,7 +93,7 @@ class AnnouncedProbe : public Probe {
  private:
   const WindowBenchOptions& options_;
   const std::function<void(const WindowBenchMachine&)>& announce_;
-  bool& told_;
+  bool& announced_;
 };
 
 engine::Status run(const WindowBenchOptions& options, FrameProbe& probe, const std::string& problem,
@@ -114,9 +114,9 @@ engine::Status run(const WindowBenchOptions& options, FrameProbe& probe, const s
 
 engine::Status run_window_bench(const WindowBenchOptions& options,
                                 const WindowBenchReport& report) {
-  bool told = false;
+  bool announced = false;
   const auto measure = [&](const std::string& path, std::size_t records) {
-    AnnouncedProbe<RecordingProbe> probe(options, report, told, path, records, report);
+    AnnouncedProbe<RecordingProbe> probe(options, report, announced, path, records, report);
     return run(options, probe, probe.problem(), false);
   };
   if (!options.recording.empty()) return measure(options.recording, 0);
@@ -126,7 +126,7 @@ engine::Status run_window_bench(const WindowBenchOptions& options,
     if (status.ok()) status = measure(recording.path(), records);
     if (!status.ok()) return status;
   }
-  AnnouncedProbe<ControlProbe> probe(options, report, told, report);
+  AnnouncedProbe<ControlProbe> probe(options, report, announced, report);
   return run(options, probe, probe.problem(), true);
 }
 

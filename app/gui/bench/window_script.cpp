@@ -1,4 +1,4 @@
-// Input overwrites what GLFW has read for the frame; places come from the control map.
+// Input overwrites what GLFW has read for the frame; positions come from the control map.
 #include "app/gui/bench/window_script.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ const ControlEntry* control(const Shell& shell, const std::string& id) {
   return nullptr;
 }
 
-/// Moves the mouse to a place in the control, 0..1 from left to right and from top to bottom.
+/// Moves the mouse to a position in the control, 0..1 from left to right and from top to bottom.
 bool move_to(const Shell& shell, const std::string& id, float part_x, float part_y) {
   const ControlEntry* entry = control(shell, id);
   if (entry == nullptr) return false;
@@ -24,14 +24,14 @@ bool move_to(const Shell& shell, const std::string& id, float part_x, float part
   return true;
 }
 
-float swing(int frame, float period) {
+float sweep_position(int frame, float period) {
   return 0.5F + 0.4F * std::sin(static_cast<float>(frame) * 6.2832F / period);
 }
 
 ScriptStep wheel(const std::string& what, const std::string& plot, float notches, bool shift,
                  int frames) {
   return {what, [=](Shell& shell, int frame) {
-            if (!move_to(shell, plot, swing(frame, 40.0F), 0.4F)) return true;
+            if (!move_to(shell, plot, sweep_position(frame, 40.0F), 0.4F)) return true;
             ImGui::GetIO().KeyShift = shift;
             ImGui::GetIO().MouseWheel = notches;
             return frame + 1 >= frames;
@@ -40,7 +40,7 @@ ScriptStep wheel(const std::string& what, const std::string& plot, float notches
 
 ScriptStep hover(const std::string& what, const std::string& plot, int frames) {
   return {what, [=](Shell& shell, int frame) {
-            move_to(shell, plot, swing(frame, 61.0F), swing(frame, 17.0F));
+            move_to(shell, plot, sweep_position(frame, 61.0F), sweep_position(frame, 17.0F));
             return frame + 1 >= frames;
           }};
 }
@@ -55,14 +55,14 @@ ScriptStep select(const std::string& what, const std::string& plot, int frames) 
 }
 
 ScriptStep show(Action action) {
-  return {"change of workspace", [action](Shell& shell, int frame) {
-            if (frame == 0) shell.act(action);
+  return {"change of page", [action](Shell& shell, int frame) {
+            if (frame == 0) shell.carry_out(action);
             return frame >= 9;
           }};
 }
 
-/// Frames while what a background thread makes is on its way and arrives.
-ScriptStep linger(const std::string& what, int frames) {
+/// Frames while a background thread's result is pending and arrives.
+ScriptStep wait_frames(const std::string& what, int frames) {
   return {what, [frames](Shell&, int frame) { return frame + 1 >= frames; }};
 }
 
@@ -82,13 +82,13 @@ std::vector<ScriptStep> window_script() {
   script.push_back(show(Action::ShowPerformance));
   use_plot("performance.timeline", script);
   script.push_back(select("select a range", "performance.timeline", 20));
-  script.push_back(linger("select a range", 60));
+  script.push_back(wait_frames("select a range", 60));
   use_plot("performance.iterations", script);
   script.push_back(hover("hover", "performance.experts", 60));
   script.push_back(hover("hover", "performance.durations", 60));
   script.push_back(show(Action::ShowNumerics));
   script.push_back(show(Action::ShowGraphs));
-  script.push_back(linger("", 200));
+  script.push_back(wait_frames("", 200));
   use_plot("graphs.matrix", script);
   use_plot("graphs.series", script);
   for (int i = 0; i < 4; ++i) {

@@ -1,5 +1,5 @@
-// The benchmark's hands: steps that feed input frame by frame, each under the name its frames are
-// reported by.
+// The benchmark's simulated input: steps that feed it frame by frame, each with the name under
+// which its frames are reported.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 namespace app {
 
 struct ScriptStep {
-  std::string what;  // frames of equal name are reported together; empty = not reported
+  std::string what;  // frames with the same name are reported together; empty = not reported
   /// Feeds one frame's input; true = this was the last.
   std::function<bool(Shell& shell, int frame)> feed;
 };
 
-/// Zooms, pans, hovers and selects on the plots of all workspaces, and changes between those.
+/// Zooms, pans, hovers and selects on the plots of all pages, and switches between them.
 std::vector<ScriptStep> window_script();
 
 }  // namespace app

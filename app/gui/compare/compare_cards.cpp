@@ -1,4 +1,4 @@
-// Settings that differ, times of everything both have, and the overlaid histograms.
+// Settings that differ, times of everything that both sides have, and the overlaid histograms.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kMeasured =
     "Medians and the ratio B / A. Its interval comes from the order statistics of both sides and "
-    "holds the ratio with at least 95 %, whatever the distribution. It is ambiguous when the "
+    "contains the ratio with at least 95 %, for any distribution. It is ambiguous when the "
     "interval contains 1, there are fewer than 7 samples of a side, clocks are known and differ, "
     "or, measured in blocks, the blocks of A and B mix or A differs from itself as much.";
 
@@ -22,9 +22,9 @@ std::string bins_text(const OverlaidBins& bins, char separator) {
   const auto list = [&](const plot::Bins& edges, const plot::Bins* other, bool first) {
     for (std::size_t i = 0; i < edges.counts.size(); ++i) {
       const std::string count = fmt::format("{}", edges.counts[i]);
-      const std::string beside = other == nullptr ? "" : fmt::format("{}", other->counts[i]);
+      const std::string other_count = other == nullptr ? "" : fmt::format("{}", other->counts[i]);
       text += fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, edges.edges[i], edges.edges[i + 1],
-                          first ? count : beside, first ? beside : count);
+                          first ? count : other_count, first ? other_count : count);
     }
   };
   if (bins.a.edges == bins.b.edges) {
@@ -41,20 +41,20 @@ std::string bins_text(const OverlaidBins& bins, char separator) {
 void ComparePanel::draw_settings(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const profiling::SettingsDifference& settings = model_.settings();
-  Card card(context,
-            {.id = "compare.settings_card",
-             .title = "Settings",
-             .question = "What was set or found differently for A and B?",
-             .note = fmt::format("{} differ, {} the same", settings.rows.size(), settings.same),
-             .measured = "Every field of the request, of what it came to, and of the device. Only "
-                         "those that differ are listed.",
-             .text =
-                 [this] {
-                   return plot::table_text(CompareModel::settings_columns(),
-                                           model_.settings_rows());
-                 },
-             .csv = [this] { return model_.csv(); }},
-            area.size);
+  Card card(
+      context,
+      {.id = "compare.settings_card",
+       .title = "Settings",
+       .question = "What was set or found differently for A and B?",
+       .note = fmt::format("{} differ, {} the same", settings.rows.size(), settings.same),
+       .measured = "Every field of the request, of the effective settings, and of the device. Only "
+                   "those that differ are listed.",
+       .text =
+           [this] {
+             return plot::table_text(CompareModel::settings_columns(), model_.settings_rows());
+           },
+       .csv = [this] { return model_.csv(); }},
+      area.size);
   if (settings.rows.empty()) {
     draw_empty(context, card.room(), "The same settings",
                fmt::format("All {} fields are equal, device and library too.", settings.same), "",
@@ -99,12 +99,12 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "compare.overlay_card",
              .title = "Both",
-             .question = "How do the two distributions lie over each other? Both share one axis.",
+             .question = "How do the two distributions overlap? Both share one axis.",
              .note = kernel != nullptr && overlay == Overlay::Kernel
                          ? plot::short_kernel_name(kernel->name)
                          : "",
              .measured = "Times: every sample of both sides in common bins. Values, scales and "
-                         "amax: magnitudes of layer 0, four bins a power of two.",
+                         "amax: magnitudes of layer 0, four bins per power of two.",
              .text = [&bins] { return bins_text(bins, '\t'); },
              .csv = [&bins] { return bins_text(bins, ','); },
              .header_widgets = widgets},
@@ -121,7 +121,7 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& area) {
   ImGui::SameLine(0, theme.px(kGap));
   controls::checkbox(
       context, "compare.normalise", "shares", normalised_,
-      {.tooltip = "Percent of each side's own samples (those that are 0 apart) instead of "
+      {.tooltip = "Percent of each side's own samples (zeros counted separately) instead of "
                   "counts"});
   card.end_header_widgets();
   const ImVec2 room = card.room();
@@ -152,17 +152,17 @@ void ComparePanel::draw_overlay(const PanelContext& context, const Area& area) {
     draw_selected_bins(context, bins, ImVec2(at.x, at.y + room.y - theme.fonts.label->FontSize),
                        room.x);
   }
-  controls::record(context, "compare.histogram", "A and B laid over each other", "plot",
+  controls::record(context, "compare.histogram", "A and B overlaid", "plot",
                    fmt::format("a={:.4g};b={:.4g}", bins.a.total(), bins.b.total()), at,
                    ImVec2(at.x + room.x, at.y + room.y));
 }
 
-/// How much of either side lies in the selected range: whole bins, as they are drawn.
+/// How much of each side lies in the selected range, in whole bins as drawn.
 void ComparePanel::draw_selected_bins(const PanelContext& context, const OverlaidBins& bins,
                                       ImVec2 at, float width) const {
   const Theme& theme = context.theme;
   const ImFont* font = theme.fonts.label;
-  std::string text = "Drag over the plot to count a range of both.";
+  std::string text = "Drag over the plot to count a range of both sides.";
   if (overlay_view_.selection) {
     const plot::Range asked = *overlay_view_.selection;
     const plot::Range whole = bins.a.whole_bins(asked);
@@ -172,7 +172,7 @@ void ComparePanel::draw_selected_bins(const PanelContext& context, const Overlai
     };
     const auto side = [&](const plot::Bins& one) {
       const double counted = one.counted(asked);
-      // Shares are percent already; a side without samples has none.
+      // Shares are in percent already; a side without samples has none.
       const std::string share =
           one.total() > 0.0 ? fmt::format("{:.2f} %", 100.0 * counted / one.total()) : "n/a";
       return normalised_

@@ -1,5 +1,5 @@
-// What becomes of every expert from A to B: time with the band in which nothing may be said, or
-// the error of its product.
+// How every expert changes from A to B: time with the band in which no verdict is possible, or the
+// error of its product.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using profiling::ExpertRow;
 using profiling::TimeVerdict;
 
-/// From A to B: percent of time or decibels. NaN where a side has none.
+/// From A to B: percent of time or decibels. NaN if a side has none.
 struct Delta {
   double value = 0.0;
   double low = 0.0;  // of the interval; equal to high without one
@@ -28,7 +28,8 @@ double percent(double ratio) { return 100.0 * (ratio - 1.0); }
 
 Delta delta_of(const ExpertRow& row, bool snr) {
   if (snr) {
-    // Two exact products do not differ; one exact and one not differ by more than any scale.
+    // Two exact products do not differ; one exact and one inexact product differ by more than any
+    // scale can show.
     const double delta = row.snr_a_db == row.snr_b_db ? 0.0 : row.snr_b_db - row.snr_a_db;
     return {.value = delta, .low = delta, .high = delta};
   }
@@ -60,7 +61,7 @@ void draw_bar(const plot::PlotFrame& frame, const Theme& theme, double center, c
                       : better        ? theme.colors.good
                                       : theme.colors.bad;
   if (delta.ambiguous && delta.high > delta.low) {
-    // The band: anything in it may be the truth, no difference included.
+    // The band: the true difference may be anywhere in it, including zero.
     draw->AddRectFilled(ImVec2(left, clamp(delta.high)), ImVec2(right, clamp(delta.low)),
                         plot::faded(theme.colors.warn, 0.22F));
   }
@@ -150,7 +151,7 @@ void ComparePanel::draw_experts(const PanelContext& context, const Area& area) {
       context,
       {.id = "compare.experts_card",
        .title = "Per expert",
-       .question = "What becomes of each expert from A to B?",
+       .question = "How does each expert change from A to B?",
        .note = snr_    ? "SNR of B less that of A"
                : timed ? fmt::format("{} of {} differ; by {}", changed, comparison.experts.size(),
                                      comparison.expert_method)
@@ -189,7 +190,7 @@ void ComparePanel::draw_experts(const PanelContext& context, const Area& area) {
   } else {
     draw_expert_bars(context, room);
   }
-  controls::record(context, "compare.experts", "what becomes of each expert", "plot",
+  controls::record(context, "compare.experts", "how each expert changes", "plot",
                    fmt::format("experts={};metric={};timed={}", comparison.experts.size(),
                                snr_ ? "snr" : "time", timed ? 1 : 0),
                    at, ImVec2(at.x + room.x, at.y + room.y));

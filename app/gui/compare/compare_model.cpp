@@ -22,7 +22,7 @@ const std::vector<plot::Column> kSettingsColumns = {
     {.title = "of",
      .width = 66,
      .numeric = false,
-     .tooltip = "requested; effective = what it came to instead; device or library"}};
+     .tooltip = "requested; effective = what was used instead; device or library"}};
 const std::vector<plot::Column> kTimeColumns = {
     {.title = "what", .width = 0, .numeric = false},
     {.title = "A", .width = 60, .tooltip = "median of A"},
@@ -34,14 +34,14 @@ const std::vector<plot::Column> kTimeColumns = {
      .tooltip = "the reason is in the row's tooltip"},
     {.title = "interval",
      .width = 92,
-     .tooltip = "holds the ratio with 95 %, from order statistics of both"},
+     .tooltip = "contains the ratio with 95 %, from order statistics of both sides"},
     {.title = "n A / B", .width = 56, .tooltip = "samples"}};
 
-// Where there is no room for all: the interval and n are in the tooltip and in what is copied.
+// Without room for all columns, the interval and n are in the tooltip and in the copied text.
 const std::vector<plot::Column> kNarrowTimeColumns(kTimeColumns.begin(), kTimeColumns.begin() + 5);
 
 std::string tooltip_of(const std::string& name, const TimeDifference& time) {
-  return fmt::format("{}\n{}\nn {} of A, {} of B", name, time.reason, time.n_a, time.n_b);
+  return fmt::format("{}\n{}\nn {} in A, {} in B", name, time.reason, time.n_a, time.n_b);
 }
 
 plot::TableRow time_row(const std::string& name, const TimeDifference& time, const Theme& theme) {
@@ -70,7 +70,7 @@ const engine::OperandStatistics& operand_of(const profiling::RecordedRun& run, b
   return weights ? run.result.weights : run.result.activations;
 }
 
-/// Both sample sets on the edges that fit them together.
+/// Bins both sample sets on common edges.
 OverlaidBins time_bins(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> both = a;
   both.insert(both.end(), b.begin(), b.end());

@@ -1,5 +1,5 @@
-// What the Compare workspace derives from a pair of sides: worked out on a thread of its own, once
-// a pair; tables and bars are made from it once, never in a frame without a change.
+// What the Compare page derives from a pair of sides: computed on a separate thread, once per pair;
+// tables and bars are built from it once, never in a frame without a change.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/compare/side_choice.h"
 #include "app/gui/plot/bins.h"
 #include "app/gui/plot/sorted_table.h"
 #include "app/gui/plot/ticks.h"
-#include "app/gui/shell/background_task.h"
 #include "profiling/compare/run_comparison.h"
 
 namespace app {
@@ -29,16 +29,16 @@ struct OverlaidBins {
 
 class CompareModel {
  public:
-  /// `wake` may be called from any thread when tick() would find something.
+  /// `wake` may be called from any thread when tick() would find a result.
   explicit CompareModel(std::function<void()> wake) : task_(std::move(wake)) {}
 
-  /// Starts working when the pair or the product is another one.
+  /// Starts working when the pair or the product changes.
   void follow(const CompareSide& a, const CompareSide& b, engine::Product product);
-  /// True when a result has come.
+  /// True when a result has arrived.
   bool tick();
   bool working() const { return task_.running(); }
 
-  /// Null until the first result; may be of the pair before while working().
+  /// Null until the first result; may belong to the previous pair while working().
   const profiling::RunComparison* comparison() const { return result_ ? &result_->runs : nullptr; }
   const profiling::SettingsDifference& settings() const { return result_->settings; }
   /// Changes with every result.
@@ -49,9 +49,9 @@ class CompareModel {
   const std::vector<plot::TableRow>& settings_rows() const { return settings_rows_; }
   /// The step, then stages, then kernels.
   const std::vector<plot::TableRow>& time_rows() const { return time_rows_; }
-  /// `row` of time_rows(): which kernel, or nothing for the step and the stages.
+  /// For `row` of time_rows(): which kernel, or null for the step and the stages.
   const profiling::KernelRow* kernel_of(int row) const;
-  /// Bins on common edges, made when asked for something else. `normalised`: shares in percent.
+  /// Bins on common edges, rebuilt when the arguments change. `normalised`: shares in percent.
   const OverlaidBins& bins(Overlay overlay, int row, bool normalised);
   static const std::vector<plot::Column>& settings_columns();
   static const std::vector<plot::Column>& time_columns(bool narrow = false);

@@ -1,4 +1,4 @@
-// Layout, pickers and figures of the Compare workspace; its cards are in files of their own.
+// Layout, pickers and figures of the Compare page; its cards are in separate files.
 #include "app/gui/compare/compare_panel.h"
 
 #include <fmt/format.h>
@@ -14,14 +14,14 @@
 namespace app {
 namespace {
 
-constexpr float kPartWidth = 150;
+constexpr float kPickerWidth = 150;
 
-/// Large text in a small window: one card at a time instead of four that nobody can read.
+/// Large text in a small window: one card at a time instead of four unreadable ones.
 bool is_small(const Theme& theme, ImVec2 size) {
   return size.y < theme.px(400) || size.x < theme.px(560);
 }
 
-std::string percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
+std::string signed_percent(double ratio) { return fmt::format("{:+.1f}", 100.0 * (ratio - 1.0)); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ bool ComparePanel::draw_picker(const PanelContext& context, const char* id, cons
   std::vector<std::string> titles = sides_.titles();
   int index = sides_.index_of(side);
   if (index < 0 && !side.runs.empty()) {
-    // Its run has left what is at hand; it is kept for as long as it is compared.
+    // Its run is no longer in the list; it is kept as long as it is being compared.
     index = static_cast<int>(titles.size());
     titles.push_back(side.title);
   }
@@ -67,23 +67,23 @@ void ComparePanel::draw_pickers(const PanelContext& context, const Area& area) {
   const std::string& second = context.view.second_path;
   if (controls::button(context, "compare.open", "Open B...",
                        {.tooltip = second.empty() ? "A second recording to choose from"
-                                                  : "Opened beside: " + second,
+                                                  : "Second recording: " + second,
                         .width = open})) {
-    context.commands.open_second = true;
+    context.commands.push_back(AskPath{FilePurpose::OpenSecond});
   }
 }
 
 void ComparePanel::draw_again(const PanelContext& context, float width) {
   const Theme& theme = context.theme;
-  const BatchNews& batch = context.view.batch;
+  const BatchStatus& batch = context.view.batch;
   const bool interleaved = batch.kind == profiling::GroupKind::Interleaved;
   const bool running = batch.id != 0 && batch.state == BatchState::Running;
   const float button = theme.px(110);
   if (running) {
     const BatchProgress& progress = batch.progress;
     if (controls::button(context, "compare.cancel", "Cancel",
-                         {.tooltip = "What is measured is kept", .width = button})) {
-      context.commands.cancel_batch = true;
+                         {.tooltip = "What was measured is kept", .width = button})) {
+      context.commands.push_back(Action::Cancel);
     }
     ImGui::SameLine(0, theme.px(kGap));
     const std::string left =
@@ -106,22 +106,22 @@ void ComparePanel::draw_again(const PanelContext& context, float width) {
           {.enabled = sides_.ready() && !lost,
            .reason = lost ? "There is no worker to measure with" : "Choose A and B first",
            .tooltip = fmt::format("Run both on this worker in {} blocks A B B A of {} iterations: "
-                                  "drift then falls on both alike",
+                                  "drift then affects both equally",
                                   blocks_, iterations_),
            .width = button})) {
-    context.commands.interleave = InterleavedOrder{.a = sides_.a().runs.front()->request,
-                                                   .b = sides_.b().runs.front()->request,
-                                                   .blocks = static_cast<int>(blocks_),
-                                                   .iterations = static_cast<int>(iterations_)};
+    context.commands.push_back(InterleavedOrder{.a = sides_.a().runs.front()->request,
+                                                .b = sides_.b().runs.front()->request,
+                                                .blocks = static_cast<int>(blocks_),
+                                                .iterations = static_cast<int>(iterations_)});
   }
   ImGui::SameLine(0, theme.px(kGap));
   controls::drag_int(
       context, "compare.blocks", "blocks", blocks_, kMinBlocks, kMaxBlocks, 8,
-      {.tooltip = "Of both together; fewer than 8 give no verdict", .width = theme.px(44)});
+      {.tooltip = "A and B together; fewer than 8 give no verdict", .width = theme.px(44)});
   blocks_ += blocks_ % 2;
   ImGui::SameLine(0, theme.px(kGap));
   controls::drag_int(context, "compare.iterations", "of", iterations_, 1, engine::kMaxIterations,
-                     20, {.tooltip = "Iterations of a block", .width = theme.px(52)});
+                     20, {.tooltip = "Iterations per block", .width = theme.px(52)});
   if (interleaved && !batch.error.empty()) {
     ImGui::SameLine(0, theme.px(kGap));
     ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
@@ -138,20 +138,20 @@ void ComparePanel::draw_nothing(const PanelContext& context, const Area& area) {
   const bool one = context.view.runs.size() == 1;
   if (context.view.link.state == LinkState::Lost || context.view.from_file) {
     if (draw_empty(context, area.size, "Two runs are needed",
-                   "Open a recording with two runs or more, or one to compare with the run at "
-                   "hand. A recording ships with the program.",
+                   "Open a recording with two or more runs, or one to compare with the current "
+                   "run. A recording ships with the program.",
                    "compare.sample", "Open the shipped recording")) {
-      context.commands.open_sample = true;
+      context.commands.push_back(Action::OpenSample);
     }
     return;
   }
-  if (draw_empty(context, area.size, one ? "One run is at hand" : "Nothing to compare yet",
-                 one ? "Change something in the rail and run again, or run the same once more: "
-                       "then the two stand side by side here."
+  if (draw_empty(context, area.size, one ? "One run so far" : "Nothing to compare yet",
+                 one ? "Change something in the rail and run again, or run the same again: "
+                       "the two then appear here side by side."
                      : "Run twice with different settings, or open a recording: the last two runs "
-                       "stand side by side here.",
+                       "appear here side by side.",
                  "compare.run_now", one ? "Run once more" : "Run now")) {
-    context.commands.run_now = true;
+    context.commands.push_back(Action::Run);
   }
 }
 
@@ -165,15 +165,15 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
                      .value = {time_verdict_name(step.verdict), ""},
                      .tooltip = step.reason,
                      .color = verdict_color(step.verdict, theme)});
-  figures.push_back(
-      {.id = "compare.difference",
-       .label = "step of B against A",
-       .value = {std::isfinite(step.ratio) ? percent(step.ratio) : "n/a",
-                 std::isfinite(step.ratio) ? "%" : ""},
-       .note = std::isnan(step.interval.low) ? ""
-                                             : fmt::format("{} to {} %", percent(step.interval.low),
-                                                           percent(step.interval.high)),
-       .tooltip = "Difference of the medians, with the interval that holds it with 95 %"});
+  figures.push_back({.id = "compare.difference",
+                     .label = "step of B against A",
+                     .value = {std::isfinite(step.ratio) ? signed_percent(step.ratio) : "n/a",
+                               std::isfinite(step.ratio) ? "%" : ""},
+                     .note = std::isnan(step.interval.low)
+                                 ? ""
+                                 : fmt::format("{} to {} %", signed_percent(step.interval.low),
+                                               signed_percent(step.interval.high)),
+                     .tooltip = "Difference of the medians, with its 95 % interval"});
   const auto side = [&](const char* id, const char* name, double median, std::size_t n,
                         std::size_t color) {
     figures.push_back({.id = id,
@@ -188,10 +188,10 @@ void ComparePanel::draw_figures(const PanelContext& context, const Area& area) {
   if (std::isfinite(step.control_ratio)) {
     figures.push_back({.id = "compare.control",
                        .label = "A against itself",
-                       .value = {percent(step.control_ratio), "%"},
+                       .value = {signed_percent(step.control_ratio), "%"},
                        .note = fmt::format("p of the blocks {:.3f}", step.block_p),
                        .tooltip = "Even blocks of A against odd ones; a difference must be larger. "
-                                  "p: how often the blocks would fall apart like this by chance"});
+                                  "p: how often the blocks would differ this much by chance"});
   }
   draw_headline(context, figures, area.size.x);
   // The reason, in words, under the figures.
@@ -213,10 +213,10 @@ void ComparePanel::draw_pair(const PanelContext& context, const Area& area) {
       sides_.a().runs.front()->result.backward && sides_.b().runs.front()->result.backward;
   const auto product = backward ? static_cast<engine::Product>(product_) : engine::Product::Fprop;
   model_.follow(sides_.a(), sides_.b(), product);
-  model_.tick();  // a small pair is ready at once
+  model_.tick();  // a small pair is ready immediately
   if (model_.comparison() == nullptr) {
     ImGui::SetCursorScreenPos(area.at);
-    draw_empty(context, area.size, "Comparing", "Statistics of both runs are being worked out.", "",
+    draw_empty(context, area.size, "Comparing", "Statistics of both runs are being computed.", "",
                nullptr);
     return;
   }
@@ -264,8 +264,8 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
   sides_.follow(context.view);
   controls::segmented(context, "compare.part", part_, {"A and B", "Frontier"},
                       {.tooltip = "Two runs side by side, or accuracy against time over a sweep",
-                       .width = theme.px(kPartWidth)});
-  const float taken = theme.px(kPartWidth) + 2.0F * gap;
+                       .width = theme.px(kPickerWidth)});
+  const float taken = theme.px(kPickerWidth) + 2.0F * gap;
   const Area first{ImVec2(area.at.x + taken, area.at.y), ImVec2(area.size.x - taken, row)};
   const float below = row + gap;
   if (part_ == 1) {
@@ -280,7 +280,7 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
   if (is_small(theme, size)) {
     controls::combo(context, "compare.page", "", page_,
                     {"Times", "Both", "Per expert", "Settings", "Measure again"},
-                    {.tooltip = "There is room for one at a time", .width = first.size.x});
+                    {.tooltip = "There is room for only one at a time", .width = first.size.x});
   } else {
     draw_again(context, first.size.x);
   }
@@ -289,7 +289,7 @@ void ComparePanel::draw(const PanelContext& context, ImVec2 size) {
                       ImVec2(area.size.x, area.size.y - 2.0F * below)});
 }
 
-std::unique_ptr<WorkspacePanel> make_compare_panel(const std::function<void()>& wake) {
+std::unique_ptr<PagePanel> make_compare_panel(const std::function<void()>& wake) {
   return std::make_unique<ComparePanel>(wake);
 }
 

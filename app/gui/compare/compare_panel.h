@@ -9,7 +9,7 @@
 
 namespace app {
 
-class ComparePanel : public WorkspacePanel {
+class ComparePanel : public PagePanel {
  public:
   explicit ComparePanel(const std::function<void()>& wake) : model_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
@@ -38,8 +38,8 @@ class ComparePanel : public WorkspacePanel {
   CompareModel model_;
   FrontierView frontier_;
   int part_ = 0;  // 0 = A and B, 1 = frontier
-  ImVec2 room_;   // of the whole workspace
-  int page_ = 0;  // of a room that holds one card at a time
+  ImVec2 room_;   // of the whole page
+  int page_ = 0;  // the card shown where there is room for only one
   std::uint64_t rows_for_ = 0;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int product_ = 0;

@@ -23,21 +23,21 @@ using profiling::SnrChoice;
 using profiling::SweepPoint;
 
 constexpr const char* kMenu = "frontier.menu";
-const std::vector<plot::Column> kColumns = {
+const std::vector<plot::Column> kFrontierColumns = {
     {.title = "settings", .width = 0, .numeric = false},
     {.title = "median", .width = 74, .tooltip = "of a step"},
     {.title = "p5", .width = 74},
     {.title = "p95", .width = 74},
     {.title = "worst dB", .width = 66, .tooltip = "lowest SNR of any expert's Y"},
-    {.title = "median dB", .width = 72, .tooltip = "middle SNR over experts"},
-    {.title = "", .width = 58, .numeric = false, .tooltip = "no other is better in both"}};
+    {.title = "median dB", .width = 72, .tooltip = "median SNR over experts"},
+    {.title = "", .width = 58, .numeric = false, .tooltip = "no other point is better in both"}};
 
-/// Where the points lie. An exact product stands above all others.
+/// The extent of the points. Exact products are placed above all others.
 struct Extent {
-  plot::Range time;     // whiskers too
-  plot::Range medians;  // shown first: one long whisker must not squeeze all points together
+  plot::Range time;     // including whiskers
+  plot::Range medians;  // initial view: one long whisker must not squeeze all points
   plot::Range snr;
-  double exact = 0.0;  // height at which exact points stand
+  double exact = 0.0;  // height at which exact points are drawn
   bool any_exact = false;
 };
 
@@ -114,7 +114,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   }
   std::ranges::sort(line, {}, &ImVec2::x);
   for (std::size_t i = 1; i < line.size(); ++i) {
-    // Steps: between two points nothing was measured, and the left one is what can be had.
+    // Steps: nothing was measured between two points, and the left one is what can be had.
     const ImVec2 corner(line[i].x, line[i - 1].y);
     draw->AddLine(line[i - 1], corner, plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
     draw->AddLine(corner, line[i], plot::faded(theme.colors.good, 0.8F), theme.px(1.5F));
@@ -134,7 +134,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
                      ImVec2(at.x - theme.px(4), at.y - theme.px(4)),
                      ImVec2(at.x + theme.px(4), at.y + theme.px(4)));
   }
-  // Names beside points, where there is room; a point without one has its read-out.
+  // Labels next to points, where there is room; a point without one has its read-out.
   plot::LabelPlaces places(frame.min(), frame.max());
   for (std::size_t i = 1; i < line.size(); ++i) {
     const ImVec2 corner(line[i].x, line[i - 1].y);
@@ -152,7 +152,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
     for (const SweepPoint& point : points_) {
       if (point.on_frontier != on_frontier || !is_drawn(point, choice)) continue;
       const ImVec2 name_size = plot::text_size(theme.fonts.label, point.label);
-      const auto at = places.beside(place(point), name_size, theme.px(8));
+      const auto at = places.next_to(place(point), name_size, theme.px(8));
       if (!at) continue;
       plot::draw_text(draw, theme.fonts.label, *at,
                       on_frontier ? theme.colors.text : theme.colors.dim_text, point.label);
@@ -160,7 +160,7 @@ void FrontierView::draw_scatter(const PanelContext& context, ImVec2 size) {
   }
   if (nearest < 0) return;
   const SweepPoint& point = points_[static_cast<std::size_t>(nearest)];
-  // The plot has nothing to select: a press that did not become a drag is a click.
+  // Nothing can be selected in the plot: a press that did not become a drag is a click.
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
       ImGui::GetIO().MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < theme.px(3) * theme.px(3)) {
     menu_point_ = nearest;
@@ -196,10 +196,10 @@ void FrontierView::draw_points(const PanelContext& context, const Area& area) {
              .question = "Which settings are worth their time? A click on a point makes it A or B.",
              .note = fmt::format("{} points, {} on the frontier", points_.size(), on_frontier),
              .measured = "Median of a step with p5 to p95 across; SNR of Y, worst expert or the "
-                         "middle one. Green: no other point is at least as accurate and as quick. "
+                         "median one. Green: no other point is at least as accurate and as fast. "
                          "Points were measured one after another, not interleaved: a small "
                          "difference between two of them may be drift; measure the two again.",
-             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .text = [this] { return plot::table_text(kFrontierColumns, rows_); },
              .csv = [this] { return profiling::sweep_csv(points_); },
              .header_widgets = snr + sweeps},
             area.size);
@@ -219,7 +219,7 @@ void FrontierView::draw_points(const PanelContext& context, const Area& area) {
   int choice = median_snr_ ? 1 : 0;
   if (controls::segmented(
           context, "frontier.snr", choice, {"worst expert", "median"},
-          {.tooltip = "Whose SNR stands on the vertical axis", .width = snr - theme.px(kGap)})) {
+          {.tooltip = "Whose SNR the vertical axis shows", .width = snr - theme.px(kGap)})) {
     median_snr_ = choice == 1;
   }
   card.end_header_widgets();
@@ -236,13 +236,14 @@ void FrontierView::draw_table(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "frontier.table_card",
              .title = "Points",
-             .question = "The same as numbers; a click marks the point above.",
+             .question = "The same points as numbers; a click marks the point above.",
              .note = "",
              .measured = "As the plot above.",
-             .text = [this] { return plot::table_text(kColumns, rows_); },
+             .text = [this] { return plot::table_text(kFrontierColumns, rows_); },
              .csv = [this] { return profiling::sweep_csv(points_); }},
             area.size);
-  plot::draw_table(context, "##frontier.table", kColumns, rows_, generation_, card.room(), table_);
+  plot::draw_table(context, "##frontier.table", kFrontierColumns, rows_, generation_, card.room(),
+                   table_);
 }
 
 std::optional<FrontierWish> FrontierView::draw_menu(const PanelContext& context) {

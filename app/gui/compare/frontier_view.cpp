@@ -1,4 +1,4 @@
-// The sweep's axes and progress, and the points that are derived from its runs once they change.
+// The sweep's axes and progress, and the points that are derived from its runs when they change.
 #include "app/gui/compare/frontier_view.h"
 
 #include <fmt/chrono.h>
@@ -17,7 +17,7 @@ namespace {
 
 using profiling::SweepPoint;
 
-bool is_running(const BatchNews& batch) {
+bool is_running(const BatchStatus& batch) {
   return batch.id != 0 && batch.state == BatchState::Running;
 }
 
@@ -74,7 +74,7 @@ void FrontierView::follow(const PanelContext& context) {
                                           group.runs.size()));
       sweeps_.push_back(std::move(group));
     }
-    // A sweep that has just been started is what a person wants to see.
+    // The user wants to see a sweep that has just been started.
     if (is_running(context.view.batch)) shown_ = 0;
   }
   if (same && made_for_ == shown_ && made_for_median_ == median_snr_) return;
@@ -120,8 +120,8 @@ void FrontierView::draw_progress(const PanelContext& context, float width) {
   const BatchProgress& progress = context.view.batch.progress;
   const float button = theme.px(80);
   if (controls::button(context, "frontier.cancel", "Cancel",
-                       {.tooltip = "What is measured is kept", .width = button})) {
-    context.commands.cancel_batch = true;
+                       {.tooltip = "What was measured is kept", .width = button})) {
+    context.commands.push_back(Action::Cancel);
   }
   ImGui::SameLine(0, theme.px(kGap));
   const std::string left =
@@ -141,7 +141,7 @@ void FrontierView::draw_start(const PanelContext& context) {
   const Theme& theme = context.theme;
   std::string reason;
   if (!planned_) {
-    reason = "The worker has not said yet what it can do";
+    reason = "The worker has not reported yet what it can do";
   } else if (runnable_ == 0) {
     reason = refusals_.empty() ? "There is nothing to run" : refusals_.front();
   }
@@ -152,7 +152,7 @@ void FrontierView::draw_start(const PanelContext& context) {
            .tooltip =
                "Measure every combination, one after another, with the rail's other settings",
            .width = theme.px(80)})) {
-    context.commands.sweep = SweepOrder{.base = planned_for_, .axes = planned_axes_};
+    context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
   }
 }
 
@@ -187,7 +187,7 @@ void FrontierView::draw_controls(const PanelContext& context, const Area& area, 
   }
   draw_start(context);
   ImGui::SameLine(0, gap);
-  const BatchNews& batch = context.view.batch;
+  const BatchStatus& batch = context.view.batch;
   const bool failed = batch.kind == profiling::GroupKind::Sweep && !batch.error.empty();
   std::string words;
   std::string tooltip;
@@ -220,10 +220,10 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
   const float row = theme.px(kRowHeight);
   plan(context);
   follow(context);
-  // Five boxes and a button: at large text they take a row of their own.
-  const bool beside = area.size.x - taken_left > theme.px(640);
+  // Five checkboxes and a button: with large text they take a separate row.
+  const bool side_by_side = area.size.x - taken_left > theme.px(640);
   const Area first =
-      beside
+      side_by_side
           ? Area{ImVec2(area.at.x + taken_left, area.at.y), ImVec2(area.size.x - taken_left, row)}
           : Area{ImVec2(area.at.x, area.at.y + row + gap), ImVec2(area.size.x, row)};
   const bool wrapped = first.size.x < theme.px(520);
@@ -234,17 +234,17 @@ std::optional<FrontierWish> FrontierView::draw(const PanelContext& context, cons
     ImGui::SetCursorScreenPos(cards.at);
     const bool running = is_running(context.view.batch);
     if (draw_empty(context, cards.size, running ? "Measuring" : "No sweep yet",
-                   running ? "The first point is on its way."
-                           : "Choose above what is varied and start: every combination becomes a "
+                   running ? "The first point is being measured."
+                           : "Choose above what to vary, then start: every combination becomes a "
                              "point of accuracy against time, with the rail's other settings.",
                    "frontier.start_now",
                    running || !planned_ || runnable_ == 0 ? nullptr : "Start the sweep")) {
-      context.commands.sweep = SweepOrder{.base = planned_for_, .axes = planned_axes_};
+      context.commands.push_back(SweepOrder{.base = planned_for_, .axes = planned_axes_});
     }
     return std::nullopt;
   }
   if (cards.size.y < theme.px(280)) {
-    // The table says the same: it leaves its room to the plot.
+    // The table shows the same data: the plot takes its room.
     draw_points(context, cards);
     return draw_menu(context);
   }

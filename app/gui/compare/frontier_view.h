@@ -1,4 +1,5 @@
-// Accuracy against time over a sweep: axes, progress, the points, and which of them no other beats.
+// Accuracy against time over a sweep: axes, progress, the points, and which of them are on the
+// frontier.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@
 
 namespace app {
 
-/// A point was made A or B.
+/// The user made a point A or B.
 struct FrontierWish {
   std::shared_ptr<const profiling::RecordedRun> run;
   bool make_a = false;
@@ -22,7 +23,7 @@ struct FrontierWish {
 
 class FrontierView {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// The page uses the first `taken_left` pixels of the first row.
   std::optional<FrontierWish> draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:
@@ -30,7 +31,7 @@ class FrontierView {
   void plan(const PanelContext& context);
   void make_rows(const PanelContext& context);
   SweepAxes axes(const WorkerHello& hello) const;
-  /// `wrapped`: over two rows.
+  /// `wrapped`: on two rows.
   void draw_controls(const PanelContext& context, const Area& area, bool wrapped);
   void draw_progress(const PanelContext& context, float width);
   void draw_start(const PanelContext& context);
@@ -40,13 +41,13 @@ class FrontierView {
   std::optional<FrontierWish> draw_menu(const PanelContext& context);
   void draw_table(const PanelContext& context, const Area& area);
 
-  // What is varied.
+  // The axes to vary.
   bool recipe_ = true;
   bool pow2_ = true;
   bool backend_ = false;
   bool workspace_ = false;
   bool routing_ = false;
-  // What that comes to; made again when the request or an axis changes.
+  // The resulting plan; rebuilt when the request or an axis changes.
   engine::RunRequest planned_for_;
   SweepAxes planned_axes_;
   bool planned_ = false;
@@ -56,7 +57,7 @@ class FrontierView {
   // Points of the sweep that is shown.
   std::vector<profiling::RunGroupMembers> sweeps_;
   std::vector<std::string> sweep_titles_;
-  std::int64_t shown_ = 0;  // its id; 0 = the newest
+  std::int64_t shown_ = 0;  // group id; 0 = the newest
   bool median_snr_ = false;
   std::vector<profiling::SweepPoint> points_;
   std::vector<std::shared_ptr<const profiling::RecordedRun>> runs_;
@@ -68,7 +69,7 @@ class FrontierView {
   std::int64_t made_for_ = -1;
   plot::TableState table_;
   plot::PlotView view_;
-  int menu_point_ = -1;     // that the menu is about
+  int menu_point_ = -1;     // the point whose menu is open
   bool open_menu_ = false;  // in this frame
   bool menu_shown_ = false;
 };

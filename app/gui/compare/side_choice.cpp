@@ -28,7 +28,7 @@ std::string title_of(const profiling::RecordedRun& run) {
 
 void add_sides(const profiling::RunList& runs, const std::string& prefix,
                std::vector<CompareSide>& sides) {
-  // Blocks are compared together; each alone is at hand too, below.
+  // Blocks are compared together; each can also be chosen alone, below.
   for (const profiling::RunGroupMembers& group : profiling::groups_of(runs)) {
     if (group.kind != profiling::GroupKind::Interleaved) continue;
     for (const char* label : {"A", "B"}) {
@@ -83,7 +83,7 @@ void SideChoice::follow(const SessionView& view) {
     last_second_ = last_of(view.second_runs);
     list(view);
     if (second_opened && !view.second_runs.empty()) {
-      // Whoever opens a recording to compare with wants to see it.
+      // A recording that is opened for comparison should be shown at once.
       if (a_.runs.empty() && !view.runs.empty()) a_ = side_of(view.runs.back());
       b_ = side_of(view.second_runs.front());
       chosen_ = true;
@@ -92,7 +92,7 @@ void SideChoice::follow(const SessionView& view) {
       b_ = side_of(view.runs.back());
     }
   }
-  const BatchNews& batch = view.batch;
+  const BatchStatus& batch = view.batch;
   if (batch.kind != profiling::GroupKind::Interleaved || batch.state == BatchState::Running ||
       batch.id == 0 || batch.id == taken_batch_) {
     return;

@@ -1,5 +1,5 @@
-// The sides that can be compared: every run at hand, every side of an interleaved measurement, and
-// those of a recording opened beside. A side that was chosen stays, also when its run has left.
+// The sides that can be compared: every run in the list, every side of an interleaved measurement,
+// and those of a second recording. A chosen side stays, even when its run is no longer in the list.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ struct CompareSide {
 
 class SideChoice {
  public:
-  /// Looks at what is at hand now; cheap when nothing changed. Until a person chooses, A and B are
-  /// the last two runs, and a measurement that has ended takes both places.
+  /// Updates the offered sides; cheap when nothing changed. Until the user chooses, A and B are the
+  /// last two runs, and a finished interleaved measurement takes both places.
   void follow(const SessionView& view);
 
   const std::vector<CompareSide>& offered() const { return offered_; }
@@ -46,7 +46,7 @@ class SideChoice {
   std::vector<std::string> titles_;
   CompareSide a_;
   CompareSide b_;
-  bool chosen_ = false;  // by a person
+  bool chosen_ = false;  // by the user
   std::size_t first_count_ = 0;
   std::size_t second_count_ = 0;
   const void* last_run_ = nullptr;

@@ -1,4 +1,4 @@
-// Choices: combo with single items greyed out, and the segmented row of exclusive options.
+// Choices: combo with individually disabled items, and the segmented row of exclusive options.
 #include <algorithm>
 
 #include "app/gui/controls/row.h"
@@ -31,8 +31,8 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
     if (cut && ImGui::IsItemHovered()) tooltip(context, shown);
     return false;
   }
-  // ImGui itself closes popups by Escape only with its keyboard navigation, whose arrow keys belong
-  // to the plots here.
+  // ImGui itself closes popups with Escape only with its keyboard navigation, whose arrow keys
+  // belong to the plots here.
   if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) ImGui::CloseCurrentPopup();
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Options item = i < item_options.size() ? item_options[i] : Options{};
@@ -73,7 +73,7 @@ bool segmented(const PanelContext& context, const char* id, int& index,
   const float count = static_cast<float>(per_row);
   const float width = std::max((total - gap * (count - 1)) / count, context.theme.px(24));
   bool changed = false;
-  // The vertical padding stays: ImGui aligns a row's items by it.
+  // The vertical padding stays: ImGui aligns the items of a row by it.
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
                       {context.theme.px(2), ImGui::GetStyle().FramePadding.y});
   ImGui::BeginGroup();
@@ -86,7 +86,7 @@ bool segmented(const PanelContext& context, const char* id, int& index,
     const std::string item = option_id(id, i);
     const Options* own = i < item_options.size() ? &item_options[i] : nullptr;
     const bool refused = own != nullptr && !own->enabled;
-    // One mark for the row, drawn beside the last part.
+    // One mark for the row, drawn next to the last part.
     Options part{.enabled = options.enabled && !refused,
                  .hazardous = options.hazardous && i + 1 == items.size(),
                  .width = width};
@@ -100,7 +100,7 @@ bool segmented(const PanelContext& context, const char* id, int& index,
         changed = true;
       }
       row.set_value(chosen ? "true" : "false");
-      // Sentences are long and only one part has the mouse.
+      // Only for the hovered part: the sentences are long.
       if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) {
         part.tooltip = own == nullptr || own->tooltip.empty() ? options.tooltip : own->tooltip;
       }

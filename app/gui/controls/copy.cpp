@@ -16,8 +16,8 @@ bool copy_wanted(ImVec2 min, ImVec2 max, bool right_click) {
 void copy_number(const PanelContext& context, const std::string& number, const std::string& unit,
                  const std::string& label) {
   ImGui::SetClipboardText(number.c_str());
-  context.commands.says =
-      fmt::format("Copied {}{}{}: {}", number, unit.empty() ? "" : " ", unit, label);
+  context.commands.push_back(StatusMessage{
+      fmt::format("Copied {}{}{}: {}", number, unit.empty() ? "" : " ", unit, label)});
 }
 
 std::string all_digits(double value) { return fmt::format("{}", value); }

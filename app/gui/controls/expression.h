@@ -1,4 +1,4 @@
-// Arithmetic as a person types it into a number field: + - * / ( ) and the suffixes k, M, Ki, Mi.
+// Arithmetic as typed into a number field: + - * / ( ) and the suffixes k, M, Ki, Mi.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace app::controls {
 
-/// Empty when the text is not a whole expression or its value is not finite.
+/// Empty if the text is not a complete expression or its value is not finite.
 std::optional<double> evaluate_expression(std::string_view text);
 
 }  // namespace app::controls

@@ -1,4 +1,4 @@
-// Controls of a bar one after the other, in as many rows as their widths need.
+// Controls of a bar one after the other, on as many rows as their widths need.
 #pragma once
 
 #include <imgui.h>
@@ -11,7 +11,7 @@ namespace app::controls {
 
 class Flow {
  public:
-  /// From the cursor on; further rows begin at `left`, and none goes beyond `right` (screen).
+  /// Starts at the cursor; further rows begin at `left`, and none extends beyond `right` (screen).
   Flow(const Theme& theme, float left, float right)
       : gap_(theme.px(kGap)),
         step_(theme.px(kRowHeight + kGapSmall)),
@@ -19,7 +19,7 @@ class Flow {
         right_(right),
         top_(ImGui::GetCursorScreenPos().y) {}
 
-  /// Before every control: `width` is what it takes.
+  /// Call before every control: `width` is its width.
   void next(float width) {
     if (!std::exchange(begun_, true)) return;
     const float end = ImGui::GetItemRectMax().x;

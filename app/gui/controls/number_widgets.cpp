@@ -17,7 +17,7 @@
 namespace app::controls {
 namespace {
 
-// Below this a logarithmic drag arrives at 0: smaller than any epsilon a recipe uses.
+// Below this a logarithmic drag snaps to 0: smaller than any epsilon a recipe uses.
 constexpr double kSmallest = 1e-12;
 constexpr double kDecadesPerPixel = 1.0 / 40.0;
 
@@ -29,7 +29,7 @@ struct Gesture {
   bool reset = false;
 };
 
-/// What a field remembers between frames, in ImGui's storage of the window, not in a static.
+/// State of a field between frames, kept in ImGui's storage of the window, not in a static.
 struct FieldState {
   ImGuiStorage& storage;
   ImGuiID id;
@@ -68,7 +68,8 @@ Gesture typing(Row& row, FieldState& state, const std::string& shown) {
   if (active) {
     row.set_kind("input");
     state.set_flag(FieldState::kFocusWanted, false);
-    // Kept, because a click on a widget drawn earlier takes the focus before this field is asked.
+    // Kept, because a click on a widget drawn earlier takes the focus before this field is
+    // evaluated.
     const std::optional<double> typed = text == shown ? std::nullopt : evaluate_expression(text);
     state.set_flag(FieldState::kHasTyped, typed.has_value());
     state.number(FieldState::kTyped) = static_cast<float>(typed.value_or(0.0));
@@ -82,7 +83,7 @@ Gesture typing(Row& row, FieldState& state, const std::string& shown) {
   } else if (left && !entered && state.flag(FieldState::kHasTyped)) {
     gesture.typed = static_cast<double>(state.number(FieldState::kTyped));
   }
-  // ImGui keeps the typed text until the field is left, so a step must leave it to be seen.
+  // ImGui keeps the typed text until the field loses focus, so a step must leave it to be visible.
   if (double_clicked || entered || left || gesture.steps != 0) {
     state.set_flag(FieldState::kEditing, false);
     state.set_flag(FieldState::kHasTyped, false);
@@ -114,7 +115,7 @@ Gesture dragging(const PanelContext& context, const Row& row, FieldState& state,
   const Palette& colors = context.theme.colors;
   const ImVec2 end = {at.x + size.x, at.y + size.y};
   const float rounding = context.theme.px(kRounding);
-  // Through GetColorU32, so that a disabled field dims with everything else.
+  // Via GetColorU32, so that a disabled field dims like everything else.
   list.AddRectFilled(at, end, ImGui::GetColorU32(hovered || active ? colors.line : colors.raised),
                      rounding);
   list.AddRect(at, end, ImGui::GetColorU32(active ? colors.accent : colors.line), rounding);
@@ -138,7 +139,7 @@ Gesture number_field(const PanelContext& context, Row& row, FieldState& state,
 }
 
 FieldState field_state(const Row& row) {
-  // Hashed apart, so that the slots behind the id do not meet another item's.
+  // Hashed separately, so that the slots derived from the id do not collide with another item's.
   return {*ImGui::GetStateStorage(), ImGui::GetID((row.item_id() + ".state").c_str())};
 }
 
@@ -155,7 +156,7 @@ bool drag_int(const PanelContext& context, const char* id, const char* label, st
   if (gesture.typed) next = std::round(*gesture.typed);
   next += gesture.steps;
   if (gesture.dragged_pixels != 0) {
-    // One percent of the value a pixel, at least a tenth of a step: 8 and 16384 both feel right.
+    // One percent of the value per pixel, at least a tenth of a step: 8 and 16384 both feel right.
     const double per_pixel = std::max(0.1, std::abs(next) * 0.01);
     float& remainder = state.number(FieldState::kRemainder);
     const double moved =

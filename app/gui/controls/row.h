@@ -1,4 +1,4 @@
-// What every control shares: the label column, the disabled look with its sentence, the warn mark,
+// What every control shares: the label column, the disabled look with its reason, the warn mark,
 // and the entry in the control map. Private to app/gui/controls.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace app::controls {
 
-/// Begin: draws the label and greys out; the caller then draws one item of `width()`; end: tooltip,
-/// warn mark, map entry.
+/// The constructor draws the label and dims if disabled; the caller then draws one item of
+/// `width()`; end() adds tooltip, warn mark and map entry.
 class Row {
  public:
   Row(const PanelContext& context, const char* id, const char* label, const char* kind,

@@ -18,7 +18,7 @@ bool inside_clip_rect(ImVec2 min, ImVec2 max) {
   const ImDrawList& list = *ImGui::GetWindowDrawList();
   const ImVec2 low = list.GetClipRectMin();
   const ImVec2 high = list.GetClipRectMax();
-  // Frames may end on the region's edge, and list entries reach half a gap beyond their text.
+  // Frames may end on the region's edge, and list entries extend half a gap beyond their text.
   const float slack = 1 + 0.5F * ImGui::GetStyle().ItemSpacing.y;
   return min.x >= low.x - slack && min.y >= low.y - slack && max.x <= high.x + slack &&
          max.y <= high.y + slack;
@@ -51,7 +51,7 @@ void tooltip(const PanelContext& context, const std::string& text) {
   if (text.empty()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding,
                       {context.theme.px(kGap), context.theme.px(kGap)});
-  // Readable over any control: neither its font and colour nor its dimming carry over.
+  // Readable over any control: neither its font and colour nor its dimming is inherited.
   ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 1.0F);
   ImGui::PushStyleColor(ImGuiCol_Text, context.theme.colors.text);
   ImGui::PushFont(context.theme.fonts.body);

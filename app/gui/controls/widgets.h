@@ -1,6 +1,7 @@
-// Every interactive widget of the window: ImGui's own, recorded in the ControlMap, with a sentence
-// when disabled. All return true in the frame a person changed the value. Ids are stable dotted
-// names; labels are what is read. A label that is empty or starts with "##" is not drawn.
+// Every interactive widget of the window: ImGui's own, recorded in the ControlMap, with a reason
+// when disabled. All return true in the frame in which the user changed the value. Ids are stable
+// dotted names; labels are the displayed text. A label that is empty or starts with "##" is not
+// drawn.
 #pragma once
 
 #include <imgui.h>
@@ -16,26 +17,27 @@ namespace app::controls {
 struct Options {
   bool enabled = true;
   std::string reason{};  // shown as tooltip when disabled; as a warn mark's tooltip when hazardous
-  bool hazardous = false;  // draws a warn mark beside the control
+  bool hazardous = false;  // draws a warn mark next to the control
   std::string tooltip{};
-  const char* hint = "";  // of an empty text field: what to type
+  const char* hint = "";  // placeholder of an empty text field
   /// 0 = fill for controls with a value, natural for buttons and checkboxes; < 0 = fill for those
-  /// too. With a width the label stands right before the control instead of in the label column.
+  /// too. With a width the label is placed directly before the control instead of in the label
+  /// column.
   float width = 0;
-  float share = 1;  // of the filled width, where several controls stand in one row
-  int per_row = 0;  // of a segmented control: how many choices a row; 0 = all
+  float share = 1;  // of the filled width, where several controls share a row
+  int per_row = 0;  // segmented control: choices per row; 0 = all
 };
 
-/// Share of a filled row that the label column takes.
+/// Share of a filled row that the label column occupies.
 inline constexpr float kLabelShare = 0.40F;
 
-/// A wrapped tooltip in the window's type, for anything that was just drawn and is hovered.
+/// A wrapped tooltip in the window's font, for the item drawn last, if it is hovered.
 void tooltip(const PanelContext&, const std::string& text);
 
 bool button(const PanelContext&, const char* id, const char* label, const Options& = {});
 bool checkbox(const PanelContext&, const char* id, const char* label, bool& value,
               const Options& = {});
-/// `items` are shown as given; item_options[i] (if present) greys single items out with their
+/// `items` are shown as given; item_options[i] (if present) disables single items and gives their
 /// reason.
 bool combo(const PanelContext&, const char* id, const char* label, int& index,
            const std::vector<std::string>& items, const Options& = {},
@@ -50,8 +52,7 @@ bool drag_float(const PanelContext&, const char* id, const char* label, float& v
 bool input_text(const PanelContext&, const char* id, const char* label, std::string& value,
                 const Options& = {});
 /// One of several exclusive choices in a row (segmented control). Each becomes "<id>.<index>" in
-/// the map.
-/// `item_options` as for combo.
+/// the map. `item_options` as for combo.
 bool segmented(const PanelContext&, const char* id, int& index,
                const std::vector<std::string>& items, const Options& = {},
                const std::vector<Options>& item_options = {});

@@ -73,7 +73,7 @@ void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::InvisibleButton(id, ImVec2(std::max(size.x, 1.0F), std::max(size.y, 1.0F)));
-  std::map<std::string, float> row_of;  // of each output, in parts from the top
+  std::map<std::string, float> row_of;  // of each output, relative to the top
   float rows = 0.0F;
   int replays = 0;
   for (const profiling::OutputCheck& check : outcome.checks) {

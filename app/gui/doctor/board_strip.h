@@ -1,4 +1,4 @@
-// The marker board of a replay: one cell a node, by its state.
+// The marker board of a replay: one cell per node, coloured by state.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace app {
 
-/// Returns the node under a click, -1 = none. `graph` names the nodes; null = not known yet.
+/// Returns the clicked node, -1 = none. `graph` names the nodes; null = not known yet.
 int draw_board(const PanelContext& context, const char* id, ImVec2 size,
                const std::vector<profiling::NodeState>& board,
                const profiling::GraphSnapshot* graph);
 
-/// Replays across, outputs and their parts down: green equal to the eager launches, red not.
+/// Replays across, outputs and their parts down: green where equal to the eager launches, else red.
 void draw_checks_grid(const PanelContext& context, const char* id, ImVec2 size,
                       const profiling::Outcome& outcome);
 

@@ -17,19 +17,19 @@
 namespace app {
 namespace {
 
-constexpr float kNarrow = 620;        // grid pixels
-constexpr double kStandsStill = 1.0;  // seconds without a node finishing that are worth a word
+constexpr float kNarrow = 620;               // grid pixels
+constexpr double kStallNoticeSeconds = 1.0;  // without a node finishing
 
-const std::vector<plot::Column> kColumns = {
-    {"#", 24, true, "In the order they were made"},
+const std::vector<plot::Column> kExperimentColumns = {
+    {"#", 24, true, "In the order they were run"},
     {"experiment", 0, false, "What was changed about the captured graph"},
-    {"finding", 54, true, "Number of the finding it was made for; none = of the visit as a whole"},
+    {"finding", 54, true, "Number of the finding it was made for; none = for the visit as a whole"},
     {"outcome", 150, false, "Against the outputs of eager launches, bit for bit"},
-    {"replays", 54, true, "How often it was to be replayed"},
+    {"replays", 54, true, "Number of requested replays"},
     {"median", 66, true, "Median duration of a replay, by CUDA events"},
-    {"took", 58, true, "Wall time of its process, start included"}};
+    {"took", 58, true, "Wall time of its process, including its start"}};
 
-/// Of a graph that nobody has examined yet.
+/// For a graph that has not been examined yet.
 std::string by_rules(std::size_t findings) {
   if (findings == 0) {
     return "By the rules alone: no fault. Only replays of a live graph can say more.";
@@ -49,8 +49,8 @@ ImU32 verdict_color(const Theme& theme, profiling::Verdict verdict) {
   }
 }
 
-/// Every check of every experiment; null without one.
-std::function<std::string()> of_checks(const profiling::DoctorReport* report, char separator) {
+/// Lists every check of every experiment; null without one.
+std::function<std::string()> checks_text(const profiling::DoctorReport* report, char separator) {
   if (report == nullptr || report->experiments.empty()) return {};
   return [report, separator] {
     std::string text =
@@ -110,9 +110,9 @@ void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
   }
 }
 
-void DoctorView::draw_under_way(const PanelContext& context, ImVec2 room, GraphScene& scene) {
+void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene) {
   const Theme& theme = context.theme;
-  const DoctorNews& news = context.view.doctor;
+  const DoctorState& news = context.view.doctor;
   const VisitProgress& progress = news.progress;
   const BoardCount count = count_board(progress.board);
   if (count.done != done_ || progress.replay != replay_) {
@@ -143,7 +143,7 @@ void DoctorView::draw_under_way(const PanelContext& context, ImVec2 room, GraphS
   const profiling::GraphSnapshot* graph = fits ? scene.graph() : nullptr;
   std::string state = board_text(graph, progress.replay, progress.board);
   const double still = ImGui::GetTime() - moved_at_;
-  const bool stands = !progress.board.empty() && count.running > 0 && still > kStandsStill;
+  const bool stands = !progress.board.empty() && count.running > 0 && still > kStallNoticeSeconds;
   if (stands) state += fmt::format("; nothing has finished for {:.0f} s", still);
   wrapped(state, stands ? theme.colors.warn : theme.colors.dim_text);
   if (progress.board.empty()) return;
@@ -155,24 +155,24 @@ void DoctorView::draw_under_way(const PanelContext& context, ImVec2 room, GraphS
 void DoctorView::draw_state(const PanelContext& context, const Area& area, GraphScene& scene) {
   const Theme& theme = context.theme;
   ImGui::SetCursorScreenPos(area.at);
-  const DoctorNews& news = context.view.doctor;
+  const DoctorState& news = context.view.doctor;
   const profiling::DoctorReport* report = scene.report();
   const std::string note = report == nullptr ? "" : report->snapshot.subject;
   Card card(
       context,
       {.id = "doctor.state_card",
        .title = news.busy ? "Under way" : "Conclusion",
-       .question = "What came of it, or where does it stand?",
+       .question = "What was the outcome, or what is happening now?",
        .note = news.busy ? "" : note,
-       .measured = "Every experiment runs in a process of its own, which is ended with it; a "
-                   "marker behind every node tells how far a replay came.",
+       .measured = "Every experiment runs in its own process, which ends with it; a "
+                   "marker after every node shows how far a replay got.",
        .text =
            report == nullptr
                ? std::function<std::string()>()
                : [report] { return report->snapshot.subject + "\n" + report->conclusion + "\n"; }},
       area.size);
   if (news.busy) {
-    draw_under_way(context, card.room(), scene);
+    draw_visit_progress(context, card.room(), scene);
     return;
   }
   ImGui::BeginChild("##doctor.state", card.room(), false);
@@ -202,7 +202,7 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
       if (record.outcome.stall.empty()) continue;
       const std::string text = stall_text(report->snapshot, record.outcome.stall.front());
       wrapped(record.title + ": " + text, theme.colors.warn);
-      controls::record(context, "doctor.stall", "why it stands still", "text", text,
+      controls::record(context, "doctor.stall", "why it stalled", "text", text,
                        ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
       draw_board(context, "##doctor.stalled",
                  ImVec2(ImGui::GetContentRegionAvail().x, theme.px(40)),
@@ -234,21 +234,21 @@ void DoctorView::draw_experiments(const PanelContext& context, const Area& area,
   Card card(context,
             {.id = "doctor.experiments_card",
              .title = "Experiments",
-             .question = "What was tried, and what came of it?",
+             .question = "What was tried, and what was the outcome?",
              .note = rows_.empty() ? "" : fmt::format("n {}", rows_.size()),
              .measured = "Outputs of every replay against three eager launches, as checksums of "
                          "their bits, output by output and expert by expert.",
-             .text = [this] { return plot::table_text(kColumns, rows_); },
-             .csv = [this] { return plot::table_csv(kColumns, rows_); }},
+             .text = [this] { return plot::table_text(kExperimentColumns, rows_); },
+             .csv = [this] { return plot::table_csv(kExperimentColumns, rows_); }},
             area.size);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = card.room();
   if (rows_.empty()) {
     draw_empty(context, room, "Rules only",
-               "Prove makes the experiments that show a fault and take it away again.", "",
-               nullptr);
+               "Prove runs the experiments that show a fault and remove it again.", "", nullptr);
   } else {
-    plot::draw_table(context, "##doctor.experiments", kColumns, rows_, shown_, room, table_);
+    plot::draw_table(context, "##doctor.experiments", kExperimentColumns, rows_, shown_, room,
+                     table_);
   }
   controls::record(context, "doctor.experiments_made", "experiments made", "text",
                    fmt::format("n={};selected={}", rows_.size(), table_.selected), at,
@@ -262,11 +262,11 @@ void DoctorView::draw_proof_grids(const PanelContext& context, const Area& area,
   Card card(context,
             {.id = "doctor.proof_card",
              .title = "Before and after",
-             .question = "Which replays and experts are wrong, and does the cure set them right?",
+             .question = "Which replays and experts are wrong, and does the cure fix them?",
              .note = "",
              .measured = "Green: equal to the eager launches bit for bit. Red: not.",
-             .text = of_checks(report, '\t'),
-             .csv = of_checks(report, ',')},
+             .text = checks_text(report, '\t'),
+             .csv = checks_text(report, ',')},
             area.size);
   ProofRecords shown;
   if (report != nullptr) {
@@ -331,7 +331,7 @@ void DoctorView::draw(const PanelContext& context, const Area& area, GraphScene&
   const bool narrow = area.size.x < theme.px(kNarrow);
   const profiling::HazardCase* explained = bar_.gallery_case();
   const float used = bar_.draw(context, area.at, area.size.x, scene, narrow) + theme.px(kGapSmall);
-  // Whoever turns to another case wants to read what it is.
+  // After choosing another case the user wants to read about it.
   if (bar_.gallery_case() != explained) scene.choose_finding(-1);
   const Area cards{ImVec2(area.at.x, area.at.y + used), ImVec2(area.size.x, area.size.y - used)};
   const CardGround ground(context, "##doctor.cards", cards,

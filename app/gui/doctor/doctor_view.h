@@ -1,4 +1,4 @@
-// The graph doctor's workplace: what to examine, what is under way, findings, experiments and the
+// The graph doctor's workspace: what to examine, what is in progress, findings, experiments and the
 // conclusion.
 #pragma once
 
@@ -22,7 +22,7 @@ class DoctorView {
  private:
   void draw_cards(const PanelContext& context, const Area& cards, GraphScene& scene, bool narrow);
   void draw_state(const PanelContext& context, const Area& area, GraphScene& scene);
-  void draw_under_way(const PanelContext& context, ImVec2 room, GraphScene& scene);
+  void draw_visit_progress(const PanelContext& context, ImVec2 room, GraphScene& scene);
   void draw_experiments(const PanelContext& context, const Area& area, GraphScene& scene);
   void draw_proof_grids(const PanelContext& context, const Area& area, GraphScene& scene);
   void follow(const PanelContext& context, const GraphScene& scene);
@@ -32,7 +32,7 @@ class DoctorView {
   plot::TableState table_;
   std::vector<plot::TableRow> rows_;
   std::uint64_t shown_ = 0;
-  // When a node last finished: how long a replay has stood still.
+  // When a node last finished, to measure how long a replay has stalled.
   int done_ = -1;
   int replay_ = -1;
   double moved_at_ = 0.0;

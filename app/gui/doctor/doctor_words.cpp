@@ -22,7 +22,7 @@ BoardCount count_board(const std::vector<NodeState>& board) {
 
 std::string board_text(const profiling::GraphSnapshot* graph, int replay,
                        const std::vector<NodeState>& board) {
-  if (board.empty()) return "no replay is under way";
+  if (board.empty()) return "no replay is in progress";
   const BoardCount count = count_board(board);
   std::string text = fmt::format("replay {}: {} of {} nodes done", replay, count.done,
                                  static_cast<int>(board.size()) - count.unmarked);
@@ -52,7 +52,7 @@ std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Sta
   if (graph != nullptr && stall.last_finished >= 0) {
     text += " Last finished: " + node_title(*graph, stall.last_finished) + ".";
   }
-  if (!stall.evidence.empty()) text += " Told by: " + stall.evidence + ".";
+  if (!stall.evidence.empty()) text += " Evidence: " + stall.evidence + ".";
   if (!stall.core_dump.empty()) text += " Core dump: " + stall.core_dump + ".";
   return text;
 }
@@ -84,7 +84,7 @@ ProofRecords records_of(const profiling::DoctorReport& report, int finding) {
   ProofRecords records;
   if (finding < 0 || static_cast<std::size_t>(finding) >= report.findings.size()) return records;
   const profiling::Proof& proof = report.findings[static_cast<std::size_t>(finding)].proof;
-  // The deadline of a visit is written into its experiments and changes nothing else.
+  // The deadline of a visit is part of its experiments and changes nothing else.
   const auto same = [](profiling::Experiment made, const profiling::Experiment& wanted) {
     made.deadline_seconds = wanted.deadline_seconds;
     return made == wanted;

@@ -1,4 +1,4 @@
-// What the Doctor view derives and says, without ImGui: where a replay stands, why it stalled, how
+// What the Doctor view derives and says, without ImGui: how far a replay got, why it stalled, how
 // long it may take.
 #pragma once
 
@@ -20,7 +20,7 @@ BoardCount count_board(const std::vector<profiling::NodeState>& board);
 std::string board_text(const profiling::GraphSnapshot* graph, int replay,
                        const std::vector<profiling::NodeState>& board);
 
-/// Which node, after how long, and what kind of standstill it is: the triage sentence.
+/// The triage sentence: which node, after how long, and what kind of stall.
 std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Stall& stall);
 
 /// "right", "wrong from replay 2 on", "hung in replay 2", "refused", ...
@@ -30,8 +30,8 @@ enum class DeadlineMode { Automatic, Percentile, Seconds };
 /// 0 = from the times of eager launches. `p99_seconds` of 0: not known.
 double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_seconds);
 
-/// Index of the experiment that shows a finding's fault, and of the one that takes it away, in the
-/// report's experiments; -1 = not made.
+/// Indices, in the report's experiments, of the experiment that shows a finding's fault and of the
+/// one that removes it; -1 = not run.
 struct ProofRecords {
   int shows = -1;
   int cures = -1;

@@ -11,7 +11,7 @@
 namespace app {
 namespace {
 
-/// Of the durations of the iterations, in seconds; 0 without any.
+/// 99th percentile of the iteration times, in seconds; 0 without any.
 double p99_of(const engine::RunResult& result) {
   std::vector<double> times;
   for (const engine::Iteration& iteration : result.iterations) {
@@ -26,7 +26,7 @@ double p99_of(const engine::RunResult& result) {
 }  // namespace
 
 std::string ExamineBar::obstacle(const PanelContext& context) {
-  if (context.view.doctor.busy) return "A visit is under way";
+  if (context.view.doctor.busy) return "A visit is in progress";
   if (!context.view.hello) {
     const std::string& reason = context.view.link.reason;
     return reason.empty() ? "No worker has greeted yet" : "No worker: " + reason;
@@ -81,8 +81,8 @@ VisitOrder ExamineBar::order_for(const PanelContext& context, const GraphScene& 
     made.subject.healthy = subject->healthy;
   } else {
     made.subject.gallery_case.clear();
-    made.of_rail = scene.request() == nullptr;
-    if (!made.of_rail) made.subject.request = *scene.request();
+    made.uses_current_request = scene.request() == nullptr;
+    if (!made.uses_current_request) made.subject.request = *scene.request();
   }
   return made;
 }
@@ -92,7 +92,7 @@ void ExamineBar::draw_subject(const PanelContext& context, float row, bool narro
   const ImVec2 at = ImGui::GetCursorScreenPos();
   controls::segmented(context, "doctor.subject", kind_, {"request in the rail", "gallery"},
                       {.tooltip = "What is captured and examined", .width = theme.px(230)});
-  // A narrow window has no room for it behind the deadline.
+  // A narrow window has no room for it after the deadline.
   if (narrow) draw_markers(context);
   if (kind_ != 1) return;
   std::vector<std::string> titles;
@@ -116,8 +116,8 @@ void ExamineBar::draw_markers(const PanelContext& context) {
   ImGui::SameLine(0, context.theme.px(kGap));
   controls::checkbox(
       context, "doctor.markers", "markers", markers_,
-      {.tooltip = "A word that every node writes when it is done: says where a replay "
-                  "stands. What that costs is measured, in the conclusion"});
+      {.tooltip = "A word that every node writes when it is done: shows where a replay "
+                  "is. The conclusion reports the measured cost"});
 }
 
 void ExamineBar::draw_deadline(const PanelContext& context) {
@@ -127,16 +127,18 @@ void ExamineBar::draw_deadline(const PanelContext& context) {
       context, "doctor.deadline", deadline_, {"automatic", "k x p99", "seconds"},
       {.tooltip = "How long one replay may take before it counts as hung", .width = theme.px(230)},
       {{.tooltip = "From the times of the eager launches"},
-       {.enabled = p99 > 0.0, .reason = "No run with timed iterations to take the p99 of"},
+       {.enabled = p99 > 0.0,
+        .reason = "There is no run with timed iterations to take the p99 from"},
        {}});
   if (deadline_ == 0) return;
   ImGui::SameLine(0, theme.px(kGap));
   if (deadline_ == 1) {
-    controls::drag_float(context, "doctor.deadline_factor", "##k", factor_, 1.0F, 10000.0F, 20.0F,
-                         {.tooltip = fmt::format("Times the 99th percentile of the run on screen: "
-                                                 "{:.3g} s",
-                                                 static_cast<double>(factor_) * p99),
-                          .width = theme.px(90)});
+    controls::drag_float(
+        context, "doctor.deadline_factor", "##k", factor_, 1.0F, 10000.0F, 20.0F,
+        {.tooltip = fmt::format("Multiple of the 99th percentile of the run on screen: "
+                                "{:.3g} s",
+                                static_cast<double>(factor_) * p99),
+         .width = theme.px(90)});
   } else {
     controls::drag_float(context, "doctor.deadline_seconds", "##s", seconds_, 0.01F, 3600.0F, 5.0F,
                          {.tooltip = "Seconds for one replay", .width = theme.px(90)});
@@ -166,32 +168,32 @@ float ExamineBar::draw(const PanelContext& context, ImVec2 at, float width, cons
   const auto starter = [&](const char* id, const char* label, const char* tooltip, bool prove) {
     if (controls::button(context, id, label,
                          {.enabled = why.empty(), .reason = why, .tooltip = tooltip})) {
-      context.commands.examine = order(context, prove, {});
+      context.commands.push_back(order(context, prove, {}));
     }
   };
   if (context.view.doctor.busy) {
     if (controls::button(context, "doctor.cancel", "Cancel",
                          {.tooltip = "Ends the visit and the process of its experiment"})) {
-      context.commands.cancel_visit = true;
+      context.commands.push_back(CancelVisit{});
     }
   } else {
-    starter("doctor.examine", "Examine", "Captures it and applies the rules; seconds", false);
+    starter("doctor.examine", "Examine", "Captures it and applies the rules; takes seconds", false);
     next();
-    starter("doctor.prove", "Prove", "Examines it, then makes the experiments that settle findings",
+    starter("doctor.prove", "Prove", "Examines it, then runs the experiments that settle findings",
             true);
   }
   next();
   if (controls::button(context, "doctor.open", "Open graph",
                        {.tooltip = "A file of cudaGraphDebugDotPrint(), of PyTorch's debug_dump(), "
                                    "or a recording; the rules run on it"})) {
-    context.commands.open_graph = true;
+    context.commands.push_back(AskPath{FilePurpose::OpenGraph});
   }
   next();
   if (controls::button(context, "doctor.export", "Export report",
                        {.enabled = scene.report() != nullptr,
                         .reason = "There is no report yet",
-                        .tooltip = "As Markdown or JSON, by the name of the file"})) {
-    context.commands.export_report = scene.shared_report();
+                        .tooltip = "As Markdown or JSON, depending on the file name"})) {
+    context.commands.push_back(ExportReport{scene.shared_report()});
   }
   ImGui::EndChild();
   return rows * row;

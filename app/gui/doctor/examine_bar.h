@@ -1,4 +1,4 @@
-// What is to be examined and how: subject, deadline, and the buttons that start and end a visit.
+// What to examine and how: subject, deadline, and the buttons that start and end a visit.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace app {
 
 class ExamineBar {
  public:
-  /// Two rows of controls, three or four in a narrow window; returns the height used.
+  /// Draws two rows of controls, three or four in a narrow window; returns the height used.
   float draw(const PanelContext& context, ImVec2 at, float width, const GraphScene& scene,
              bool narrow);
-  /// The subject as it is chosen now, with experiments for findings of these rules (empty = all).
+  /// The subject as currently chosen, with experiments for findings of these rules (empty = all).
   VisitOrder order(const PanelContext& context, bool prove, std::vector<std::string> rules) const;
-  /// For findings of one rule in the report that is shown, whatever is chosen now: its own case
-  /// where it is of the gallery, else the request its graph was captured for; where neither is
-  /// known (an opened dot file), the rail's.
+  /// For findings of one rule in the report on screen, whatever is currently chosen: its own case
+  /// if it is from the gallery, else the request its graph was captured for; where neither is known
+  /// (an opened dot file), the rail's.
   VisitOrder order_for(const PanelContext& context, const GraphScene& scene,
                        const std::string& rule) const;
-  /// Why no experiment can be made now; empty = it can.
+  /// Why no experiment can be run now; empty = it can.
   static std::string obstacle(const PanelContext& context);
   const profiling::HazardCase* gallery_case() const;
   bool healthy() const { return healthy_; }
@@ -31,9 +31,9 @@ class ExamineBar {
  private:
   void draw_subject(const PanelContext& context, float row, bool narrow);
   void draw_deadline(const PanelContext& context);
-  /// Behind what was drawn last.
+  /// Drawn after the previous control.
   void draw_markers(const PanelContext& context);
-  /// Of the run on screen; worked out once a run.
+  /// Of the run on screen; computed once per run.
   double p99_seconds(const PanelContext& context) const;
 
   int kind_ = 0;  // 0 the request in the rail, 1 a case of the gallery

@@ -55,7 +55,7 @@ void confidence_chip(const PanelContext& context, profiling::Confidence confiden
   const ImVec2 size(text.x + theme.px(12), text.y + theme.px(4));
   const ImU32 color = chip_color(theme, confidence);
   ImDrawList* draw = ImGui::GetWindowDrawList();
-  // Proved is filled, the others outlined: certainty is told without hue, too.
+  // Proved is filled, the others outlined: certainty is shown without hue, too.
   if (confidence == profiling::Confidence::Proved) {
     draw->AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), color, theme.px(kRounding));
   }
@@ -67,8 +67,8 @@ void confidence_chip(const PanelContext& context, profiling::Confidence confiden
 
 namespace {
 
-/// Null when there is nothing to list.
-std::function<std::string()> of_findings(const profiling::DoctorReport* report, char separator) {
+/// Null if there is nothing to list.
+std::function<std::string()> findings_text(const profiling::DoctorReport* report, char separator) {
   if (report == nullptr || report->findings.empty()) return {};
   return [report, separator] {
     std::string text = fmt::format("rule{0}hazard{0}confidence{0}title\n", separator);
@@ -95,9 +95,9 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
              .question = "What may make replays of this graph wrong or hang?",
              .note = count == 0 ? "" : fmt::format("{}, most certain first", count),
              .measured = "Possible and likely come from rules over the snapshot; proved and "
-                         "disproved only from experiments that show the fault and take it away.",
-             .text = of_findings(report, '\t'),
-             .csv = of_findings(report, ',')},
+                         "disproved only from experiments that show the fault and remove it.",
+             .text = findings_text(report, '\t'),
+             .csv = findings_text(report, ',')},
             area.size);
   if (count == 0) {
     draw_empty(context, card.room(), report == nullptr ? "Not examined" : "No finding",
@@ -115,7 +115,8 @@ void FindingView::draw_list(const PanelContext& context, const Area& area, Graph
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ImFont* body = theme.fonts.body;
     const float wrap = width - theme.px(16);
-    // The beginning: the next finding must stay in reach. The whole is said in the finding itself.
+    // The beginning only: the next finding must stay reachable. The finding itself has the full
+    // text.
     const std::string words = engine::shown_text(finding.title, 400);
     const ImVec2 title = shown_size(body, words, wrap);
     const float chip = theme.fonts.label->FontSize + theme.px(8);
@@ -181,7 +182,7 @@ void FindingView::draw_nodes(const PanelContext& context, GraphScene& scene,
 }
 
 void FindingView::draw_fix(const PanelContext& context, const profiling::Finding& finding) {
-  heading(context, "Way out");
+  heading(context, "Fix");
   if (!finding.fix.words.empty()) paragraph(finding.fix.words);
   controls::segmented(context, "doctor.library", library_,
                       {"cuBLASLt", "PyTorch", "Transformer Engine"},
@@ -190,7 +191,7 @@ void FindingView::draw_fix(const PanelContext& context, const profiling::Finding
                             : library_ == 1 ? finding.fix.pytorch
                                             : finding.fix.transformer_engine;
   if (code.empty()) {
-    paragraph("Nothing of its own for this library.");
+    paragraph("There is nothing specific to this library.");
     return;
   }
   ImGui::SameLine(0, context.theme.px(kGap));
@@ -218,9 +219,9 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
       context,
       {.id = "doctor.finding_card",
        .title = title.c_str(),
-       .question = "Why is it thought, what would prove it, and what is the way out?",
+       .question = "Why is it suspected, what would prove it, and how is it fixed?",
        .note = chosen ? fmt::format("hazard {}", report->findings[index].hazard) : "",
-       .measured = "The rule that made it and the facts it leans on; facts carry their source "
+       .measured = "The rule that made it and the facts it relies on; facts carry their source "
                    "and date.",
        .text =
            chosen
@@ -263,15 +264,15 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
           {.enabled = why.empty(),
            .reason = why,
            .tooltip =
-               of_gallery ? "Examines this case of the gallery again and makes the "
+               of_gallery ? "Examines this case of the gallery again and runs the "
                             "experiments for findings of this rule only"
                : scene.request() != nullptr
-                   ? "Examines the step that this graph was captured of again, whatever "
-                     "the rail says, and makes the experiments for findings of this rule "
+                   ? "Examines the step that this graph was captured from again, whatever "
+                     "the rail says, and runs the experiments for findings of this rule "
                      "only"
-                   : "Nobody knows what this graph was captured of: examines the request "
-                     "in the rail and makes the experiments for findings of this rule only"})) {
-    context.commands.examine = bar.order_for(context, scene, finding.rule);
+                   : "It is not known what this graph was captured from: examines the request "
+                     "in the rail and runs the experiments for findings of this rule only"})) {
+    context.commands.push_back(bar.order_for(context, scene, finding.rule));
   }
   draw_fix(context, finding);
   ImGui::EndChild();
@@ -279,38 +280,38 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
 
 void FindingView::draw_fetch(const PanelContext& context, const std::string& version) {
   const std::string command = "expertscope doctor fetch " + version;
-  const LibraryNews& news = context.view.library;
+  const LibraryFetch& fetch = context.view.library;
   heading(context, "Where it comes from");
   paragraph("cuBLASLt " + version + " from PyPI, 400 MB, once; on another machine: " + command);
-  if (news.busy) {
+  if (fetch.busy) {
     if (controls::button(context, "doctor.cancel_fetch", "Cancel fetching",
-                         {.tooltip = "Ends the download; nothing is left of it"})) {
-      context.commands.cancel_fetch = true;
+                         {.tooltip = "Stops the download; nothing is kept of it"})) {
+      context.commands.push_back(CancelFetch{});
     }
   } else if (controls::button(context, "doctor.fetch", ("Fetch " + version).c_str(),
                               {.tooltip = "To this machine's cache, where workers look"})) {
-    context.commands.fetch_library = version;
+    context.commands.push_back(FetchLibrary{version});
   }
   ImGui::SameLine(0, context.theme.px(kGap));
   if (controls::button(context, "doctor.copy_fetch", "Copy command")) {
     ImGui::SetClipboardText(command.c_str());
   }
-  if (news.version.empty()) return;
+  if (fetch.version.empty()) return;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  std::string said = news.path.empty() ? news.error : "It is here: " + news.path;
-  if (news.busy) said = news.line;
+  std::string said = fetch.path.empty() ? fetch.error : "It is here: " + fetch.path;
+  if (fetch.busy) said = fetch.line;
   paragraph(said);
-  controls::record(context, "doctor.fetch_state", news.busy ? "fetching" : "fetched", "text",
-                   (news.busy            ? "busy: "
-                    : news.error.empty() ? "done: "
-                                         : "failed: ") +
+  controls::record(context, "doctor.fetch_state", fetch.busy ? "fetching" : "fetched", "text",
+                   (fetch.busy            ? "busy: "
+                    : fetch.error.empty() ? "done: "
+                                          : "failed: ") +
                        said,
                    at, ImGui::GetItemRectMax());
-  if (!news.path.empty() &&
+  if (!fetch.path.empty() &&
       controls::button(context, "doctor.use_library", "Use it",
-                       {.tooltip = "Starts the worker again with this library, as the rail's "
+                       {.tooltip = "Restarts the worker with this library, as the rail's "
                                    "Engine, cuBLASLt does"})) {
-    context.commands.use_library = news.path;
+    context.commands.push_back(UseLibrary{fetch.path});
   }
 }
 
@@ -332,7 +333,7 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
   ImGui::BeginChild("##doctor.case", card.room(), false);
   heading(context, healthy ? "The mistake that the twin does not make" : "The mistake");
   paragraph(one.mistake);
-  heading(context, "What its user sees");
+  heading(context, "What the user sees");
   paragraph(one.symptom);
   heading(context, "What the healthy twin does instead");
   paragraph(one.cure);
@@ -341,7 +342,7 @@ void FindingView::draw_case(const PanelContext& context, const Area& area,
                         one.rule,
                         one.library.empty() ? "" : " Needs cuBLASLt " + one.library + "."));
   if (!one.library.empty()) {
-    // The versions come as "13.5.1.27 or 13.6.0.2": any of them will do.
+    // The versions are given as "13.5.1.27 or 13.6.0.2": any of them will do.
     draw_fetch(context, one.library.substr(0, one.library.find(' ')));
   }
   ImGui::EndChild();

@@ -1,5 +1,5 @@
-// The findings of a report and the chosen one in full: why, where, what speaks for it, how to be
-// rid of it in each library.
+// The findings of a report and the chosen one in full: why, where, the evidence, how to fix it in
+// each library.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@ namespace app {
 
 class FindingView {
  public:
-  /// Cards of their own.
+  /// Draw separate cards.
   void draw_list(const PanelContext& context, const Area& area, GraphScene& scene);
   void draw_chosen(const PanelContext& context, const Area& area, GraphScene& scene,
                    const ExamineBar& bar);
-  /// The gallery's own words on a case, where no report is shown yet.
+  /// The gallery's own description of a case, while no report is shown.
   void draw_case(const PanelContext& context, const Area& area, const profiling::HazardCase& one,
                  bool healthy);
 
  private:
   void draw_fix(const PanelContext& context, const profiling::Finding& finding);
-  /// The button that fetches a cuBLASLt, and how that stands.
+  /// The button that fetches a cuBLASLt, and the state of the download.
   void draw_fetch(const PanelContext& context, const std::string& version);
   void draw_nodes(const PanelContext& context, GraphScene& scene,
                   const profiling::Finding& finding);
@@ -32,7 +32,7 @@ class FindingView {
   int library_ = 0;
 };
 
-/// A filled word: "proved", "likely", ... Advances the cursor on the same line.
+/// A filled label: "proved", "likely", ... Advances the cursor on the same line.
 void confidence_chip(const PanelContext& context, profiling::Confidence confidence);
 
 }  // namespace app

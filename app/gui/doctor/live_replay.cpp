@@ -14,7 +14,7 @@
 namespace app {
 namespace {
 
-// Replays that go on take less; a board that came and went would only flicker.
+// Ordinary replays take less; a board that came and went would only flicker.
 constexpr std::chrono::milliseconds kWorthShowing{250};
 constexpr std::chrono::seconds kBetweenClocks{1};
 
@@ -49,15 +49,14 @@ void LiveReplay::draw(const PanelContext& context, const Area& area,
   const double still = std::chrono::duration<double>(drawn_at_ - moved_at_).count();
   if (still >= 1.0) text += fmt::format("; nothing has finished for {:.0f} s", still);
   if (!pulse_.device.empty()) text += "; " + pulse_.device;
-  Card card(
-      context,
-      {.id = "replays.live_card",
-       .title = "Replay under way",
-       .question = "Where does the run stand?",
-       .measured = "A marker behind every node writes to host memory, which is read without a "
-                   "CUDA call. At its deadline the replay counts as stalled.",
-       .text = [text] { return text; }},
-      area.size);
+  Card card(context,
+            {.id = "replays.live_card",
+             .title = "Replay under way",
+             .question = "How far is the replay?",
+             .measured = "A marker after every node writes to host memory, which is read without a "
+                         "CUDA call. At its deadline the replay counts as stalled.",
+             .text = [text] { return text; }},
+            area.size);
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + room.x);

@@ -1,5 +1,5 @@
-// The marker board of an ordinary run's replay that stands still, while it does: the run's answer
-// comes only once its deadline has passed.
+// The marker board of an ordinary run's replay that has stalled, while it is stalled: the run's
+// answer comes only once its deadline has passed.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,13 @@ namespace app {
 
 class LiveReplay {
  public:
-  /// Once a frame. True = a replay is under way for so long that it is worth showing.
+  /// Call once per frame. True = a replay has been in progress long enough to show it.
   bool follow(const LinkStatus& link);
   /// Whether a frame is due although no pulse has changed: when the board appears, and every second
   /// for the clock in its text.
   bool tick();
-  /// `graph`: that of an earlier run, for names; used where its nodes are as many. Null = none.
+  /// `graph`: that of an earlier run, for names; used if its number of nodes is the same. Null =
+  /// none.
   void draw(const PanelContext& context, const Area& area, const profiling::GraphSnapshot* graph);
 
  private:
@@ -25,7 +26,7 @@ class LiveReplay {
 
   bool under_way() const { return !pulse_.board.empty(); }
 
-  PulseReport pulse_;  // replay, board and device of the newest one; without a board: none
+  PulseReport pulse_;  // the newest pulse's replay, board and device; without a board: none
   Clock::time_point moved_at_{};
   Clock::time_point drawn_at_{};
 };

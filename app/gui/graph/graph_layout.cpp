@@ -9,19 +9,19 @@ namespace app {
 namespace {
 
 constexpr int kSweeps = 4;
-constexpr float kAspect = 2.0F;  // width over height that wrapping aims at
+constexpr float kAspect = 2.0F;  // width over height that wrapping aims for
 constexpr int kFewestLayersToWrap = 6;
 
 using Lists = std::vector<std::vector<int>>;
 
 struct Flow {
   Lists after;   // of nodes, then of the end of each node's children
-  Lists before;  // of nodes only: what pulls a node towards its place
+  Lists before;  // nodes only: pulls a node towards its place
 };
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// What follows a child graph waits for all its children: an end of its own stands for them.
+/// What follows a child graph waits for all its children: a separate end node represents that.
 Flow flow_of(const profiling::GraphSnapshot& graph) {
   const int n = static_cast<int>(graph.nodes.size());
   std::vector<bool> holds(at(n), false);
@@ -50,7 +50,7 @@ Flow flow_of(const profiling::GraphSnapshot& graph) {
   return flow;
 }
 
-/// Longest path from the beginning. An end stands in the layer of the last of its children.
+/// Longest path from the beginning. An end is in the layer of the last of its children.
 std::vector<int> layers_of(const Flow& flow, int n) {
   std::vector<int> waits(flow.after.size(), 0);
   std::vector<int> layer(flow.after.size(), 0);
@@ -72,8 +72,9 @@ std::vector<int> layers_of(const Flow& flow, int n) {
   return layer;
 }
 
-/// Rows of one layer as near to where they are wanted as a distance of one allows.
-void settle(std::vector<int>& order, const std::vector<float>& wanted, std::vector<float>& rows) {
+/// Places the rows of one layer as close to the wanted positions as a distance of one allows.
+void place_rows(std::vector<int>& order, const std::vector<float>& wanted,
+                std::vector<float>& rows) {
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return wanted[at(a)] < wanted[at(b)]; });
   float below = -1e9F;
@@ -107,7 +108,7 @@ std::vector<float> rows_of_nodes(const Flow& flow, Lists& by_layer, int n) {
       for (const int node : layer) {
         wanted[at(node)] = mean_row((down ? flow.before : after)[at(node)], rows, rows[at(node)]);
       }
-      settle(layer, wanted, rows);
+      place_rows(layer, wanted, rows);
     }
   }
   return rows;
@@ -118,7 +119,7 @@ struct Reach {
   float high = 0.0F;
 };
 
-/// Of the rows of layers [first, last).
+/// Over the rows of layers [first, last).
 Reach reach_of(const Lists& by_layer, const std::vector<float>& rows, std::size_t first,
                std::size_t last) {
   Reach reach{1e9F, -1e9F};
@@ -131,10 +132,10 @@ Reach reach_of(const Lists& by_layer, const std::vector<float>& rows, std::size_
   return reach;
 }
 
-std::size_t layers_a_band(const Lists& by_layer, const std::vector<float>& rows) {
+std::size_t layers_per_band(const Lists& by_layer, const std::vector<float>& rows) {
   const std::size_t layers = by_layer.size();
   if (layers < static_cast<std::size_t>(kFewestLayersToWrap)) return layers;
-  // By the widest layer: over thousands of layers the rows of a stream drift.
+  // Uses the widest layer: over thousands of layers the rows of a stream drift.
   float widest = 0.0F;
   for (std::size_t i = 0; i < layers; ++i) {
     const Reach reach = reach_of(by_layer, rows, i, i + 1);
@@ -160,7 +161,7 @@ GraphLayout lay_out(const profiling::GraphSnapshot& graph) {
   const std::vector<float> rows = rows_of_nodes(flow, by_layer, n);
 
   layout.places.resize(at(n));
-  const std::size_t each = layers_a_band(by_layer, rows);
+  const std::size_t each = layers_per_band(by_layer, rows);
   float top = 0.0F;
   for (std::size_t first = 0; first < by_layer.size(); first += each, ++layout.bands) {
     const Reach reach = reach_of(by_layer, rows, first, first + each);

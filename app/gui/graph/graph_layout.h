@@ -1,5 +1,5 @@
-// Where the nodes of a captured graph stand: layers from left to right, wrapped into bands like
-// lines of text, so that a chain of thousands still fills the view. No ImGui.
+// Where the nodes of a captured graph are placed: layers from left to right, wrapped into bands
+// like lines of text, so that a chain of thousands still fills the view. No ImGui.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace app {
 
-/// Unit: the height of a box. A box is kBoxWidth x 1 around its node's place.
+/// Unit: the height of a box. A box is kBoxWidth x 1, centred on its node's place.
 struct GraphLayout {
   static constexpr float kBoxWidth = 6.0F;
   static constexpr float kColumnStep = 8.0F;
@@ -27,9 +27,9 @@ struct GraphLayout {
   float height = 0.0F;
 };
 
-/// The same graph always gives the same places. Edges that point nowhere or backwards are left
-/// out. Children of a child graph stand between their parent and what follows it. Near linear:
-/// 10,000 nodes take a fraction of a second.
+/// Deterministic. Edges that are dangling or point backwards are left out. Children of a child
+/// graph are placed between their parent and what follows it. Near linear: 10,000 nodes take a
+/// fraction of a second.
 GraphLayout lay_out(const profiling::GraphSnapshot& graph);
 
 }  // namespace app

@@ -11,8 +11,8 @@
 namespace app {
 namespace {
 
-/// As certain as it looks: a fault that was ruled out worries less than one that is possible.
-int worry(profiling::Confidence confidence) {
+/// Severity by confidence: a disproved fault ranks below a possible one.
+int severity(profiling::Confidence confidence) {
   switch (confidence) {
     case profiling::Confidence::Disproved:
       return 0;
@@ -53,7 +53,7 @@ void add_durations(const profiling::GraphSnapshot& graph, const profiling::Activ
 void GraphScene::show(const Report& report, const Run& run, const Request& request) {
   request_ = request;
   if (report == report_ && run == run_) return;
-  // A report that grew keeps what a person chose in it.
+  // A report that has grown keeps the user's choices in it.
   const bool same = report != nullptr && report_ != nullptr &&
                     report->snapshot.subject == report_->snapshot.subject &&
                     report->snapshot.graphs.size() == report_->snapshot.graphs.size();
@@ -97,7 +97,8 @@ void GraphScene::restart() {
       if (node.graph != graph_ || node.node < 0) continue;
       if (static_cast<std::size_t>(node.node) >= suspicion_.size()) continue;
       int& now = suspicion_[static_cast<std::size_t>(node.node)];
-      if (now < 0 || worry(finding.confidence) > worry(static_cast<profiling::Confidence>(now))) {
+      if (now < 0 ||
+          severity(finding.confidence) > severity(static_cast<profiling::Confidence>(now))) {
         now = static_cast<int>(finding.confidence);
       }
     }

@@ -1,6 +1,6 @@
-// What the views of captured graphs look at together: a report with its snapshot, one of its
-// graphs, the node and the finding that are chosen. Layout and memory map are worked out once a
-// graph, off the window's thread.
+// The shared state of the views of captured graphs: a report with its snapshot, one of its graphs,
+// the chosen node and finding. Layout and memory map are computed once per graph, off the window's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/graph/graph_layout.h"
 #include "app/gui/graph/memory_map.h"
-#include "app/gui/shell/background_task.h"
 #include "profiling/hazards/model/doctor_report.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
 
-/// Worked out for one graph of a report.
+/// Derived from one graph of a report.
 struct GraphFacts {
   GraphLayout layout;
   MemoryMap memory;
@@ -28,25 +28,25 @@ struct GraphFacts {
 
 class GraphScene {
  public:
-  /// `wake` is called from a background thread when tick() would find something.
+  /// `wake` is called from a background thread when tick() would find a result.
   explicit GraphScene(const std::function<void()>& wake) : task_(wake) {}
 
   using Report = std::shared_ptr<const profiling::DoctorReport>;
   using Run = std::shared_ptr<const profiling::RecordedRun>;
   using Request = std::shared_ptr<const engine::RunRequest>;
 
-  /// Of another report the choice of node and finding is dropped; of the same nothing changes.
-  /// Until a finding is chosen the first that is proved counts as chosen. `run` gives the durations
-  /// of the nodes, `request` is what the graph was captured for; null = not known.
+  /// Another report clears the chosen node and finding; the same one changes nothing. Until a
+  /// finding is chosen, the first proved one counts as chosen. `run` gives the durations of the
+  /// nodes, `request` is what the graph was captured for; null = not known.
   void show(const Report& report, const Run& run, const Request& request);
   void show_graph(int graph);
-  /// Takes in what was worked out for the graph shown; true when there was something.
+  /// Takes in the results for the graph shown; true if there were any.
   bool tick();
 
   const profiling::DoctorReport* report() const { return report_.get(); }
   const Report& shared_report() const { return report_; }
   const engine::RunRequest* request() const { return request_.get(); }
-  /// Null when there is none: no report, or a refused capture without graphs.
+  /// Null if there is none: no report, or a refused capture without graphs.
   const profiling::GraphSnapshot* graph() const;
   int graph_index() const { return graph_; }
   const GraphFacts* facts() const { return facts_.get(); }
@@ -58,7 +58,7 @@ class GraphScene {
   int node() const { return node_; }
   void choose_node(int node);
   int finding() const { return finding_; }
-  /// Shows the graph that holds the first of its nodes.
+  /// Shows the graph that holds the first of the finding's nodes.
   void choose_finding(int finding);
   bool of_chosen_finding(int node) const;
   /// Confidence of the most certain finding that names the node.
@@ -69,7 +69,7 @@ class GraphScene {
 
  private:
   void restart();
-  /// Shows its graph; the first of its nodes, null = none.
+  /// Shows the finding's graph; returns the first of its nodes, null = none.
   const profiling::NodeRef* take_finding(int finding);
 
   Report report_;
@@ -78,11 +78,11 @@ class GraphScene {
   int graph_ = 0;
   int node_ = -1;
   int finding_ = -1;
-  bool choice_made_ = false;  // of the finding, by a person
+  bool choice_made_ = false;  // of the finding, by the user
   std::uint64_t generation_ = 0;
   std::uint64_t report_generation_ = 0;
   std::shared_ptr<const GraphFacts> facts_;
-  std::vector<int> suspicion_;  // of each node, -1 = none
+  std::vector<int> suspicion_;  // per node, -1 = none
   BackgroundTask<std::shared_ptr<const GraphFacts>> task_;
 };
 

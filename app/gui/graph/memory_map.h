@@ -12,13 +12,13 @@ namespace app {
 
 struct MemoryCell {
   int node = 0;
-  bool writes = false;      // for certain: memset or copy
+  bool writes = false;      // known to write: memset or copy
   int unordered_with = -1;  // a node that may touch the same memory at the same time; -1 = none
 };
 
 struct MemoryRow {
   int allocation = -1;                 // index into Snapshot::ledger
-  std::vector<MemoryCell> cells = {};  // ascending by node, one a node
+  std::vector<MemoryCell> cells = {};  // ascending by node, one per node
   bool red = false;                    // some cell is unordered
 };
 
@@ -28,8 +28,8 @@ struct MemoryMap {
   int clashes = 0;                             // rows with an unordered cell
 };
 
-/// Scratch and counters clash as a whole. Of other memory, whose parts belong to different experts,
-/// two touches clash when one certainly writes and their ranges overlap.
+/// Scratch and counters clash as a whole. In other memory, whose parts belong to different experts,
+/// two touches clash when one is known to write and their ranges overlap.
 MemoryMap map_memory(const profiling::Snapshot& snapshot, const profiling::GraphSnapshot& graph);
 
 }  // namespace app

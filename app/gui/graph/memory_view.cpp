@@ -16,7 +16,7 @@ namespace app {
 namespace {
 
 constexpr int kRoles = static_cast<int>(engine::kLastAllocationRole) + 1;
-constexpr float kReach = 4.0F;  // pixels a mark may be off the mouse
+constexpr float kMarkReach = 4.0F;  // distance in pixels at which the mouse still hits a mark
 constexpr std::size_t kPlacesInReadOut = 6;
 
 const engine::Allocation& memory_of(const GraphScene& scene, const MemoryRow& row) {
@@ -63,7 +63,7 @@ void MemoryView::draw_header(const PanelContext& context, const GraphScene& scen
   const int clashes = scene.facts()->memory.clashes;
   controls::checkbox(context, "memory.only_red", "only unordered", only_red_,
                      {.enabled = clashes > 0 || only_red_,
-                      .reason = "Every two nodes that may touch the same memory are ordered",
+                      .reason = "All pairs of nodes that may touch the same memory are ordered",
                       .tooltip = "Only memory that two nodes may touch at the same time"});
 }
 
@@ -118,7 +118,7 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
   const float inset = 0.35F * height;
   const ImVec2 lives(at(memory.allocated_at), y + inset);
   if (engine::foreign(memory.role)) {
-    // Nobody says since when: an outline, not a life.
+    // Its lifetime is unknown: draw an outline instead of a bar.
     draw->AddRect(lives, ImVec2(life_end, y + height - inset), theme.colors.dim_text);
   } else {
     draw->AddRectFilled(
@@ -137,7 +137,7 @@ void MemoryView::draw_row(const PanelContext& context, const GraphScene& scene,
       if ((cell.unordered_with >= 0) != red) continue;
       const float x = x_of(cell.node - 0.5, columns);
       const float end = x + std::max(width - 1.0F, 2.0F);
-      // Many nodes a pixel: one mark for all of them, but never instead of a red one.
+      // Many nodes per pixel: one mark for all of them, but never instead of a red one.
       if (end < columns.cells || x > columns.end || (!red && end <= drawn_to)) continue;
       if (!red) drawn_to = end;
       draw->AddRectFilled(ImVec2(std::max(x, columns.cells), y + 1.0F),
@@ -245,7 +245,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
            "Words of the nodes' argument bytes that lie in an allocation of the worker's "
            "ledger. Solid: written for certain (memset, copy). Red: scratch or counters of "
            "two nodes, or overlapping ranges one of which is written, without a path of full "
-           "edges between the two. Argument bytes do not say who reads or writes.",
+           "edges between the two. Argument bytes do not tell reads from writes.",
        .text = [&] { return list(scene, '\t'); },
        .csv = [&] { return list(scene, ','); },
        .header_widgets = widgets},
@@ -257,7 +257,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
                complete
                    ? "The snapshot has no ledger: it comes from a file, or from a capture that "
                      "was made without one."
-                   : "There is no graph to look at.",
+                   : "There is no graph to show.",
                "", nullptr);
     return;
   }
@@ -306,7 +306,7 @@ void MemoryView::draw(const PanelContext& context, const Area& area, GraphScene&
         nearest = cell.node;
       }
       const double pixel = (last_ - first_) / static_cast<double>(columns.end - columns.cells);
-      if (!over_cells || distance > std::max(0.5, static_cast<double>(kReach) * pixel))
+      if (!over_cells || distance > std::max(0.5, static_cast<double>(kMarkReach) * pixel))
         nearest = -1;
       if (nearest >= 0 && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) scene.choose_node(nearest);
       draw_read_out(context, scene, row, nearest);

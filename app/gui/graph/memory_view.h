@@ -1,5 +1,5 @@
-// The workspace map on screen: a row an allocation, a column a node, a mark where the node holds an
-// address of it, red where nothing orders two nodes that may touch the same memory.
+// The workspace map on screen: one row per allocation, one column per node, a mark where the node
+// holds an address of it, red where nothing orders two nodes that may touch the same memory.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace app {
 
 class MemoryView {
  public:
-  /// A card of its own.
+  /// Draws a separate card.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
 
  private:

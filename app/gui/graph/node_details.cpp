@@ -14,9 +14,9 @@
 namespace app {
 namespace {
 
-const std::vector<plot::Column> kColumns = {
-    {"place", 104, false, "Where in the node's parameters the address stands"},
-    {"memory", 0, false, "Allocation that holds it and how far in, by the ledger"},
+const std::vector<plot::Column> kAddressColumns = {
+    {"place", 104, false, "Where in the node's parameters the address is"},
+    {"memory", 0, false, "Allocation that contains it and the offset, from the ledger"},
     {"role", 58, false, "What the allocation is for"}};
 
 std::string list_of(const profiling::GraphSnapshot& graph, int node, bool before) {
@@ -84,8 +84,8 @@ void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene
              .note = "",
              .measured = "Argument bytes of the captured node, matched word by word with the "
                          "allocations that the worker's ledger knew when it captured.",
-             .text = [this] { return plot::table_text(kColumns, rows_); },
-             .csv = [this] { return plot::table_csv(kColumns, rows_); }},
+             .text = [this] { return plot::table_text(kAddressColumns, rows_); },
+             .csv = [this] { return plot::table_csv(kAddressColumns, rows_); }},
             area.size);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (!chosen) {
@@ -113,7 +113,7 @@ void NodeDetails::draw(const PanelContext& context, const Area& area, GraphScene
     if (rows_.empty()) {
       line(context, "memory", "no address of known memory");
     } else {
-      plot::draw_table(context, "##node.touches", kColumns, rows_, generation_, card.room(),
+      plot::draw_table(context, "##node.touches", kAddressColumns, rows_, generation_, card.room(),
                        table_);
     }
   }

@@ -1,4 +1,4 @@
-// The chosen node in full: launch, what it waits for, and every address it holds with its owner.
+// The chosen node in full: launch, dependencies, and every address it holds with its owner.
 #pragma once
 
 #include "app/gui/graph/graph_scene.h"
@@ -10,7 +10,7 @@ namespace app {
 
 class NodeDetails {
  public:
-  /// A card of its own.
+  /// Draws a separate card.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene);
 
  private:

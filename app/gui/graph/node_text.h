@@ -1,4 +1,4 @@
-// Nodes, launches and addresses of a snapshot in words: read-outs, details and tables share them.
+// Nodes, launches and addresses of a snapshot in words, for read-outs, details and tables.
 #pragma once
 
 #include <string>
@@ -12,9 +12,10 @@ namespace app {
 
 /// "12  quantize_rows": its index and short name.
 std::string node_title(const profiling::GraphSnapshot& graph, int node);
-/// "grid 132 x 1 x 1, block 384"; empty for what is not a kernel or not known.
+/// "grid 132 x 1 x 1, block 384"; empty if it is not a kernel or not known.
 std::string launch_text(const profiling::SnapshotNode& node);
-/// What it does besides: "memset 4 096 B to 0", "copy 64 B from pageable host to device".
+/// What a node other than a kernel does: "memset 4 096 B to 0", "copy 64 B from pageable host to
+/// device".
 std::string work_text(const profiling::SnapshotNode& node);
 /// "workspace of fprop, layer 0 + 0x400".
 std::string target_text(const profiling::Snapshot& snapshot, const profiling::Touch& touch);

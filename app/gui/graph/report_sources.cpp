@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-/// Null of a gallery case, whose visit has no request.
+/// Null for a gallery case, whose visit has no request.
 GraphScene::Request request_of(const std::shared_ptr<const profiling::RecordedVisit>& visit) {
   if (visit->request == engine::RunRequest()) return nullptr;
   return {visit, &visit->request};
@@ -18,7 +18,7 @@ GraphScene::Request request_of(const std::shared_ptr<const profiling::RecordedVi
 
 void ReportSources::follow(const SessionView& view) {
   all_.clear();
-  const DoctorNews& news = view.doctor;
+  const DoctorState& news = view.doctor;
   if (news.run_report != nullptr) {
     all_.push_back(
         {"run", "graph of the run on screen", news.run_report, view.run,
@@ -26,7 +26,7 @@ void ReportSources::follow(const SessionView& view) {
   }
   for (std::size_t i = 0; i < view.visits.size(); ++i) {
     const auto& visit = view.visits[i];
-    // The report lives as long as the visit that it is a part of.
+    // The report lives as long as the visit it is part of.
     all_.push_back({fmt::format("visit {}", i + 1),
                     fmt::format("visit {}: {}", i + 1, visit->report.snapshot.subject),
                     GraphScene::Report(visit, &visit->report), nullptr, request_of(visit)});
@@ -36,7 +36,7 @@ void ReportSources::follow(const SessionView& view) {
                     nullptr, nullptr});
   }
   if (news.busy && news.so_far != nullptr) {
-    all_.push_back({"now", "under way: " + news.subject, news.so_far, nullptr, nullptr});
+    all_.push_back({"now", "in progress: " + news.subject, news.so_far, nullptr, nullptr});
   }
   const bool another_session = std::exchange(session_path_, view.session_path) != view.session_path;
   const std::size_t visits = std::exchange(visits_, view.visits.size());

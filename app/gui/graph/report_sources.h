@@ -1,5 +1,5 @@
-// Which captured graph the views show: the run's, an opened file's, or a visit's. What has just
-// come in is shown at once; after that the choice is a person's.
+// Which captured graph the views show: the run's, an opened file's, or a visit's. A new one is
+// shown at once; after that the user chooses.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 namespace app {
 
 struct ReportSource {
-  std::string key;    // "run", "file", "now", "visit 3": stays the same while the source does
-  std::string label;  // as a person reads it
+  std::string key;    // "run", "file", "now", "visit 3": stable as long as the source exists
+  std::string label;  // as displayed
   GraphScene::Report report;
-  GraphScene::Run run;          // its durations belong to the nodes; null = not known
-  GraphScene::Request request;  // of the step; null = not known
+  GraphScene::Run run;          // supplies node durations; null = not known
+  GraphScene::Request request;  // the step's request; null = not known
 };
 
 class ReportSources {
  public:
   void follow(const SessionView& view);
   const std::vector<ReportSource>& all() const { return all_; }
-  /// Null when there is none.
+  /// Null if there is none.
   const ReportSource* chosen() const;
   int index() const;
   void choose(int index);

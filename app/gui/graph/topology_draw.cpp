@@ -1,4 +1,4 @@
-// What TopologyView paints. Only what is inside the canvas; boxes lower than a few pixels become
+// What TopologyView paints, limited to the visible canvas; boxes lower than a few pixels become
 // dots, so that ten thousand nodes stay smooth on a software renderer.
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 namespace app {
 namespace {
 
-constexpr float kDotsBelow = 3.0F;   // pixels a box is high
-constexpr float kTextAbove = 11.0F;  // of the label font's 11 pixels
+constexpr float kDotsBelow = 3.0F;   // box height in pixels
+constexpr float kTextAbove = 11.0F;  // relative to the label font's 11 pixels
 constexpr std::size_t kLinesInReadOut = 8;
 
 ImU32 confidence_color(const Theme& theme, profiling::Confidence confidence) {
@@ -40,7 +40,7 @@ void draw_dashed(ImDrawList* draw, ImVec2 from, ImVec2 to, ImU32 color, float da
   const float length = std::hypot(to.x - from.x, to.y - from.y);
   if (length < dash) return draw->AddLine(from, to, color, width);
   const ImVec2 step((to.x - from.x) / length, (to.y - from.y) / length);
-  // An edge across the whole graph, seen close up, is thousands of dashes long.
+  // An edge across the whole graph, zoomed in, is thousands of dashes long.
   const float apart = std::max(2.0F * dash, length / 400.0F);
   for (float at = 0.0F; at < length; at += apart) {
     const float end = std::min(at + 0.5F * apart, length);
@@ -76,7 +76,7 @@ void TopologyView::draw_edges(const PanelContext& context, const GraphScene& sce
   const std::vector<GraphLayout::Place>& places = scene.facts()->layout.places;
   const bool dots = scale_ < kDotsBelow;
   const ImDrawListFlags flags = draw->Flags;
-  // Thousands of hair lines: smooth ones cost three times as many vertices.
+  // Thousands of hairlines: antialiased ones cost three times as many vertices.
   if (dots) draw->Flags &= ~ImDrawListFlags_AntiAliasedLines;
   for (const profiling::SnapshotEdge& edge : scene.graph()->edges) {
     const auto count = static_cast<int>(places.size());

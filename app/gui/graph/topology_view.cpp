@@ -146,8 +146,8 @@ void TopologyView::draw_header(const PanelContext& context, GraphScene& scene, f
 
 namespace {
 
-/// Every node with the nodes it waits for; null without a graph.
-std::function<std::string()> of_nodes(const profiling::GraphSnapshot* graph, char separator) {
+/// Lists every node with the nodes it waits for; null without a graph.
+std::function<std::string()> nodes_text(const profiling::GraphSnapshot* graph, char separator) {
   if (graph == nullptr) return {};
   return [graph, separator] {
     std::vector<std::string> waits(graph->nodes.size());
@@ -180,13 +180,13 @@ void TopologyView::draw(const PanelContext& context, const Area& area, GraphScen
   Card card(context,
             {.id = "topology.card",
              .title = "Topology",
-             .question = "What waits for what? Layers from left to right, bands from top to "
+             .question = "Which node waits for which? Layers from left to right, bands from top to "
                          "bottom; dashed edges do not order memory.",
              .note = note,
-             .measured = "Nodes, edges and parameters as the driver gives them for the captured "
+             .measured = "Nodes, edges and parameters as the driver reports them for the captured "
                          "graph, before it was instantiated.",
-             .text = of_nodes(graph, '\t'),
-             .csv = of_nodes(graph, ','),
+             .text = nodes_text(graph, '\t'),
+             .csv = nodes_text(graph, ','),
              .header_widgets = widgets},
             area.size);
   const ImVec2 room = card.room();

@@ -15,7 +15,7 @@ enum class NodeColors { Stage, Finding, Time };
 
 class TopologyView {
  public:
-  /// A card of its own. `board`: node states of a replay under way; empty = none.
+  /// Draws a separate card. `board`: node states of the replay in progress; empty = none.
   void draw(const PanelContext& context, const Area& area, GraphScene& scene,
             const std::vector<profiling::NodeState>& board);
 
@@ -42,7 +42,7 @@ class TopologyView {
 
   float left_ = 0.0F;  // layout units
   float top_ = 0.0F;
-  float scale_ = 0.0F;  // pixels a unit; 0 = to be fitted
+  float scale_ = 0.0F;  // pixels per unit; 0 = to be fitted
   std::uint64_t fitted_for_ = 0;
   int followed_node_ = -1;
   int colors_ = 0;

@@ -36,7 +36,7 @@ Card::Card(const PanelContext& context, const CardSpec& spec, ImVec2 size) : con
   const Theme& theme = context.theme;
   ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.panel);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kPanelPadding), theme.px(kGap)));
-  // No scrolling of its own: the wheel belongs to the plots, tables scroll inside.
+  // No scrolling here: the wheel belongs to the plots; tables scroll inside.
   ImGui::BeginChild(spec.id, size, true,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleVar();
@@ -111,10 +111,12 @@ void Card::draw_menu(const CardSpec& spec) {
       if (item(action.name, action.label, [] { return std::string(); })) action.act();
     }
     if (item("png", "Save a PNG of this panel", [] { return std::string(); })) {
-      context_.commands.save_picture = PictureOrder{file_stem(spec.id), card_min_, card_max_};
+      context_.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
+                                               .min = {card_min_.x, card_min_.y},
+                                               .max = {card_max_.x, card_max_.y}});
     }
     if (item("save_csv", "Save as CSV", spec.csv)) {
-      context_.commands.save_csv = CsvOrder{file_stem(spec.id), spec.csv()};
+      context_.commands.push_back(CsvOrder{file_stem(spec.id), spec.csv()});
     }
     ImGui::Separator();
     ImGui::PushFont(theme.fonts.label);
@@ -158,13 +160,13 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
     draw_text(draw, font, ImVec2(x, baseline), figure.color != 0 ? figure.color : theme.colors.text,
               figure.value.figure);
     float after = x + figure_width + thin;
-    const auto beside = [&](const ImFont* small) {
+    const auto baseline_y = [&](const ImFont* small) {
       return baseline + 0.82F * (font->FontSize - small->FontSize);
     };
-    draw_text(draw, theme.fonts.body, ImVec2(after, beside(theme.fonts.body)),
+    draw_text(draw, theme.fonts.body, ImVec2(after, baseline_y(theme.fonts.body)),
               theme.colors.dim_text, figure.value.unit);
     if (unit_width > 0.0F) after += unit_width + theme.px(6);
-    draw_text(draw, label_font, ImVec2(after, beside(label_font)), theme.colors.dim_text,
+    draw_text(draw, label_font, ImVec2(after, baseline_y(label_font)), theme.colors.dim_text,
               figure.note);
     const ImVec2 low(x, origin.y);
     const ImVec2 high(x + block, origin.y + headline_height(theme));
@@ -186,7 +188,7 @@ void draw_headline(const PanelContext& context, const std::vector<Figure>& figur
 
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const std::string& reason, const char* button_id, const char* button_label) {
-  // Of a reason that no panel holds, the beginning.
+  // Only the beginning of a reason that is too long for any panel.
   const std::string sentence = engine::shown_text(reason, 1000);
   const Theme& theme = context.theme;
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -200,12 +202,12 @@ bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
   ImDrawList* draw = ImGui::GetWindowDrawList();
   plot::draw_text_centered(draw, theme.fonts.title, ImVec2(middle, y), theme.colors.text, title);
   y += theme.fonts.title->FontSize + theme.px(kGap);
-  // Line by line, each in the middle, as the title is.
+  // Line by line, each centred, like the title.
   const char* from = sentence.data();
   const char* const last = from + sentence.size();
   while (from < last) {
     const char* to = body->CalcWordWrapPositionA(1.0F, from, last, wrap);
-    if (to == from) ++to;  // one character at least, however narrow
+    if (to == from) ++to;  // at least one character, however narrow
     plot::draw_text_centered(draw, body, ImVec2(middle, y), theme.colors.dim_text,
                              std::string_view(from, static_cast<std::size_t>(to - from)));
     y += body->FontSize;
@@ -233,7 +235,7 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
   const std::string id = std::string(what) + ".run_now";
   if (link.state == LinkState::Busy) {
     draw_empty(context, size, "Running",
-               fmt::format("The first result is on its way: stage {}, {:.0f} % done.",
+               fmt::format("The first result is being computed: stage {}, {:.0f} % done.",
                            engine::stage_name(link.pulse.stage), 100.0 * link.pulse.fraction),
                id.c_str(), nullptr);
     return;
@@ -245,7 +247,7 @@ void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
     sentence = "The worker is gone (" + link.reason + "). Run starts another one.";
   }
   if (draw_empty(context, size, "No run yet", sentence, id.c_str(), "Run now")) {
-    context.commands.run_now = true;
+    context.commands.push_back(Action::Run);
   }
 }
 
@@ -257,7 +259,7 @@ void StaleVeil::draw(const PanelContext& context, const char* busy, ImVec2 min, 
   }
   const double now = ImGui::GetTime();
   if (since_ < 0.0) since_ = now;
-  // A drag that runs live answers faster than this: nothing flickers.
+  // A live-running drag gets its result faster than this: nothing flickers.
   constexpr double kFadeSeconds = 0.12;
   if (now - since_ < kFadeSeconds) return;
   const Theme& theme = context.theme;

@@ -1,5 +1,5 @@
-// What every panel of a workspace is made of: a card with a title, the question it answers, a menu
-// (copy, how it is measured), headline figures, and the empty state that says what to do.
+// The parts of every panel of a page: a card with a title, the question it answers, a
+// menu (copy, how it is measured), headline figures, and the empty state that says what to do.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct CardSpec {
   std::string measured{};               // "How is this measured"
   std::function<std::string()> text{};  // null = nothing to copy
   std::function<std::string()> csv{};
-  std::vector<CardAction> actions{};  // further lines of the menu
+  std::vector<CardAction> actions{};  // additional menu items
   float header_widgets = 0.0F;        // pixels kept free left of the menu
 };
 
@@ -36,9 +36,9 @@ class Card {
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
-  /// What is left for content below the cursor.
+  /// Room left for content below the cursor.
   ImVec2 room() const { return ImGui::GetContentRegionAvail(); }
-  /// Moves the cursor to the room kept by header_widgets, and back to the content.
+  /// Moves the cursor to the room reserved by header_widgets, and back to the content.
   void begin_header_widgets();
   void end_header_widgets();
 
@@ -62,24 +62,24 @@ struct Figure {
   ImU32 color = 0;  // of the figure; 0 = text
 };
 
-/// A row of figures below the window's own headline. Figures that do not fit are left out from
-/// the right, never cut. Returns the height used.
+/// A row of figures below the window's own headline. Figures that do not fit are dropped from the
+/// right, never cut. Returns the height used.
 float headline_height(const Theme& theme);
 void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width);
 
-/// Centred title, sentence and button; true when the button was pressed.
+/// Centred title, sentence and button; true if the button was pressed.
 bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
                 const std::string& sentence, const char* button_id, const char* button_label);
 
-/// The one empty state of a workspace without a run: what is going on and the button that helps.
+/// The empty state of a page without a run: the current state and the button that helps.
 void draw_no_run(const PanelContext& context, ImVec2 size, const char* what);
 
-/// Dims the area of a result that no longer answers the rail, or that is being worked out anew,
-/// once it has been so for 120 ms.
+/// Dims the area of a result that no longer matches the rail, or that is being recomputed, once
+/// that has lasted 120 ms.
 class StaleVeil {
  public:
   void draw(const PanelContext& context, ImVec2 min, ImVec2 max) { draw(context, "", min, max); }
-  /// `busy`: what is being worked out; empty = nothing.
+  /// `busy`: what is being computed; empty = nothing.
   void draw(const PanelContext& context, const char* busy, ImVec2 min, ImVec2 max);
 
  private:

@@ -1,4 +1,4 @@
-// A child window only where something has to scroll: the usual case costs nothing.
+// Uses a child window only where scrolling is needed: the usual case costs nothing.
 #include "app/gui/panels/card_ground.h"
 
 namespace app {
@@ -18,7 +18,7 @@ CardGround::CardGround(const PanelContext& context, const char* id, const Area& 
 
 CardGround::~CardGround() {
   if (!scrolls_) return;
-  // What says how far it scrolls.
+  // Extends the scroll range.
   ImGui::SetCursorScreenPos(area_.at);
   ImGui::Dummy(ImVec2(1.0F, area_.size.y));
   ImGui::EndChild();

@@ -1,5 +1,5 @@
-// Where the cards of a workspace lie. A window that is too small for them, or whose text is large,
-// keeps them readable: they stand below each other where it is narrow, and scroll where it is low.
+// The area of a page's cards. A window that is too small for them, or whose text is large, keeps
+// them readable: cards are stacked where it is narrow, and scroll where it is low.
 #pragma once
 
 #include "app/gui/panels/card_layout.h"
@@ -9,9 +9,9 @@ namespace app {
 
 /// All in grid pixels, before the text scale.
 struct CardNeeds {
-  float width = 560;         // below it the cards stand below each other
+  float width = 560;         // below this the cards are stacked
   float height = 400;        // of the cards side by side
-  float stacked_height = 0;  // of all below each other; 0 = they never are
+  float stacked_height = 0;  // of all cards stacked; 0 = they never are
 };
 
 class CardGround {
@@ -22,7 +22,7 @@ class CardGround {
   CardGround& operator=(const CardGround&) = delete;
 
   bool stacked() const { return stacked_; }
-  /// Larger than the room it was given where that is too low.
+  /// Larger than the given room if that is too low.
   const Area& area() const { return area_; }
 
  private:

@@ -25,7 +25,7 @@ Fields fields_of(CodeFormat format, std::uint8_t code) {
           .mantissa = code & mantissa_mask};
 }
 
-/// The code stands for no finite number: 0 = it does, 1 = infinity, 2 = NaN.
+/// Whether the code is a finite number: 0 = it is, 1 = infinity, 2 = NaN.
 int special(CodeFormat format, const Fields& fields) {
   const bool top = fields.exponent == (1 << format.exponent_bits) - 1;
   if (!top || format.exponent_bits == 2) return 0;

@@ -1,5 +1,5 @@
-// What the bits of a code say: sign, exponent and mantissa of E4M3, E5M2 and E2M1, and the number
-// they stand for before the scale. No ImGui calls.
+// What the bits of a code mean: sign, exponent and mantissa of E4M3, E5M2 and E2M1, and the number
+// they represent before scaling. No ImGui calls.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct CodeFormat {
 
 /// The format a recipe gives an operand; weights are E4M3 whatever X and dY are.
 CodeFormat code_format(const engine::Recipe& recipe, engine::OperandRole role);
-/// The codes are of sums over 16 rows (random Hadamard transform): NVFP4's columnwise copy of X and
-/// dY. Weights are never transformed, whatever the recipe says.
+/// Whether the codes are of sums over 16 rows (random Hadamard transform): NVFP4's columnwise copy
+/// of X and dY. Weights are never transformed, whatever the recipe says.
 bool transformed_codes(const engine::Recipe& recipe, engine::OperandRole role, bool columnwise);
-/// NaN and infinities where the format has them: E4M3 has no infinity, E2M1 neither.
+/// NaN and infinities where the format has them: E4M3 has no infinity, E2M1 has neither.
 double code_value(CodeFormat format, std::uint8_t code);
 /// Distance from `encoded`, an element before rounding in units of its scale, to the code's value,
 /// in steps of the grid at that value; at most 0.5 where rounding was to nearest. NaN for codes and

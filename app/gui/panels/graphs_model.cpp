@@ -1,4 +1,4 @@
-// Derivations of the Graphs workspace.
+// Derivations of the Graphs page.
 #include "app/gui/panels/graphs_model.h"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/format.h"
 
 namespace app {
@@ -16,23 +17,19 @@ namespace {
 const std::vector<plot::Column> kNodeColumns = {
     {"#", 26, true, "Position in topological order; the row of the heatmap"},
     {"node", 0, false, "Kernel, copy or memset"},
-    {"stage", 50, false, "Stage of the step it works for"},
+    {"stage", 50, false, "Stage of the step it belongs to"},
     {"layer", 32, true, "Grouped product of the step"},
     {"after", 44, false, "Nodes that must finish first"},
     {"median", 66, true, "Median duration over the replays"}};
 const std::vector<plot::Column> kWorkColumns = {
     {"#", 26, true, "Order of first start; the row of the heatmap"},
     {"work", 0, false, "Span as the worker recorded it"},
-    {"stage", 50, false, "Stage of the step it works for"},
-    {"expert", 42, true, "Expert it works for"},
+    {"stage", 50, false, "Stage of the step it belongs to"},
+    {"expert", 42, true, "Expert it belongs to"},
 
     {"median", 66, true, "Median duration over the iterations"}};
 
-}  // namespace
-
-namespace {
-
-/// The label of a row with its kernel name shortened; what the label adds in brackets stays.
+/// The label of a row with its kernel name shortened; a suffix in brackets is kept.
 std::string short_label(const std::string& label) {
   for (const char* mark : {" [layer ", " [expert "}) {
     const std::size_t at = label.rfind(mark);
@@ -42,13 +39,6 @@ std::string short_label(const std::string& label) {
   }
   return plot::short_kernel_name(label);
 }
-
-}  // namespace
-
-namespace {
-
-/// As in the Performance workspace: small runs are derived in the frame that brings them.
-constexpr std::size_t kRecordsAtOnce = 4096;
 
 template <class Scale>
 plot::Grid scaled(const profiling::NodeMatrix& matrix, Scale scale) {

@@ -1,4 +1,4 @@
-// What the Graphs workspace derives from a run: the node x replay matrix, its rows and the node
+// What the Graphs page derives from a run: the node x replay matrix, its rows and the node
 // list.
 #pragma once
 
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/replay_checks.h"
 #include "app/gui/plot/grid_fold.h"
 #include "app/gui/plot/series_plot.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/shell/background_task.h"
 #include "profiling/session/session_file.h"
 #include "profiling/trace/statistics.h"
 
@@ -23,7 +23,7 @@ enum class CellScale {
   Duration,       // log10 of nanoseconds: which nodes are long
 };
 
-/// What goes over all records of a run; made on a background thread and never changed.
+/// Derived from all records of a run; built on a background thread and never changed.
 struct ReplayPicture {
   std::shared_ptr<const profiling::RecordedRun> run;
   profiling::NodeMatrix matrix;
@@ -44,20 +44,20 @@ std::shared_ptr<const ReplayPicture> make_replay_picture(
 class GraphsModel {
  public:
   using Run = std::shared_ptr<const profiling::RecordedRun>;
-  /// `wake` is called from a background thread when take() would find something.
+  /// `wake` is called from a background thread when take() would find a result.
   explicit GraphsModel(const std::function<void()>& wake) : task_(wake) {}
   void set_run(Run run, std::uint64_t generation);
   void set_scale(CellScale scale);
   bool take();
-  /// Labels and colours of what was taken in; call before drawing.
+  /// Builds labels and colours of what was taken in; call before drawing.
   void lay_out(const Theme& theme);
 
   bool ready() const { return picture_ != nullptr; }
   bool deriving() const { return task_.running(); }
-  /// Of the run that was asked for last.
+  /// Of the run requested last.
   std::uint64_t generation() const { return generation_; }
 
-  // All of these need ready().
+  // All of these require ready().
   const profiling::RecordedRun& run() const { return *picture_->run; }
   std::uint64_t grid_generation() const { return grid_generation_; }
   /// The run replayed a captured graph.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <utility>
@@ -20,7 +21,11 @@
 namespace app {
 namespace {
 
-class GraphsPanel : public WorkspacePanel {
+/// Names of its views, in their order on screen.
+constexpr std::array<std::string_view, 4> kReplayViews = {"replays", "topology", "memory",
+                                                          "doctor"};
+
+class GraphsPanel : public PagePanel {
  public:
   explicit GraphsPanel(const std::function<void()>& wake) : scene_(wake), replays_(wake) {}
   void draw(const PanelContext& context, ImVec2 size) override;
@@ -29,6 +34,11 @@ class GraphsPanel : public WorkspacePanel {
     const bool live = live_.tick();
     return scene_.tick() || replays || live;
   }
+  void show_view(std::string_view name) override {
+    const auto found = std::ranges::find(kReplayViews, name.empty() ? kReplayViews[0] : name);
+    if (found != kReplayViews.end()) view_ = static_cast<int>(found - kReplayViews.begin());
+  }
+  std::string_view view() const override { return kReplayViews[static_cast<std::size_t>(view_)]; }
 
  private:
   void draw_tabs(const PanelContext& context, float width);
@@ -36,7 +46,7 @@ class GraphsPanel : public WorkspacePanel {
   void draw_replays(const PanelContext& context, const Area& area);
   void draw_no_scene(const PanelContext& context, ImVec2 size);
 
-  int view_ = 0;  // replays, topology, memory, doctor
+  int view_ = 0;  // of kReplayViews
   std::string session_path_;
   int files_opened_ = 0;
   ReportSources sources_;
@@ -55,7 +65,7 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   controls::segmented(context, "graphs.view", view_, {"Replays", "Topology", "Memory", "Doctor"},
                       {.width = std::min(theme.px(340), 0.6F * width)},
                       {{.tooltip = "Durations of the nodes, replay against replay"},
-                       {.tooltip = "What waits for what"},
+                       {.tooltip = "Which node waits for which"},
                        {.tooltip = "Which node holds addresses of which memory"},
                        {.tooltip = "What may make replays wrong or hang, and the proof"}});
   if (view_ == 0 || sources_.all().empty()) return;
@@ -81,20 +91,20 @@ void GraphsPanel::draw_tabs(const PanelContext& context, float width) {
   int graph = scene_.graph_index();
   ImGui::SameLine(0, theme.px(kGap));
   if (controls::combo(context, "graphs.graph", "##graph", graph, names,
-                      {.tooltip = "One of the graphs that were captured", .width = graph_width})) {
+                      {.tooltip = "One of the captured graphs", .width = graph_width})) {
     scene_.show_graph(graph);
   }
 }
 
 void GraphsPanel::draw_no_scene(const PanelContext& context, ImVec2 size) {
   std::string sentence =
-      "A run with graph replay on a GPU leaves one, and so does a visit to the doctor. A file of "
+      "A run with graph replay on a GPU captures one, and so does a visit to the doctor. A file of "
       "cudaGraphDebugDotPrint() or a recording can be opened without a GPU.";
   if (context.view.run != nullptr && !context.view.run->activity.nodes.empty()) {
-    sentence = "This recording was made before snapshots were kept. " + sentence;
+    sentence = "This recording was made before snapshots were recorded. " + sentence;
   }
   if (draw_empty(context, size, "No captured graph", sentence, "graphs.open_graph", "Open graph")) {
-    context.commands.open_graph = true;
+    context.commands.push_back(AskPath{FilePurpose::OpenGraph});
   }
 }
 
@@ -143,13 +153,11 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
       view_ == 0) {
     view_ = 3;
   }
-  // A recording of visits alone has nothing else to show.
+  // A recording that has only visits has nothing else to show.
   if (std::exchange(session_path_, context.view.session_path) != context.view.session_path &&
       context.view.run == nullptr && !context.view.visits.empty()) {
     view_ = 3;
   }
-  if (context.graphs_view >= 0) view_ = context.graphs_view;
-  context.commands.graphs_view = view_;
   const ReportSource* source = sources_.chosen();
   scene_.show(source == nullptr ? nullptr : source->report,
               source == nullptr ? nullptr : source->run,
@@ -169,7 +177,7 @@ void GraphsPanel::draw(const PanelContext& context, ImVec2 size) {
 
 }  // namespace
 
-std::unique_ptr<WorkspacePanel> make_graphs_panel(const std::function<void()>& wake) {
+std::unique_ptr<PagePanel> make_graphs_panel(const std::function<void()>& wake) {
   return std::make_unique<GraphsPanel>(wake);
 }
 

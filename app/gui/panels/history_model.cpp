@@ -1,4 +1,5 @@
 #include "app/gui/panels/history_model.h"
+#include "profiling/trace/statistics.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +10,9 @@
 namespace app {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 double log2_or_none(float value) {
-  return value > 0.0F && std::isfinite(value) ? std::log2(static_cast<double>(value)) : kNone;
+  return value > 0.0F && std::isfinite(value) ? std::log2(static_cast<double>(value))
+                                              : profiling::kNaN;
 }
 
 std::vector<double> log2_series(const engine::AmaxHistory& history,
@@ -106,7 +106,7 @@ engine::AmaxHistoryRequest history_order(const engine::AmaxHistoryRequest& setti
   order.request.recipe.activation_format = rail.recipe.activation_format;
   order.request.recipe.pow2_scales = rail.recipe.pow2_scales;
   order.request.recipe.delayed = settings.request.recipe.delayed;
-  // A step of millions of tokens answers the same question much later.
+  // A step of millions of tokens gives the same answer much later.
   constexpr std::int64_t kFirstTokens = 4096;
   if (order.tokens == 0) order.tokens = std::min(kFirstTokens, rail.shape.tokens);
   order.tokens = std::min(order.tokens, std::max<std::int64_t>(rail.shape.tokens, 1));

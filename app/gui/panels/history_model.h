@@ -11,7 +11,7 @@
 
 namespace app {
 
-/// Everything at one step of one expert.
+/// Everything about one expert at one step.
 struct HistoryPoint {
   std::int64_t rows = 0;
   double amax = 0.0;
@@ -33,7 +33,7 @@ class HistoryModel {
   HistoryPoint at(int step, int expert) const;
   /// Rows of the ring after the step's cast, row 0 first.
   std::vector<double> ring(int step, int expert) const;
-  /// log2 of a figure over the steps of an expert; NaN where there is none.
+  /// log2 of a figure over the steps of an expert; NaN if there is none.
   std::vector<double> log2_amax(int expert) const;
   std::vector<double> log2_history(int expert) const;
   std::vector<double> log2_used(int expert) const;
@@ -48,8 +48,9 @@ class HistoryModel {
   plot::Grid snr_;
 };
 
-/// The order that the view's own settings and the rail's request ask for: what means nothing to a
-/// history (launch, layers, weights) is at its default, so that changing it asks for nothing.
+/// The order that results from the view's own settings and the rail's request: settings that a
+/// history does not use (launch, layers, weights) are at their defaults, so that changing them
+/// triggers nothing.
 engine::AmaxHistoryRequest history_order(const engine::AmaxHistoryRequest& settings,
                                          const engine::RunRequest& rail);
 

@@ -14,13 +14,13 @@ namespace app {
 namespace {
 
 const char* const kMethod =
-    "The CPU twins of quantize and of the update of delayed scaling, in every worker: step s takes "
+    "The CPU twins of quantize and of the delayed-scaling update, in every worker: step s takes "
     "X "
-    "with seed + s, casts it with the scale that earlier steps have left, and puts its own amax "
+    "with seed + s, casts it with the scale left by earlier steps, and puts its own amax "
     "into "
     "row 0 of the history. An expert without tokens leaves history and scale as they are.";
 
-/// Range of both series in log2; one octave of air.
+/// Range of both series in log2, plus one octave of margin.
 plot::Range range_of(const std::vector<double>& first, const std::vector<double>& second) {
   double low = INFINITY;
   double high = -INFINITY;
@@ -112,7 +112,7 @@ void HistoryView::draw_amax(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "history.amax_card",
              .title = "Amax",
-             .question = "What was there, and what did the scale know of it?",
+             .question = "What was the amax, and which amax was the scale based on?",
              .note = fmt::format("expert {}: of the step (blue), from history (grey)", expert_),
              .measured = kMethod,
              .text = [this] { return model_.list('\t'); },
@@ -177,7 +177,7 @@ void HistoryView::draw_point(const PanelContext& context, const Area& area) {
     bool bad;
   };
   const Line lines[] = {
-      {"tokens", tokens ? plot::count_text(static_cast<std::uint64_t>(p.rows)) : "none: all stays",
+      {"tokens", tokens ? plot::count_text(static_cast<std::uint64_t>(p.rows)) : "none: unchanged",
        false},
       {"amax of the step", tokens ? fmt::format("{:.5g}", p.amax) : "none", false},
       {"amax from history", p.history_amax > 0.0 ? fmt::format("{:.5g}", p.history_amax) : "none",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPlayStep{250};
 
-/// Of a number field with its label before it.
+/// Width of a number field with its label before it.
 float field_width(const Theme& theme, const char* label, float width) {
   return plot::text_size(theme.fonts.body, label).x + theme.px(kGapSmall + width);
 }
@@ -28,7 +28,7 @@ engine::AmaxHistoryRequest HistoryView::wanted(const PanelContext& context) cons
 
 void HistoryView::order(const PanelContext& context) {
   asked_ = wanted(context);
-  context.commands.step_history = asked_;
+  context.commands.push_back(*asked_);
 }
 
 void HistoryView::set_idle() {
@@ -56,7 +56,7 @@ void HistoryView::follow(const PanelContext& context) {
   shown_ = !view.histories.empty();
   if (!shown_) return;
   const Recorded& newest = view.histories.back();
-  // A history that came after the choice was made is what was asked for now.
+  // A history that arrives after the choice is what was requested last.
   if (newest_ != newest) chosen_ = nullptr;
   newest_ = newest;
   const bool listed = std::ranges::find(view.histories, chosen_) != view.histories.end();
@@ -70,7 +70,7 @@ void HistoryView::show(const PanelContext& context, const Recorded& found) {
   model_.set({found, &found->history});
   const engine::AmaxHistory& history = found->history;
   if (context.view.from_file) {
-    // What was asked for then is what the controls show, and what Step would ask for again.
+    // The controls show the settings it was requested with; Step would request the same again.
     settings_ = history.request;
     idle_expert_ = settings_.idle.empty() ? -1 : settings_.idle.front().expert;
     if (!settings_.idle.empty()) {
@@ -150,19 +150,21 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const float row = theme.px(kRowHeight) + theme.px(kGapSmall);
-  const bool beside = area.size.x - taken_left >= theme.px(590);
-  ImVec2 at(beside ? area.at.x + taken_left : area.at.x, beside ? area.at.y : area.at.y + row);
+  const bool side_by_side = area.size.x - taken_left >= theme.px(590);
+  ImVec2 at(side_by_side ? area.at.x + taken_left : area.at.x,
+            side_by_side ? area.at.y : area.at.y + row);
   ImGui::SetCursorScreenPos(at);
   controls::Flow flow(theme, at.x, area.end().x);
-  const OrderBar bar{.name = "history",
-                     .verb = "step",
-                     .label = "Step",
-                     .tooltip =
-                         "Step delayed scaling with these settings on the CPU twins, X as "
-                         "the rail has it with seed + step",
-                     .live_tooltip = "Step anew whenever a setting changes; the newest wins",
-                     .under_way = context.view.stepping,
-                     .valid = engine::validate(wanted(context))};
+  const OrderBar bar{
+      .name = "history",
+      .verb = "step",
+      .label = "Step",
+      .tooltip =
+          "Step delayed scaling with these settings on the CPU twins, with X as "
+          "set in the rail and seed + step",
+      .live_tooltip = "Step again whenever a setting changes; the newest request wins",
+      .under_way = context.view.stepping,
+      .valid = engine::validate(wanted(context))};
   if (draw_order_bar(context, bar, flow, live_)) order(context);
   draw_choice(context, flow);
   flow.next(theme.px(60));
@@ -170,7 +172,7 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
   if (controls::button(context, "history.play", play,
                        {.enabled = shown_,
                         .reason = "There is nothing to play yet: Step first",
-                        .tooltip = "Moves the step on, four a second",
+                        .tooltip = "Advances four steps per second",
                         .width = theme.px(60)})) {
     playing_ = !playing_;
     played_at_ = std::chrono::steady_clock::now();
@@ -198,7 +200,7 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
        "Rows of the amax history");
   drag("history.margin", "margin", delayed.margin, -engine::kMaxMargin, engine::kMaxMargin, 0,
        "The scale is 2^margin smaller");
-  // The rows of their own begin at the left edge of the workspace.
+  // The separate rows begin at the left edge of the page.
   ImGui::SetCursorScreenPos(ImVec2(area.at.x, flow.bottom()));
   controls::Flow settings(theme, area.at.x, area.end().x);
   rows = &settings;
@@ -209,7 +211,7 @@ float HistoryView::draw_controls(const PanelContext& context, const Area& area, 
   if (controls::drag_int(
           context, "history.tokens", "tokens", tokens, 1,
           std::max<std::int64_t>(context.view.requested.shape.tokens, 1), 4096,
-          {.tooltip = "Tokens of a step, at most those of the rail", .width = theme.px(64)})) {
+          {.tooltip = "Tokens per step, at most as many as in the rail", .width = theme.px(64)})) {
     settings_.tokens = tokens;
   }
   draw_idle_controls(context, settings);
@@ -231,7 +233,7 @@ void HistoryView::draw_status(const PanelContext& context, const Area& area) {
     color = theme.colors.bad;
   } else if (shown_) {
     const engine::AmaxHistory& history = *model_.history();
-    text = fmt::format("{} steps, {} experts, {} tokens a step, CPU twins", history.steps,
+    text = fmt::format("{} steps, {} experts, {} tokens per step, CPU twins", history.steps,
                        history.experts, history.request.tokens);
     if (view.from_file) {
       text = "recorded: " + text;
@@ -250,8 +252,7 @@ void HistoryView::draw_nothing(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const SessionView& view = context.view;
   if (view.stepping) {
-    draw_empty(context, area.size, "Stepping", "Delayed scaling follows X step by step.", "",
-               nullptr);
+    draw_empty(context, area.size, "Stepping", "Delayed scaling is stepped over X.", "", nullptr);
     return;
   }
   const bool lost = view.link.state == LinkState::Lost;
@@ -274,7 +275,7 @@ void HistoryView::draw(const PanelContext& context, const Area& area, float take
   const float top = draw_controls(context, area, taken_left);
   const Area rest{ImVec2(area.at.x, top), ImVec2(area.size.x, area.end().y - top)};
   if (!shown_) return draw_nothing(context, rest);
-  // The keys belong to the scrubber here; the plots must not pan with them, too.
+  // The keys belong to the scrubber here; the plots must not pan with them too.
   PanelContext quiet = context;
   quiet.keys.pan = 0;
   move_by_keys(context);

@@ -1,5 +1,5 @@
 // The amax-history scrubber: delayed scaling step by step, with an injected outlier and an expert
-// that loses its tokens for a while. Dragging over a plot, the arrow keys and Play move the step.
+// that has no tokens for some steps. Dragging over a plot, the arrow keys and Play move the step.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace app {
 
 class HistoryView {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
   /// While playing: true when the next step is due.
   bool tick();
@@ -51,9 +51,9 @@ class HistoryView {
 
   HistoryModel model_;
   bool shown_ = false;
-  Recorded recorded_;     // whose history is shown
+  Recorded recorded_;     // the one whose history is shown
   Recorded chosen_;       // null = the newest
-  Recorded newest_;       // when one was chosen
+  Recorded newest_;       // the newest when one was chosen
   bool settled_ = false;  // the first request has set the settings
   engine::AmaxHistoryRequest settings_;
   int idle_expert_ = -1;  // -1 = none

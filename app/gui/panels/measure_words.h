@@ -1,5 +1,5 @@
-// The conditions of timed iterations, in the words that plots of them put before everything else:
-// two runs under different conditions are not the same measurement.
+// The conditions of timed iterations, as plots of them show first: two runs under different
+// conditions are not the same measurement.
 #pragma once
 
 #include <string>

@@ -108,16 +108,17 @@ void NumericsPanel::draw_lower(const PanelContext& context, const Area& area) {
   CardSpec spec{.id = "numerics.errors_card",
                 .title = elements ? "Elements" : "Experts",
                 .question = elements
-                                ? "What becomes of one number under the recipe of this run?"
+                                ? "What happens to a single number under this run's recipe?"
                                 : "Error, saturation and underflow of every expert; a click on a "
                                   "column sorts.",
                 .note = "",
                 .header_widgets = context.theme.px(150)};
   if (elements) {
     spec.measured =
-        "The worker quantizes the same operand by the same recipe again and sends 32 x 32 elements "
-        "around the block that was clicked: codes and scales as the kernels write them. An ulp is "
-        "a step of the format's grid at the code.";
+        "The worker quantizes the same operand with the same recipe again and sends 32 x 32 "
+        "elements "
+        "around the clicked block: codes and scales as the kernels write them. An ulp is "
+        "one step of the format's grid at the code.";
     spec.text = [this] { return inspector_.list('\t'); };
     spec.csv = [this] { return inspector_.list(','); };
   } else {
@@ -137,11 +138,11 @@ void NumericsPanel::draw_lower(const PanelContext& context, const Area& area) {
     inspector_.draw(context, model_, {ImGui::GetCursorScreenPos(), card.room()});
     return;
   }
-  // Rows are in the order of experts: a row and its bar are one selection.
+  // Rows are in the order of experts: a row and its bar share one selection.
   table_.selected = context.view.expert;
   if (plot::draw_table(context, "##numerics.errors", columns(), model_.expert_rows(),
                        model_.generation(), card.room(), table_)) {
-    context.commands.select_expert = table_.selected;
+    context.commands.push_back(SelectExpert{table_.selected});
   }
 }
 

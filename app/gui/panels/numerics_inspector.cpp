@@ -52,8 +52,8 @@ void RunInspector::go_to(const PanelContext& context, const NumericsModel& model
   picked_row_ = 0;
   picked_column_ = 0;
   if (context.view.from_file || context.view.link.state == LinkState::Lost) return;
-  context.commands.compare =
-      inspection_order(model.run().result.effective, model.operand(), row, column);
+  context.commands.push_back(
+      inspection_order(model.run().result.effective, model.operand(), row, column));
 }
 
 void RunInspector::follow(const PanelContext& context, const NumericsModel& model) {
@@ -127,7 +127,7 @@ void RunInspector::draw_controls(const PanelContext& context, const NumericsMode
   const Theme& theme = context.theme;
   const engine::QuantizationSample& sample = overlay_.report->sample;
   controls::Options options{.enabled = !context.view.from_file,
-                            .reason = "A recording holds the elements that were inspected",
+                            .reason = "A recording holds only the elements that were inspected",
                             .tooltip = "First row of the elements; a click on the map sets both",
                             .width = theme.px(52)};
   const engine::ShapeSpec& shape = model.run().result.effective.shape;
@@ -197,16 +197,16 @@ void RunInspector::draw_nothing(const PanelContext& context, const NumericsModel
   if (view.from_file) {
     const bool compared = !view.comparisons.empty();
     if (draw_empty(context, area.size, "No elements of this run",
-                   compared ? "The recording has elements beside its recipes."
-                            : "They are recorded when somebody clicks a block while a worker is "
-                              "there. Run the request in the rail to see some.",
+                   compared ? "The recording has elements in its recipe comparison."
+                            : "Elements are recorded when a block is clicked while a worker is "
+                              "running. Run the request in the rail to see some.",
                    "numerics.recipe_elements", compared ? "Show the recipes" : nullptr)) {
-      context.commands.show_recipes = true;
+      context.commands.push_back(ShowPage{Page::Numerics, "recipes"});
     }
     return;
   }
   const bool lost = view.link.state == LinkState::Lost;
-  const std::string sentence = lost ? "There is no worker to ask: start one first."
+  const std::string sentence = lost ? "There is no worker: start one first."
                                : view.comparison_error.empty()
                                    ? "Click a block of the map, or start at the first element."
                                    : view.comparison_error;

@@ -1,5 +1,5 @@
-// The elements of a run's own operand under its own recipe: ordered from the worker when a block is
-// clicked, shown from whatever answers it, live or of a recording.
+// The elements of a run's own operand under its own recipe: requested from the worker when a block
+// is clicked, and shown from any comparison that has them, live or recorded.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace app {
 
-/// One recipe, numerics only: an order for elements, which the Recipes view leaves alone.
+/// One recipe, numerics only: a request for elements, which the Recipes view ignores.
 bool is_inspection(const engine::ComparisonRequest& request);
-/// The elements of an operand of the run, at a row and column of it.
+/// Requests the elements of an operand of the run at a row and column.
 engine::ComparisonRequest inspection_order(const engine::RunRequest& effective, Operand operand,
                                            std::int64_t row, std::int64_t column);
-/// Whether a comparison holds elements of this run's operand, wherever in it.
+/// Whether a comparison holds elements of this run's operand, at any position.
 bool inspects(const engine::ComparisonRequest& done, const engine::RunRequest& effective,
               Operand operand);
 
 class RunInspector {
  public:
-  /// Shows the elements around this place; orders them when there is a worker to ask.
+  /// Shows the elements around this position; requests them if there is a worker.
   void go_to(const PanelContext& context, const NumericsModel& model, std::int64_t row,
              std::int64_t column);
-  /// Into the rest of a card.
+  /// Draws into the rest of a card.
   void draw(const PanelContext& context, const NumericsModel& model, const Area& area);
   std::string list(char separator) const;
 
@@ -43,8 +43,8 @@ class RunInspector {
   int picked_row_ = 0;
   int picked_column_ = 0;
   RecipesModel::Comparison shown_;  // null = none
-  std::uint64_t generation_ = 0;    // of the model that shown_ answers
-  std::size_t seen_ = 0;            // comparisons that were looked through
+  std::uint64_t generation_ = 0;    // of the model that shown_ belongs to
+  std::size_t seen_ = 0;            // number of comparisons already searched
   RecipeOverlay overlay_;
 };
 

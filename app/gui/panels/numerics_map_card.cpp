@@ -16,8 +16,8 @@ namespace {
 constexpr float kLayerWidth = 118;
 
 struct LayerWords {
-  const char* item;    // of the choice
-  const char* legend;  // of an unfolded map
+  const char* item;    // in the combo box
+  const char* legend;  // for an unfolded map
   const char* folded;
 };
 
@@ -75,7 +75,7 @@ void NumericsPanel::draw_map_read_out(const PanelContext& context,
   const auto range_text = [](std::int64_t first, std::int64_t last, std::int64_t block) {
     return fmt::format("{} .. {}", first * block, last * block - 1);
   };
-  // For per-tensor scaling a row of the map is an expert: its data rows follow from the splits.
+  // With per-tensor scaling a row of the map is an expert: its data rows follow from the splits.
   if (!per_tensor) lines.push_back({"rows", range_text(row_first, row_last, map.block_rows), 0});
   lines.push_back({"columns", range_text(column_first, column_last, map.block_columns), 0});
   const float largest = map.maximum[cell];
@@ -116,7 +116,7 @@ void NumericsPanel::draw_map_layers(const PanelContext& context) {
     const auto layer = static_cast<MapLayer>(i);
     items.emplace_back(words_of(layer).item);
     options.push_back({.enabled = map.rows == 0 || map_layer(map, layer).rows > 0,
-                       .reason = "This recording is older than the figure: run again"});
+                       .reason = "This recording predates the figure: run again"});
   }
   int layer = static_cast<int>(model_.layer());
   if (controls::combo(context, "numerics.map_layer", "", layer, items,
@@ -129,7 +129,7 @@ void NumericsPanel::draw_map_layers(const PanelContext& context) {
 
 void NumericsPanel::inspect_at(const PanelContext& context, const plot::HeatmapHover& hover) {
   const engine::ScaleMap& map = model_.statistics().scale_map;
-  // The first block of the cell: a folded cell stands for several.
+  // The first block of the cell: a folded cell covers several.
   const auto first = [](std::int64_t cell, std::int64_t source, std::int64_t cells) {
     return (cell * source + cells - 1) / cells;
   };
@@ -161,15 +161,15 @@ void NumericsPanel::draw_map(const PanelContext& context, const Area& area) {
        .title = "Block-scale map",
        .question = "Where in the tensor are the scales large? Lines separate the experts.",
        .note = map.rows > 0
-                   ? fmt::format("{} x {} scales, one for {} x {} elements",
+                   ? fmt::format("{} x {} scales, one per {} x {} elements",
                                  plot::count_text(static_cast<std::uint64_t>(map.source_rows)),
                                  plot::count_text(static_cast<std::uint64_t>(map.source_columns)),
                                  map.block_rows, map.block_columns)
                    : "",
        .measured = "log2 of scale_inv of every block. Tensors with more than 512 blocks along a "
-                   "side are folded; the choice in the header says which figure of the scales "
-                   "it stands for a cell shows. Saturated and underflowed are shares of the "
-                   "elements of a cell; the line above is over all scales, before folding.",
+                   "side are folded; the choice in the header sets which statistic of its scales "
+                   "a cell shows. Saturated and underflowed are shares of the "
+                   "elements of a cell; the line above covers all scales, before folding.",
        .text = [listed] { return listed('\t'); },
        .csv = [listed] { return listed(','); },
        .header_widgets = context.theme.px(kLayerWidth)},
@@ -195,7 +195,7 @@ void NumericsPanel::draw_map(const PanelContext& context, const Area& area) {
     draw_no_scales(context, room, "map of scales");
   } else if (model_.map().rows == 0) {
     draw_empty(context, room, "Not in this recording",
-               "It was made before saturation and spread were counted for every block. Run again, "
+               "It was made before saturation and spread were counted per block. Run again, "
                "or choose the largest or the mean.",
                "", nullptr);
   } else {

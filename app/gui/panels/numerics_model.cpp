@@ -1,4 +1,4 @@
-// Derivations of the Numerics workspace.
+// Derivations of the Numerics page.
 #include "app/gui/panels/numerics_model.h"
 
 #include <fmt/format.h>
@@ -141,7 +141,7 @@ void NumericsModel::choose_layer(MapLayer layer) {
   ++map_generation_;
   map_ = map_layer(statistics().scale_map, layer);
   map_colors_ = plot::value_range(map_.values);
-  // Spreads and shares begin at nothing: a map of zeros must not look like a map of ones.
+  // Spreads and shares start at zero: a map of zeros must not look like a map of ones.
   if (layer != MapLayer::Largest && layer != MapLayer::Mean && !map_.values.empty()) {
     const bool share = layer == MapLayer::Saturated || layer == MapLayer::Underflowed;
     map_colors_ = {0.0, map_colors_.max > 0.0 ? map_colors_.max : share ? 0.01 : 1.0};

@@ -1,5 +1,5 @@
-// What the Numerics workspace derives from a run: bins, the scale map, bars and rows, made once a
-// run and operand.
+// What the Numerics page derives from a run: bins, the scale map, bars and rows, built once per run
+// and operand.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ enum class Operand { Activations, Weights, Gradients };
 /// What the cells of the block-scale map show.
 enum class MapLayer { Largest, Mean, Deviation, Distance, Saturated, Underflowed };
 
-/// A layer of a map as a grid; empty where the run has not measured it.
+/// A layer of a map as a grid; empty if the run has not measured it.
 plot::Grid map_layer(const engine::ScaleMap& map, MapLayer layer);
 
 class NumericsModel {
@@ -32,7 +32,7 @@ class NumericsModel {
   const profiling::RecordedRun& run() const { return *run_; }
   const engine::OperandStatistics& statistics() const;
   std::uint64_t run_generation() const { return run_generation_; }
-  /// Names the content: changes with the run and the operand.
+  /// Identifies the content: changes with the run and the operand.
   std::uint64_t generation() const { return generation_; }
   Operand operand() const { return operand_; }
   engine::Product product() const { return product_; }
@@ -44,13 +44,13 @@ class NumericsModel {
   const plot::Bins& amax() const { return amax_; }
   const plot::Grid& map() const { return map_; }
   MapLayer layer() const { return layer_; }
-  /// Names the content of the map: changes with the layer, too.
+  /// Identifies the content of the map: also changes with the layer.
   std::uint64_t map_generation() const { return map_generation_; }
   plot::Range map_colors() const { return map_colors_; }
   const std::vector<double>& separators() const { return separators_; }
   /// Expert that owns a row of scales, or -1.
   int expert_at(double source_row) const;
-  /// Row of the operand that a row of scales starts with: experts start blocks of their own.
+  /// Row of the operand that a row of scales starts with: each expert starts with a new block.
   std::int64_t operand_row(double source_row) const;
   const std::vector<plot::Bar>& snr_bars() const { return snr_bars_; }
   const std::vector<plot::TableRow>& expert_rows() const { return expert_rows_; }
@@ -78,7 +78,7 @@ class NumericsModel {
 std::vector<plot::Column> expert_error_columns(engine::Product product);
 /// "Y", "dX" or "dW".
 const char* product_name(engine::Product product);
-/// The figures of one product of an expert, wherever the result keeps them.
+/// The figures of one product of an expert, wherever the result stores them.
 engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert, engine::Product product);
 /// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".
 std::string recipe_text(const engine::Recipe& recipe);

@@ -1,4 +1,4 @@
-// Layout, figures and state of the Numerics workspace; its cards are in files of their own.
+// Layout, figures and state of the Numerics page; its cards are in separate files.
 #include "app/gui/panels/numerics_panel.h"
 
 #include <fmt/format.h>
@@ -14,14 +14,32 @@ namespace app {
 namespace {
 
 constexpr float kPartWidth = 320;
+// Names of its views, in their order on screen; the run itself needs none.
+constexpr std::array<std::string_view, 4> kNumericsViews = {"", "recipes", "pow2", "history"};
 
 }  // namespace
+
+void NumericsPanel::show_view(std::string_view name) {
+  const auto found = std::ranges::find(kNumericsViews, name);
+  if (found != kNumericsViews.end()) part_ = static_cast<int>(found - kNumericsViews.begin());
+}
+
+std::string_view NumericsPanel::view() const {
+  return kNumericsViews[static_cast<std::size_t>(part_)];
+}
+
+Selection NumericsPanel::selected() const {
+  Selection selection;
+  if (const auto& range = value_view_.selection) selection.values_log2 = {range->min, range->max};
+  return selection;
+}
 
 void NumericsPanel::follow_run(const PanelContext& context) {
   const SessionView& view = context.view;
   has_run_ = view.run != nullptr;
   if (!has_run_) return;
-  // What a step without a backward pass lacks is not shown, and remembered for the next with one.
+  // What a step without a backward pass lacks is hidden, and the choice is kept for the next run
+  // with one.
   const bool backward = view.run->result.backward;
   const bool no_gradients = operand_ == static_cast<int>(Operand::Gradients) && !backward;
   const auto operand = no_gradients ? Operand::Activations : static_cast<Operand>(operand_);
@@ -75,7 +93,7 @@ void NumericsPanel::draw_figures(const PanelContext& context, float width) {
        .label = "scales",
        .value = {plot::count_text(static_cast<std::uint64_t>(model_.scale().total())), ""},
        .note = "",
-       .tooltip = "One for each block, or one an expert per tensor"});
+       .tooltip = "One per block; with per-tensor scaling one per expert"});
   figures.push_back({.id = "numerics.recipe",
                      .label = "recipe",
                      .value = {recipe_text(model_.run().result.effective.recipe), ""},
@@ -111,22 +129,14 @@ void NumericsPanel::draw_no_scales(const PanelContext& context, ImVec2 size,
 void NumericsPanel::draw(const PanelContext& context, ImVec2 size) {
   const Theme& theme = context.theme;
   const Area area{ImGui::GetCursorScreenPos(), size};
-  // The session's own switch (Ctrl+Shift+2) wins over a part that only this workspace knows.
-  if (context.view.recipes != recipes_shown_) part_ = context.view.recipes ? 1 : 0;
-  recipes_shown_ = context.view.recipes;
-  int part = part_ > 1 ? part_ : context.view.recipes ? 1 : 0;
-  if (controls::segmented(
-          context, "numerics.part", part, {"This run", "Recipes", "Pow-2 cost", "Amax history"},
-          {.tooltip = "The run on screen; every recipe on the same operand "
-                      "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
-                      "step by step",
-           .width = theme.px(kPartWidth)})) {
-    part_ = part;
-    if (context.view.recipes != (part == 1)) context.commands.show_recipes = part == 1;
-    recipes_shown_ = part == 1;
-  }
+  controls::segmented(context, "numerics.part", part_,
+                      {"This run", "Recipes", "Pow-2 cost", "Amax history"},
+                      {.tooltip = "The run on screen; every recipe on the same operand "
+                                  "(Ctrl+Shift+2); what power-of-two scales cost; delayed scaling "
+                                  "step by step",
+                       .width = theme.px(kPartWidth)});
   const float taken = theme.px(kPartWidth + kGapLarge);
-  switch (part) {
+  switch (part_) {
     case 1:
       recipes_.draw(context, area, taken);
       return;
@@ -149,20 +159,16 @@ void NumericsPanel::draw_run(const PanelContext& context, const Area& area, floa
     draw_no_run(context, ImVec2(area.size.x, area.size.y - below), "numerics");
     return;
   }
-  if (context.selection != nullptr && context.selection->values_log2) {
-    const auto [first, second] = *context.selection->values_log2;
-    value_view_.selection = plot::Range{first, second};
-    context.commands.selection_taken = true;
-  }
-  if (const auto& range = value_view_.selection) {
-    context.commands.selected.values_log2 = {range->min, range->max};
+  if (const auto wanted = std::exchange(wanted_range_log2_, std::nullopt)) {
+    value_view_.selection = plot::Range{(*wanted)[0], (*wanted)[1]};
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
-  // The figures and the operand's switch need a row of their own where it is narrow.
-  const bool beside = area.size.x - taken_left >= theme.px(330);
-  const ImVec2 figures = beside ? ImVec2(area.at.x + taken_left, area.at.y)
-                                : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
+  // The figures and the operand selector need a separate row if the window is narrow.
+  const bool side_by_side = area.size.x - taken_left >= theme.px(330);
+  const ImVec2 figures = side_by_side
+                             ? ImVec2(area.at.x + taken_left, area.at.y)
+                             : ImVec2(area.at.x, area.at.y + theme.px(kRowHeight + kGapSmall));
   ImGui::SetCursorScreenPos(figures);
   draw_figures(context, area.end().x - figures.x);
   const float top = figures.y + headline_height(theme) + gap;
@@ -214,6 +220,6 @@ void NumericsPanel::draw_cards(const PanelContext& context, const Area& area) {
   }
 }
 
-std::unique_ptr<WorkspacePanel> make_numerics_panel() { return std::make_unique<NumericsPanel>(); }
+std::unique_ptr<PagePanel> make_numerics_panel() { return std::make_unique<NumericsPanel>(); }
 
 }  // namespace app

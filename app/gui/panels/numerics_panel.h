@@ -1,10 +1,12 @@
 // Numerics: what the recipe does to the numbers of one operand and to the product of every expert,
-// and beside it the view of all recipes on the same operand.
+// and the view of all recipes on the same operand.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/gui/panels/card.h"
 #include "app/gui/panels/card_layout.h"
@@ -18,10 +20,14 @@
 
 namespace app {
 
-class NumericsPanel : public WorkspacePanel {
+class NumericsPanel : public PagePanel {
  public:
   void draw(const PanelContext& context, ImVec2 size) override;
   bool tick() override { return part_ == 3 && history_.tick(); }
+  void show_view(std::string_view name) override;
+  std::string_view view() const override;
+  void select(const Selection& selection) override { wanted_range_log2_ = selection.values_log2; }
+  Selection selected() const override;
 
  private:
   void follow_run(const PanelContext& context);
@@ -49,18 +55,17 @@ class NumericsPanel : public WorkspacePanel {
   RecipesView recipes_;
   Pow2View pow2_;
   HistoryView history_;
-  /// Parts beyond those that the session knows: 2 = cost of pow-2 scales, 3 = amax history.
-  int part_ = 0;
-  bool recipes_shown_ = false;  // as the session said last
+  int part_ = 0;  // the run, recipes, cost of pow-2 scales, amax history
   NumericsModel model_;
   bool has_run_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;
-  int product_ = 0;  // engine::Product whose error is shown
+  int product_ = 0;  // the engine::Product whose error is shown
   bool log_counts_ = true;
-  plot::PlotView value_view_;  // shared by the three histograms
+  plot::PlotView value_view_;                               // shared by the three histograms
+  std::optional<std::array<double, 2>> wanted_range_log2_;  // until a run is on screen
   std::optional<ValueSelection> selection_;
-  std::uint64_t selection_generation_ = 0;  // of the model that it was made of
+  std::uint64_t selection_generation_ = 0;  // of the model it was made from
   plot::PlotView snr_view_;
   plot::HeatmapState map_state_;
   int lower_ = 0;  // 0 = experts, 1 = elements

@@ -20,7 +20,7 @@ std::vector<std::uint64_t> scales_of_experts(const engine::ScaleMap& map, plot::
   const bool folded = map.rows != map.source_rows || map.columns != map.source_columns;
   if (folded || map.expert_first_row.empty() || map.rows == 0) return {};
   std::vector<std::uint64_t> counts(map.expert_first_row.size() - 1, 0);
-  // 1 / scale_inv may lie an ulp or two below the scale that an edge was made for.
+  // 1 / scale_inv may be an ulp or two below the scale that an edge was computed for.
   constexpr double kSlack = 1e-6;
   for (std::size_t expert = 0; expert < counts.size(); ++expert) {
     const auto columns = static_cast<std::size_t>(map.columns);
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> scales_of_experts(const engine::ScaleMap& map, plot::
 plot::Range snapped_to_bins(plot::Range range) {
   int first = -1;
   int last = -1;
-  for (int bin = 4; bin < kBins; ++bin) {  // below are subnormals
+  for (int bin = 4; bin < kBins; ++bin) {  // the bins below are subnormals
     const double centre =
         0.5 * (plot::magnitude_edge_log2(bin) + plot::magnitude_edge_log2(bin + 1));
     if (centre < range.min || centre > range.max) continue;

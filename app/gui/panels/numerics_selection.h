@@ -1,5 +1,5 @@
-// What a range selected on the shared axis of the histograms holds: whole bins, their share, and
-// how many scales of every expert lie in it. No ImGui calls.
+// What a range selected on the shared axis of the histograms contains: whole bins, their share, and
+// how many scales of every expert. No ImGui calls.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace app {
 struct SelectedSeries {
   std::string name;  // "before", "after", "scale", "amax"
   double count = 0.0;
-  double total = 0.0;  // zeros, infinities and NaN included
+  double total = 0.0;  // including zeros, infinities and NaN
 };
 
 struct ValueSelection {
   plot::Range asked;    // log2, as drawn
-  plot::Range snapped;  // to the edges of magnitude bins: what the counts are of
+  plot::Range snapped;  // to the edges of magnitude bins: the counts are for this range
   std::vector<SelectedSeries> series = {};
-  /// One an expert; empty where the scale map is folded, so that single scales are not known.
+  /// One per expert; empty if the scale map is folded, so that single scales are not known.
   std::vector<std::uint64_t> scales_of_experts = {};
 };
 
-/// Bins are counted whole: those whose centre lies in the range.
+/// Counts whole bins: those whose centre lies in the range.
 ValueSelection select_values(const NumericsModel& model, plot::Range range);
-/// Edges of the magnitude bins whose centres lie in the range; empty when there is none.
+/// Edges of the magnitude bins whose centres lie in the range; empty if there is none.
 plot::Range snapped_to_bins(plot::Range range);
 std::string selection_list(const ValueSelection& selection, char separator);
 

@@ -1,4 +1,4 @@
-// The range selected on the histograms: what it holds, in numbers.
+// The range selected on the histograms: its contents, in numbers.
 #include <fmt/format.h>
 
 #include "app/gui/controls/widgets.h"

@@ -13,10 +13,10 @@ namespace app {
 namespace {
 
 const char* const kCountMethod =
-    "Exact counts over all elements of the operand, taken where the tensor lies: FP32 bit patterns "
-    "without sign in four bins a power of two. Heights are counts per power of two, so that bins "
+    "Exact counts over all elements of the operand, taken where the tensor is: FP32 bit patterns "
+    "without sign in four bins per power of two. Heights are counts per power of two, so that bins "
     "of "
-    "unequal width compare by area. Zeros, infinities and NaN stand apart.";
+    "unequal width compare by area. Zeros, infinities and NaN are shown separately.";
 
 std::string bins_list(const std::vector<std::pair<const char*, const plot::Bins*>>& all,
                       char separator) {
@@ -33,7 +33,7 @@ std::string bins_list(const std::vector<std::pair<const char*, const plot::Bins*
   return text;
 }
 
-/// End bins of both cards together: zeros left, infinities and NaN right.
+/// Same end bins in both cards: zeros left, infinities and NaN right.
 void reserve(const NumericsModel& model, plot::HistogramSpec& spec) {
   bool zeros = false;
   bool infinities = false;
@@ -63,7 +63,7 @@ void NumericsPanel::draw_values(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "numerics.values_card",
              .title = "Values",
-             .question = "Which magnitudes does the operand hold, and which survive quantizing?",
+             .question = "Which magnitudes does the operand hold, and which survive quantization?",
              .note = "",
              .measured = kCountMethod,
              .text = [all] { return bins_list(all, '\t'); },
@@ -72,7 +72,7 @@ void NumericsPanel::draw_values(const PanelContext& context, const Area& area) {
             area.size);
   card.begin_header_widgets();
   controls::checkbox(context, "numerics.log_counts", "log counts", log_counts_,
-                     {.tooltip = "Logarithmic heights for all histograms of this workspace"});
+                     {.tooltip = "Logarithmic heights for all histograms of this page"});
   card.end_header_widgets();
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -117,19 +117,19 @@ void NumericsPanel::draw_scales(const PanelContext& context, const Area& area) {
   const std::vector<std::pair<const char*, const plot::Bins*>> all = {{"scale", &model_.scale()},
                                                                       {"amax", &model_.amax()}};
   const auto blocks = static_cast<std::uint64_t>(model_.scale().total());
-  Card card(
-      context,
-      {.id = "numerics.scales_card",
-       .title = "Scales and amax",
-       .question = "How far apart are the scales of the blocks? A wide spread is what one scale "
-                   "for the whole tensor would lose.",
-       .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
-       .measured = "Quantization scale (what the operand is multiplied by) and amax of each "
-                   "block or tensor. All three plots share axis, zoom and selection. " +
-                   std::string(kCountMethod),
-       .text = [all] { return bins_list(all, '\t'); },
-       .csv = [all] { return bins_list(all, ','); }},
-      area.size);
+  Card card(context,
+            {.id = "numerics.scales_card",
+             .title = "Scales and amax",
+             .question =
+                 "How far apart are the scales of the blocks? A wide spread is what a single scale "
+                 "for the whole tensor would lose.",
+             .note = blocks > 0 ? fmt::format("n {}", plot::count_text(blocks)) : "",
+             .measured = "Quantization scale (what the operand is multiplied by) and amax of each "
+                         "block or tensor. All three plots share axis, zoom and selection. " +
+                         std::string(kCountMethod),
+             .text = [all] { return bins_list(all, '\t'); },
+             .csv = [all] { return bins_list(all, ','); }},
+            area.size);
   const ImVec2 room = card.room();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (blocks == 0) {

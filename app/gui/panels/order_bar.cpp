@@ -1,4 +1,4 @@
-// Why an order cannot be given stands on the button that would give it.
+// The button shows as its reason why it is disabled.
 #include "app/gui/panels/order_bar.h"
 
 #include <string>
@@ -16,7 +16,7 @@ bool draw_order_bar(const PanelContext& context, const OrderBar& bar, controls::
   flow.next(theme.px(84));
   if (bar.under_way) {
     if (controls::button(context, id("cancel").c_str(), "Cancel", {.width = theme.px(84)})) {
-      context.commands.cancel = true;
+      context.commands.push_back(Action::Cancel);
       live = false;
     }
   } else {
@@ -33,7 +33,7 @@ bool draw_order_bar(const PanelContext& context, const OrderBar& bar, controls::
   flow.next(theme.px(60));
   controls::checkbox(context, id("live").c_str(), "Live", live,
                      {.enabled = !view.from_file,
-                      .reason = "A recording stays as it is: go back to live first",
+                      .reason = "A recording cannot be changed: go back to live first",
                       .tooltip = bar.live_tooltip});
   return ordered;
 }

@@ -1,5 +1,5 @@
-// The button that has something worked out by the worker, with Cancel in its place meanwhile, and
-// the switch that asks anew after every change: one for recipes, pow-2 cost and amax history.
+// The button that requests a computation from the worker, replaced by Cancel meanwhile, and the
+// switch that requests it again after every change: shared by recipes, pow-2 cost and amax history.
 #pragma once
 
 #include "app/gui/controls/flow.h"
@@ -15,7 +15,7 @@ struct OrderBar {
   const char* tooltip;  // of the button
   const char* live_tooltip;
   bool under_way = false;
-  engine::Status valid{};  // of what would be ordered
+  engine::Status valid{};  // of the order to be sent
 };
 
 /// True when it was ordered. Switches `live` off when the order is cancelled.

@@ -38,24 +38,25 @@ const char* method_name(engine::ExpertMethod method) {
   return "isolated";
 }
 
-/// How the shown times came about.
+/// How the shown times were measured.
 std::string how_measured(engine::ExpertMethod method, const engine::RunResult& result) {
   switch (method) {
     case engine::ExpertMethod::Trace:
       return "Sum of an expert's records of one stage in one iteration; bar = median, whiskers = "
              "p5 to p95 over iterations. Records: " +
              result.activity_method +
-             ". Where one launch serves all experts, no time is given to any of them.";
+             ". A launch that serves all experts is not attributed to any of them.";
     case engine::ExpertMethod::Stamps:
-      return "From the begin of an expert's first tile to the end of its last in one quantize "
+      return "From the start of an expert's first tile to the end of its last in one quantize "
              "launch for all experts, by the device's global timer, which every tile of the kernel "
-             "writes down. Tiles of other experts run beside them, so the times add up to more "
+             "records. Tiles of other experts run concurrently, so the times add up to more "
              "than the launch.";
     case engine::ExpertMethod::Isolated:
       break;
   }
-  return "A launch in which only this expert has rows, four in a row between two CUDA events. The "
-         "whole device is its own, so the experts' times do not add up to the launch for all. dW "
+  return "A launch in which only this expert has rows, four in a row between two CUDA events. It "
+         "has "
+         "the whole device, so the experts' times do not add up to the launch for all. dW "
          "is "
          "written for every expert, with or without rows.";
 }
@@ -105,7 +106,7 @@ std::string PerformancePanel::agreement_text() const {
   return text;
 }
 
-/// Nothing names an expert: what can be done about it, with the button that does it.
+/// No record names an expert: says what can be done about it, with the button that does it.
 void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room) {
   const engine::RunResult& result = model_.run().result;
   if (!engine::traits_of(result.effective.backend).one_launch) {
@@ -120,16 +121,16 @@ void PerformancePanel::draw_no_experts(const PanelContext& context, ImVec2 room)
       context, room, "One launch, all experts",
       "The grouped kernel computes every expert in one launch, so no record belongs to a single "
       "expert, and a share by FLOP would be a guess. Each expert can be launched alone, and the "
-      "tiles of the quantize kernel can write down when they ran." +
+      "tiles of the quantize kernel can record when they ran." +
           std::string(live ? "" : " This recording has neither."),
       live ? "performance.measure_experts" : "", live ? "Measure each expert" : nullptr);
   if (!asked) return;
   engine::RunRequest request = context.view.requested;
   request.measure.isolated = true;
-  // Stamps are left by quantize kernels.
+  // Only quantize kernels leave stamps.
   request.measure.stamps = engine::traits_of(request.recipe).quantizes();
-  context.commands.set_request = request;
-  context.commands.run_now = true;
+  context.commands.push_back(EditRequest{request});
+  context.commands.push_back(Action::Run);
 }
 
 void PerformancePanel::draw_experts(const PanelContext& context, const Area& area) {
@@ -139,25 +140,24 @@ void PerformancePanel::draw_experts(const PanelContext& context, const Area& are
   const std::size_t sources = model_.source_count();
   std::vector<std::string> names;
   for (std::size_t i = 0; i < sources; ++i) names.push_back(source_name(model_.source(i)));
-  // Side by side where a title fits beside them; a step with a backward pass has too many.
+  // Side by side if a title fits next to them; a step with a backward pass has too many.
   const float row = theme.px(74) * static_cast<float>(sources);
   const bool listed = row > area.size.x - theme.px(200) || !picture_names_only_stages();
   const float widgets = sources <= 1 ? 0.0F : listed ? theme.px(130) : row;
   const auto method =
       sources == 0 ? engine::ExpertMethod::Trace : model_.source(model_.source_index()).method;
-  Card card(
-      context,
-      {.id = "performance.experts_card",
-       .title = "Per expert",
-       .question =
-           "Which expert takes how long in one iteration, and does it follow its tokens? A click "
-           "selects an expert, here and in Numerics.",
-       .note = sources == 0 ? "" : selected_note(context.view.expert) + experts_note(),
-       .measured = how_measured(method, result) + agreement_text(),
-       .text = [this] { return experts_text('\t'); },
-       .csv = [this] { return experts_text(','); },
-       .header_widgets = widgets},
-      area.size);
+  Card card(context,
+            {.id = "performance.experts_card",
+             .title = "Per expert",
+             .question = "How long does each expert take in one iteration, and does that follow "
+                         "its tokens? A click "
+                         "selects an expert, here and in Numerics.",
+             .note = sources == 0 ? "" : selected_note(context.view.expert) + experts_note(),
+             .measured = how_measured(method, result) + agreement_text(),
+             .text = [this] { return experts_text('\t'); },
+             .csv = [this] { return experts_text(','); },
+             .header_widgets = widgets},
+            area.size);
   if (sources > 1) {
     card.begin_header_widgets();
     int index = static_cast<int>(model_.source_index());

@@ -106,7 +106,8 @@ void PerformancePanel::draw_row_histogram(const PanelContext& context, const Are
       context,
       {.id = "performance.durations_card",
        .title = "Durations",
-       .question = "How are the durations of the chosen kernel spread? Two humps mean two regimes.",
+       .question =
+           "How are the durations of the chosen kernel distributed? Two humps mean two regimes.",
        .note = table_.selected >= 0 ? name : name + " (largest sum; click a row for another)",
        .measured = "Durations of the row's records in equal bins, " + range_note() + ".",
        .text = [listed] { return listed('\t'); },

@@ -1,31 +1,28 @@
-// Derivations of the Performance workspace.
+// Derivations of the Performance page.
 #include "app/gui/panels/performance_model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "app/gui/plot/format.h"
+#include "engine/model/guarded_thread.h"
 
 namespace app {
 namespace {
 
-const std::vector<plot::Column> kColumns = {
+const std::vector<plot::Column> kKernelColumns = {
     {"kernel", 0, false, "Kernel, copy or host span; hover a row for its whole name"},
-    {"stage", 66, false, "Stage of the step it works for"},
+    {"stage", 66, false, "Stage of the step it belongs to"},
     {"n", 44, true, "Records in the range"},
     {"median", 64, true, "Median duration of one record"},
     {"p95", 64, true, "95 of 100 records are no longer than this"},
     {"sum", 64, true, "Summed duration in the range"},
-    {"share", 50, true, "Of the summed time of all rows"}};
-
-/// Few enough that deriving everything takes well under a millisecond: then a live drag shows its
-/// answer in the frame that brings it.
-constexpr std::size_t kRecordsAtOnce = 4096;
+    {"share", 50, true, "Share of the summed time of all rows"}};
 
 const std::vector<profiling::ExpertTime> kNoExperts;
 const plot::Bins kNoBins;
@@ -36,7 +33,7 @@ plot::Cell time_cell(double nanoseconds) {
 
 }  // namespace
 
-const std::vector<plot::Column>& kernel_columns() { return kColumns; }
+const std::vector<plot::Column>& kernel_columns() { return kKernelColumns; }
 
 PerformanceModel::PerformanceModel(const std::function<void()>& wake)
     : run_task_(wake), range_task_(wake), lane_task_(wake) {}
@@ -44,15 +41,19 @@ PerformanceModel::PerformanceModel(const std::function<void()>& wake)
 void PerformanceModel::set_run(RecordedRunPointer run, std::uint64_t generation) {
   generation_ = generation;
   wanted_run_ = std::move(run);
-  // What was asked of the last run is dropped with it.
+  // Requests for the last run are dropped with it.
   range_task_.drop();
   lane_task_.drop();
   const auto derive = [run = wanted_run_, choice = choice_] {
     // The sums on a second thread: a large recording appears after the longer of the two.
-    std::future<std::shared_ptr<const RangePicture>> sums =
-        std::async(std::launch::async, [&] { return make_range_picture(*run, std::nullopt); });
+    std::shared_ptr<const RangePicture> sums;
+    std::string failure;
+    engine::GuardedThread summing([&] { sums = make_range_picture(*run, std::nullopt); },
+                                  [&](const engine::Error& error) { failure = error.message; });
     std::shared_ptr<const LanePicture> lanes = make_lanes(make_run_picture(run), choice);
-    return RunDerivations{std::move(lanes), sums.get()};
+    summing.join();
+    if (sums == nullptr) throw std::runtime_error(failure);
+    return RunDerivations{std::move(lanes), std::move(sums)};
   };
   if (wanted_run_->activity.records.size() > kRecordsAtOnce) return run_task_.start(derive);
   run_task_.drop();
@@ -200,7 +201,7 @@ void PerformanceModel::lay_out_experts(const Theme& theme) {
 }
 
 const plot::Bins& PerformanceModel::row_bins(int row) const {
-  // Without a choice the row with the largest sum is shown: an empty plot answers nothing.
+  // Without a choice the row with the largest sum is shown instead of an empty plot.
   const auto shown = static_cast<std::size_t>(std::max(row, 0));
   return shown < range_->bins.size() ? range_->bins[shown] : kNoBins;
 }

@@ -1,5 +1,5 @@
-// What the Performance workspace shows of a run. Derivations over the records of a large run are
-// made on background threads; until they arrive the last ones stay, and deriving() says so.
+// What the Performance page shows of a run. Derivations over the records of a large run are
+// computed on background threads; until they finish, the previous ones stay and deriving() is true.
 #pragma once
 
 #include <functional>
@@ -8,33 +8,33 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/run_picture.h"
 #include "app/gui/plot/bar_plot.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/shell/background_task.h"
 
 namespace app {
 
 class PerformanceModel {
  public:
-  /// `wake` is called from a background thread when take() would find something.
+  /// `wake` is called from a background thread when take() would find a result.
   explicit PerformanceModel(const std::function<void()>& wake);
 
-  /// Shows another run, from its whole range on.
+  /// Shows another run, starting with its whole range.
   void set_run(RecordedRunPointer run, std::uint64_t generation);
   void set_range(std::optional<plot::Range> range);
   void set_lanes(plot::LaneChoice choice);
   void set_source(std::size_t index);
-  /// Takes in what the background threads have made; true when something has changed.
+  /// Takes in the results of the background threads; true when something has changed.
   bool take();
-  /// Brings rows and bars up to date with what was taken in; call before drawing.
+  /// Updates rows and bars from what was taken in; call before drawing.
   void lay_out(const Theme& theme);
 
-  /// Of the run that was asked for last.
+  /// Of the run requested last.
   std::uint64_t generation() const { return generation_; }
-  /// Something of a run is there to be drawn. False only until the first one's has been made.
+  /// There is something to draw. False only until the first run has been derived.
   bool ready() const { return lanes_ != nullptr && range_ != nullptr; }
-  /// What is drawn does not answer the run, range or choice asked for last.
+  /// What is drawn does not match the run, range or choice requested last.
   bool deriving() const {
     return run_task_.running() || range_task_.running() || lane_task_.running();
   }
@@ -43,11 +43,11 @@ class PerformanceModel {
   /// Changes with everything that is drawn: a run, a range, a choice of lanes.
   std::uint64_t derived() const { return derived_; }
 
-  // All of these need ready().
+  // All of these require ready().
   const std::shared_ptr<const RunPicture>& shared_picture() const { return lanes_->run; }
   const profiling::RecordedRun& run() const { return *lanes_->run->run; }
   const RunPicture& picture() const { return *lanes_->run; }
-  /// Names what the table holds: changes with the run and the range.
+  /// Identifies the contents of the table: changes with the run and the range.
   std::uint64_t table_generation() const { return table_generation_; }
   const plot::TimelineLanes& lanes() const { return lanes_->lanes; }
   const std::vector<double>& iteration_ns() const { return iteration_series().values; }
@@ -59,22 +59,22 @@ class PerformanceModel {
   std::size_t records_in_range() const { return range_->records; }
   const std::vector<plot::TableRow>& kernel_rows() const { return kernel_rows_; }
   const std::vector<profiling::KernelSummary>& kernels() const { return range_->kernels; }
-  /// Durations of one row of the table; -1 = of the one with the largest sum.
+  /// Durations of one row of the table; -1 = the row with the largest sum.
   const plot::Bins& row_bins(int row) const;
-  /// Where times of experts come from: records of the timed iterations first, which follow the
-  /// range, then what was measured apart from them.
+  /// Where times of experts come from: first the records of the timed iterations, which follow the
+  /// range, then separate measurements.
   struct ExpertSource {
     engine::ExpertMethod method = engine::ExpertMethod::Trace;
     engine::Stage stage = engine::Stage::Fprop;
   };
   std::size_t source_count() const;
-  /// Records of the timed iterations name experts: a lane an expert can be drawn.
+  /// Records of the timed iterations name experts: one lane per expert can be drawn.
   bool records_name_experts() const { return !picture().expert_stages.empty(); }
   ExpertSource source(std::size_t index) const;
   std::size_t source_index() const { return source_index_; }
   const std::vector<profiling::ExpertTime>& experts() const { return experts_of(source_index_); }
-  /// Median over the experts of this source's time by that of another method for the same stage.
-  /// Empty where there is no other.
+  /// Median over the experts of this source's time relative to that of another method for the same
+  /// stage. Empty if there is no other.
   struct Agreement {
     ExpertSource other;
     profiling::Distribution ratio;
@@ -100,7 +100,7 @@ class PerformanceModel {
   std::shared_ptr<const RangePicture> range_;
   std::size_t source_index_ = 0;
 
-  std::uint64_t derived_ = 0;  // counts what has arrived
+  std::uint64_t derived_ = 0;  // counts the results that have arrived
   std::uint64_t laid_out_ = 0;
   ThemeKind laid_out_theme_ = ThemeKind::Dark;
   std::size_t laid_out_source_ = 0;

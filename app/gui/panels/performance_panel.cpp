@@ -1,4 +1,4 @@
-// Layout, figures and state of the Performance workspace; its cards are in files of their own.
+// Layout, figures and state of the Performance page; its cards are in separate files.
 #include "app/gui/panels/performance_panel.h"
 
 #include <fmt/format.h>
@@ -11,8 +11,7 @@
 namespace app {
 namespace {
 
-/// What tracing every node costs, where this run has measured it.
-/// What a replay of this run would have been called a stall after.
+/// The time after which a replay of this run would have counted as stalled.
 void add_deadline_figure(const engine::ReplayWatchFacts& watch, std::vector<Figure>& figures) {
   if (watch.replays == 0) return;
   const bool endless = watch.deadline_seconds <= 0.0;
@@ -24,7 +23,7 @@ void add_deadline_figure(const engine::ReplayWatchFacts& watch, std::vector<Figu
            fmt::format("p99 {} · n {}{}", plot::duration_text(1e3 * watch.p99_us), watch.replays,
                        watch.markers > 0 ? fmt::format(" · {} markers", watch.markers) : ""),
        .tooltip = "A replay that takes longer ends the run as a stall: the rail's factor times the "
-                  "99th percentile of the replays before, at least 0.5 s. Markers say which node "
+                  "99th percentile of the replays before, at least 0.5 s. Markers show which node "
                   "finished last; with them replays follow each other one at a time"});
 }
 
@@ -44,14 +43,14 @@ void add_observer_figure(const engine::Measurements& measured, std::vector<Figur
                              plot::duration_text(one->p95_ns), one->samples,
                              100.0 * (one->median_ns / off->median_ns - 1.0));
   };
-  // Spreads that overlap this much tell no difference.
+  // Spreads that overlap this much show no difference.
   const bool ambiguous = nodes->median_ns >= off->p5_ns && nodes->median_ns <= off->p95_ns;
   figures.push_back(
       {.id = "performance.observer",
        .label = ambiguous ? "observer, within the spread" : "observer",
        .value = {fmt::format("{:+.1f}", 100.0 * (nodes->median_ns / off->median_ns - 1.0)), "%"},
        .note = "",
-       .tooltip = "The same step, blocks of all levels by turns (median, p5 \u2013 p95):" +
+       .tooltip = "The same step, blocks of all levels interleaved (median, p5 \u2013 p95):" +
                   row("nothing traced", off) +
                   row("graph launches traced", timing(engine::TraceLevel::Graphs)) +
                   row("every node traced", nodes)});
@@ -63,7 +62,7 @@ bool PerformancePanel::tick() {
   const bool found = find_.take();
   if (model_.take() || found) return true;
   if (!model_.deriving()) return false;
-  // Long work must become visible even if nobody moves the mouse.
+  // Long work must become visible even if the mouse does not move.
   const auto now = std::chrono::steady_clock::now();
   if (now - pulse_ < std::chrono::milliseconds(100)) return false;
   pulse_ = now;
@@ -78,7 +77,7 @@ void PerformancePanel::follow_run(const PanelContext& context) {
   }
   if (!has_run_ || model_.generation() != view.run_generation) {
     model_.set_run(view.run, view.run_generation);
-    // A range of the last run's axis means nothing on this one's.
+    // A range on the last run's axis means nothing on this one's.
     timeline_view_.selection.reset();
     timeline_view_.kept.clear();
     notes_.forget();
@@ -152,7 +151,7 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
          .label = "host launch",
          .value = plot::duration(static_cast<double>(facts.host_launch_ns)),
          .note = "",
-         .tooltip = "What one launch of the graph costs the host: median of cudaGraphLaunch()"});
+         .tooltip = "Host cost of one launch of the graph: median of cudaGraphLaunch()"});
   }
   add_observer_figure(result.measurements, figures);
   const bool dropped = result.dropped_records > 0;
@@ -162,7 +161,7 @@ void PerformancePanel::draw_figures(const PanelContext& context, float width) {
                  .note = dropped ? plot::count_text(result.dropped_records) + " dropped" : "",
                  .tooltip = "Method: " + result.activity_method,
                  .color = dropped ? context.theme.colors.warn : 0};
-  // A narrow window leaves out what stands last: not this.
+  // A narrow window drops the last figures: this one must not be among them.
   figures.insert(dropped ? figures.begin() : figures.end(), std::move(records));
   add_deadline_figure(result.watch, figures);
   draw_headline(context, figures, width);
@@ -176,19 +175,14 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
   }
   if (!model_.ready()) {
     draw_empty(context, size, "Preparing the recording",
-               fmt::format("Sorting out {} records.",
+               fmt::format("Sorting {} records.",
                            plot::count_text(context.view.run->activity.records.size())),
                "", nullptr);
     return;
   }
-  if (context.selection != nullptr && context.selection->timeline_ns) {
-    const auto [first, second] = *context.selection->timeline_ns;
-    timeline_view_.selection = plot::clamped({first, second}, model_.lanes().limits);
+  if (const auto wanted = std::exchange(wanted_range_ns_, std::nullopt)) {
+    timeline_view_.selection = plot::clamped({(*wanted)[0], (*wanted)[1]}, model_.lanes().limits);
     model_.set_range(timeline_view_.selection);
-    context.commands.selection_taken = true;
-  }
-  if (const auto& range = timeline_view_.selection) {
-    context.commands.selected.timeline_ns = {range->min, range->max};
   }
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
@@ -199,6 +193,13 @@ void PerformancePanel::draw(const PanelContext& context, ImVec2 size) {
   draw_cards(context, cards);
   veil_.draw(context, model_.deriving() ? "adding up" : "", origin,
              ImVec2(origin.x + size.x, origin.y + size.y));
+}
+
+Selection PerformancePanel::selected() const {
+  Selection selection;
+  if (const auto& range = timeline_view_.selection)
+    selection.timeline_ns = {range->min, range->max};
+  return selection;
 }
 
 void PerformancePanel::draw_cards(const PanelContext& context, const Area& area) {
@@ -218,7 +219,7 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
     return;
   }
   const float room = ground.area().size.y - 2.0F * gap;
-  // The timeline needs a row's worth per lane, no more; tables and plots take the rest.
+  // The timeline needs one row's height per lane; tables and plots take the rest.
   const float wanted = theme.px(96) + power_strip_height(theme) +
                        theme.px(26) * static_cast<float>(model_.lanes().rows());
   const float timeline = std::clamp(wanted, std::max(0.26F * room, theme.px(120)), 0.42F * room);
@@ -235,7 +236,7 @@ void PerformancePanel::draw_cards(const PanelContext& context, const Area& area)
   draw_roofline(context, bottom[2]);
 }
 
-std::unique_ptr<WorkspacePanel> make_performance_panel(const std::function<void()>& wake) {
+std::unique_ptr<PagePanel> make_performance_panel(const std::function<void()>& wake) {
   return std::make_unique<PerformancePanel>(wake);
 }
 

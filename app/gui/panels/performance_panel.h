@@ -2,8 +2,10 @@
 // range.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "app/gui/panels/card.h"
@@ -14,14 +16,16 @@
 
 namespace app {
 
-class PerformancePanel : public WorkspacePanel {
+class PerformancePanel : public PagePanel {
  public:
   explicit PerformancePanel(const std::function<void()>& wake) : model_(wake), find_(wake) {}
   bool tick() override;
   void draw(const PanelContext& context, ImVec2 size) override;
+  void select(const Selection& selection) override { wanted_range_ns_ = selection.timeline_ns; }
+  Selection selected() const override;
 
  private:
-  /// Between which pixels the time axis lies.
+  /// The pixels between which the time axis lies.
   struct PixelSpan {
     float left = 0.0F;
     float right = 0.0F;
@@ -60,9 +64,10 @@ class PerformancePanel : public WorkspacePanel {
 
   PerformanceModel model_;
   bool has_run_ = false;
-  std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
+  std::chrono::steady_clock::time_point pulse_{};  // of the last frame requested while deriving
   TimelineFind find_;
   plot::PlotView timeline_view_;
+  std::optional<std::array<double, 2>> wanted_range_ns_;  // until the run's records are sorted out
   TimeNotes notes_;
   plot::PlotView strip_view_;
   plot::TimelineBlocks timeline_blocks_;

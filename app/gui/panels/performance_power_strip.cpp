@@ -1,4 +1,4 @@
-// Clock and power under the timeline, on its axis: what the card was allowed while the kernels ran.
+// Clock and power under the timeline, on its axis: what limited the device while the kernels ran.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace {
 
 using profiling::PowerSample;
 
-// NVML's bits for "nothing to do" and "somebody set the clock": neither holds a busy card back.
+// NVML's bits for "idle" and "clocks set by an application": neither throttles a busy device.
 constexpr std::uint64_t kHarmless = 0x1 | 0x2;
 
 struct Curve {
   const char* name;
   const char* unit;
-  double (*value)(const PowerSample&);  // negative = the device did not say
+  double (*value)(const PowerSample&);  // negative = the device did not report it
   ImU32 color;
   double highest = 0.0;
 };
 
-/// The samples around a view: one more on each side, so that lines leave it where they should.
+/// The samples around a view: one more on each side, so that lines leave it at the right slope.
 struct Visible {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -44,7 +44,7 @@ Visible visible(const std::vector<PowerSample>& samples, plot::Range view) {
 
 void draw_curve(const plot::PlotFrame& frame, const std::vector<PowerSample>& samples,
                 Visible shown, const Curve& curve, plot::LabelPlaces& places) {
-  // Never more than one line a pixel: a stride's largest and smallest are both on it.
+  // At most one line per pixel: a stride's largest and smallest values are both on it.
   const auto pixels = static_cast<std::size_t>(std::max(frame.max().x - frame.min().x, 1.0F));
   const std::size_t stride = std::max<std::size_t>((shown.last - shown.first) / pixels, 1);
   const auto y_of = [&](double value) {
@@ -80,7 +80,7 @@ void draw_curve(const plot::PlotFrame& frame, const std::vector<PowerSample>& sa
   }
 }
 
-/// A band where something held the clock back.
+/// A band where something limited the clock.
 void draw_limits(const PanelContext& context, const plot::PlotFrame& frame,
                  const std::vector<PowerSample>& samples, Visible shown) {
   const float top = frame.max().y - context.theme.px(3);
@@ -100,7 +100,7 @@ void show_sample(const PanelContext& context, const PowerSample& sample,
   for (const Curve& curve : curves) {
     const double value = curve.value(sample);
     lines.push_back({curve.name,
-                     value < 0.0 ? "not told" : fmt::format("{:.0f} {}", value, curve.unit),
+                     value < 0.0 ? "not reported" : fmt::format("{:.0f} {}", value, curve.unit),
                      curve.color});
   }
   if (sample.memory_clock_mhz >= 0) {
@@ -110,7 +110,7 @@ void show_sample(const PanelContext& context, const PowerSample& sample,
     lines.push_back({"temperature", fmt::format("{} \u00b0C", sample.temperature_c), 0});
   }
   const std::string limits = profiling::clock_reason_names(sample.clock_reasons);
-  lines.push_back({"clock held back by", limits.empty() ? "nothing" : limits, 0});
+  lines.push_back({"clock limited by", limits.empty() ? "nothing" : limits, 0});
   plot::read_out(context, "clock and power", lines);
 }
 
@@ -125,7 +125,8 @@ float PerformancePanel::power_strip_height(const Theme& theme) const {
 void PerformancePanel::save_power(const PanelContext& context) const {
   const profiling::PowerTrace& power = model_.run().power;
   if (power.samples.empty()) {
-    context.commands.says = "This run has no samples of clock and power: " + power.missing;
+    context.commands.push_back(
+        StatusMessage{"This run has no samples of clock and power: " + power.missing});
     return;
   }
   std::string text = "time_ns,sm_clock_mhz,memory_clock_mhz,power_w,temperature_c,clock_held_by\n";
@@ -139,7 +140,7 @@ void PerformancePanel::save_power(const PanelContext& context) const {
                     cell(sample.memory_clock_mhz), cell(sample.power_w), cell(sample.temperature_c),
                     profiling::clock_reason_names(sample.clock_reasons));
   }
-  context.commands.save_csv = CsvOrder{"performance-power", std::move(text)};
+  context.commands.push_back(CsvOrder{"performance-power", std::move(text)});
 }
 
 void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size,
@@ -167,7 +168,7 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
       curve.highest = std::max(curve.highest, curve.value(sample));
     }
   }
-  // The timeline's view, both ways; its selection and drags stay its own.
+  // Shares the timeline's view in both directions; its selection and drags stay separate.
   strip_view_.x = timeline_view_.x;
   strip_view_.held = timeline_view_.held;
   strip_view_.selection = timeline_view_.selection;
@@ -191,13 +192,14 @@ void PerformancePanel::draw_power_strip(const PanelContext& context, ImVec2 size
         strip_view_);
     shown = visible(power.samples, frame.x().view);
     draw_limits(context, frame, power.samples, shown);
-    // The band along the bottom is kept free too.
+    // The band along the bottom is also kept free.
     plot::LabelPlaces places(frame.min(), ImVec2(frame.max().x, frame.max().y - theme.px(4)));
     for (const Curve& curve : curves) draw_curve(frame, power.samples, shown, curve, places);
     for (const Curve& curve : curves) {
       const std::string text =
           fmt::format("{} \u2264 {:.0f} {}", curve.name, curve.highest, curve.unit);
-      // A piece of the curve names it: a stage's colour is too pale for text on a light ground.
+      // A piece of the curve marks its label: a stage's colour is too pale for text on a light
+      // background.
       const float chip = theme.px(14);
       const ImVec2 size_of_text = plot::text_size(font, text);
       plot::LabelPlaces::Place place =

@@ -17,7 +17,7 @@ using profiling::RooflinePoint;
 
 constexpr double kTera = 1e12;
 
-/// A memory rate and a product rate: what is reached lies under the lower of the two.
+/// A memory rate and a product rate: the lower of the two bounds what can be reached.
 struct Roof {
   double bytes_per_s = 0.0;
   double flop_per_s = 0.0;
@@ -60,7 +60,7 @@ std::string share_text(double rate, double of) {
 
 void draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, float thickness,
                plot::LabelPlaces& places) {
-  // Both axes are logarithmic: a slope up to the ridge, then a flat, and no more to it.
+  // Both axes are logarithmic: a slope up to the ridge, then a flat line.
   const plot::Range view = frame.x().view;
   const double ridge =
       std::clamp(std::log2(roof.flop_per_s / roof.bytes_per_s), view.min, view.max);
@@ -77,7 +77,7 @@ void draw_roof(const plot::PlotFrame& frame, const Roof& roof, ImU32 color, floa
 }
 
 struct Scales {
-  plot::Range x;  // log2 of FLOP a byte
+  plot::Range x;  // log2 of FLOP/byte
   plot::Range y;  // log10 of TFLOP/s
 };
 
@@ -96,7 +96,7 @@ Scales scales_of(const std::vector<RooflinePoint>& points, const Roof& practical
   for (const Roof& roof : {practical, nominal}) {
     if (roof.empty()) continue;
     top = std::max(top, roof.at(std::exp2(high)));
-    // The ridge belongs to the picture: it says on which side of it a product is.
+    // The ridge must be in view: it shows which bound applies to a product.
     if (roof.bytes_per_s <= 0.0 || roof.flop_per_s <= 0.0) continue;
     const double ridge = std::log2(roof.flop_per_s / roof.bytes_per_s);
     low = std::min(low, ridge);
@@ -139,8 +139,9 @@ void PerformancePanel::draw_roofline(const PanelContext& context, const Area& ar
       context,
       {.id = "performance.roofline_card",
        .title = "Roofline",
-       .question = "Is a product held back by memory or by arithmetic, and how far below what this "
-                   "device can do?",
+       .question =
+           "Is a product bound by memory or by arithmetic, and how far is it below what this "
+           "device can do?",
        .note = ceilings.products > 0 ? ceilings.product : "",
        .measured =
            "A point is a product: counted work (2 m n k of the routed rows) by the median time in "
@@ -161,8 +162,8 @@ void PerformancePanel::draw_roofline(const PanelContext& context, const Area& ar
                           .width = theme.px(104)})) {
       engine::RunRequest request = context.view.requested;
       request.measure.ceilings = true;
-      context.commands.set_request = request;
-      context.commands.run_now = true;
+      context.commands.push_back(EditRequest{request});
+      context.commands.push_back(Action::Run);
     }
     card.end_header_widgets();
   }
@@ -210,12 +211,13 @@ void PerformancePanel::draw_roofline(const PanelContext& context, const Area& ar
       for (const RooflinePoint& point : points) {
         const std::string name(engine::stage_name(point.stage));
         const ImVec2 spot = spot_of(point);
-        const auto beside =
-            places.beside(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
-        plot::draw_label(frame.draw(), theme,
-                         {.at = beside.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
-                          .clear = beside.has_value()},
-                         theme.colors.text, name);
+        const auto spot_next_to =
+            places.next_to(spot, plot::text_size(theme.fonts.label, name), theme.px(8));
+        plot::draw_label(
+            frame.draw(), theme,
+            {.at = spot_next_to.value_or(ImVec2(spot.x + theme.px(8), spot.y + theme.px(5))),
+             .clear = spot_next_to.has_value()},
+            theme.colors.text, name);
       }
     }
     if (hovered != nullptr) {
@@ -223,7 +225,7 @@ void PerformancePanel::draw_roofline(const PanelContext& context, const Area& ar
       plot::read_out(
           context, std::string(engine::stage_name(hovered->stage)),
           {{"rate", rate_text(rate), theme.stage(hovered->stage)},
-           {"time a step", plot::duration_text(hovered->median_ns), 0},
+           {"time per step", plot::duration_text(hovered->median_ns), 0},
            {"iterations", plot::count_text(hovered->samples), 0},
            {"intensity", fmt::format("{:.0f} FLOP/B", hovered->work.intensity()), 0},
            {"bytes / time", fmt::format("{:.0f} GB/s", hovered->work.bytes / hovered->median_ns),

@@ -63,7 +63,7 @@ void PerformancePanel::draw_timeline_widgets(const PanelContext& context, float 
           context, "performance.lanes", choice,
           {"Streams", graph ? "Replays" : "Iterations", "Experts"}, {.width = choices},
           {{.tooltip = "A lane for each stream or thread"},
-           {.tooltip = "Every replay or iteration as one block, above what it consists of"},
+           {.tooltip = "Every replay or iteration as one block, above its contents"},
            {.enabled = experts,
             .reason = "No record names an expert: one launch serves all of them",
             .tooltip = "A lane for each expert, or for a few neighbours where there are many"}})) {
@@ -107,7 +107,7 @@ void PerformancePanel::draw_lane_menus(const PanelContext& context,
 void PerformancePanel::order_export(const PanelContext& context, bool csv) const {
   RecordsOrder order{.csv = csv};
   if (timeline_view_.selection) order.range = time_range(timeline_view_.selection);
-  context.commands.export_records = order;
+  context.commands.push_back(order);
 }
 
 void PerformancePanel::draw_timeline_card(const PanelContext& context, const Area& area) {
@@ -121,9 +121,9 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
       context,
       {.id = "performance.timeline_card",
        .title = "Timeline",
-       .question = "When did what run? Wheel zooms at the cursor, right drag or Shift+drag pans, "
+       .question = "What ran when? Wheel zooms at the cursor, right drag or Shift+drag pans, "
                    "left drag selects a range, double click or Home shows the timed iterations, "
-                   "once more all records. A click chooses a record; , and . go to its neighbours "
+                   "again all records. A click chooses a record; , and . go to its neighbours "
                    "in the row, [ and ] along the graph. The strip below shows everything.",
        .note = run.result.activity_method +
                (hidden > 0 ? fmt::format(" · {} lane{} hidden", hidden, hidden == 1 ? "" : "s")
@@ -143,9 +143,9 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
                     [&] { order_export(context, true); }},
                    {"export_memory", "Export live memory as CSV",
                     [&] {
-                      context.commands.save_csv =
+                      context.commands.push_back(
                           CsvOrder{.stem = "performance-memory",
-                                   .text = plot::memory_csv(run.activity, model_.lanes().memory)};
+                                   .text = plot::memory_csv(run.activity, model_.lanes().memory)});
                     }},
                    {"save_power", "Save clock and power as CSV", [&] { save_power(context); }}},
        .header_widgets = widgets},
@@ -156,7 +156,7 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
     if (draw_empty(context, card.room(), "No records",
                    "This run left no activity: " + run.result.activity_method, "performance.again",
                    "Run again")) {
-      context.commands.run_now = true;
+      context.commands.push_back(Action::Run);
     }
     return;
   }
@@ -186,7 +186,7 @@ void PerformancePanel::draw_timeline_card(const PanelContext& context, const Are
 PerformancePanel::PixelSpan PerformancePanel::draw_timeline(const PanelContext& context,
                                                             ImVec2 size) {
   const profiling::Activity& activity = model_.run().activity;
-  if (find_.obey(context.keys, model_.lanes())) {
+  if (find_.handle_keys(context.keys, model_.lanes())) {
     plot::bring_into_view(activity.records[*find_.chosen()], model_.lanes(), timeline_view_);
   }
   const ImVec2 corner = ImGui::GetCursorScreenPos();

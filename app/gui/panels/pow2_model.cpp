@@ -16,12 +16,10 @@ namespace {
 
 using engine::Scaling;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-/// Difference of two SNRs; exact matches differ by nothing.
+/// Difference of two SNRs; two exact matches differ by 0.
 double lost(double free, double pow2) {
   if (std::isinf(free) && std::isinf(pow2)) return 0.0;
-  return std::isfinite(free) && std::isfinite(pow2) ? free - pow2 : kNone;
+  return std::isfinite(free) && std::isfinite(pow2) ? free - pow2 : profiling::kNaN;
 }
 
 plot::Cell decibel(double value) {
@@ -29,7 +27,7 @@ plot::Cell decibel(double value) {
 }
 
 plot::Cell binades(const engine::RangeWaste* waste, double value) {
-  if (waste == nullptr || waste->scales == 0) return {"n/a", kNone, 0};
+  if (waste == nullptr || waste->scales == 0) return {"n/a", profiling::kNaN, 0};
   return {fmt::format("{:.3f}", value), value, 0};
 }
 
@@ -38,7 +36,7 @@ std::vector<plot::Bar> snr_bars(const engine::QuantizationReport* report, const 
   if (report == nullptr) return bars;
   for (const engine::ExpertQuantization& expert : report->experts) {
     const bool exact = expert.rows > 0 && std::isinf(expert.snr_db) && expert.snr_db > 0.0;
-    bars.push_back({.value = expert.rows > 0 ? expert.snr_db : kNone,
+    bars.push_back({.value = expert.rows > 0 ? expert.snr_db : profiling::kNaN,
                     .color = theme.colors.accent,
                     .outside = exact});
   }
@@ -105,10 +103,10 @@ void Pow2Model::set(Comparison comparison, Scaling scaling, const Theme& theme) 
   for (std::size_t i = 0; i < pair_.pow2->experts.size(); ++i) {
     const engine::ExpertQuantization& pow2 = pair_.pow2->experts[i];
     const bool twin = pair_.free != nullptr && i < pair_.free->experts.size();
-    const double free = twin && pow2.rows > 0 ? pair_.free->experts[i].snr_db : kNone;
-    const double snr = pow2.rows > 0 ? pow2.snr_db : kNone;
+    const double free = twin && pow2.rows > 0 ? pair_.free->experts[i].snr_db : profiling::kNaN;
+    const double snr = pow2.rows > 0 ? pow2.snr_db : profiling::kNaN;
     const bool known = pow2.waste.scales > 0;
-    waste_.push_back({.value = known ? pow2.waste.mean : kNone,
+    waste_.push_back({.value = known ? pow2.waste.mean : profiling::kNaN,
                       .low = known ? pow2.waste.mean : 0.0,
                       .high = known ? pow2.waste.max : 0.0,
                       .color = theme.colors.warn});
@@ -126,13 +124,13 @@ void Pow2Model::set(Comparison comparison, Scaling scaling, const Theme& theme) 
 }
 
 double Pow2Model::median_ns(const engine::QuantizationReport* report) {
-  if (report == nullptr || report->times_ns.empty()) return kNone;
+  if (report == nullptr || report->times_ns.empty()) return profiling::kNaN;
   const std::vector<std::int64_t>& times = report->times_ns;
   return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
 }
 
 double Pow2Model::lost_db() const {
-  if (pair_.free == nullptr || pair_.pow2 == nullptr) return kNone;
+  if (pair_.free == nullptr || pair_.pow2 == nullptr) return profiling::kNaN;
   return lost(pair_.free->statistics.snr_db, pair_.pow2->statistics.snr_db);
 }
 
@@ -141,10 +139,10 @@ const std::vector<plot::Column>& pow2_columns() {
       {"exp.", 34, true, "Number of the expert"},
       {"rows", 0, true, "Rows of the operand"},
       {"wasted", 62, true, "Mean of log2 of the ideal scale over the one used, in binades"},
-      {"worst", 62, true, "Largest of the same"},
+      {"worst", 62, true, "Largest waste of any scale"},
       {"FP32 dB", 62, true, "SNR with scales that are not rounded"},
       {"pow-2 dB", 62, true, "SNR with power-of-two scales"},
-      {"lost dB", 62, true, "The first less the second"}};
+      {"lost dB", 62, true, "SNR with FP32 scales minus SNR with pow-2 scales"}};
   return kColumns;
 }
 

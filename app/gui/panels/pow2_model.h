@@ -1,4 +1,4 @@
-// What rounding scales to powers of two costs: the same operand under both kinds of scale, from one
+// What rounding scales to powers of two costs: the same operand with both kinds of scale, from one
 // comparison. No ImGui calls.
 #pragma once
 
@@ -12,13 +12,14 @@
 
 namespace app {
 
-/// Every kind of scaling with FP32 and with power-of-two scales, and MXFP8, whose are always such.
+/// Every kind of scaling with FP32 and with power-of-two scales, and MXFP8, whose scales are always
+/// powers of two.
 std::vector<engine::Recipe> pow2_recipes(const engine::Recipe& settings);
-/// The order that the rail's request asks for.
+/// The order that results from the rail's request.
 engine::ComparisonRequest pow2_order(const engine::RunRequest& request, bool weights);
-/// Whether a comparison has both kinds of scale of at least one scaling, and rows of experts.
+/// Whether a comparison has both kinds of scale for at least one scaling, and rows of experts.
 bool compares_pow2(const engine::RecipeComparison& comparison);
-/// Made by pow2_order(): the Recipes view leaves it alone.
+/// Made by pow2_order(): the Recipes view ignores it.
 bool is_pow2_order(const engine::ComparisonRequest& request);
 
 /// One scaling, rowwise. Null = the comparison has none, or it was refused.
@@ -36,14 +37,14 @@ class Pow2Model {
   engine::Scaling scaling() const { return scaling_; }
   const Pow2Pair& pair() const { return pair_; }
   std::uint64_t generation() const { return generation_; }
-  /// Binades an expert's power-of-two scales leave unused: mean, whisker to the largest.
+  /// Binades that an expert's power-of-two scales leave unused: bar = mean, whisker = largest.
   const std::vector<plot::Bar>& waste() const { return waste_; }
-  /// SNR of the operand's part of an expert under one kind of scale.
+  /// SNR of each expert's part of the operand with one kind of scale.
   const std::vector<plot::Bar>& snr(bool pow2) const { return pow2 ? snr_pow2_ : snr_free_; }
   const std::vector<plot::TableRow>& rows() const { return rows_; }
-  /// Median of the timed launches in ns; NaN where none was timed.
+  /// Median of the timed launches in ns; NaN if none was timed.
   static double median_ns(const engine::QuantizationReport* report);
-  /// SNR given away, in dB; NaN without both.
+  /// SNR lost, in dB; NaN unless both are known.
   double lost_db() const;
 
  private:

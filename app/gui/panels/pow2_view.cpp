@@ -20,7 +20,7 @@ constexpr std::array kScalings = {engine::Scaling::PerTensorCurrent,
                                   engine::Scaling::PerTensorDelayed, engine::Scaling::Block,
                                   engine::Scaling::Mxfp8};
 
-const char* const kMethod =
+const char* const kPairMethod =
     "One order quantizes the same operand with FP32 and with power-of-two scales. Wasted is log2 "
     "of "
     "the scale that a block's amax asks for over the scale that was used. Times are medians of "
@@ -42,7 +42,7 @@ plot::Quantity time_of(double nanoseconds) {
 
 void Pow2View::order(const PanelContext& context) {
   asked_ = pow2_order(context.view.requested, operand_ == 1);
-  context.commands.compare = asked_;
+  context.commands.push_back(*asked_);
 }
 
 void Pow2View::follow(const PanelContext& context) {
@@ -53,7 +53,7 @@ void Pow2View::follow(const PanelContext& context) {
     order(context);
   }
   const auto scaling = kScalings.at(static_cast<std::size_t>(scaling_));
-  // The newest is looked at first: scanning ends at the one that is shown.
+  // Newest first: the search ends at the one that is already shown.
   Pow2Model::Comparison found;
   for (auto one = view.comparisons.rbegin(); one != view.comparisons.rend() && !found; ++one) {
     const engine::ComparisonRequest& request = (*one)->comparison.request;
@@ -74,9 +74,9 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   const Theme& theme = context.theme;
   const float gap = theme.px(kGap);
   const float row = theme.px(kRowHeight);
-  const bool beside = area.size.x - taken_left >= theme.px(560);
-  ImVec2 at(beside ? area.at.x + taken_left : area.at.x,
-            beside ? area.at.y : area.at.y + row + theme.px(kGapSmall));
+  const bool side_by_side = area.size.x - taken_left >= theme.px(560);
+  ImVec2 at(side_by_side ? area.at.x + taken_left : area.at.x,
+            side_by_side ? area.at.y : area.at.y + row + theme.px(kGapSmall));
   ImGui::SetCursorScreenPos(at);
   controls::Flow flow(theme, at.x, area.end().x);
   flow.next(theme.px(64));
@@ -86,15 +86,16 @@ float Pow2View::draw_controls(const PanelContext& context, const Area& area, flo
   controls::segmented(
       context, "pow2.scaling", scaling_, {"Tensor", "Delayed", "Block", "MXFP8"},
       {.tooltip = "Kind of scaling whose scales are compared", .width = theme.px(236)});
-  const OrderBar bar{.name = "pow2",
-                     .verb = "compare",
-                     .label = "Compare",
-                     .tooltip =
-                         "Quantize the operand with both kinds of scale, with the rail's "
-                         "shape, input, routing and settings",
-                     .live_tooltip = "Compare anew whenever the request changes; the newest wins",
-                     .under_way = context.view.comparing,
-                     .valid = engine::validate(context.view.requested)};
+  const OrderBar bar{
+      .name = "pow2",
+      .verb = "compare",
+      .label = "Compare",
+      .tooltip =
+          "Quantize the operand with both kinds of scale, with the rail's "
+          "shape, input, routing and settings",
+      .live_tooltip = "Compare again whenever the request changes; the newest request wins",
+      .under_way = context.view.comparing,
+      .valid = engine::validate(context.view.requested)};
   if (draw_order_bar(context, bar, flow, live_)) order(context);
   float bottom = flow.bottom() - theme.px(kGapSmall);
   const SessionView& view = context.view;
@@ -130,44 +131,42 @@ void Pow2View::draw_figures(const PanelContext& context, float width) {
     return report == nullptr ? std::string() : fmt::format("n {}", report->times_ns.size());
   };
   const engine::RecipeTraits& recipe = engine::traits_of(model_.scaling());
-  draw_headline(
-      context,
-      {{.id = "pow2.wasted",
-        .label = "range wasted, mean",
-        .value = binades(waste.mean),
-        .note = fmt::format("n {}", plot::si_text(static_cast<double>(waste.scales))),
-        .tooltip = kMethod},
-       {.id = "pow2.worst",
-        .label = "worst scale",
-        .value = binades(waste.max),
-        .tooltip = kMethod},
-       {.id = "pow2.free_snr",
-        .label = "SNR, FP32 scales",
-        .value = db(free_db),
-        .tooltip = recipe.chooses_pow2() ? std::string(kMethod)
-                                         : fmt::format("{} has no other scales than powers of "
-                                                       "two",
-                                                       recipe.title)},
-       {.id = "pow2.pow2_snr",
-        .label = "SNR, pow-2 scales",
-        .value = db(pow2_db),
-        .tooltip = kMethod},
-       {.id = "pow2.lost",
-        .label = "SNR lost",
-        .value = db(model_.lost_db()),
-        .tooltip = "Below 0: rounding the scales has helped this operand",
-        .color = model_.lost_db() > 0.0 ? context.theme.colors.warn : 0},
-       {.id = "pow2.free_time",
-        .label = "time, FP32 scales",
-        .value = time_of(Pow2Model::median_ns(pair.free)),
-        .note = launches(pair.free),
-        .tooltip = kMethod},
-       {.id = "pow2.pow2_time",
-        .label = "time, pow-2 scales",
-        .value = time_of(Pow2Model::median_ns(pair.pow2)),
-        .note = launches(pair.pow2),
-        .tooltip = kMethod}},
-      width);
+  draw_headline(context,
+                {{.id = "pow2.wasted",
+                  .label = "range wasted, mean",
+                  .value = binades(waste.mean),
+                  .note = fmt::format("n {}", plot::si_text(static_cast<double>(waste.scales))),
+                  .tooltip = kPairMethod},
+                 {.id = "pow2.worst",
+                  .label = "worst scale",
+                  .value = binades(waste.max),
+                  .tooltip = kPairMethod},
+                 {.id = "pow2.free_snr",
+                  .label = "SNR, FP32 scales",
+                  .value = db(free_db),
+                  .tooltip = recipe.chooses_pow2()
+                                 ? std::string(kPairMethod)
+                                 : fmt::format("{} scales are always powers of two", recipe.title)},
+                 {.id = "pow2.pow2_snr",
+                  .label = "SNR, pow-2 scales",
+                  .value = db(pow2_db),
+                  .tooltip = kPairMethod},
+                 {.id = "pow2.lost",
+                  .label = "SNR lost",
+                  .value = db(model_.lost_db()),
+                  .tooltip = "Below 0: rounding the scales helped this operand",
+                  .color = model_.lost_db() > 0.0 ? context.theme.colors.warn : 0},
+                 {.id = "pow2.free_time",
+                  .label = "time, FP32 scales",
+                  .value = time_of(Pow2Model::median_ns(pair.free)),
+                  .note = launches(pair.free),
+                  .tooltip = kPairMethod},
+                 {.id = "pow2.pow2_time",
+                  .label = "time, pow-2 scales",
+                  .value = time_of(Pow2Model::median_ns(pair.pow2)),
+                  .note = launches(pair.pow2),
+                  .tooltip = kPairMethod}},
+                width);
 }
 
 void Pow2View::draw_waste(const PanelContext& context, const Area& area) {
@@ -177,7 +176,7 @@ void Pow2View::draw_waste(const PanelContext& context, const Area& area) {
              .title = "Range wasted",
              .question = "How much of the code's range do rounded scales leave unused?",
              .note = "binades per expert: mean, line to the worst scale",
-             .measured = kMethod,
+             .measured = kPairMethod,
              .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
              .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); }},
             area.size);
@@ -215,9 +214,9 @@ void Pow2View::draw_snr(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "pow2.snr_card",
              .title = "SNR of the operand",
-             .question = "What does the switch between both kinds of scale do to each expert?",
+             .question = "How does switching the kind of scale affect each expert?",
              .note = "dB per expert",
-             .measured = kMethod,
+             .measured = kPairMethod,
              .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
              .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
              .header_widgets = theme.px(150)},
@@ -226,10 +225,10 @@ void Pow2View::draw_snr(const PanelContext& context, const Area& area) {
   controls::segmented(context, "pow2.variant", variant_, {"FP32", "pow-2"},
                       {.tooltip = "Scales whose error is drawn; both come from one comparison",
                        .width = theme.px(142)},
-                      {{.enabled = twin, .reason = "MXFP8 has power-of-two scales alone"}, {}});
+                      {{.enabled = twin, .reason = "MXFP8 has only power-of-two scales"}, {}});
   card.end_header_widgets();
   const std::vector<plot::Bar>& bars = model_.snr(variant_ == 1);
-  // One axis for both, so that the switch moves the bars and not the scale.
+  // One axis for both, so that the switch changes the bars and not the axis.
   double top = 0.0;
   for (const bool pow2 : {false, true}) {
     for (const plot::Bar& bar : model_.snr(pow2)) {
@@ -267,9 +266,9 @@ void Pow2View::draw_table(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "pow2.table_card",
              .title = "Experts",
-             .question = "Which expert pays most? A click on a column sorts.",
+             .question = "Which expert loses most? A click on a column sorts.",
              .note = model_.recorded()->comparison.device.name,
-             .measured = kMethod,
+             .measured = kPairMethod,
              .text = [this] { return plot::table_text(pow2_columns(), model_.rows()); },
              .csv = [this] { return plot::table_csv(pow2_columns(), model_.rows()); },
              .header_widgets = theme.px(190)},
@@ -280,7 +279,7 @@ void Pow2View::draw_table(const PanelContext& context, const Area& area) {
                          {.tooltip = "Sets the switch in the rail; a live run follows"})) {
     engine::RunRequest request = rail;
     request.recipe.pow2_scales = pow2;
-    context.commands.set_request = request;
+    context.commands.push_back(EditRequest{request});
   }
   card.end_header_widgets();
   plot::draw_table(context, "##pow2.table", pow2_columns(), model_.rows(), model_.generation(),
@@ -292,13 +291,13 @@ void Pow2View::draw_nothing(const PanelContext& context, const Area& area) {
   const SessionView& view = context.view;
   if (view.comparing) {
     draw_empty(context, area.size, "Comparing",
-               "The operand is quantized with both kinds of scale in turn.", "", nullptr);
+               "The operand is quantized with one kind of scale after the other.", "", nullptr);
     return;
   }
   const bool lost = view.link.state == LinkState::Lost;
   std::string sentence =
       "Compare quantizes the operand with FP32 and with power-of-two scales and shows what the "
-      "rounding wastes of the range, costs in SNR and saves in time.";
+      "rounding wastes in range, costs in SNR and saves in time.";
   if (view.from_file) sentence = "This recording holds no such comparison. " + sentence;
   if (!view.comparison_error.empty()) sentence = view.comparison_error;
   if (lost) sentence += " There is no worker: start one first.";

@@ -1,5 +1,5 @@
-// The cost of power-of-two scales: range that is left unused, error that is added, time that is
-// saved or not, for every expert.
+// The cost of power-of-two scales for every expert: unused range, added error, and time saved or
+// not.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace app {
 
 class Pow2View {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:
@@ -29,7 +29,7 @@ class Pow2View {
   bool shown_ = false;
   ThemeKind theme_kind_ = ThemeKind::Dark;
   int operand_ = 0;
-  int scaling_ = 2;  // of kScalings
+  int scaling_ = 2;  // index into kScalings
   int variant_ = 1;  // 0 = FP32 scales, 1 = power of two
   bool live_ = false;
   std::optional<engine::ComparisonRequest> asked_;

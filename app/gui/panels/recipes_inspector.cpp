@@ -66,14 +66,14 @@ void RecipesView::draw_sample_controls(const PanelContext& context) {
 void RecipesView::draw_inspector(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
   const std::vector<RecipeOverlay>& overlays = model_.overlays();
-  // A click on a line of the arithmetic chooses whose cells are shown.
+  // A click on a line of the arithmetic selects whose cells are shown.
   const std::size_t cell_recipe =
       std::min(cell_recipe_, overlays.empty() ? 0 : overlays.size() - 1);
   cell_recipe_ = cell_recipe;
   Card card(context,
             {.id = "recipes.sample_card",
              .title = "Elements",
-             .question = "What becomes of one number? Hover a cell for its arithmetic.",
+             .question = "What happens to a single number? Hover a cell for its arithmetic.",
              .note = overlays.empty() ? "" : "cells of " + overlays[cell_recipe].name,
              .measured = "Codes, scales and decoded values as the kernels wrote them, of 32 x 32 "
                          "elements. Near the end of the operand the sample moves up and left.",
@@ -90,11 +90,11 @@ void RecipesView::draw_inspector(const PanelContext& context, const Area& area) 
   const Area room{ImGui::GetCursorScreenPos(), card.room()};
   const float line = theme.fonts.mono->FontSize + theme.px(2);
   const float text = line * (1.0F + 2.0F * static_cast<float>(overlays.size()));
-  const bool beside = room.size.x > theme.px(860);
+  const bool side_by_side = room.size.x > theme.px(860);
   const float gap = theme.px(kGap);
   const std::vector<Area> parts =
-      beside ? columns_of(room, gap, {1.0F, 1.0F})
-             : rows_of(room, gap, {std::max(room.size.y - text - gap, 3 * line), text});
+      side_by_side ? columns_of(room, gap, {1.0F, 1.0F})
+                   : rows_of(room, gap, {std::max(room.size.y - text - gap, 3 * line), text});
   draw_cells(context, parts[0]);
   draw_arithmetic(context, parts[1]);
 }

@@ -15,10 +15,9 @@ namespace app {
 namespace {
 
 using engine::Scaling;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-const std::vector<plot::Column> kColumns = {
-    {"recipe", 0, false, "How the operand is scaled and coded; a click lays it over the others"},
+const std::vector<plot::Column> kRecipeColumns = {
+    {"recipe", 0, false, "How the operand is scaled and coded; a click overlays it on the others"},
     {"SNR dB", 52, true, "10 log10 of the sum of squares over the sum of squared errors"},
     {"misrounded", 76, true,
      "Largest error beyond correct rounding, in steps of the format's own grid: 0 = every code is "
@@ -31,7 +30,7 @@ const std::vector<plot::Column> kColumns = {
      "Bytes per second against a copy timed between the launches of the same order"}};
 
 double median_of(const std::vector<std::int64_t>& times) {
-  if (times.empty()) return kNone;
+  if (times.empty()) return profiling::kNaN;
   return profiling::summarize(std::vector<double>(times.begin(), times.end())).median;
 }
 
@@ -63,7 +62,7 @@ std::vector<double> inner_edges(const std::vector<std::int64_t>& first) {
 
 }  // namespace
 
-const std::vector<plot::Column>& recipe_columns() { return kColumns; }
+const std::vector<plot::Column>& recipe_columns() { return kRecipeColumns; }
 
 std::string recipe_name(const engine::Recipe& recipe, bool weights) {
   const engine::RecipeTraits& traits = engine::traits_of(recipe);
@@ -120,8 +119,8 @@ void RecipesModel::derive_rows(const Theme& theme) {
     row.cells.push_back({name, 0.0, 0});
     if (!report->refused.empty()) {
       row.cells.front() = {name + ": " + report->refused, 0.0, theme.colors.dim_text};
-      for (std::size_t i = 1; i < kColumns.size(); ++i) {
-        row.cells.push_back({"", kNone, theme.colors.dim_text});
+      for (std::size_t i = 1; i < kRecipeColumns.size(); ++i) {
+        row.cells.push_back({"", profiling::kNaN, theme.colors.dim_text});
       }
       row.tooltip = name + " did not run. " + report->refused;
       rows_.push_back(std::move(row));
@@ -131,11 +130,12 @@ void RecipesModel::derive_rows(const Theme& theme) {
     const auto elements = static_cast<double>(statistics.elements);
     const auto share = [&](std::uint64_t count) {
       const auto part = static_cast<double>(count);
-      return plot::Cell{plot::share_text(part, elements), elements > 0 ? part / elements : kNone,
+      return plot::Cell{plot::share_text(part, elements),
+                        elements > 0 ? part / elements : profiling::kNaN,
                         count > 0 ? theme.colors.warn : theme.colors.dim_text};
     };
     const double bits = 8.0 * static_cast<double>(report->code_bytes + report->scale_bytes);
-    const double per_element = elements > 0 ? bits / elements : kNone;
+    const double per_element = elements > 0 ? bits / elements : profiling::kNaN;
     const double median = median_of(report->times_ns);
     const double of_copy = static_cast<double>(report->moved_bytes) / median / copy_rate;
     const bool timed = std::isfinite(of_copy);
@@ -247,7 +247,7 @@ std::int64_t RecipesModel::operand_row(const engine::ScaleMap& map, double sourc
 double steps_to_code(const RecipeOverlay& overlay, std::size_t index) {
   const engine::QuantizationSample& sample = overlay.report->sample;
   const auto factor = static_cast<double>(sample.scale_inv[index]);
-  if (overlay.transformed || !(factor > 0.0)) return kNone;
+  if (overlay.transformed || !(factor > 0.0)) return profiling::kNaN;
   return grid_steps(overlay.format, sample.codes[index],
                     static_cast<double>(sample.original[index]) / factor);
 }
@@ -267,12 +267,12 @@ ElementReading read_element(const RecipeOverlay& overlay, int row, int column) {
   ElementReading reading;
   reading.original = fmt::format("{:.7g}", original);
   reading.code = code_hex(overlay.format, code) + "   " + code_bits(overlay.format, code);
-  // A code's value is short and exact; nine digits tell a float from every other, so that whoever
-  // multiplies by hand gets what stands here.
+  // A code's value is short and exact; nine digits identify any float, so that multiplying by hand
+  // gives the displayed result.
   reading.value = fmt::format("{} = {}", code_reading(overlay.format, code), value);
   reading.decoded = fmt::format("{} x {:.9g} = {:.7g}", value, scale_inv, value * scale_inv);
   if (overlay.transformed) {
-    // The code is of a sum over 16 rows: only undoing the transform gives this element back.
+    // The code is of a sum over 16 rows: only undoing the transform recovers this element.
     reading.decoded += fmt::format(", Hadamard undone {:.7g}", decoded);
   }
   reading.error = fmt::format("- x = {:+.3g}", error);

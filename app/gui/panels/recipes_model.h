@@ -1,5 +1,5 @@
-// What the Recipes view derives from a comparison: one table row a recipe, and the plots of the
-// recipes laid over each other. Made once a comparison, direction and choice. No ImGui calls.
+// What the Recipes view derives from a comparison: one table row per recipe, and the overlaid plots
+// of the recipes. Built once per comparison, direction and choice. No ImGui calls.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace app {
 
 inline constexpr std::size_t kMostOverlaid = 3;
 
-/// A recipe laid over the others.
+/// A recipe that is overlaid on the others.
 struct RecipeOverlay {
   int row = 0;  // in the table
   std::string name;
@@ -28,7 +28,7 @@ struct RecipeOverlay {
   ImU32 color = 0;
   plot::Bins after;
   plot::Bins scale;
-  plot::Bins codes;  // a four-bit code is drawn 16 wide, so that the halves of the sign agree
+  plot::Bins codes;  // a four-bit code is drawn 16 wide, so that the sign halves line up
   int codes_used = 0;
   plot::Grid map;
   std::vector<double> separators;
@@ -39,24 +39,24 @@ class RecipesModel {
   using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
 
   void set(Comparison comparison, bool columnwise, const Theme& theme);
-  /// Rows laid over each other, at most kMostOverlaid; refused ones are left out.
+  /// Rows to overlay, at most kMostOverlaid; refused ones are left out.
   void choose(const std::vector<int>& rows, const Theme& theme);
 
   const Comparison& recorded() const { return recorded_; }
   const engine::RecipeComparison& comparison() const { return recorded_->comparison; }
-  /// Names the content of the rows and of the overlays.
+  /// Identifies the content of the rows and of the overlays.
   std::uint64_t generation() const { return generation_; }
   bool columnwise() const { return columnwise_; }
 
   const std::vector<plot::TableRow>& rows() const { return rows_; }
   const std::vector<const engine::QuantizationReport*>& reports() const { return reports_; }
-  /// Chosen at first: what most people hold against each other.
+  /// The initial choice: the recipes most often compared.
   std::vector<int> first_choice() const;
   const std::vector<RecipeOverlay>& overlays() const { return overlays_; }
   const plot::Bins& before() const { return before_; }
   plot::Range map_colors() const { return map_colors_; }
 
-  /// Row of the operand that a place on a scale map covers: experts start blocks of their own.
+  /// Row of the operand at a position of a scale map: each expert starts with a new block.
   std::int64_t operand_row(const engine::ScaleMap& map, double source_row) const;
   std::int64_t operand_rows() const;
 
@@ -66,7 +66,7 @@ class RecipesModel {
   Comparison recorded_;
   bool columnwise_ = false;
   std::uint64_t generation_ = 0;
-  std::vector<const engine::QuantizationReport*> reports_;  // of the direction
+  std::vector<const engine::QuantizationReport*> reports_;  // of the current direction
   std::vector<plot::TableRow> rows_;
   std::vector<RecipeOverlay> overlays_;
   plot::Bins before_;
@@ -74,16 +74,16 @@ class RecipesModel {
 };
 
 const std::vector<plot::Column>& recipe_columns();
-/// "FP8 block E5M2 pow-2": only what tells the recipes of one comparison apart.
+/// "FP8 block E5M2 pow-2": only what distinguishes the recipes of one comparison.
 std::string recipe_name(const engine::Recipe& recipe, bool weights);
-/// The order that the rail's request asks for. Settings that mean nothing to a comparison (launch,
-/// layers, chosen recipe) are at their defaults, so that changing them asks for nothing.
+/// The order that results from the rail's request. Settings that a comparison does not use (launch,
+/// layers, chosen recipe) are at their defaults, so that changing them triggers nothing.
 engine::ComparisonRequest comparison_order(const engine::RunRequest& request, bool weights,
                                            std::int64_t sample_row, std::int64_t sample_column);
-/// Whether a comparison answers an order; the backend may be the worker's choice.
+/// Whether a comparison answers an order; the backend may have been chosen by the worker.
 bool answers(const engine::ComparisonRequest& done, const engine::ComparisonRequest& order);
 
-/// What a recipe made of one element of the sample, as arithmetic.
+/// What a recipe turned one element of the sample into, as arithmetic.
 struct ElementReading {
   std::string original;  // "0.7421875"
   std::string code;      // "0x3D   0 0111 101"
@@ -92,7 +92,7 @@ struct ElementReading {
   std::string error;     // "- x = +0.0007 (+0.09 %, 0.31 ulp)"
 };
 ElementReading read_element(const RecipeOverlay& overlay, int row, int column);
-/// grid_steps() of an element of the sample; NaN where the code is of a transformed element.
+/// grid_steps() of an element of the sample; NaN if the code is of a transformed element.
 double steps_to_code(const RecipeOverlay& overlay, std::size_t index);
 
 }  // namespace app

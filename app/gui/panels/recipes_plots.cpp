@@ -1,4 +1,4 @@
-// Values, scales, codes and scale maps of the recipes that are laid over each other.
+// Values, scales, codes and scale maps of the overlaid recipes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,10 +83,10 @@ void RecipesView::draw_legend(const PanelContext& context, const Area& area, boo
 
 void RecipesView::draw_values(const PanelContext& context, const Area& area) {
   ImGui::SetCursorScreenPos(area.at);
-  CardSpec spec =
-      overlay_card("recipes.values_card", "Values", "Which magnitudes survive each recipe?",
-                   "Exact counts of |x| before and of |decoded x| after, four bins a power of two.",
-                   model_.overlays(), &RecipeOverlay::after);
+  CardSpec spec = overlay_card(
+      "recipes.values_card", "Values", "Which magnitudes survive each recipe?",
+      "Exact counts of |x| before and of |decoded x| after, four bins per power of two.",
+      model_.overlays(), &RecipeOverlay::after);
   spec.header_widgets = context.theme.px(80);
   Card card(context, spec, area.size);
   card.begin_header_widgets();
@@ -123,8 +123,8 @@ void RecipesView::draw_scales(const PanelContext& context, const Area& area) {
   Card card(
       context,
       overlay_card("recipes.scales_card", "Scales", "How many scales are there, and how far apart?",
-                   "The factor that an element is multiplied by before it is coded, one "
-                   "count a scale, four bins a power of two.",
+                   "The factor by which an element is multiplied before it is coded, one "
+                   "count per scale, four bins per power of two.",
                    model_.overlays(), &RecipeOverlay::scale),
       area.size);
   const ImVec2 room = card.room();
@@ -202,9 +202,9 @@ void RecipesView::draw_maps(const PanelContext& context, const Area& area) {
   const Area room{ImGui::GetCursorScreenPos(), card.room()};
   if (model_.overlays().empty()) return draw_unchosen(context, room.size);
   const std::vector<float> shares(model_.overlays().size(), 1.0F);
-  const bool beside = room.size.x > context.theme.px(130) * static_cast<float>(shares.size());
-  const std::vector<Area> parts = beside ? columns_of(room, context.theme.px(kGap), shares)
-                                         : rows_of(room, context.theme.px(kGap), shares);
+  const bool side_by_side = room.size.x > context.theme.px(130) * static_cast<float>(shares.size());
+  const std::vector<Area> parts = side_by_side ? columns_of(room, context.theme.px(kGap), shares)
+                                               : rows_of(room, context.theme.px(kGap), shares);
   for (std::size_t i = 0; i < parts.size(); ++i) draw_map(context, parts[i], i);
 }
 

@@ -18,7 +18,7 @@ namespace {
 const char* const kTableMethod =
     "Every recipe quantizes the same operand of layer 0 in this direction. SNR, underflow and "
     "saturation count all elements; max ulp is in steps of the format's own grid. Times are "
-    "medians of launches of the quantization alone, taken in turn with a copy of the operand; "
+    "medians of launches of the quantization alone, interleaved with a copy of the operand; "
     "'of copy' is bytes read and written per second against that copy.";
 
 }  // namespace
@@ -29,7 +29,7 @@ engine::ComparisonRequest RecipesView::wanted(const PanelContext& context) const
 
 void RecipesView::order(const PanelContext& context) {
   asked_ = wanted(context);
-  context.commands.compare = asked_;
+  context.commands.push_back(*asked_);
 }
 
 void RecipesView::follow(const PanelContext& context) {
@@ -65,12 +65,12 @@ void RecipesView::draw(const PanelContext& context, const Area& area, float take
   follow(context);
   const Theme& theme = context.theme;
   const float row = theme.px(kRowHeight);
-  // In the row of the workspace's own switch where there is room, else in rows of their own.
+  // On the row of the page's own selector if there is room, else on separate rows.
   const float controls_width = theme.px(430);
-  const bool beside = area.size.x - taken_left >= controls_width;
-  Area bar{ImVec2(beside ? area.at.x + taken_left : area.at.x,
-                  beside ? area.at.y : area.at.y + row + theme.px(kGapSmall)),
-           ImVec2(beside ? area.size.x - taken_left : area.size.x, row)};
+  const bool side_by_side = area.size.x - taken_left >= controls_width;
+  Area bar{ImVec2(side_by_side ? area.at.x + taken_left : area.at.x,
+                  side_by_side ? area.at.y : area.at.y + row + theme.px(kGapSmall)),
+           ImVec2(side_by_side ? area.size.x - taken_left : area.size.x, row)};
   bar.size.y = draw_controls(context, bar) - bar.at.y - theme.px(kGapSmall);
   const auto below = [&](const Area& other) {
     return Area{ImVec2(area.at.x, other.end().y + theme.px(kGapSmall)), ImVec2(area.size.x, row)};
@@ -97,15 +97,16 @@ float RecipesView::draw_controls(const PanelContext& context, const Area& area) 
                       {.tooltip = "Blocks along the rows (for fprop) or along the columns (for the "
                                   "products of the backward pass)",
                        .width = theme.px(170)});
-  const OrderBar bar{.name = "recipes",
-                     .verb = "compare",
-                     .label = "Compare",
-                     .tooltip =
-                         "Quantize the operand by every recipe, with the rail's shape, "
-                         "input, routing and settings",
-                     .live_tooltip = "Compare anew whenever the request changes; the newest wins",
-                     .under_way = context.view.comparing,
-                     .valid = engine::validate(context.view.requested)};
+  const OrderBar bar{
+      .name = "recipes",
+      .verb = "compare",
+      .label = "Compare",
+      .tooltip =
+          "Quantize the operand with every recipe, with the rail's shape, "
+          "input, routing and settings",
+      .live_tooltip = "Compare again whenever the request changes; the newest request wins",
+      .under_way = context.view.comparing,
+      .valid = engine::validate(context.view.requested)};
   if (draw_order_bar(context, bar, flow, live_)) order(context);
   return flow.bottom();
 }
@@ -153,11 +154,12 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
   const char* operand = operand_ == 0 ? "X" : "W";
   if (view.comparing) {
     draw_empty(context, area.size, "Comparing",
-               fmt::format("Every recipe quantizes {} in turn.", operand), "", nullptr);
+               fmt::format("Every recipe quantizes {}, one after the other.", operand), "",
+               nullptr);
     return;
   }
   std::string sentence = fmt::format(
-      "Compare quantizes {} of the rail's request by every recipe and sets their "
+      "Compare quantizes {} of the rail's request with every recipe and shows their "
       "codes, scales, errors and times side by side.",
       operand);
   if (view.from_file) {
@@ -179,7 +181,7 @@ void RecipesView::draw_content(const PanelContext& context, const Area& area) {
   const auto recipes = static_cast<float>(std::max<std::size_t>(model_.rows().size(), 3));
   const float table = theme.px(62) + recipes * theme.px(18);
   const bool wide = area.size.x >= theme.px(640);
-  // What does not fit at large text scrolls; nothing is squeezed until it cannot be read.
+  // With large text the surplus scrolls; nothing is squeezed until it is unreadable.
   const float plots = theme.px(wide ? 150 : 3 * 150);
   const float below = theme.px(wide ? 270 : 620);
   const float scrollbar = ImGui::GetStyle().ScrollbarSize;
@@ -224,16 +226,16 @@ void RecipesView::draw_table(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "recipes.table_card",
              .title = "Recipes",
-             .question = "What does each recipe make of the same numbers, and what does it cost?",
-             .note = fmt::format("{} of {}, n {} launches; click up to three rows to lay them over "
-                                 "each other",
+             .question = "What does each recipe do to the same numbers, and what does it cost?",
+             .note = fmt::format("{} of {}, n {} launches; click up to three rows to overlay "
+                                 "them",
                                  direction_ == 0 ? "rows" : "columns", operand_ == 0 ? "X" : "W",
                                  comparison.request.timed_launches),
              .measured = kTableMethod,
              .text = [order_of] { return plot::table_text(recipe_columns(), order_of()); },
              .csv = [order_of] { return plot::table_csv(recipe_columns(), order_of()); }},
             area.size);
-  // Narrower than this the columns would lie over each other: the table scrolls sideways instead.
+  // If it is narrower than this the columns would overlap: the table scrolls sideways instead.
   const ImVec2 room = card.room();
   const ImVec2 whole(std::max(room.x, context.theme.px(640)), room.y);
   const bool sideways = whole.x > room.x;
@@ -245,7 +247,7 @@ void RecipesView::draw_table(const PanelContext& context, const Area& area) {
                        model_.generation(), ImVec2(whole.x, whole.y - bar), table_);
   ImGui::EndChild();
   if (!changed) return;
-  // A refused recipe has nothing to lay over the others.
+  // A refused recipe has nothing to overlay.
   std::erase_if(table_.chosen, [this](int row) {
     return !model_.reports()[static_cast<std::size_t>(row)]->refused.empty();
   });

@@ -1,5 +1,5 @@
-// The Recipes view of the Numerics workspace: every recipe on the same operand, side by side. A
-// table with one row a recipe; up to three of them are laid over each other below it.
+// The Recipes view of the Numerics page: every recipe on the same operand, side by side. A table
+// with one row per recipe; below it up to three of them are overlaid.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace app {
 
 class RecipesView {
  public:
-  /// `taken_left` of the first row belongs to the workspace.
+  /// The page uses the first `taken_left` pixels of the first row.
   void draw(const PanelContext& context, const Area& area, float taken_left);
 
  private:
@@ -24,7 +24,7 @@ class RecipesView {
   void follow(const PanelContext& context);
   void order(const PanelContext& context);
   engine::ComparisonRequest wanted(const PanelContext& context) const;
-  /// Returns where it ends, a small gap included.
+  /// Returns where they end, including a small gap.
   float draw_controls(const PanelContext& context, const Area& area);
   void draw_status(const PanelContext& context, const Area& area) const;
   void draw_nothing(const PanelContext& context, const Area& area);
@@ -51,7 +51,7 @@ class RecipesView {
   int direction_ = 0;
   bool live_ = false;
   bool log_counts_ = true;
-  std::optional<engine::ComparisonRequest> asked_;  // last, so that Live asks once
+  std::optional<engine::ComparisonRequest> asked_;  // the last one, so that Live asks only once
   std::int64_t sample_row_ = 0;
   std::int64_t sample_column_ = 0;
   plot::TableState table_{.most_chosen = kMostOverlaid};
@@ -62,7 +62,7 @@ class RecipesView {
   std::array<plot::HeatmapState, kMostOverlaid> maps_;
   int cell_field_ = 1;
   std::size_t cell_recipe_ = 0;
-  int picked_row_ = 0;  // of the sample: stays when the pointer leaves
+  int picked_row_ = 0;  // in the sample: stays when the pointer leaves
   int picked_column_ = 0;
 };
 

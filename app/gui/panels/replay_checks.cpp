@@ -1,4 +1,4 @@
-// Replay = eager, cell by cell.
+// The check that replays equal the eager run, cell by cell.
 #include "app/gui/panels/replay_checks.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string named(const std::vector<int>& experts) {
 
 constexpr std::array<const char*, 3> kProducts = {"Y", "dX", "dW"};
 
-/// Rows of the strip: the layers in order, in each the products that were compared at all.
+/// Rows of the strip: the layers in order, and within each the products that were compared.
 struct Rows {
   int layers = 1;
   std::vector<engine::Product> products;
@@ -105,7 +105,8 @@ CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks) {
 
 namespace {
 
-/// A rectangle a cell where cells are wider than a pixel, otherwise one a stretch of like pixels.
+/// One rectangle per cell if cells are wider than a pixel, otherwise one per stretch of equal
+/// pixels.
 void draw_cells(const PanelContext& context, const plot::PlotFrame& frame, const CheckStrip& strip,
                 float row_height) {
   const Theme& theme = context.theme;

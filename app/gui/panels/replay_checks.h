@@ -1,5 +1,5 @@
-// The strip that says whether every replay equalled the eager run: one cell a replay, layer and
-// product, green or red, the wrong experts named.
+// The strip that shows whether every replay equalled the eager run: one cell per replay, layer and
+// product, green or red, with the wrong experts named.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@ struct CheckSummary {
 
 CheckSummary summarize_checks(const std::vector<engine::ReplayCheck>& checks);
 
-/// What the strip draws, made once a run: hundreds of thousands of checks fit no frame.
+/// What the strip draws, built once per run: hundreds of thousands of checks are too many for each
+/// frame.
 struct CheckStrip {
-  std::vector<std::string> labels;  // of the rows: layers in order, in each its products
-  /// [rows, replays]: 1 = wrong, 0 = equal, NaN = not compared. Folds keep what is wrong.
+  std::vector<std::string> labels;  // of the rows: layers in order, and the products of each
+  /// [rows, replays]: 1 = wrong, 0 = equal, NaN = not compared. Folding keeps the wrong ones.
   plot::Grid grid;
   std::vector<std::int32_t> check_of;  // [rows, replays], index into the checks; -1 = none
 };
 CheckStrip make_check_strip(const std::vector<engine::ReplayCheck>& checks);
 
-/// One row a layer and product; `view` is the replay axis. `checks` are those of the strip.
+/// One row per layer and product; `view` is the replay axis. `checks` are those of the strip.
 void draw_replay_checks(const PanelContext& context, ImVec2 size, const CheckStrip& strip,
                         const std::vector<engine::ReplayCheck>& checks, plot::PlotView& view);
 

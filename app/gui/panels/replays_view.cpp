@@ -18,7 +18,7 @@ namespace app {
 bool ReplaysView::tick() {
   if (model_.take()) return true;
   if (!model_.deriving()) return false;
-  // Long work must become visible even if nobody moves the mouse.
+  // Long work must become visible even if the mouse does not move.
   const auto now = std::chrono::steady_clock::now();
   if (now - pulse_ < std::chrono::milliseconds(100)) return false;
   pulse_ = now;
@@ -116,7 +116,7 @@ void ReplaysView::draw_no_graph(const PanelContext& context, ImVec2 size) {
                        {.tooltip = "A recording that ships with the program: graph replays with "
                                    "their nodes, no GPU needed to look at it",
                         .width = button_width})) {
-    context.commands.open_sample = true;
+    context.commands.push_back(Action::OpenSample);
   }
   ImGui::PopStyleColor(3);
 }
@@ -239,7 +239,7 @@ void ReplaysView::draw_nodes(const PanelContext& context, const Area& area) {
       context,
       {.id = "graphs.nodes_card",
        .title = graph ? "Nodes" : "Work",
-       .question = graph ? "What is in the captured graph, and what waits for what?"
+       .question = graph ? "What is in the captured graph, and which node waits for which?"
                          : "What does one iteration consist of?",
        .note = graph ? "topological order" : "order of first start",
        .measured = graph ? "Nodes and edges as the driver lists them after capture; durations from "
@@ -249,7 +249,7 @@ void ReplaysView::draw_nodes(const PanelContext& context, const Area& area) {
        .csv = [this] { return plot::table_csv(model_.node_columns(), model_.node_rows()); }},
       area.size);
   ;
-  // Two tables with their own columns: ImGui remembers sorting and widths by id.
+  // Two tables with separate columns: ImGui remembers sorting and widths by id.
   plot::draw_table(context, graph ? "##graphs.nodes" : "##graphs.work", model_.node_columns(),
                    model_.node_rows(), model_.generation(), card.room(), table_);
 }
@@ -268,7 +268,7 @@ void ReplaysView::draw_series(const PanelContext& context, const Area& area) {
   Card card(context,
             {.id = "graphs.series_card",
              .title = model_.has_graph() ? "Replay durations" : "Iteration durations",
-             .question = "Does replay follow replay at one pace?",
+             .question = "Do replays follow each other at a constant pace?",
              .note = fmt::format("{}, n {}, {}", conditions_text(result.effective.measure),
                                  model_.iterations().n, result.iteration_method),
              .measured = "Method: " + result.iteration_method + ". The axis starts near the data.",
@@ -346,7 +346,7 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
   }
   if (!model_.ready()) {
     draw_empty(context, size, "Preparing the recording",
-               fmt::format("Sorting out {} records by node and replay.",
+               fmt::format("Sorting {} records by node and replay.",
                            plot::count_text(context.view.run->activity.records.size())),
                "", nullptr);
     return;
@@ -365,7 +365,7 @@ void ReplaysView::draw(const PanelContext& context, ImVec2 size) {
     cards = parts[1];
   }
   draw_cards(context, cards);
-  veil_.draw(context, model_.deriving() ? "sorting out the records" : "", origin,
+  veil_.draw(context, model_.deriving() ? "sorting the records" : "", origin,
              ImVec2(origin.x + size.x, origin.y + size.y));
 }
 

@@ -1,4 +1,4 @@
-// Replay against replay, node by node, and whether every replay equals the eager run.
+// Replays compared node by node, and whether every replay equals the eager run.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ class ReplaysView {
 
   GraphsModel model_;
   bool has_run_ = false;
-  std::chrono::steady_clock::time_point pulse_{};  // of the last frame asked for while deriving
+  std::chrono::steady_clock::time_point pulse_{};  // of the last frame requested while deriving
   int scale_ = 0;
   plot::HeatmapState matrix_state_;
   plot::PlotView series_view_;

@@ -65,7 +65,7 @@ std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run) {
   picture->iterations = profiling::summarize(iteration_ns);
   picture->iteration_ns = plot::fold_series(std::move(iteration_ns));
   const auto named = stages_with_experts(records);
-  // The product first: it is what most people came for.
+  // The product first: it is usually what matters.
   for (const bool product : {true, false}) {
     for (std::size_t i = 0; i < named.size(); ++i) {
       const auto stage = static_cast<Stage>(i);

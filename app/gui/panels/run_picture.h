@@ -1,6 +1,6 @@
-// What the Performance workspace derives from the records of a run. Most derivations here go over
-// all of them, so that they belong on a background thread; drawing only reads the results, which
-// never change once made.
+// What the Performance page derives from the records of a run. Most derivations here visit all
+// records, so they belong on a background thread; drawing only reads the results, which are
+// immutable.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,11 @@
 
 namespace app {
 
-/// Times of experts that were measured apart from the timed iterations.
+/// Runs of at most this many records are derived in the frame in which they arrive, which takes
+/// well under a millisecond: then a live drag shows its result at once.
+inline constexpr std::size_t kRecordsAtOnce = 4096;
+
+/// Times of experts that were measured separately from the timed iterations.
 struct MeasuredExperts {
   engine::ExpertMethod method = engine::ExpertMethod::Isolated;
   engine::Stage stage = engine::Stage::Fprop;
@@ -26,14 +30,14 @@ struct MeasuredExperts {
 
 using RecordedRunPointer = std::shared_ptr<const profiling::RecordedRun>;
 
-/// What belongs to the whole run. Keeps the run, and so the records, alive.
+/// What belongs to the whole run. Keeps the run, and so its records, alive.
 struct RunPicture {
   RecordedRunPointer run;
   std::vector<profiling::ActivityRecord> spans;  // of the iterations
   profiling::EventSpans events;
   plot::FoldedSeries iteration_ns;
   profiling::Distribution iterations;
-  std::vector<engine::Stage> expert_stages;  // in which timed records name an expert
+  std::vector<engine::Stage> expert_stages;  // the stages whose timed records name an expert
   std::vector<MeasuredExperts> measured_experts;
   std::vector<profiling::RooflinePoint> roofline;
   plot::Range limits;  // of all records and events
@@ -41,7 +45,7 @@ struct RunPicture {
 };
 std::shared_ptr<const RunPicture> make_run_picture(RecordedRunPointer run);
 
-/// The timeline's lanes of one choice. Keeps the picture alive that they refer to.
+/// The timeline's lanes for one choice. Keeps the picture alive that they refer to.
 struct LanePicture {
   std::shared_ptr<const RunPicture> run;
   plot::TimelineLanes lanes;
@@ -55,30 +59,31 @@ struct StageSum {
   std::size_t records = 0;
 };
 
-/// Of a run, whatever the range: every record is looked at once and not for each selection.
+/// For a run, independent of the range: every record is visited once and not for each selection.
 using ReplaySums = std::shared_ptr<const std::vector<profiling::ReplaySum>>;
 
-/// What follows the timeline's selection.
+/// What depends on the timeline's selection.
 struct RangePicture {
   ReplaySums replays;
   std::optional<plot::Range> range;  // none = all timed iterations
   std::vector<profiling::KernelSummary> kernels;
-  std::vector<plot::Bins> bins;  // of the durations, one a kernel
+  std::vector<plot::Bins> bins;  // of the durations, one per kernel
   std::vector<StageSum> stage_sums;
   double total_ns = 0.0;
   std::size_t records = 0;
-  std::optional<profiling::GapSummary> gaps;  // none = no replay as a whole, or not a record a node
+  std::optional<profiling::GapSummary>
+      gaps;  // none = no complete replay, or not one record per node
   struct StageExperts {
     engine::Stage stage = engine::Stage::Other;
     std::vector<profiling::ExpertTime> times;
   };
-  std::vector<StageExperts> experts;  // one a stage that names experts
+  std::vector<StageExperts> experts;  // one per stage that names experts
 };
-/// What a selection on the time axis means for the records; all time without one.
+/// The range of records that a selection on the time axis stands for; all time without one.
 profiling::TimeRange time_range(const std::optional<plot::Range>& range);
-/// Set-up and checks are left out unless somebody selected them. `replays`: those of another
-/// picture of this run; null = they are added up here. With them the cost follows the records in
-/// the range.
+/// Set-up and checks are left out unless they are selected. `replays`: those of another picture of
+/// this run; null = they are summed here. With them the cost depends only on the records in the
+/// range.
 std::shared_ptr<const RangePicture> make_range_picture(const profiling::RecordedRun& run,
                                                        std::optional<plot::Range> range,
                                                        ReplaySums replays = nullptr);

@@ -93,7 +93,7 @@ void draw_sample_cells(const PanelContext& context, const char* id, const Recipe
     }
   }
   draw->PopClipRect();
-  // Row and column numbers stay where they are while the cells scroll.
+  // Row and column numbers stay in place while the cells scroll.
   draw->PushClipRect(ImVec2(area.at.x, low.y), area.end(), true);
   for (int row = 0; row < sample.rows; ++row) {
     const float y = grid.y + cell_height * static_cast<float>(row) + theme.px(3);

@@ -1,5 +1,5 @@
-// The elements of a sample as a grid of text: the same under the recipes of a comparison and under
-// the recipe of a run.
+// The elements of a sample as a grid of text, shared by the Recipes view and the element inspector
+// of a run.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace app {
 
 enum class CellField { Original, Code, Bits, Scale, Decoded, Error, Ulp };
 
-/// Names of the fields, in their order.
+/// Names of the fields, in order.
 const std::vector<std::string>& cell_fields();
 
 /// Moves the picked element to the one under the mouse. `id` names the grid in the control map.

@@ -24,7 +24,7 @@ plot::Range range_of(const profiling::TimeNote& note) {
 }
 
 std::string title_of(const profiling::TimeNote& note) {
-  return note.text.empty() ? std::string("(no words)") : note.text;
+  return note.text.empty() ? std::string("(no text)") : note.text;
 }
 
 std::string place_of(const profiling::TimeNote& note) {
@@ -32,7 +32,7 @@ std::string place_of(const profiling::TimeNote& note) {
                      plot::duration_text(static_cast<double>(note.begin_ns)));
 }
 
-/// With air around it, so that what came before and after can be seen.
+/// With a margin, so that the context is visible.
 plot::Range around(const plot::Range& range) {
   const double air = std::max(0.6 * range.span(), 100.0);
   return {range.min - air, range.max + air};
@@ -47,7 +47,7 @@ void TimeNotes::forget() {
 }
 
 void TimeNotes::put(const PanelContext& context, std::vector<profiling::TimeNote> notes) {
-  context.commands.set_notes = std::move(notes);
+  context.commands.push_back(SetNotes{std::move(notes)});
 }
 
 void TimeNotes::edit(const PanelContext& context, std::size_t index) {
@@ -60,7 +60,7 @@ void TimeNotes::take_keys(const PanelContext& context, const plot::PlotView& vie
   if (context.keys.clear) mark_.reset();
   if (!context.keys.mark && !context.keys.keep_mark) return;
   if (!view.selection) {
-    context.commands.says = "Select a range of the timeline first: drag over it";
+    context.commands.push_back(StatusMessage{"Select a range of the timeline first: drag over it"});
     return;
   }
   if (context.keys.mark) {
@@ -77,12 +77,14 @@ void TimeNotes::take_keys(const PanelContext& context, const plot::PlotView& vie
 void TimeNotes::take_numbers(const PanelContext& context, plot::PlotView& view) {
   if (const int number = context.keys.store; number > 0) {
     kept_views_[static_cast<std::size_t>(number)] = view.x;
-    context.commands.says = fmt::format("This view is kept: {} comes back to it", number);
+    context.commands.push_back(
+        StatusMessage{fmt::format("This view is stored: {} returns to it", number)});
   }
   if (const int number = context.keys.recall; number > 0) {
     const auto& kept = kept_views_[static_cast<std::size_t>(number)];
     if (!kept) {
-      context.commands.says = fmt::format("No view is kept as {0}: Alt+{0} keeps one", number);
+      context.commands.push_back(
+          StatusMessage{fmt::format("No view is stored as {0}: Alt+{0} stores one", number)});
       return;
     }
     view.x = *kept;
@@ -112,7 +114,7 @@ void TimeNotes::draw_note(const PanelContext& context, const plot::AxisMap& x, I
   draw->AddRectFilled(low, high, plot::faded(theme.colors.warn, 0.35F), theme.px(2));
   draw->AddLine(low, ImVec2(left, high.y), theme.colors.warn, theme.px(2));
   const ImFont* font = theme.fonts.label;
-  // Notes may lie over each other: words end where the next note begins.
+  // Notes may overlap: the text ends where the next note begins.
   const auto next = std::ranges::upper_bound(begins, std::pair(note.begin_ns, index));
   const float end =
       next == begins.end() ? right : std::min(right, x.to_pixel(static_cast<double>(next->first)));

@@ -1,4 +1,4 @@
-// A search goes over all records, so it is made on a background thread; the field never waits.
+// A search visits all records, so it runs on a background thread; the field never waits.
 #include "app/gui/panels/timeline_find.h"
 
 #include <fmt/format.h>
@@ -62,7 +62,7 @@ bool TimelineFind::step(int direction, double view_begin_ns) {
   if (hits() == nullptr) return false;
   const auto members = hits_->lod.members();
   if (!chosen_) {
-    // Where a person looks, not at the start of the recording.
+    // Start where the user is looking, not at the start of the recording.
     const auto before = static_cast<std::int64_t>(std::ceil(view_begin_ns)) - 1;
     chosen_ = members[hits_->lod.started_by(before) % members.size()];
     return true;
@@ -90,7 +90,7 @@ bool TimelineFind::draw(const PanelContext& context, float width, double view_be
   if (ImGui::IsItemHovered()) {
     controls::tooltip(
         context,
-        "Finds records: a part of a kernel's name, a stage, or an expert as e5. Enter "
+        "Finds records by part of a kernel's name, by stage, or by expert as e5. Enter "
         "goes to the next, Shift+Enter to the previous.");
   }
   if (text_ != before) search();
@@ -100,17 +100,17 @@ bool TimelineFind::draw(const PanelContext& context, float width, double view_be
   controls::record(context, "performance.find", "Find records", typing ? "input" : "search",
                    fmt::format("{};{}", text_, said), low, high);
   if (!entered) return false;
-  // The next Enter goes on without a click.
+  // The next Enter continues without a click.
   focus_ = true;
   return step(ImGui::GetIO().KeyShift ? -1 : 1, view_begin_ns);
 }
 
-bool TimelineFind::obey(const PlotKeys& keys, const plot::TimelineLanes& lanes) {
+bool TimelineFind::handle_keys(const PlotKeys& keys, const plot::TimelineLanes& lanes) {
   if (run_ == nullptr || (keys.event == 0 && keys.edge == 0)) return false;
   const profiling::Activity& activity = run_->run->activity;
   if (activity.records.empty()) return false;
   if (!chosen_) {
-    // The first record of the timed part is where a walk begins.
+    // Stepping starts at the first record of the timed part.
     const auto first = std::ranges::find_if(
         activity.records, [](const auto& record) { return record.iteration >= 0; });
     const std::ptrdiff_t index = first - activity.records.begin();

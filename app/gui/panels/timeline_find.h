@@ -1,4 +1,4 @@
-// Search and steps of the timeline: which record is chosen, which records answer the search.
+// Search and stepping in the timeline: which record is chosen, which records match the search.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "app/controllers/background.h"
 #include "app/gui/panels/run_picture.h"
-#include "app/gui/shell/background_task.h"
 
 namespace app {
 
-/// Immutable; keeps the run alive that it refers to.
+/// Immutable; keeps alive the run that it refers to.
 struct SearchHits {
   std::shared_ptr<const RunPicture> run;
   std::string text;
@@ -24,16 +24,16 @@ class TimelineFind {
  public:
   explicit TimelineFind(const std::function<void()>& wake) : task_(wake) {}
 
-  /// Of another run: the choice is dropped, the search is made again.
+  /// Another run drops the choice and repeats the search.
   void show(const std::shared_ptr<const RunPicture>& run);
   bool take();
   bool searching() const { return task_.running(); }
 
-  /// The text field with its count, `width` wide at the cursor; a first search begins at the view.
+  /// The text field with its count, `width` wide at the cursor; a first search starts at the view.
   /// True when the choice has moved.
   bool draw(const PanelContext& context, float width, double view_begin_ns);
-  /// What the keys say. True when the choice has moved.
-  bool obey(const PlotKeys& keys, const plot::TimelineLanes& lanes);
+  /// Handles the keys. True when the choice has moved.
+  bool handle_keys(const PlotKeys& keys, const plot::TimelineLanes& lanes);
 
   std::optional<std::uint32_t> chosen() const { return chosen_; }
   void choose(std::optional<std::uint32_t> record) { chosen_ = record; }

@@ -15,7 +15,7 @@ struct Bar {
   double high = 0.0;
   double companion = 0.0;
   ImU32 color = 0;
-  bool outside = false;  // larger than any scale (an exact match's SNR): full height, open top
+  bool outside = false;  // beyond any scale (an exact match's SNR): full height, open top
 };
 
 struct BarSpec {

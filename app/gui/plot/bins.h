@@ -1,5 +1,5 @@
-// Histogram bins ready to draw: edges on the axis, counts, and the counts that have no place on a
-// logarithmic axis (zeros, infinities, NaN) apart. No ImGui calls.
+// Histogram bins ready to draw: edges on the axis, counts, and separately the counts that have no
+// place on a logarithmic axis (zeros, infinities, NaN). No ImGui calls.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ struct Bins {
   std::uint64_t infinities = 0;
   std::uint64_t nans = 0;
 
-  Range range() const;  // of the bins that hold something; empty when none does
+  Range range() const;  // of the non-empty bins; empty if there is none
   double total() const;
-  /// Counts per unit of the axis: what is drawn, so that bins of unequal width compare by area.
+  /// Counts per unit of the axis: the drawn height, so that bins of unequal width compare by area.
   double density(std::size_t bin) const;
   /// Highest density of the bins that touch the view.
   double peak(Range view) const;
   /// Index of the bin at `value`, or -1.
   int find(double value) const;
-  /// Edges of the bins whose centre lies in the range; empty when there is none.
+  /// Edges of the bins whose centre lies in the range; empty if there is none.
   Range whole_bins(Range range) const;
-  /// What these bins hold.
+  /// Sum of the counts of these bins.
   double counted(Range range) const;
 };
 
-/// log2 of the lower edge of a magnitude bin (FP32 bits >> 21: four bins a power of two, even in
+/// log2 of the lower edge of a magnitude bin (FP32 bits >> 21: four bins per power of two, even in
 /// the mantissa).
 double magnitude_edge_log2(int bin);
 Bins magnitude_bins(const engine::MagnitudeHistogram& histogram);

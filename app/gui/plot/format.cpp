@@ -118,9 +118,9 @@ std::string share_text(double part, double whole) {
 
 namespace {
 
-/// The class template that a kernel is made for, without scopes: "BlockWorker" of
-/// "tile_kernel<kernels::BlockWorker<...> >"; empty where the first argument is none. One generic
-/// kernel would stand for all that is made of it otherwise.
+/// The class template that a kernel is instantiated with, without scopes: "BlockWorker" for
+/// "tile_kernel<kernels::BlockWorker<...> >"; empty if the first argument is none. Otherwise one
+/// generic kernel's name would stand for all its instances.
 std::string_view first_class_template(std::string_view arguments) {
   const auto in_name = [](char c) { return is_word(c) || c == ':'; };
   const auto end = std::ranges::find_if_not(arguments, in_name);
@@ -133,7 +133,8 @@ std::string_view first_class_template(std::string_view arguments) {
 }  // namespace
 
 std::string short_kernel_name(std::string_view name) {
-  // Template arguments and parameters go first: they may hold spaces, colons and brackets.
+  // Template arguments and parameters are removed first: they may contain spaces, colons and
+  // brackets.
   std::string flat;
   std::string_view made_for;
   int depth = 0;
@@ -145,7 +146,7 @@ std::string short_kernel_name(std::string_view name) {
     const char c = name[i];
     if (c == '<' && ++depth == 1) made_for = first_class_template(name.substr(i + 1));
     if (depth == 0 && c == '(') break;
-    if (depth == 0 && c == ':') made_for = {};  // those were arguments of a class around it
+    if (depth == 0 && c == ':') made_for = {};  // those were arguments of an enclosing class
     if (depth == 0) flat += c;
     if (c == '>' && depth > 0) --depth;
   }

@@ -1,5 +1,5 @@
-// Numbers as people read them: a figure of about four digits and its unit, never one without the
-// other. No ImGui calls.
+// Numbers for people: a figure of about four digits and its unit, never one without the other. No
+// ImGui calls.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct TimeUnit {
   double nanoseconds = 1.0;
   const char* name = "ns";
 };
-/// The unit in which a time of this size has one to three digits before the point.
+/// The unit in which a time of this size has one to three digits before the decimal point.
 TimeUnit time_unit(double nanoseconds);
 
-/// Figure and unit apart, so that the unit can be dimmed. NaN gives "n/a" and no unit.
+/// Figure and unit separately, so that the unit can be dimmed. NaN gives "n/a" and no unit.
 struct Quantity {
   std::string figure;
   std::string unit;
@@ -41,11 +41,11 @@ std::string bytes_text(std::uint64_t bytes);
 std::string decibel_text(double decibel);
 /// "2^-7.42 (0.00583)".
 std::string log2_text(double exponent);
-/// "0.13 %"; "0 %" only for none at all, "< 0.01 %" for a trace.
+/// "0.13 %"; "0 %" only for exactly none, "< 0.01 %" for a trace.
 std::string share_text(double part, double whole);
 
-/// The name of a kernel without return type, namespaces, parameters and template arguments, but for
-/// the name of a class template in the first place: "tile_kernel<BlockWorker>".
+/// The name of a kernel without return type, namespaces, parameters and template arguments, except
+/// for the name of a class template as first argument: "tile_kernel<BlockWorker>".
 std::string short_kernel_name(std::string_view name);
 
 }  // namespace app::plot

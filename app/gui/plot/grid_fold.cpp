@@ -22,7 +22,7 @@ int columns_of(const Grid& grid, std::size_t level) {
 void add_coarser(Grid& grid) {
   grid.coarser.clear();
   const auto rows = static_cast<std::size_t>(grid.rows);
-  // Below this a frame folds everything.
+  // Below this number of columns a frame folds everything.
   constexpr int kEnough = 4096;
   for (int fine = grid.columns; fine > kEnough;) {
     const std::vector<float>& from = grid.coarser.empty() ? grid.values : grid.coarser.back();
@@ -94,7 +94,7 @@ Range value_range(std::span<const float> values) {
 
 Range robust_range(std::span<const float> values, double low_quantile, double high_quantile) {
   std::vector<float> finite;
-  // A sample is enough for a colour scale and keeps large matrices cheap.
+  // A sample is sufficient for a colour scale and keeps large matrices cheap.
   constexpr std::size_t kMostSamples = 65536;
   const std::size_t stride = std::max<std::size_t>(1, values.size() / kMostSamples);
   for (std::size_t i = 0; i < values.size(); i += stride) {

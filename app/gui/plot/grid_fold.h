@@ -1,4 +1,4 @@
-// Folds a matrix of values to the size a texture may have, keeping the largest value of each cell
+// Folds a matrix of values to the maximum size of a texture, keeping the largest value of each cell
 // (an average would hide the slow replay), and finds the range its colours span. No ImGui calls.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Grid {
   int rows = 0;
   int columns = 0;
   std::vector<float> values;  // [rows, columns]; NaN = missing
-  /// Each level keeps the largest of kGridFanout columns of the one before; may be empty.
+  /// Each level keeps the largest of kGridFanout columns of the previous one; may be empty.
   std::vector<std::vector<float>> coarser{};
 
   float at(int row, int column) const {
@@ -24,7 +24,7 @@ struct Grid {
   }
 };
 
-/// Makes folding many columns cheap enough for a frame, for an eighth of memory more.
+/// Makes folding many columns cheap enough for a frame, for an eighth more memory.
 void add_coarser(Grid& grid);
 
 /// A run of columns.
@@ -33,13 +33,13 @@ struct ColumnSpan {
   int last = 0;  // exclusive
   bool operator==(const ColumnSpan&) const = default;
 };
-/// At most so many rows and columns. A cell is missing only when all it stands for are. With
-/// coarser levels a cell may take in up to half a cell from its neighbours.
+/// At most this many rows and columns. A cell is missing only if everything it covers is. With
+/// coarser levels a cell may include up to half a cell of its neighbours.
 Grid folded(const Grid& grid, int most_rows, int most_columns);
 Grid folded(const Grid& grid, ColumnSpan columns, int most_rows, int most_columns);
-/// Smallest and largest finite value; empty when there is none.
+/// Smallest and largest finite value; empty if there is none.
 Range value_range(std::span<const float> values);
-/// Quantile range that a single outlier cannot stretch, of the finite values.
+/// Quantile range of the finite values, which a single outlier cannot stretch.
 Range robust_range(std::span<const float> values, double low_quantile, double high_quantile);
 
 }  // namespace app::plot

@@ -1,4 +1,4 @@
-// Heatmap: hatch below, texture above, separators and labels around.
+// Heatmap: hatching below, texture above, separators and labels around.
 #include "app/gui/plot/heatmap_plot.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace app::plot {
 namespace {
 
-constexpr int kMostTexels = 2048;  // a side every GL 3.3 device has
+constexpr int kMostTexels = 2048;  // per side: every GL 3.3 device supports it
 
 void upload(const PanelContext& context, const Grid& grid, Range colors, HeatmapState& state) {
   const Grid small = folded(grid, state.uploaded_span, state.uploaded_rows, state.uploaded_columns);
@@ -24,12 +24,12 @@ void upload(const PanelContext& context, const Grid& grid, Range colors, Heatmap
   state.texture.upload(small.columns, small.rows, pixels);
 }
 
-/// Returns where it ends.
+/// Returns the y at which it ends.
 float draw_legend(const PanelContext& context, const HeatmapSpec& spec, ImVec2 at, float width) {
   const Theme& theme = context.theme;
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImFont* font = theme.fonts.label;
-  // Whole pixels: an edge between two would look washed out, and otherwise on each rasteriser.
+  // Whole pixels: an edge between two would look blurred, and differ between rasterisers.
   const float bar_height = std::round(theme.px(8));
   const float bar_width = std::min(theme.px(140), 0.3F * width);
   const std::string low = spec.legend_ends.empty() ? "" : spec.legend_ends.front();
@@ -54,7 +54,7 @@ float draw_legend(const PanelContext& context, const HeatmapSpec& spec, ImVec2 a
   x += bar_width + gap;
   draw_text(draw, font, ImVec2(x, at.y), theme.colors.text, high);
   x += text_size(font, high).x + theme.px(kGapSection);
-  // Where several maps share a row there is no room to explain the hatching on each.
+  // If several maps share a row there is no room to explain the hatching on each.
   if (x + theme.px(18) + text_size(font, "none").x > at.x + width) return x;
   const ImVec2 hatch(x, top);
   draw_hatch(draw, hatch, ImVec2(x + theme.px(14), top + bar_height), theme.colors.dim_text,
@@ -69,7 +69,7 @@ void draw_row_labels(const PanelContext& context, const HeatmapSpec& spec, ImVec
   ImDrawList* draw = ImGui::GetWindowDrawList();
   const ImFont* font = theme.fonts.label;
   const float height = (max.y - min.y) / static_cast<float>(rows);
-  // Rows lower than a line of text: label only so many that they stay apart.
+  // Rows lower than a line of text: label only as many as stay apart.
   const auto stride = static_cast<std::size_t>(
       std::max(1.0F, std::ceil(1.15F * font->FontSize / std::max(height, 0.1F))));
   for (std::size_t row = 0; row < rows; ++row) {
@@ -126,7 +126,7 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
                     theme.colors.dim_text, spec.margin_title);
   }
   ImGui::SetCursorScreenPos(ImVec2(origin.x, origin.y + legend_height));
-  // Half a cell of air would lie: the first column starts at its own left edge.
+  // A margin of half a cell would be misleading: the first column starts at its own left edge.
   const double half = spec.source_columns > 0.0 ? 0.0 : 0.5;
   FrameSpec frame_spec{.id = spec.id,
                        .size = ImVec2(spec.size.x, spec.size.y - legend_height),
@@ -151,7 +151,7 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     draw_hatch(draw, min, max, theme.colors.line, theme.px(6));
     const Range limits = frame_spec.x.limits;
     const Range shown = frame.x().view;
-    // Only the columns in view, so that zooming in shows every one of very many.
+    // Only the columns in view, so that zooming in resolves every one of very many.
     const double columns_per_unit = grid.columns / limits.span();
     const ColumnSpan span = {
         static_cast<int>(std::floor((shown.min - limits.min) * columns_per_unit)),
@@ -161,7 +161,7 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
       return static_cast<float>(((value - limits.min) * columns_per_unit - span.first) /
                                 (span.last - span.first));
     };
-    // As many texels as pixels, so that folding and not sampling decides what a pixel shows.
+    // As many texels as pixels, so that folding and not sampling determines each pixel.
     const int texel_rows = std::clamp(static_cast<int>(max.y - min.y), 1, kMostTexels);
     const int texel_columns = std::clamp(static_cast<int>(max.x - min.x), 1, kMostTexels);
     const int wanted_rows = std::min(texel_rows, grid.rows);
@@ -178,8 +178,8 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     }
     draw->AddImage(state.texture.id(), min, max, ImVec2(u(shown.min), 0.0F),
                    ImVec2(u(shown.max), 1.0F));
-    // The dark rim tells a separator from a bright row of data; hundreds of experts get no rim, it
-    // would cover their data.
+    // The dark rim distinguishes a separator from a bright row of data; with hundreds of experts
+    // there is none, it would cover their data.
     const float apart = (max.y - min.y) / static_cast<float>(spec.separators.size() + 1);
     const bool rim = apart >= theme.px(kGapLarge);
     for (const double separator : spec.separators) {
@@ -192,7 +192,7 @@ HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, 
     }
     if (frame.hovered()) {
       hover.inside = true;
-      // A drag ends here, too, but it went somewhere.
+      // A drag also ends here, but it moved.
       hover.clicked = ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
                       ImGui::GetIO().MouseDragMaxDistanceSqr[0] < theme.px(4) * theme.px(4);
       const double part_y = std::clamp(

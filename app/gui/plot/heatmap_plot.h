@@ -1,5 +1,5 @@
 // A matrix as a texture: uploaded when the data changes, never drawn cell by cell. Missing cells
-// are hatched; the legend carries the unit.
+// are hatched; the legend shows the unit.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace app::plot {
 struct HeatmapState {
   PlotView view;
   Texture texture;
-  std::uint64_t uploaded = 0;  // generation of what the texture holds
+  std::uint64_t uploaded = 0;  // generation of the texture's contents
   int uploaded_rows = 0;
   ColumnSpan uploaded_span{};
   int uploaded_columns = 0;
@@ -28,8 +28,8 @@ struct HeatmapSpec {
   std::string x_label{};
   std::string y_label{};
   double x_offset = 0.0;                  // of the first column's centre on the axis
-  std::vector<double> separators{};       // in rows: drawn across
-  std::vector<std::string> row_labels{};  // one a row; empty = row ticks
+  std::vector<double> separators{};       // in rows: drawn as lines across
+  std::vector<std::string> row_labels{};  // one per row; empty = row ticks
   std::vector<ImU32> row_colors{};        // chip before the row's label
   std::vector<std::string> row_margin{};  // text right of each row
   std::string margin_title{};
@@ -49,7 +49,7 @@ struct HeatmapHover {
   double source_column = 0.0;
 };
 
-/// `generation` names the content of `grid`; a texture is made when it changes.
+/// `generation` identifies the content of `grid`; a texture is created when it changes.
 HeatmapHover draw_heatmap(const PanelContext& context, const HeatmapSpec& spec, const Grid& grid,
                           std::uint64_t generation, HeatmapState& state);
 

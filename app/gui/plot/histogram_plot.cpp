@@ -48,7 +48,7 @@ void draw_series(const PlotFrame& frame, const HistogramSeries& series, const Hi
     const float left = frame.x().to_pixel(bins.edges[bin]);
     const float right = frame.x().to_pixel(bins.edges[bin + 1]);
     float top = frame.y().to_pixel(height_of(tall(bins, bin, spec.per_bin), spec.log_y));
-    // Something there is always a visible pixel.
+    // A non-empty bin is always at least one pixel high.
     if (bins.counts[bin] > 0.0) top = std::min(top, floor_y - 1.0F);
     if (bins.counts[bin] > 0.0 && series.filled) {
       draw->AddRectFilled(ImVec2(left, top), ImVec2(right, floor_y), faded(series.color, 0.45F));
@@ -66,7 +66,7 @@ void draw_series(const PlotFrame& frame, const HistogramSeries& series, const Hi
   }
 }
 
-/// Bins come and go with the run and the range: what they hold names them.
+/// Bins change with the run and the range: their contents identify them.
 std::uint64_t contents_of(const std::vector<HistogramSeries>& series) {
   const auto bits_of = [](const std::vector<double>& values) {
     return std::hash<std::string_view>{}(std::string_view(

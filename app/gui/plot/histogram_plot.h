@@ -1,5 +1,6 @@
 // Overlaid histograms on one axis. Heights are densities (count per unit of the axis), so that bins
-// of unequal width compare by area; what has no place on the axis (0, inf, NaN) stands in end bins.
+// of unequal width compare by area; values that have no place on the axis (0, inf, NaN) are in end
+// bins.
 #pragma once
 
 #include <string>
@@ -23,16 +24,16 @@ struct HistogramSpec {
   Axis x{};               // limits = what fits all series
   std::string y_label{};  // "values per octave"
   bool log_y = false;
-  bool per_bin = false;  // bins of one width: heights are plain counts
-  bool shares = false;   // counts are percent of their series already
+  bool per_bin = false;  // bins of equal width: heights are plain counts
+  bool shares = false;   // counts are already percent of their series
   bool end_bins = true;  // zeros left, infinities and NaN right
   bool selectable = false;
-  /// End bins that a plot above or below has: room for them keeps the axes under each other.
+  /// End bins that a plot above or below has: reserving their room keeps the axes aligned.
   int reserved_left = 0;
   int reserved_right = 0;
 };
 
-/// Union of the series' ranges with a little air, whole octaves on a log2 axis. {} when all are
+/// Union of the series' ranges with a small margin, whole octaves on a log2 axis. {} if all are
 /// empty.
 Range histogram_limits(const std::vector<const Bins*>& all, AxisKind kind);
 void draw_histogram(const PanelContext& context, const HistogramSpec& spec,

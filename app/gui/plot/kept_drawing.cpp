@@ -1,4 +1,4 @@
-// Triangles out of a draw list and into one.
+// Copies triangles out of a draw list and back into one.
 #include "app/gui/plot/kept_drawing.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ KeptDrawing::Begin KeptDrawing::begin_of(const ImDrawList& list) {
 }
 
 void KeptDrawing::keep(const ImDrawList& list, const DrawingKey& key, const Begin& begin) {
-  // Past 65 535 vertices ImGui counts anew: such a drawing is made each frame, as is one that was
-  // in another clip rectangle on the way.
+  // Past 65 535 vertices ImGui restarts the index count: such a drawing is made each frame, as is
+  // one that changed the clip rectangle along the way.
   const ImDrawCmdHeader& now = list._CmdHeader;
   valid_ = same(now.ClipRect, begin.header.ClipRect) && now.TextureId == begin.header.TextureId &&
            now.VtxOffset == begin.header.VtxOffset && list.CmdBuffer.Size == begin.commands;
@@ -38,7 +38,7 @@ bool KeptDrawing::again(ImDrawList& list, const DrawingKey& key) const {
   if (!valid_ || !(key == key_) || !same(clip_, list._CmdHeader.ClipRect)) return false;
   if (vertices_.empty()) return true;
   list.PrimReserve(static_cast<int>(indices_.size()), static_cast<int>(vertices_.size()));
-  // After PrimReserve: it may have begun to count anew.
+  // After PrimReserve: it may have restarted the index count.
   const unsigned int first = list._VtxCurrentIdx;
   std::memcpy(list._VtxWritePtr, vertices_.data(), vertices_.size() * sizeof(ImDrawVert));
   std::transform(indices_.begin(), indices_.end(), list._IdxWritePtr,

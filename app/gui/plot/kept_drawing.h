@@ -1,6 +1,6 @@
-// What a plot drew, kept as triangles and put again while nothing that it was drawn from has
-// changed. Rule: the key names everything the drawing depends on, and all of it lies in one clip
-// rectangle; what follows the mouse is drawn anew, above it.
+// What a plot drew, kept as triangles and emitted again as long as nothing it depends on has
+// changed. Rule: the key contains everything the drawing depends on, and all of it lies in one clip
+// rectangle; what follows the mouse is drawn every frame, on top.
 #pragma once
 
 #include <imgui.h>
@@ -19,8 +19,8 @@
 
 namespace app::plot {
 
-/// Colours and fonts follow the theme's kind and scale; the rest is the plot's to name, bit for
-/// bit. Values that are not numbers equal themselves here.
+/// The theme's kind and scale stand for colours and fonts; the plot adds the rest, bit for bit. NaN
+/// equals itself here.
 class DrawingKey {
  public:
   template <class... Parts>
@@ -53,7 +53,7 @@ class DrawingKey {
 
 class KeptDrawing {
  public:
-  /// Puts what is kept into the list if it was drawn for this key and in this clip rectangle.
+  /// Emits what is kept into the list if it was drawn for this key and in this clip rectangle.
   /// Otherwise `draw` draws it there, and that is kept.
   template <class Draw>
   void put(ImDrawList& list, const DrawingKey& key, Draw&& draw) {
@@ -70,7 +70,7 @@ class KeptDrawing {
     int index = 0;
     ImDrawCmdHeader header{};
     int commands = 0;
-    unsigned int first_index = 0;  // what an index to the first vertex would say
+    unsigned int first_index = 0;  // the index that the first vertex would have
   };
 
   static Begin begin_of(const ImDrawList& list);

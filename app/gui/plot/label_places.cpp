@@ -49,7 +49,7 @@ void LabelPlaces::keep_free(ImVec2 at, float radius) {
 
 void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
   if (from.x > to.x) std::swap(from, to);
-  // In cells from here on. Clamped before the casts: a line may leave the plot far behind.
+  // In cells from here on. Clamped before the casts: a line may extend far outside the plot.
   const auto across = [this](float x) {
     return std::clamp((x - min_.x) / kCell, -1.0F, static_cast<float>(columns_));
   };
@@ -61,7 +61,7 @@ void LabelPlaces::keep_free_line(ImVec2 from, ImVec2 to) {
   const int right = std::min(static_cast<int>(across(to.x)), columns_ - 1);
   for (int column = std::max(static_cast<int>(std::floor(across(from.x))), 0); column <= right;
        ++column) {
-    // Of the line, what crosses this column; all of it where it stands upright.
+    // The part of the line that crosses this column; all of it if it is vertical.
     const float into = std::max(static_cast<float>(column) - first, 0.0F);
     const float out = std::min(static_cast<float>(column + 1), (to.x - min_.x) / kCell) - first;
     const float begin = slope == 0.0F ? y : y + slope * into;
@@ -106,7 +106,7 @@ LabelPlaces::Place LabelPlaces::best_of(const std::vector<ImVec2>& wished, ImVec
   return place;
 }
 
-std::optional<ImVec2> LabelPlaces::beside(ImVec2 at, ImVec2 size, float gap) {
+std::optional<ImVec2> LabelPlaces::next_to(ImVec2 at, ImVec2 size, float gap) {
   for (const float y : {at.y - size.y - 0.3F * gap, at.y + 0.3F * gap}) {
     for (const float x : {at.x + gap, at.x - gap - size.x}) {
       if (covered(ImVec2(x, y), size) != 0) continue;

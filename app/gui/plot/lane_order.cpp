@@ -31,7 +31,7 @@ std::vector<std::size_t> LaneOrder::shown(std::span<const std::string> labels) c
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (!hidden(labels[i]) && !pinned(labels[i])) order.push_back(i);
   }
-  // A timeline without a lane would say nothing and could not be told to show them again.
+  // A timeline without a lane would be empty and would offer no way to show the lanes again.
   if (order.empty() && !labels.empty()) order.push_back(0);
   return order;
 }

@@ -1,5 +1,5 @@
 // Which lanes of a timeline are shown and in which order: pinned ones first, hidden ones not at
-// all. Kept by label, so that the choice holds for the next run. No ImGui calls.
+// all. Stored by label, so that the choice holds for the next run. No ImGui calls.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class LaneOrder {
   void toggle_pin(const std::string& label);
   void hide(const std::string& label);
   void show_all() { hidden_.clear(); }
-  /// Of the labels given; the last lane that is left cannot be hidden.
+  /// Indices into the given labels; the last visible lane cannot be hidden.
   std::vector<std::size_t> shown(std::span<const std::string> labels) const;
 
  private:

@@ -54,7 +54,7 @@ void draw_memory_curve(const PanelContext& context, const PlotFrame& frame,
     if (to <= from || bytes.max <= 0.0) return;
     const float high = height_of(bytes.max);
     frame.draw()->AddRectFilled(ImVec2(from, high), ImVec2(to, bottom), fill);
-    // As thick as the values of a pixel differ.
+    // As thick as the range of the values in a pixel.
     frame.draw()->AddRectFilled(ImVec2(from, high),
                                 ImVec2(to, std::max(high + 1.0F, height_of(bytes.min))),
                                 theme.colors.accent);

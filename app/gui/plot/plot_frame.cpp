@@ -14,8 +14,8 @@
 
 namespace app::plot {
 namespace {
-constexpr double kWheelStep = 0.82;      // part of the view that one notch keeps
-constexpr double kShiftWheelPan = 0.12;  // of the span a notch
+constexpr double kWheelStep = 0.82;      // fraction of the view that one notch keeps
+constexpr double kShiftWheelPan = 0.12;  // fraction of the span per notch
 constexpr double kKeyZoomStep = 0.67;
 constexpr float kDragThreshold = 4.0F;
 }  // namespace
@@ -47,8 +47,8 @@ PlotFrame::~PlotFrame() {
   std::optional<Range> shown = view_.selection;
   if (view_.drag_start) shown = between(*view_.drag_start, hover_x());
   for (const Range& range : view_.kept) draw_range(range, 0.5F);
-  const bool beside = view_.drag_start && ImGui::GetIO().KeyCtrl && view_.selection;
-  if (beside) draw_range(*view_.selection, 0.5F);
+  const bool adds_range = view_.drag_start && ImGui::GetIO().KeyCtrl && view_.selection;
+  if (adds_range) draw_range(*view_.selection, 0.5F);
   if (shown) draw_range(*shown, 1.0F);
   draw_->PopClipRect();
 }
@@ -63,7 +63,7 @@ void PlotFrame::draw_range(Range range, float strength) const {
     draw_->AddLine(ImVec2(edge, min_.y), ImVec2(edge, max_.y),
                    faded(theme.colors.accent, strength));
   }
-  // Two ranges side by side are there to be compared.
+  // Two ranges next to each other are there to be compared.
   if (view_.kept.empty() || x_kind_ != AxisKind::Nanoseconds) return;
   const ImFont* font = theme.fonts.label;
   const std::string span = duration_text(range.span());
@@ -84,20 +84,20 @@ bool PlotFrame::drop_ranges() {
 }
 
 void PlotFrame::end_drag(double at, Range limits, float moved) {
-  const bool beside = ImGui::GetIO().KeyCtrl;
+  const bool adds_range = ImGui::GetIO().KeyCtrl;
   if (moved >= kDragThreshold) {
-    if (beside && view_.selection) view_.kept.push_back(*view_.selection);
-    if (!beside) view_.kept.clear();
+    if (adds_range && view_.selection) view_.kept.push_back(*view_.selection);
+    if (!adds_range) view_.kept.clear();
     view_.selection = clamped(between(*view_.drag_start, at), limits);
     selection_changed_ = true;
   } else {
     clicked_ = true;
     const auto hit = std::ranges::find_if(view_.kept, [at](Range one) { return one.contains(at); });
     if (hit != view_.kept.end() && view_.selection) {
-      // Takes the place of the selection, and the statistics follow it.
+      // Swaps with the selection, and the statistics follow it.
       std::swap(*hit, *view_.selection);
       selection_changed_ = true;
-    } else if (!beside) {
+    } else if (!adds_range) {
       selection_changed_ = drop_ranges();
     }
   }
@@ -126,7 +126,7 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   ImGui::InvisibleButton(spec.id, ImVec2(max_.x - min_.x, max_.y - min_.y),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   const ImGuiID id = ImGui::GetID(spec.id);
-  // Over a plot the wheel zooms; the cards around it stay where they are.
+  // Over a plot the wheel zooms; the cards around it do not scroll.
   ImGui::SetItemUsingMouseWheel();
   hovered_ = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
@@ -165,7 +165,7 @@ void PlotFrame::take_input(const FrameSpec& spec) {
   const bool double_clicked = hovered_ && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
   middle_clicked_ = hovered_ && ImGui::IsMouseClicked(ImGuiMouseButton_Middle);
   if (double_clicked || (middle_clicked_ && !spec.items) || (hovered_ && keys.fit_all)) {
-    // A second time shows what lies outside the fit, too.
+    // A second double click shows what lies outside the fit, too.
     hold(view_.x == fit ? limits : fit);
     view_.drag_start.reset();
   } else if (ImGui::IsItemActivated() && !right_drag && !io.KeyShift && spec.selectable) {
@@ -176,7 +176,7 @@ void PlotFrame::take_input(const FrameSpec& spec) {
     end_drag(at, limits, std::abs(mouse_.x - before.to_pixel(*view_.drag_start)));
   }
   if (!spec.selectable && hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
-    // There is no range to draw, so any press that did not travel is a click.
+    // There is no range to draw, so any press that did not move is a click.
     clicked_ = std::sqrt(io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left]) < kDragThreshold;
   }
   if (hovered_ && keys.clear) selection_changed_ |= drop_ranges();
@@ -214,7 +214,7 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
   const Theme& theme = context_.theme;
   const ImFont* font = theme.fonts.label;
   std::string title = spec.x.label;
-  double origin = 0.0;  // what the labels count from
+  double origin = 0.0;  // the value that labels are relative to
   if (spec.x.kind == AxisKind::Nanoseconds) {
     const double reach = std::max(std::abs(view_.x.min), std::abs(view_.x.max));
     origin = tick_origin(view_.x);
@@ -242,8 +242,8 @@ void PlotFrame::draw_x_axis(const FrameSpec& spec, ImU32 grid) const {
 
 namespace {
 
-/// Beside the pointer and inside the card it belongs to: a neighbour's controls stay free. A box
-/// that is larger than its card only stays on the display, as any tooltip does.
+/// Next to the pointer and inside its card: a neighbour's controls stay free. A box larger than its
+/// card is only kept on the display, like any tooltip.
 void place_read_out(const PanelContext& context, const std::string& title,
                     const std::vector<ReadOutLine>& lines, float label_width) {
   const Theme& theme = context.theme;
@@ -261,7 +261,7 @@ void place_read_out(const PanelContext& context, const std::string& title,
           std::max(title_size.x, theme.px(8 + kGapSmall + kGapLarge) + label_width + value_width),
       2.0F * style.WindowPadding.y + title_size.y +
           static_cast<float>(lines.size()) * (row + style.ItemSpacing.y));
-  // The gaps around the card belong to nobody.
+  // The gaps around the card belong to no neighbour.
   const float air = theme.px(kGap);
   const ImVec2 corner = ImGui::GetWindowPos();
   const ImVec2 low(corner.x - air, corner.y - air);
@@ -270,17 +270,17 @@ void place_read_out(const PanelContext& context, const std::string& title,
   if (size.x > high.x - low.x || size.y > high.y - low.y) return;
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const float apart = theme.px(kGapLarge);
-  // On the other side of the pointer where this one has no room; never under it.
-  const auto beside = [&](float at, float length, float first, float last) {
+  // On the other side of the pointer if this one has no room; never under it.
+  const auto next_to = [&](float at, float length, float first, float last) {
     if (at + apart + length <= last) return at + apart;
     if (at - apart - length >= first) return at - apart - length;
     return std::clamp(at + apart, first, last - length);
   };
-  ImVec2 at(beside(mouse.x, size.x, low.x, high.x), beside(mouse.y, size.y, low.y, high.y));
+  ImVec2 at(next_to(mouse.x, size.x, low.x, high.x), next_to(mouse.y, size.y, low.y, high.y));
   const bool covers =
       mouse.x >= at.x && mouse.x < at.x + size.x && mouse.y >= at.y && mouse.y < at.y + size.y;
   if (covers) {
-    // Beside the pointer at the height of the card: over a neighbour's plot, not over its title
+    // Next to the pointer at the height of the card: over a neighbour's plot, not over its title
     // row.
     const float display = ImGui::GetIO().DisplaySize.x;
     at.x = mouse.x + apart + size.x <= display ? mouse.x + apart : mouse.x - apart - size.x;
@@ -302,7 +302,8 @@ void copy_read_out(const PanelContext& context, const std::string& title,
             (std::isnan(line.exact) ? line.value : controls::all_digits(line.exact)) + "\n";
   }
   ImGui::SetClipboardText(text.c_str());
-  context.commands.says = "Copied the read-out: " + lines.front().label + " " + lines.front().value;
+  context.commands.push_back(
+      StatusMessage{"Copied the read-out: " + lines.front().label + " " + lines.front().value});
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// The frame every plot shares: axes, grid, zoom, pan, range selection, fit and read-out, so that
-// the mouse means the same in every panel (wheel zooms at the cursor, right drag or Shift+drag
-// pans, left drag selects, Ctrl+drag selects beside what was selected, double or middle click or
-// Home fits) and so do the keys.
+// The frame that every plot shares: axes, grid, zoom, pan, range selection, fit and read-out, so
+// that the mouse means the same in every panel (wheel zooms at the cursor, right drag or Shift+drag
+// pans, left drag selects, Ctrl+drag selects in addition to the previous selection, double or
+// middle click or Home fits) and so do the keys.
 #pragma once
 
 #include <imgui.h>
@@ -19,20 +19,21 @@
 
 namespace app::plot {
 
-/// What a plot remembers between frames and across runs. `held` = a person zoomed: a newer run
+/// What a plot remembers between frames and across runs. `held` = the user zoomed: a newer run
 /// keeps the view.
 struct PlotView {
   Range x;
   bool held = false;
   std::optional<Range> selection;
-  std::vector<Range> kept{};  // ranges of before, set aside by Ctrl+drag: shown beside it
+  std::vector<Range>
+      kept{};  // earlier ranges, set aside by Ctrl+drag: shown in addition to the selection
   std::optional<double> drag_start;
-  ImGuiID dragged = 0;  // the plot that a drag began in: several may share a view
+  ImGuiID dragged = 0;  // the plot in which a drag began: several may share a view
   struct Drawings {
     KeptDrawing axes;
     KeptDrawing data;
   };
-  std::map<ImGuiID, Drawings> drawings{};  // of each of them
+  std::map<ImGuiID, Drawings> drawings{};  // for each of these plots
 };
 
 struct Axis {
@@ -40,7 +41,7 @@ struct Axis {
   std::string label{};  // with its unit; empty = no title
   Range limits{};
   bool ticks = true;
-  Range fit{};  // shown first and after a double click; empty = the limits
+  Range fit{};  // Range shown first and after a double click; empty = the limits
 };
 
 struct FrameSpec {
@@ -49,23 +50,23 @@ struct FrameSpec {
   Axis x{};
   Axis y{};
   bool selectable = true;
-  bool items = false;         // the plot fits what a middle click lies on; else it fits all
+  bool items = false;         // a middle click fits the item under it; else it fits everything
   double min_span = 1e-6;     // of x
   float left_margin = 0.0F;   // 0 = room for y labels
   float right_margin = 0.0F;  // 0 = a small gap
-  float labels_apart = 0.0F;  // of y, from the axis: what is drawn between them
+  float labels_apart = 0.0F;  // between y labels and the axis: room for what is drawn there
 };
 
 struct ReadOutLine {
   std::string label{};
   std::string value{};
   ImU32 color = 0;                                          // chip before the label; 0 = none
-  double exact = std::numeric_limits<double>::quiet_NaN();  // copied in place of `value`
+  double exact = std::numeric_limits<double>::quiet_NaN();  // copied instead of `value`
 };
 
 class PlotFrame {
  public:
-  /// Lays out the axes, takes the input and opens the clip rectangle of the inner area.
+  /// Lays out the axes, handles the input and opens the clip rectangle of the inner area.
   PlotFrame(const PanelContext& context, const FrameSpec& spec, PlotView& view);
   PlotFrame(const PlotFrame&) = delete;
   PlotFrame& operator=(const PlotFrame&) = delete;
@@ -78,9 +79,9 @@ class PlotFrame {
   ImVec2 max() const { return max_; }
   ImVec2 mouse() const { return mouse_; }
   ImDrawList* draw() const { return draw_; }
-  /// For a plot whose data look the same from frame to frame.
+  /// For a plot whose data rarely change between frames.
   KeptDrawing& kept() const { return drawings_.data; }
-  /// Between them drawing reaches beyond the axes, as far as the card is seen.
+  /// Between these two calls drawing may extend beyond the axes, as far as the card is visible.
   void open_clip() const { draw_->PopClipRect(); }
   void close_clip() const { draw_->PushClipRect(min_, max_, true); }
   bool hovered() const { return hovered_; }
@@ -118,7 +119,7 @@ class PlotFrame {
   bool selection_changed_ = false;
 };
 
-/// A tooltip of labelled values with the units right-aligned. Ctrl+C copies it, a line each.
+/// A tooltip of labelled values with the units right-aligned. Ctrl+C copies it, one line each.
 void read_out(const PanelContext& context, const std::string& title,
               const std::vector<ReadOutLine>& lines);
 

@@ -33,7 +33,7 @@ std::string fitted(const ImFont* font, std::string_view outside, float width) {
   if (text_size(font, text).x <= width) return text;
   const float room = width - text_size(font, "...").x;
   if (room <= 0.0F) return {};
-  // Stops before the first character that leaves the room.
+  // Stops before the first character that does not fit.
   const char* rest = nullptr;
   font->CalcTextSizeA(font->FontSize, room, 0.0F, text.data(), text.data() + text.size(), &rest);
   const auto kept = static_cast<std::size_t>(rest - text.data());

@@ -1,5 +1,5 @@
-// Text in plots: the theme's label font at exact places, cut with an ellipsis where it would leave
-// its room.
+// Text in plots: the theme's label font at exact positions, cut with an ellipsis if it does not
+// fit.
 #pragma once
 
 #include <imgui.h>
@@ -16,7 +16,7 @@ void draw_text_right(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 colo
                      std::string_view text);
 void draw_text_centered(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color,
                         std::string_view text);
-/// The longest beginning of `text` that fits `width`, with "..." when something was cut.
+/// The longest prefix of `text` that fits `width`, with "..." if something was cut.
 std::string fitted(const ImFont* font, std::string_view text, float width);
 
 /// The same colour with its alpha multiplied.

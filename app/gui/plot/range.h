@@ -1,5 +1,5 @@
 // View transform of one axis: intervals in double, so that nanoseconds of a long run keep their
-// precision; pixels are float only after the view's start was subtracted. No ImGui calls.
+// precision; pixels become float only after the view's start was subtracted. No ImGui calls.
 #pragma once
 
 namespace app::plot {
@@ -19,11 +19,11 @@ struct Range {
 Range zoomed(Range view, double anchor, double factor, Range limits, double min_span);
 /// Moves the view by `offset`, stopping at the limits without changing the span.
 Range panned(Range view, double offset, Range limits);
-/// The part of `view` that lies inside `limits`; `limits` itself when nothing does.
+/// The part of `view` that lies inside `limits`; `limits` itself if nothing does.
 Range clamped(Range view, Range limits);
 /// Wider by `fraction` of the span on both sides; an empty range gets a span of 1 around itself.
 Range padded(Range range, double fraction);
-/// Ordered, whatever the direction of the drag was.
+/// Ordered, in whichever direction the drag went.
 Range between(double a, double b);
 
 /// Linear map of a view onto pixels. first > last flips the axis (y grows upwards on screen).

@@ -1,4 +1,4 @@
-// Extremes of a series, whole folds where there are some.
+// Extremes of a series, using whole folds where possible.
 #include <algorithm>
 #include <utility>
 

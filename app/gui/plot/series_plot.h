@@ -1,4 +1,4 @@
-// A value per iteration or replay: dots joined by a line, folded to minimum and maximum per pixel
+// One value per iteration or replay: dots joined by a line, folded to minimum and maximum per pixel
 // where there are more points than pixels, with a line at the median.
 #pragma once
 
@@ -11,14 +11,15 @@
 
 namespace app::plot {
 
-/// Values with the extremes of every kSeriesFold of them, so that a frame looks at hundreds of
-/// values and not at all. Made once a run.
+/// Values with the extremes of every kSeriesFold of them, so that a frame visits hundreds of values
+/// and not all. Built once per run.
 inline constexpr std::size_t kSeriesFold = 64;
 struct FoldedSeries {
   std::vector<double> values;
   std::vector<Range> folds;
 
-  Range extremes(std::size_t first, std::size_t last) const;  // last exclusive, more than first
+  Range extremes(std::size_t first,
+                 std::size_t last) const;  // `last` is exclusive and larger than `first`
 };
 FoldedSeries fold_series(std::vector<double> values);
 
@@ -26,7 +27,7 @@ struct SeriesSpec {
   const char* id = "";
   ImVec2 size{};
   std::string x_label{};
-  std::uint64_t generation = 0;  // names the values
+  std::uint64_t generation = 0;  // identifies the values
   double x_offset = 0.0;         // of the first point
   double median = 0.0;           // NaN = no line
   ImU32 color = 0;

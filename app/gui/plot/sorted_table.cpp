@@ -49,8 +49,8 @@ void toggle(TableState& state, int index) {
   }
 }
 
-/// Numeric cells give their sort key, which is the number itself, in the unit that their column's
-/// CSV has.
+/// A numeric cell is copied as its sort key, which is the number itself, in the unit of its column
+/// in the CSV.
 void offer_copy(const PanelContext& context, const Column& column, const Cell& cell, ImVec2 min,
                 ImVec2 max) {
   if (!controls::copy_wanted(min, max)) return;
@@ -59,7 +59,7 @@ void offer_copy(const PanelContext& context, const Column& column, const Cell& c
                         fmt::format("{}, shown as {}", column.title, cell.text));
 }
 
-/// Names keep room for a few words; a table with less than that is scrolled.
+/// Names keep room for a few words; a narrower table scrolls.
 float least_width(const Theme& theme, const std::vector<Column>& columns) {
   constexpr float kWords = 80.0F;
   constexpr float kPadding = 8.0F;  // of a cell, on both sides
@@ -113,7 +113,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
   bool changed = false;
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(theme.px(4), theme.px(2)));
   if (ImGui::BeginTable(id, static_cast<int>(columns.size()), flags, size, wide ? wanted : 0.0F)) {
-    // What a row is called stays beside its figures.
+    // The name of a row stays visible next to its figures.
     ImGui::TableSetupScrollFreeze(wide ? 1 : 0, 1);
     for (const Column& column : columns) {
       const bool stretch = column.width <= 0.0F;
@@ -130,7 +130,7 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
       if (!ImGui::TableSetColumnIndex(i)) continue;
       ImGui::PushID(i);
       if (column.numeric) {
-        // Over its figures: ImGui would put it left.
+        // Above its figures: ImGui would align it left.
         const ImVec2 at = ImGui::GetCursorScreenPos();
         const float right = at.x + ImGui::GetContentRegionAvail().x;
         const bool sorted = state.column == i;
@@ -180,10 +180,10 @@ bool draw_table(const PanelContext& context, const char* id, const std::vector<C
           toggle(state, index);
           changed = true;
         }
-        // The item reaches half a row's gap over its neighbours; what is its own is less.
+        // The item extends half a row's gap over its neighbours; the row itself is smaller.
         const float inset = theme.px(kGapSmall);
         const ImVec2 low = ImGui::GetItemRectMin();
-        // Of the whole row, the first column's part: the clip rectangle is that column's.
+        // Only the first column's part of the row: the clip rectangle is that column's.
         const ImVec2 high(
             std::min(ImGui::GetItemRectMax().x, ImGui::GetWindowDrawList()->GetClipRectMax().x),
             ImGui::GetItemRectMax().y);

@@ -23,13 +23,13 @@ struct Column {
 struct Cell {
   std::string text;
   double key = 0.0;  // sort key of numeric columns; text columns sort by their text
-  ImU32 color = 0;   // 0 = the usual
+  ImU32 color = 0;   // 0 = the default
 };
 
 struct TableRow {
   std::vector<Cell> cells;
   ImU32 chip = 0;       // before the first cell; 0 = none
-  std::string tooltip;  // whole name, when the cell may be cut
+  std::string tooltip;  // full name, if the cell may be cut
 };
 
 struct TableState {
@@ -38,11 +38,11 @@ struct TableState {
   int column = -1;
   bool descending = false;
   int selected = -1;            // index into rows, not into the order
-  std::size_t most_chosen = 0;  // more than 0: several rows are chosen instead of one selected
+  std::size_t most_chosen = 0;  // above 0: several rows are chosen instead of one selected
   std::vector<int> chosen{};    // indices into rows; one too many drops the oldest
 };
 
-/// `generation` names the content of `rows`. Returns true when the selection changed.
+/// `generation` identifies the content of `rows`. Returns true when the selection changed.
 bool draw_table(const PanelContext& context, const char* id, const std::vector<Column>& columns,
                 const std::vector<TableRow>& rows, std::uint64_t generation, ImVec2 size,
                 TableState& state);

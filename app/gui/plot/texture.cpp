@@ -1,4 +1,4 @@
-// GL 1.1 calls are enough for a nearest-filtered image.
+// GL 1.1 calls suffice for a nearest-filtered image.
 #include "app/gui/plot/texture.h"
 
 #include <GL/gl.h>
@@ -19,7 +19,7 @@ void Texture::upload(int width, int height, const std::vector<ImU32>& pixels) {
   glBindTexture(GL_TEXTURE_2D, name_);
   if (width != width_ || height != height_) {
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    // Cells stay cells when zoomed in.
+    // Cells stay sharp when zoomed in.
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
@@ -35,7 +35,7 @@ void Texture::upload(int width, int height, const std::vector<ImU32>& pixels) {
 }
 
 ImTextureID Texture::id() const {
-  // ImTextureID is a pointer or an integer, by ImGui's version; both hold the GL name.
+  // ImTextureID is a pointer or an integer, depending on ImGui's version; both hold the GL name.
   return (ImTextureID)(std::intptr_t)name_;  // NOLINT
 }
 

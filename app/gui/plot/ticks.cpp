@@ -26,7 +26,8 @@ std::string label_of(AxisKind kind, double value, double step, double reach) {
     case AxisKind::Decibel:
       return fmt::format("{:.{}f}", value, decimals_of(step));
     case AxisKind::Nanoseconds: {
-      // One unit for the whole axis: the largest value in view chooses it, the step the decimals.
+      // One unit for the whole axis: the largest value in view determines it, the step determines
+      // the decimals.
       const TimeUnit unit = time_unit(reach);
       return fmt::format("{:.{}f}", value / unit.nanoseconds, decimals_of(step / unit.nanoseconds));
     }
@@ -68,13 +69,13 @@ double nice_step(double span, int most) {
 std::vector<Tick> ticks(AxisKind kind, Range view, int most) {
   std::vector<Tick> result;
   if (view.empty() || most < 1) return result;
-  // One whole power of ten, or none, in view says too little: 1, 2, 5 of each.
+  // A single power of ten, or none, in view is too little: use 1, 2, 5 of each.
   if (kind == AxisKind::Log10Count && std::floor(view.max) - std::ceil(view.min) < 1.0) {
     return ticks_within_a_decade(view, most);
   }
   double step = nice_step(view.span(), most);
   if (kind == AxisKind::Log2) {
-    step = 1.0;  // powers of two of exponents: 1, 2, 4, 8 keep the labels whole
+    step = 1.0;  // exponents of powers of two: 1, 2, 4, 8 keep the labels whole
     while (view.span() / step > most) step *= 2.0;
   }
   if (kind == AxisKind::Integer || kind == AxisKind::Log10Count) {

@@ -9,7 +9,7 @@
 
 namespace app::plot {
 
-/// What the numbers of an axis mean; decides steps and labels.
+/// What the numbers of an axis mean; determines steps and labels.
 enum class AxisKind {
   Number,       // plain, SI prefixes
   Integer,      // iterations, experts: never a tick between two of them
@@ -27,8 +27,8 @@ struct Tick {
 /// Smallest step of the form {1, 2, 5} * 10^i that gives at most `most` ticks in `span`.
 double nice_step(double span, int most);
 std::vector<Tick> ticks(AxisKind kind, Range view, int most);
-/// What times are best counted from: 0, or, where the view is tiny against its distance from 0, a
-/// round time shortly before it, so that nanoseconds of a long recording have labels that fit.
+/// The origin that time labels count from: 0 or, if the view is tiny compared to its distance from
+/// 0, a round time shortly before it, so that nanoseconds of a long recording have labels that fit.
 double tick_origin(Range view);
 
 }  // namespace app::plot

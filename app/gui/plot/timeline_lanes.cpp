@@ -20,7 +20,7 @@ std::string label_of(const profiling::TimelineLane& lane, const profiling::Activ
     case profiling::LaneKind::Nodes:
       return "graph nodes";
     case profiling::LaneKind::Outside:
-      // Without a graph there is nothing that the records could lie outside of.
+      // Without a graph no record can be outside of it.
       return activity.nodes.empty() ? "work" : "outside the graph";
     case profiling::LaneKind::Experts:
       return lane.first == lane.last ? fmt::format("expert {}", lane.first)
@@ -37,7 +37,7 @@ std::string label_of(const profiling::TimelineLane& lane, const profiling::Activ
   return "";
 }
 
-/// Host spans come with nobody who watches memory.
+/// Host spans have no memory events.
 bool ran_on_a_device(const profiling::Activity& activity) {
   return std::ranges::any_of(activity.records, [](const profiling::ActivityRecord& record) {
     return record.kind != profiling::ActivityKind::HostSpan;

@@ -1,4 +1,4 @@
-// The whole recording in a strip. Added up once a run and width, from as many folds as pixels.
+// The whole recording in a strip. Summed once per run and width, from as many folds as pixels.
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +12,8 @@ void TimelineMinimap::add_up(const TimelineLanes& lanes, int pixels) {
   const double pixel_ns = lanes.limits.span() / pixels;
   std::size_t rows = 0;
   for (const profiling::TimelineLane& lane : lanes.lanes) {
-    // Spans of replays would say twice what their nodes say.
-    if (lane.kind == profiling::LaneKind::Replays || profiling::is_beside_work(lane.kind)) continue;
+    // Spans of replays would count the work of their nodes twice.
+    if (lane.kind == profiling::LaneKind::Replays || profiling::is_non_kernel(lane.kind)) continue;
     rows += lane.rows.size();
     for (const profiling::TimelineLod& row : lane.rows) {
       for (const profiling::TimelineSegment& segment :
@@ -30,7 +30,7 @@ void TimelineMinimap::add_up(const TimelineLanes& lanes, int pixels) {
       }
     }
   }
-  // Against the busiest pixel: mostly idle recordings would be a flat line otherwise.
+  // Relative to the busiest pixel: mostly idle recordings would be a flat line otherwise.
   const float most = rows == 0 ? 0.0F : *std::max_element(busy_.begin(), busy_.end());
   for (float& busy : busy_) busy = most > 0.0F ? busy / most : 0.0F;
 }

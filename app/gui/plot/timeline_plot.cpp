@@ -17,8 +17,8 @@ using profiling::TimelineSegment;
 
 constexpr double kSnapPixels = 6.0;
 
-/// The record edge nearest to `time` within a few pixels: a drag rarely means the gap beside a
-/// span.
+/// The record edge nearest to `time` within a few pixels: a drag is rarely meant to end in the gap
+/// next to a span.
 double snapped(const TimelineLanes& lanes, double time, double reach) {
   double best = time;
   double distance = reach;
@@ -28,7 +28,7 @@ double snapped(const TimelineLanes& lanes, double time, double reach) {
       best = edge;
     }
   };
-  // A window of as many pixels as reach on both sides folds as the picture does.
+  // A window of as many pixels on both sides folds in the same way as the picture.
   const auto begin = static_cast<std::int64_t>(std::floor(time - reach));
   const auto end = static_cast<std::int64_t>(std::ceil(time + reach));
   for (const profiling::TimelineLane& lane : lanes.lanes) {
@@ -55,13 +55,14 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
   draw->AddRectFilled(ImVec2(left, top), ImVec2(right, bottom),
                       (block.count > 1) ? faded(color, 0.8F) : color);
   if (block.count > 1) {
-    // A line across tells a fold from a span. A box, for a line with soft edges costs ten of them.
+    // A line across distinguishes a fold from a span. A box, since an antialiased line costs ten of
+    // them.
     const float middle = std::floor(0.5F * (top + bottom));
     draw->AddRectFilled(ImVec2(left, middle), ImVec2(right, middle + 1.0F),
                         faded(theme.colors.window, 0.7F));
     return;
   }
-  // A hairline between neighbours of one stage.
+  // A hairline between neighbours of the same stage.
   if (right - left > 4.0F) {
     draw->AddRectFilled(ImVec2(right - 1.0F, top), ImVec2(right, bottom),
                         faded(theme.colors.window, 0.6F));
@@ -72,7 +73,7 @@ void draw_block(const PanelContext& context, const PlotFrame& frame,
   if (room < theme.px(28) || bottom - top < font->FontSize) return;
   std::string name = name_of(activity, kind, block.longest, record);
   if (record.expert >= 0) name += " e" + std::to_string(record.expert);
-  // Every stage colour is light or middle toned: dark ink reads on all of them.
+  // Every stage colour is light or mid-toned: dark ink is readable on all of them.
   constexpr ImU32 kInk = IM_COL32(12, 16, 20, 255);
   draw_text(draw, font, ImVec2(visible_left + theme.px(3), 0.5F * (top + bottom - font->FontSize)),
             kInk, fitted(font, name, room));
@@ -91,7 +92,7 @@ void mark_hits(const PanelContext& context, const PlotFrame& frame,
   }
 }
 
-/// Around the record wherever it lies, wide enough to be seen at any zoom.
+/// Around the record anywhere, wide enough to be visible at any zoom.
 void outline(const PanelContext& context, const PlotFrame& frame,
              const profiling::ActivityRecord& record, float top, float bottom) {
   float left = frame.x().to_pixel(static_cast<double>(record.start_ns));
@@ -146,7 +147,7 @@ struct Bands {
 
 Bands bands_of(const Theme& theme, const PlotFrame& frame, const TimelineLanes& lanes,
                const std::vector<std::size_t>& shown) {
-  // The rows of all lanes are counted, whatever their order here.
+  // The rows of all lanes are counted, regardless of their order here.
   std::vector<std::size_t> first_row(lanes.lanes.size() + 1, 0);
   for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
     first_row[i + 1] = first_row[i] + lanes.lanes[i].rows.size();
@@ -188,7 +189,8 @@ std::vector<LaneLabel> draw_lane_labels(const Theme& theme, const PlotFrame& fra
   for (std::size_t at = 0; at < shown.size(); ++at) {
     const std::size_t lane = shown[at];
     const float lane_height = bands.row_height * static_cast<float>(lanes.lanes[lane].rows.size());
-    // Beside its lane, but never beyond the frame: the first and the last may be lower than a line.
+    // Next to its lane, but never beyond the frame: the first and the last may be lower than a
+    // line.
     const float wanted = bands.lane_tops[at] + 0.5F * (std::min(lane_height, theme.px(26)) - line);
     const float top = std::max(std::min(wanted, frame.max().y - line), frame.min().y);
     if (top < labelled_to) continue;
@@ -216,7 +218,7 @@ void draw_bands(const PanelContext& context, const PlotFrame& frame,
     float block_top = band.top;
     if (band.kind == RowKind::MemoryEvents) {
       draw_memory_curve(context, frame, lanes.memory, band.top, band.bottom);
-      // The curve keeps the row; its events stand along the bottom.
+      // The curve keeps the row; its events are along the bottom.
       block_top = std::max(band.top, band.bottom - context.theme.px(4));
     }
     for (const TimelineSegment& block : drawn.rows[band.index]) {
@@ -231,7 +233,7 @@ std::uint64_t in_order(const std::vector<std::size_t>& shown) {
   return mixed;
 }
 
-/// What lies under the mouse.
+/// What is under the mouse.
 struct Hover {
   const Band* band = nullptr;
   std::optional<TimelineSegment> block{};
@@ -263,7 +265,7 @@ void draw_hovered(const Theme& theme, const PlotFrame& frame, const Hover& hover
                         theme.colors.text);
 }
 
-/// The block under the mouse, or what is timed.
+/// Fits the block under the mouse, or the timed part.
 void fit_block(const TimelineLanes& lanes, const Hover& hover, PlotView& view) {
   // The view is the frame's until the next one.
   view.x = lanes.timed.empty() ? lanes.limits : clamped(lanes.timed, lanes.limits);
@@ -282,9 +284,9 @@ void snap_selection(const PlotFrame& frame, const TimelineLanes& lanes, PlotView
   if (!snapped_range.empty()) view.selection = snapped_range;
 }
 
-void say_what_lies_here(const PanelContext& context, const PlotFrame& frame,
-                        const profiling::Activity& activity, const TimelineLanes& lanes,
-                        const Hover& hover, const PlotView& view) {
+void draw_tooltip(const PanelContext& context, const PlotFrame& frame,
+                  const profiling::Activity& activity, const TimelineLanes& lanes,
+                  const Hover& hover, const PlotView& view) {
   if (view.drag_start) {
     const Range range = between(*view.drag_start, frame.hover_x());
     return read_out(context, "",
@@ -347,7 +349,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
       [&] { draw_bands(context, frame, activity, lanes, bands, drawn); });
   for (const Band& band : bands.bands) {
     result.drawn_blocks += drawn.rows[band.index].size();
-    if (!profiling::is_beside_work(band.lane->kind)) {
+    if (!profiling::is_non_kernel(band.lane->kind)) {
       result.visible_records += drawn.records[band.index];
     }
     if (spec.chosen && holds(*band.row, activity, *spec.chosen)) {
@@ -367,7 +369,7 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
     result.selection_changed = true;
     snap_selection(frame, lanes, view);
   }
-  say_what_lies_here(context, frame, activity, lanes, hover, view);
+  draw_tooltip(context, frame, activity, lanes, hover, view);
   return result;
 }
 

@@ -1,5 +1,6 @@
-// Records of a run on one time axis: a lane per stream or thread, stage colours, folding below 3
-// pixels that keeps counts and the longest. Cost a frame follows the pixels, not the records.
+// Records of a run on one time axis: one lane per stream or thread, stage colours, folding below 3
+// pixels that keeps counts and the longest. The cost per frame depends on the pixels, not the
+// records.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +20,26 @@ namespace app::plot {
 
 enum class LaneChoice { Streams, Replays, Experts };
 
-/// Made once a run and choice; refers to the activity and spans it was made from, which must
+/// Built once per run and choice; refers to the activity and spans it was made from, which must
 /// outlive it.
 struct TimelineLanes {
   LaneChoice choice = LaneChoice::Streams;
   std::vector<profiling::TimelineLane> lanes;
-  std::vector<std::string> labels;  // one a lane
+  std::vector<std::string> labels;  // one per lane
   Range limits;
-  Range timed;         // of the timed iterations; empty when there are none
+  Range timed;         // of the timed iterations; empty if there are none
   MemoryCurve memory;  // drawn over the lane of memory events
   std::size_t rows() const;
   std::size_t memory_bytes() const;
 };
 /// `spans`: profiling::iteration_spans(). `events`: profiling::event_records(); their lanes come
-/// last, and not with experts. Limits are left to the caller.
+/// last, and are left out if there is one lane per expert. The caller sets the limits.
 TimelineLanes make_timeline(const profiling::Activity& activity,
                             std::span<const profiling::ActivityRecord> spans,
                             const profiling::EventSpans& events, LaneChoice choice);
 
-/// The blocks of the last frame and their picture: a view that has not moved asks no pyramid and
-/// draws no block anew.
+/// The blocks of the last frame and their picture: a view that has not moved queries no pyramid and
+/// redraws no block.
 struct TimelineBlocks {
   struct Asked {
     std::uint64_t generation = 0;
@@ -49,11 +50,11 @@ struct TimelineBlocks {
   };
   Asked asked{};
   std::vector<std::vector<profiling::TimelineSegment>> rows;  // of all lanes, in order
-  std::vector<std::size_t> records;                           // in each of them
+  std::vector<std::size_t> records;                           // in each of these rows
   KeptDrawing drawing;
 };
 
-/// Where the name of a lane stands.
+/// The position of a lane's label.
 struct LaneLabel {
   std::size_t lane = 0;
   ImVec2 min{};
@@ -63,10 +64,10 @@ struct LaneLabel {
 struct TimelineSpec {
   const char* id = "";
   ImVec2 size{};
-  std::uint64_t generation = 0;                  // names the lanes
-  std::optional<std::uint32_t> chosen{};         // record that is outlined
+  std::uint64_t generation = 0;                  // identifies the lanes
+  std::optional<std::uint32_t> chosen{};         // record to be outlined
   const profiling::TimelineLod* hits = nullptr;  // of a search: marked above the lanes
-  const LaneOrder* order = nullptr;              // null = all, as they come
+  const LaneOrder* order = nullptr;              // null = all, in their order
 };
 
 struct TimelineResult {
@@ -74,7 +75,7 @@ struct TimelineResult {
   std::size_t visible_records = 0;  // records that touch the view
   std::size_t drawn_blocks = 0;
   bool clicked = false;                   // without a drag
-  std::optional<std::uint32_t> record{};  // under that click; of a fold the longest
+  std::optional<std::uint32_t> record{};  // under that click; the longest of a fold
   std::vector<LaneLabel> labels;          // of the lanes shown, where there was room
   float left = 0.0F;                      // screen pixels between which the time axis lies
   float right = 0.0F;
@@ -88,8 +89,8 @@ TimelineResult draw_timeline(const PanelContext& context, const TimelineSpec& sp
 void bring_into_view(const profiling::ActivityRecord& record, const TimelineLanes& lanes,
                      PlotView& view);
 
-/// Everything in one strip, with the view as a window in it that can be dragged. `generation` names
-/// the lanes. Returns the pixels that are busy, for the control map.
+/// The whole recording in one strip, with the view as a draggable window in it. `generation`
+/// identifies the lanes. Returns the number of busy pixels, for the control map.
 class TimelineMinimap {
  public:
   int draw(const PanelContext& context, const char* id, ImVec2 size, const TimelineLanes& lanes,
@@ -99,8 +100,8 @@ class TimelineMinimap {
   void add_up(const TimelineLanes& lanes, int pixels);
 
   std::uint64_t generation_ = 0;
-  std::vector<float> busy_;  // 0..1 a pixel
-  int shown_ = 0;            // of them busy
+  std::vector<float> busy_;  // 0..1 per pixel
+  int shown_ = 0;            // number of busy ones
   KeptDrawing drawing_;
 };
 

@@ -28,7 +28,7 @@ RowKind kind_of(const profiling::TimelineLane& lane) {
 
 namespace {
 
-std::string name_of(const profiling::Activity& activity, std::uint32_t name) {
+std::string text_of(const profiling::Activity& activity, std::uint32_t name) {
   return name < activity.names.size() ? activity.names[name] : std::string();
 }
 
@@ -48,7 +48,7 @@ std::string name_of(const profiling::Activity& activity, RowKind kind, std::uint
     case RowKind::Work:
       break;
   }
-  return short_kernel_name(name_of(activity, record.name));
+  return short_kernel_name(text_of(activity, record.name));
 }
 
 namespace {
@@ -94,7 +94,7 @@ void show_host_event(const PanelContext& context, const profiling::Activity& act
       {"kind", std::string(profiling::kHostEventNames[static_cast<std::size_t>(event.kind)]), 0});
   lines.push_back({"duration", duration_text(static_cast<double>(record.duration_ns())), 0});
   add_place(lines, record);
-  read_out(context, name_of(activity, event.name), lines);
+  read_out(context, text_of(activity, event.name), lines);
 }
 
 }  // namespace
@@ -110,11 +110,11 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
     lines.push_back({"records folded here", count_text(block.count), 0});
-    lines.push_back({"sum of them", duration_text(static_cast<double>(block.busy_ns)), 0});
+    lines.push_back({"sum of these", duration_text(static_cast<double>(block.busy_ns)), 0});
     lines.push_back(
-        {"they span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
+        {"these span", duration_text(static_cast<double>(block.end_ns - block.begin_ns)), 0});
   }
-  lines.push_back({(block.count > 1) ? "longest of them" : "duration",
+  lines.push_back({(block.count > 1) ? "longest of these" : "duration",
                    duration_text(static_cast<double>(record.duration_ns())), 0});
   if (kind == RowKind::Iterations) {
     lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
@@ -134,7 +134,7 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   lines.push_back({"iteration",
                    record.iteration < 0 ? "set-up or check" : std::to_string(record.iteration), 0});
   if (record.node_id != 0) lines.push_back({"graph node", std::to_string(record.node_id), 0});
-  const std::string name = name_of(activity, record.name);
+  const std::string name = text_of(activity, record.name);
   read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
 }
 

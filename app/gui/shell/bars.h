@@ -1,54 +1,65 @@
 // The window's three strips: the bar on top, the headline figures, the status bar below; and the
-// help overlay. Each draws into the current ImGui window and returns what was wished.
+// help overlay. Each draws into the current ImGui window.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/controllers/files_controller.h"
+#include "app/controllers/tour_controller.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/shell/recent_files.h"
 #include "app/gui/view.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
 
-struct NamedTour {
-  std::string title;
-  std::string path;
+/// What the top bar calls the runs: made when a run comes or goes, not in every frame.
+class RunNames {
+ public:
+  using Runs = std::vector<std::shared_ptr<const profiling::RecordedRun>>;
+  /// One name for each run, numbered from 1.
+  const std::vector<std::string>& of(const Runs& runs);
+
+ private:
+  Runs runs_;
+  std::vector<std::string> names_;
 };
 
 struct TopBarState {
-  Workspace workspace = Workspace::Performance;
+  Page page = Page::Performance;
   bool recording = false;
   std::string recording_path;
   std::size_t recorded_runs = 0;
   std::size_t live_runs = 0;
   const std::vector<std::string>& run_names;  // of SessionView::runs
   std::vector<RecentFile> recent{};
-  std::vector<NamedTour> tours{};
+  const std::vector<TourController::Named>& tours;
 };
-struct TopBarWishes {
-  std::optional<Action> action;
-  std::optional<std::size_t> select_run;
-  std::optional<std::string> open_recent;
-  std::optional<std::string> play_tour;  // its path
-  bool check_recent = false;             // the list is about to be shown
-};
-TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state);
+void draw_top_bar(const PanelContext& context, const TopBarState& state);
 
 /// Of the timed iterations: made once a run, which may have a hundred thousand of them.
 profiling::Distribution step_time_ns(const engine::RunResult& result);
 /// Only measured values, each with its method as tooltip. `step_ns` is of the run on screen.
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns);
 
+/// The device between runs, as the status bar says it: its clock, power and temperature, or why
+/// there are none. Rounded, so that the words change when the device does and not with noise.
+struct DeviceWords {
+  std::string line;  // "345 MHz · 118 W · 41 °C", "no GPU: ..."; empty = nothing is known yet
+  std::string tooltip;
+  bool operator==(const DeviceWords&) const = default;
+};
+/// Empty while an order is under way: nothing is read then.
+DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello>& hello);
+
 struct StatusLine {
   std::string last_error;
-  std::string says;  // what a key just did, or why it could not
+  std::string message;  // what was just done, or why it could not be
 };
-/// True when Cancel was clicked.
-bool draw_status_bar(const PanelContext& context, const StatusLine& line);
+void draw_status_bar(const PanelContext& context, const StatusLine& line);
 
 /// True when it was closed.
 bool draw_help(const PanelContext& context);

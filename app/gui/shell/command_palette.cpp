@@ -9,7 +9,6 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/scopes.h"
-#include "app/gui/shell/subsequence.h"
 #include "app/gui/theme/text.h"
 
 namespace app {
@@ -92,8 +91,7 @@ void CommandPalette::draw_field(const PanelContext& context) {
   scroll_ = true;
 }
 
-std::function<void()> CommandPalette::draw(const PanelContext& context,
-                                           const std::vector<PaletteEntry>& entries) {
+void CommandPalette::draw(const PanelContext& context, const std::vector<PaletteEntry>& entries) {
   const Theme& theme = context.theme;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const ImGuiStyle& style = ImGui::GetStyle();
@@ -108,7 +106,7 @@ std::function<void()> CommandPalette::draw(const PanelContext& context,
   const OverlayScope overlay("##palette", at, size, theme.colors.panel);
   if (key_pressed(ImGuiKey_Escape)) {
     open_ = false;
-    return {};
+    return;
   }
   draw_field(context);
   const std::vector<std::size_t> matches = palette_matches(entries, typed_);
@@ -124,7 +122,6 @@ std::function<void()> CommandPalette::draw(const PanelContext& context,
                    ImVec2(at.x + size.x, at.y + size.y));
   const ChildScope list("##matches", {0, 0}, theme.colors.panel, {0, 0});
   if (count == 0) show_dimmed("No action is named like this");
-  std::function<void()> chosen;
   if (scroll_ && count > 0) {
     const float top = row * static_cast<float>(selected_);
     const float visible = ImGui::GetWindowHeight();
@@ -138,11 +135,11 @@ std::function<void()> CommandPalette::draw(const PanelContext& context,
     const bool clicked = draw_entry(context, entry, i, selected);
     // What cannot be had stays in front, with its reason: the list does not close on it.
     if (!clicked && !(selected && entered)) continue;
-    if (entry.refusal.empty()) chosen = entry.act;
     focus_ = true;
+    if (!entry.refusal.empty()) continue;
+    context.commands.push_back(entry.command);
+    open_ = false;
   }
-  if (chosen) open_ = false;
-  return chosen;
 }
 
 }  // namespace app

@@ -2,11 +2,12 @@
 // the shell anew for each frame that the palette is open, so that it is never out of date.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "app/controllers/workbench.h"
 #include "app/gui/view.h"
 
 namespace app {
@@ -17,16 +18,19 @@ struct PaletteEntry {
   std::string title;
   std::string keys{};     // dimmed on the right
   std::string refusal{};  // why not now; empty = can be chosen
-  std::function<void()> act{};
+  Command command{};
 };
+
+/// All commands; each that is not possible now has the reason.
+std::vector<PaletteEntry> palette_entries(const Workbench& workbench);
 
 class CommandPalette {
  public:
   void open();
   void close() { open_ = false; }
   bool is_open() const { return open_; }
-  /// What was chosen with Enter or a click; the palette is closed then.
-  std::function<void()> draw(const PanelContext& context, const std::vector<PaletteEntry>& entries);
+  /// Adds the command chosen with Enter or a click, and closes.
+  void draw(const PanelContext& context, const std::vector<PaletteEntry>& entries);
 
  private:
   void draw_field(const PanelContext& context);
@@ -38,6 +42,11 @@ class CommandPalette {
   bool focus_ = false;
   bool scroll_ = false;
 };
+
+/// How well a few typed letters name a text: each letter in order, not necessarily together, case
+/// and spaces ignored. Larger = better: letters that begin words or follow each other count more,
+/// long texts less; nothing typed fits everything with 0. nullopt = does not fit.
+std::optional<int> subsequence_score(std::string_view typed, std::string_view text);
 
 /// Indices of the entries that `typed` names, best first; as given when nothing is typed. What
 /// cannot be had comes after what can.

@@ -40,20 +40,6 @@ std::string_view link_state_name(LinkState state) {
   return "lost";
 }
 
-std::string_view workspace_name(Workspace workspace) {
-  switch (workspace) {
-    case Workspace::Performance:
-      return "performance";
-    case Workspace::Numerics:
-      return "numerics";
-    case Workspace::Graphs:
-      return "graphs";
-    case Workspace::Compare:
-      break;
-  }
-  return "compare";
-}
-
 std::string write_control_map(const std::string& path, const ControlMap& map,
                               const SessionView& view, const WindowFacts& facts) {
   json controls = json::array();
@@ -68,7 +54,7 @@ std::string write_control_map(const std::string& path, const ControlMap& map,
        {{"link", link_state_name(view.link.state)},
         {"link_reason", view.link.reason},
         {"worker_pid", view.link.pid},
-        {"workspace", workspace_name(facts.workspace)},
+        {"page", page_name(facts.page)},
         {"shown_run_id", view.run == nullptr ? 0 : view.run->result.id},
         {"run_generation", view.run_generation},
         {"runs", view.runs.size()},

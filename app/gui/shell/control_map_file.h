@@ -23,7 +23,7 @@ struct WindowFacts {
   bool recording = false;
   std::string recording_path;
   std::string screenshot_path;  // of the newest screenshot
-  Workspace workspace = Workspace::Performance;
+  Page page = Page::Performance;
 };
 
 /// Renamed into place, so that a reader never sees half a file. Empty = written, else why not.
@@ -31,6 +31,5 @@ std::string write_control_map(const std::string& path, const ControlMap& map,
                               const SessionView& view, const WindowFacts& facts);
 
 std::string_view link_state_name(LinkState state);
-std::string_view workspace_name(Workspace workspace);
 
 }  // namespace app

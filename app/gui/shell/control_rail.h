@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/controllers/link_supervisor.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/file_dialog.h"
-#include "app/gui/shell/link_supervisor.h"
 #include "app/gui/shell/request_controls.h"
 #include "app/gui/view.h"
 #include "engine/input/presets.h"

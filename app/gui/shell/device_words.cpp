@@ -1,10 +1,9 @@
-#include "app/gui/shell/device_words.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/shell/bars.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/run_request.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/shell/background_task.h"
+#include "app/controllers/background.h"
 #include "app/gui/view.h"
 
 namespace app {
@@ -24,22 +24,6 @@ struct FolderListing {
 };
 /// Folders first, then the files that end with one of `suffixes` (all when empty), by name.
 FolderListing list_folder(const std::string& folder, const std::vector<std::string>& suffixes);
-
-/// Who asked, so that the shell can hand the path on.
-enum class FilePurpose {
-  OpenRecording,
-  OpenSecond,  // to compare with
-  SaveSession,
-  RecordElsewhere,
-  OpenGraph,
-  ExportReport,
-  ExportTrace,
-  ExportRecords,
-  Activations,
-  Weights,
-  Gradients,
-  Routing
-};
 
 class FileDialog {
  public:

@@ -17,7 +17,7 @@
 namespace app {
 namespace {
 
-struct Figure {
+struct HeadlineFigure {
   const char* id;
   std::string value;
   std::string unit;
@@ -58,9 +58,10 @@ std::string drawn_text(int frames) {
   return fmt::format(" · {} frame{} drawn while timing", frames, frames == 1 ? "" : "s");
 }
 
-std::vector<Figure> figures(const engine::RunResult& result, const profiling::Distribution& time,
-                            int frames, const Palette& colors) {
-  std::vector<Figure> list;
+std::vector<HeadlineFigure> figures(const engine::RunResult& result,
+                                    const profiling::Distribution& time, int frames,
+                                    const Palette& colors) {
+  std::vector<HeadlineFigure> list;
   if (time.n > 0) {
     list.push_back(
         {.id = "headline.step",
@@ -105,7 +106,7 @@ std::vector<Figure> figures(const engine::RunResult& result, const profiling::Di
   return list;
 }
 
-void draw_figure(const PanelContext& context, const Figure& figure) {
+void draw_figure(const PanelContext& context, const HeadlineFigure& figure) {
   const Theme& theme = context.theme;
   ImGui::BeginGroup();
   const ImVec2 at = ImGui::GetCursorPos();
@@ -165,7 +166,8 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   const engine::RunResult& result = view.run->result;
   const ImVec2 origin = ImGui::GetCursorPos();
   if (view.stale) ImGui::PushStyleVar(ImGuiStyleVar_Alpha, 0.55F);
-  for (const Figure& figure : figures(result, step_ns, view.frames_while_timing, theme.colors)) {
+  for (const HeadlineFigure& figure :
+       figures(result, step_ns, view.frames_while_timing, theme.colors)) {
     draw_figure(context, figure);
     ImGui::SameLine(0, theme.px(28));
     ImGui::SetCursorPosY(origin.y);

@@ -7,49 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "app/controllers/commands.h"
 #include "app/gui/view.h"
 
 namespace app {
-
-enum class Action {
-  Run,
-  Cancel,
-  ReplaceWorker,
-  ToggleLive,
-  Undo,
-  Redo,
-  PreviousRun,
-  NextRun,
-  BackToLive,
-  OpenRecording,
-  OpenSample,
-  SaveSession,
-  ExportTrace,
-  ExportRecords,
-  ToggleRecording,
-  RecordElsewhere,
-  ShowPerformance,
-  ShowNumerics,
-  ShowGraphs,
-  ShowCompare,
-  ShowRecipes,
-  ToggleRail,
-  LargerText,
-  SmallerText,
-  ToggleTheme,
-  Screenshot,
-  Palette,
-  Help,
-  AllowLibrary,
-  RefuseLibrary,
-  Close,
-  TourPause,
-  TourBack,
-  TourNext,
-  TourStop,
-  KeepTour,
-  Quit,
-};
 
 /// A GLFW key with the modifiers that must be down, and no others. Shift counts only where it is
 /// named or where Ctrl is: `?` and its like move with the layout.

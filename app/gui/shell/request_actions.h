@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/shell/link_supervisor.h"
+#include "app/controllers/link_supervisor.h"
 #include "engine/input/presets.h"
 #include "engine/model/run_request.h"
 

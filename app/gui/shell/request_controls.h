@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/gui/shell/link_supervisor.h"
+#include "app/controllers/link_supervisor.h"
 #include "engine/gemm/support.h"
 #include "engine/model/run_request.h"
 

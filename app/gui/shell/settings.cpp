@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "app/gui/shell/recent_files.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
 
@@ -46,9 +45,9 @@ engine::Result<Settings> from_json(const json& document) {
   settings.restart_automatically =
       document.value("restart_automatically", fallback.restart_automatically);
   settings.rail_hidden = document.value("rail_hidden", fallback.rail_hidden);
-  settings.folder = document.value("folder", std::string());
-  settings.recent = document.value("recent", std::vector<std::string>());
-  if (settings.recent.size() > kMaxRecentFiles) settings.recent.resize(kMaxRecentFiles);
+  settings.files.folder = document.value("folder", std::string());
+  settings.files.recent = document.value("recent", std::vector<std::string>());
+  if (settings.files.recent.size() > kMaxRecentFiles) settings.files.recent.resize(kMaxRecentFiles);
   return settings;
 }
 
@@ -92,8 +91,8 @@ std::string save_settings(const std::string& path, const Settings& settings) {
                          {"theme", settings.theme == ThemeKind::Light ? "light" : "dark"},
                          {"restart_automatically", settings.restart_automatically},
                          {"rail_hidden", settings.rail_hidden},
-                         {"folder", settings.folder},
-                         {"recent", settings.recent}};
+                         {"folder", settings.files.folder},
+                         {"recent", settings.files.recent}};
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   const std::string beside = path + "." + std::to_string(getpid());

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "app/controllers/files_controller.h"
 #include "app/gui/theme/theme.h"
 
 namespace app {
@@ -21,8 +21,7 @@ struct Settings {
   ThemeKind theme = ThemeKind::Dark;
   bool restart_automatically = false;
   bool rail_hidden = false;
-  std::string folder;                 // where the last file was opened or saved
-  std::vector<std::string> recent{};  // files opened before, newest first
+  RememberedFiles files{};
 
   bool operator==(const Settings&) const = default;
 };

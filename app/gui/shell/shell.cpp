@@ -1,213 +1,339 @@
-// What the shell does when asked: submit, restart, open, record, save. All of it returns at once.
+// Which controller carries out which command. Everything returns immediately.
 #include "app/gui/shell/shell.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "app/gui/shell/request_choices.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
+#include "app/protocol/terminal_text.h"
 
 namespace app {
 namespace {
 
-std::vector<engine::ShapePreset> presets_or_none(Notices& notices) {
-  auto loaded = engine::load_presets(assets_folder() + "/shapes");
-  if (loaded.ok()) return std::move(loaded).value();
-  notices.add(Severity::Warn, "No shape presets: " + loaded.error().message);
-  return {};
-}
-
 // The menu closes in the frame after the click, and ImGui fades nothing.
 constexpr int kFramesBeforePicture = 2;
 
+Workbench::Options workbench_options(
+    const WindowOptions& options, const engine::Result<std::vector<engine::ShapePreset>>& presets) {
+  return {.worker = options.worker,
+          .no_worker = options.no_worker,
+          .allowed_libraries = options.allowed_libraries,
+          .presets = presets.ok() ? presets.value() : std::vector<engine::ShapePreset>(),
+          .describe = choices::summary};
+}
+
+bool differs(const LinkStatus& a, const LinkStatus& b) {
+  return a.state != b.state || a.reason != b.reason || a.pid != b.pid ||
+         a.pulse.request_id != b.pulse.request_id || a.pulse.stage != b.pulse.stage ||
+         a.pulse.iteration != b.pulse.iteration || a.pulse.iterations != b.pulse.iterations ||
+         a.pulse.fraction != b.pulse.fraction || a.pulse.replay != b.pulse.replay ||
+         a.pulse.board != b.pulse.board || a.cancel_overdue != b.cancel_overdue ||
+         a.dropped_logs != b.dropped_logs;
+}
+
 }  // namespace
 
-Shell::Shell(const WindowOptions& options, LoadedSettings settings, std::function<void()> wake)
+Shell::Shell(const WindowOptions& options, LoadedSettings settings,
+             const std::function<void()>& wake)
     : options_(options),
       settings_(std::move(settings.settings)),
-      wake_(std::move(wake)),
-      link_(options.worker, wake_),
-      rail_(presets_or_none(notices_)),
-      files_(wake_),
-      writes_(wake_),
-      loader_(wake_),
-      second_loader_(wake_),
-      doctor_(wake_),
-      libraries_(wake_),
-      recent_(wake_),
-      tour_loader_(wake_) {
-  if (!settings.problem.empty()) notices_.add(Severity::Warn, settings.problem);
-  panels_[0] = make_performance_panel(wake_);
-  panels_[1] = make_numerics_panel();
-  panels_[2] = make_graphs_panel(wake_);
-  panels_[3] = make_compare_panel(wake_);
-  link_.automatic = settings_.restart_automatically;
+      workbench_(workbench_options(options, engine::load_presets(assets_folder() + "/shapes")),
+                 wake, settings_.files),
+      rail_(workbench_.options.presets),
+      dialog_(wake),
+      pages_{make_performance_panel(wake), make_numerics_panel(), make_graphs_panel(wake),
+             make_compare_panel(wake)} {
+  if (!settings.problem.empty()) workbench_.notices.add(Severity::Warn, settings.problem);
+  if (workbench_.options.presets.empty()) {
+    workbench_.notices.add(Severity::Warn,
+                           "No shape presets could be read from " + assets_folder() + "/shapes");
+  }
+  workbench_.runs.link.automatic = settings_.restart_automatically;
 }
 
 void Shell::begin() {
-  recording_path_ = dated_path("expertscope", ".session");
-  for (const std::string& library : options_.allowed_libraries) consent_.allow(library);
-  link_.allow_libraries(consent_.allowed());
+  SessionState& state = workbench_.runs.state;
+  const bool guided = !options_.tour_folder.empty();
   if (!options_.initial_request_json.empty()) {
-    auto request = request_from_json(options_.initial_request_json);
+    const auto request = request_from_json(options_.initial_request_json);
     if (request.ok()) {
-      state_.requested = std::move(request).value();
-      consent_.named(state_.requested.cublaslt_library, options_.initial_request_file);
-      run_at_hello_ = true;
+      workbench_.begin_with(request.value(), options_.initial_request_file, !guided);
     } else {
-      notices_.add(Severity::Bad, "The request given at the start: " + request.error().message);
+      workbench_.notices.add(Severity::Bad,
+                             "The request given at the start: " + request.error().message);
     }
   } else if (const engine::ShapePreset* preset = rail_.laptop_preset()) {
     // Small enough that a first look shows real numbers at once, on any machine.
-    state_.requested.shape = preset->shape;
-    state_.requested.shape.preset = preset->name;
-    state_.live = true;
+    state.requested.shape = preset->shape;
+    state.requested.shape.preset = preset->name;
+    state.live = true;
   }
-  if (!options_.tour_folder.empty()) {
-    begin_tour();
+  const bool tour_named = guided && is_tour_file(options_.open_file);
+  if (guided) {
+    workbench_.tours.play_to_pictures(
+        tour_named ? options_.open_file : assets_folder() + "/tours/first_steps.json",
+        options_.tour_folder);
   } else {
-    find_tours();
+    workbench_.tours.find_shipped();
   }
-  if (!options_.no_worker) start_worker("");
-  const bool of_tour = !options_.tour_folder.empty() && is_tour_file(options_.open_file);
-  if (!options_.open_file.empty() && !of_tour) open_file(options_.open_file);
+  if (!options_.no_worker) workbench_.runs.start_worker("");
+  if (!options_.open_file.empty() && !tour_named) workbench_.open_file(options_.open_file);
 }
 
-void Shell::submit() {
-  if (!engine::validate(state_.requested).ok()) return;
-  if (!may_load(state_.requested.cublaslt_library, "run", [this] { submit(); })) return;
-  state_.back_to_live();
-  state_.last_error.clear();
-  // The run supersedes a comparison on its way, which then follows it.
-  if (link_.comparing() && !next_comparison_) next_comparison_ = asked_comparison_;
-  if (link_.stepping() && !next_history_) next_history_ = asked_history_;
-  frames_while_timing_ = 0;
-  link_.submit(state_.requested);
+bool Shell::tick() {
+  bool changed = workbench_.tick() || picture_.has_value();
+  settings_.restart_automatically = workbench_.runs.link.automatic;
+  for (const Command& command : workbench_.take_commands()) carry_out(command);
+  for (const FileReport& report : workbench_.runs.take_file_reports()) rail_.file_inspected(report);
+  for (const std::unique_ptr<PagePanel>& one : pages_) changed = one->tick() || changed;
+  take_end_of_tour();
+  return status_changed() || changed;
 }
 
-void Shell::compare(const engine::ComparisonRequest& request) {
-  state_.comparison_error.clear();
-  const engine::Status status = engine::validate(request);
-  if (!status.ok()) {
-    state_.comparison_error = status.error().message;
-    return;
+bool Shell::status_changed() {
+  LinkStatus now = workbench_.runs.link.status();
+  // Why a worker is stalled counts seconds; the words on screen need not follow each of them.
+  if (now.state == LinkState::Stalled && drawn_status_.state == LinkState::Stalled) {
+    drawn_status_.reason = now.reason;
+    return false;
   }
-  const auto again = [this, request] { compare(request); };
-  if (!may_load(request.request.cublaslt_library, "comparison", again)) return;
-  state_.back_to_live();
-  next_comparison_ = request;
-  compare_next();
+  DeviceWords device = device_words(now, workbench_.runs.link.hello());
+  const bool changed = differs(now, drawn_status_) || device != drawn_device_;
+  drawn_status_ = std::move(now);
+  drawn_device_ = std::move(device);
+  return changed;
 }
 
-void Shell::compare_next() {
-  if (!next_comparison_ || (link_.waiting() && !link_.comparing())) return;
-  asked_comparison_ = *std::exchange(next_comparison_, std::nullopt);
-  if (link_.compare(asked_comparison_) != 0) return;
-  state_.comparison_error = "There is no worker: " + link_.status().reason;
-}
-
-void Shell::step_history(const engine::AmaxHistoryRequest& request) {
-  state_.history_error.clear();
-  const engine::Status status = engine::validate(request);
-  if (!status.ok()) {
-    state_.history_error = status.error().message;
-    return;
+void Shell::take_end_of_tour() {
+  const auto end = workbench_.tours.take_end();
+  if (!end) return;
+  if (end->complete) {
+    fmt::print("{}\n", end->text);
+    std::fflush(stdout);
+  } else {
+    fmt::print(stderr, "tour: {}\n", terminal_text(end->text));
   }
-  const auto again = [this, request] { step_history(request); };
-  if (!may_load(request.request.cublaslt_library, "history", again)) return;
-  state_.back_to_live();
-  next_history_ = request;
-  step_next();
-}
-
-void Shell::step_next() {
-  if (!next_history_ || (link_.waiting() && !link_.stepping())) return;
-  asked_history_ = *std::exchange(next_history_, std::nullopt);
-  if (link_.step_history(asked_history_) != 0) return;
-  state_.history_error = "There is no worker: " + link_.status().reason;
-}
-
-void Shell::cancel() {
-  next_comparison_.reset();
-  batches_.cancel();
-  next_history_.reset();
-  link_.cancel();
+  exit_code_ = end->complete ? 0 : 1;
 }
 
 SessionView Shell::view() const {
-  SessionView now = state_.view(link_.status(), link_.hello(),
-                                link_.comparing() || next_comparison_.has_value(), doctor_.news());
-  now.library = libraries_.news();
-  now.batch = batches_.news(now.link);
-  now.stepping = link_.stepping() || next_history_.has_value();
+  SessionView now = workbench_.view();
+  now.recipes = page_of(Page::Numerics).view() == "recipes";
   return now;
 }
 
-void Shell::start_worker(const std::string& cublaslt) {
-  if (!may_load(cublaslt, "worker", [this, cublaslt] { start_worker(cublaslt); })) return;
-  asked_inspection_.clear();
-  state_.last_error.clear();
-  next_comparison_.reset();
-  next_history_.reset();
-  link_.start(cublaslt);
-  if (!link_.started()) {
-    notices_.add(Severity::Bad, "No worker was started: " + link_.status().reason);
+void Shell::carry_out(const Command& command) {
+  RunsController& runs = workbench_.runs;
+  FilesController& files = workbench_.files;
+  std::visit(
+      Overloaded{
+          [&](Action order) { act(order); },
+          [&](const EditRequest& order) {
+            const bool dragged = ImGui::IsMouseDown(ImGuiMouseButton_Left) ||
+                                 ImGui::IsMouseReleased(ImGuiMouseButton_Left);
+            runs.edit(order.request, dragged ? gesture_ : 0);
+          },
+          [&](const ChooseRequest& order) { runs.choose(order.request); },
+          [&](const StartWorker& order) { runs.start_worker(order.cublaslt); },
+          [&](const InspectFile& order) { runs.inspect_file(order.path); },
+          [&](const SelectRun& order) { runs.state.select_run(order.index); },
+          [&](const SelectExpert& order) { runs.state.expert = order.expert; },
+          [&](const SetNotes& order) { workbench_.set_notes(order.notes); },
+          [&](const engine::ComparisonRequest& order) { runs.compare(order); },
+          [&](const engine::AmaxHistoryRequest& order) { runs.step_history(order); },
+          [&](const VisitOrder& order) {
+            page_ = Page::Graphs;
+            workbench_.examine(order);
+          },
+          [&](const CancelVisit&) { workbench_.doctor.cancel(); },
+          [&](const SweepOrder& order) { runs.start(order); },
+          [&](const InterleavedOrder& order) { runs.start(order); },
+          [&](const OpenFile& order) { workbench_.open_file(order.path); },
+          [&](const UseTensor& order) {
+            set_path_in_rail(FilePurpose::Activations, order.path);
+            workbench_.notices.set_status(std::filesystem::path(order.path).filename().string() +
+                                          " gives the values of X; W and dY under Input, Step");
+          },
+          [&](const AskPath& order) { ask_path(order.purpose); },
+          [&](const ExportReport& order) {
+            report_ = order.report;
+            ask_path(FilePurpose::ExportReport);
+          },
+          [&](const RecordsOrder& order) {
+            exported_run_ = runs.state.shown();
+            records_order_ = order;
+            ask_path(order.csv ? FilePurpose::ExportRecords : FilePurpose::ExportTrace);
+          },
+          [&](const CsvOrder& order) { files.save_table(order); },
+          [&](const PictureOrder& order) {
+            picture_ = order;
+            picture_frames_ = kFramesBeforePicture;
+          },
+          [&](const CheckRecentFiles&) { files.check_recent(); },
+          [&](const FetchLibrary& order) { workbench_.libraries.fetch(order.version); },
+          [&](const CancelFetch&) { workbench_.libraries.cancel_fetch(); },
+          [&](const UseLibrary& order) { workbench_.use_library(order.path); },
+          [&](const ShowPage& order) { show(order); },
+          [&](const Select& order) { page().select(order.selection); },
+          [&](const PlayTour& order) { workbench_.tours.play(order.path); },
+          [&](const RepeatTourStep&) { workbench_.tours.repeat_step(); },
+          [&](const StatusMessage& order) { workbench_.notices.set_status(order.text); },
+      },
+      command);
+}
+
+void Shell::show(const ShowPage& order) {
+  page_ = order.page;
+  if (order.view) page().show_view(*order.view);
+}
+
+void Shell::act(Action action) {
+  if (const std::string why = workbench_.refusal(action); !why.empty()) {
+    workbench_.notices.set_status(why);
+  } else if (!workbench_.act(action)) {
+    act_on_window(action);
   }
 }
 
-void Shell::replace_worker() {
-  const bool stuck = link_.status().cancel_overdue;
-  start_worker(link_.cublaslt());
-  if (stuck && std::exchange(state_.live, false)) {
-    notices_.add(Severity::Warn,
-                 "Live is off: the next worker would get the run that the last one did not end.");
+void Shell::act_on_window(Action action) {
+  switch (action) {
+    case Action::OpenRecording:
+      return ask_path(FilePurpose::OpenRecording);
+    case Action::SaveSession:
+      return ask_path(FilePurpose::SaveSession);
+    case Action::RecordElsewhere:
+      return ask_path(FilePurpose::RecordElsewhere);
+    case Action::ExportTrace:
+    case Action::ExportRecords:
+      // The range is the timeline's, which answers when it is drawn next.
+      page_ = Page::Performance;
+      (action == Action::ExportTrace ? ordered_keys_.export_trace : ordered_keys_.export_records) =
+          true;
+      return;
+    case Action::ShowPerformance:
+      return show({Page::Performance, {}});
+    case Action::ShowNumerics:
+      return show({Page::Numerics, {}});
+    case Action::ShowGraphs:
+      return show({Page::Graphs, {}});
+    case Action::ShowCompare:
+      return show({Page::Compare, {}});
+    case Action::ShowRecipes: {
+      const bool shown = page_ == Page::Numerics && page().view() == "recipes";
+      return show({Page::Numerics, shown ? "" : "recipes"});
+    }
+    case Action::ToggleRail:
+      settings_.rail_hidden = !settings_.rail_hidden;
+      return;
+    case Action::LargerText:
+    case Action::SmallerText: {
+      const float step = action == Action::LargerText ? 0.1F : -0.1F;
+      settings_.text_scale =
+          std::clamp(std::round((settings_.text_scale + step) * 10.0F) / 10.0F, 0.8F, 2.0F);
+      return;
+    }
+    case Action::ToggleTheme:
+      settings_.theme = settings_.theme == ThemeKind::Dark ? ThemeKind::Light : ThemeKind::Dark;
+      return;
+    case Action::Screenshot:
+      screenshot_wanted_ = true;
+      return;
+    case Action::Palette:
+      if (palette_.is_open()) return palette_.close();
+      help_ = false;
+      workbench_.files.check_recent();
+      return palette_.open();
+    case Action::Help:
+      help_ = !help_;
+      return;
+    case Action::Close:
+      return close_front();
+    case Action::Quit:
+      exit_code_ = 0;
+      return;
+    default:
+      return;
   }
 }
 
-void Shell::carry_out(const CommandSlots& commands) {
-  if (commands.set_request) state_.requested = *commands.set_request;
-  if (commands.run_now) submit();
-  if (commands.cancel) cancel();
-  if (commands.compare) compare(*commands.compare);
-  if (commands.step_history) step_history(*commands.step_history);
-  if (commands.open_recording) open_file(*commands.open_recording);
-  if (commands.open_sample) open_sample();
-  carry_out_doctor(commands);
-  carry_out_compare(commands);
-  if (commands.select_run) state_.select_run(*commands.select_run);
-  if (commands.show_workspace) state_.workspace = *commands.show_workspace;
-  if (commands.show_recipes) state_.recipes = *commands.show_recipes;
-  if (!commands.says.empty()) says_ = commands.says;
-  if (commands.set_notes) keep_notes(*commands.set_notes);
-  if (commands.selection_taken) asked_selection_.reset();
-  if (commands.select_expert) state_.expert = *commands.select_expert;
-  seen_selection_ = commands.selected;
-  seen_graphs_view_ = commands.graphs_view;
-  if (commands.save_csv) save_csv(*commands.save_csv);
-  if (commands.export_records) ask_export(*commands.export_records);
-  if (commands.save_picture) {
-    picture_ = commands.save_picture;
-    picture_frames_ = kFramesBeforePicture;
+void Shell::close_front() {
+  workbench_.notices.set_status("");
+  if (palette_.is_open()) {
+    palette_.close();
+  } else if (dialog_.is_open()) {
+    dialog_.close();
+  } else if (help_) {
+    help_ = false;
+  } else {
+    workbench_.close_front();
   }
 }
 
-void Shell::carry_out(const RailWishes& wishes) {
-  if (wishes.run) submit();
-  if (wishes.cancel) cancel();
-  if (wishes.browse) files_.open(*wishes.browse, settings_.folder, "");
-  if (wishes.inspect && *wishes.inspect != asked_inspection_ && link_.hello()) {
-    asked_inspection_ = *wishes.inspect;
-    link_.inspect_file(*wishes.inspect);
+void Shell::ask_path(FilePurpose purpose) {
+  const auto dated = [this](const char* stem, const char* suffix) {
+    return std::filesystem::path(workbench_.files.dated_path(stem, suffix)).filename().string();
+  };
+  std::string name;
+  switch (purpose) {
+    case FilePurpose::SaveSession:
+    case FilePurpose::RecordElsewhere:
+      name = dated("expertscope", ".session");
+      break;
+    case FilePurpose::ExportReport:
+      name = "graph-doctor.md";
+      break;
+    case FilePurpose::ExportTrace:
+      name = dated("trace", ".json");
+      break;
+    case FilePurpose::ExportRecords:
+      name = dated("records", ".csv");
+      break;
+    default:
+      break;
   }
-  if (wishes.cublaslt) start_worker(*wishes.cublaslt);
+  dialog_.open(purpose, workbench_.files.folder(), name);
 }
 
-void Shell::carry_out(const TopBarWishes& wishes) {
-  if (wishes.action) act(*wishes.action);
-  if (wishes.select_run) state_.select_run(*wishes.select_run);
-  if (wishes.open_recent) open_file(*wishes.open_recent);
-  if (wishes.play_tour) open_tour(*wishes.play_tour);
-  if (wishes.check_recent) recent_.check(settings_.recent);
+void Shell::use_path(FilePurpose purpose, const std::string& path) {
+  FilesController& files = workbench_.files;
+  files.remember_folder(path);
+  switch (purpose) {
+    case FilePurpose::OpenSecond:
+      return files.open_second(path);
+    case FilePurpose::OpenRecording:
+      return workbench_.open_file(path);
+    case FilePurpose::SaveSession:
+      return files.save_session(workbench_.runs.state, path);
+    case FilePurpose::RecordElsewhere:
+      return files.move_recording(path);
+    case FilePurpose::OpenGraph:
+      workbench_.open_graph(path);
+      return files.remember_file(path);
+    case FilePurpose::ExportReport:
+      if (report_ != nullptr) files.save_report(std::exchange(report_, nullptr), path);
+      return;
+    case FilePurpose::ExportTrace:
+    case FilePurpose::ExportRecords:
+      return files.save_records(std::exchange(exported_run_, nullptr), records_order_, path);
+    case FilePurpose::Activations:
+    case FilePurpose::Weights:
+    case FilePurpose::Gradients:
+    case FilePurpose::Routing:
+      return set_path_in_rail(purpose, path);
+  }
+}
+
+void Shell::set_path_in_rail(FilePurpose purpose, const std::string& path) {
+  engine::RunRequest request = workbench_.runs.state.requested;
+  rail_.path_chosen(purpose, path, request);
+  workbench_.runs.edit(request, 0);
 }
 
 }  // namespace app

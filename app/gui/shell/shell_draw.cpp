@@ -1,13 +1,13 @@
-// One frame: bar, banners, rail, splitter, workspace, status. Sizes come from the theme, so that
+// One frame: bar, banners, rail, splitter, page, status. Sizes come from the theme, so that
 // every text scale lays out alike.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "app/gui/controls/widgets.h"
+#include "app/gui/shell/banner.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/shell/screenshot.h"
 #include "app/gui/shell/shell.h"
@@ -54,21 +54,15 @@ constexpr ImGuiWindowFlags kFixed =
 void Shell::draw(const Theme& theme, const PlotKeys& keys) {
   controls_.begin_frame();
   ++frame_;
-  if (timing()) ++frames_while_timing_;
-  const engine::RunRequest before = state_.requested;
+  workbench_.runs.frame_drawn();
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ++gesture_;
   const SessionView now = view();
-  CommandSlots commands;
-  PlotKeys asked = keys;
-  const PlotKeys by_name = std::exchange(asked_keys_, {});
-  asked.export_trace |= by_name.export_trace;
-  asked.export_records |= by_name.export_records;
-  const PanelContext context{now,
-                             commands,
-                             theme,
-                             controls_,
-                             asked,
-                             asked_graphs_view_,
-                             asked_selection_ ? &*asked_selection_ : nullptr};
+  PlotKeys pressed = keys;
+  const PlotKeys ordered = std::exchange(ordered_keys_, {});
+  pressed.export_trace |= ordered.export_trace;
+  pressed.export_records |= ordered.export_records;
+  std::vector<Command> commands;
+  const PanelContext context{now, commands, theme, controls_, pressed};
   {
     const FlushLayout flush;
     const OverlayScope root("##root", {0, 0}, ImGui::GetIO().DisplaySize, theme.colors.window,
@@ -76,42 +70,29 @@ void Shell::draw(const Theme& theme, const PlotKeys& keys) {
     draw_root(context);
   }
   draw_overlays(context);
-  carry_out(commands);
-  if (const auto answer = std::exchange(library_answer_, std::nullopt)) answer_library(*answer);
-  take_change(before);
-  // Its own change of the request is its own step of the history.
-  if (const auto wish = std::exchange(tour_wish_, std::nullopt)) act(*wish);
-  if (const std::function<void()> chosen = std::exchange(chosen_, nullptr)) chosen();
-  if (tour_) tour_->frame_drawn();
-}
-
-void Shell::take_change(const engine::RunRequest& before) {
-  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) ++gesture_;
-  if (state_.requested == before || tour_) return;
-  const bool dragged =
-      ImGui::IsMouseDown(ImGuiMouseButton_Left) || ImGui::IsMouseReleased(ImGuiMouseButton_Left);
-  says_.clear();
-  history_.changed(before, state_.requested, dragged ? gesture_ : 0);
-  if (state_.live) submit();
+  for (const Command& command : commands) carry_out(command);
+  workbench_.tours.frame_drawn(
+      {.page = page_, .view = std::string(page().view()), .selection = page().selected()});
 }
 
 void Shell::draw_root(const PanelContext& context) {
   const Theme& theme = context.theme;
+  const FilesController& files = workbench_.files;
+  const SessionState& state = workbench_.runs.state;
   {
     const ChildScope bar("##top", {0, theme.px(kTopBarHeight)}, theme.colors.panel,
                          {theme.px(kPanelPadding), theme.px((kTopBarHeight - kRowHeight) / 2)},
                          kFixed);
     const ThemeSpacing spacing(theme);
-    carry_out(draw_top_bar(
-        context, {.workspace = state_.workspace,
-                  .recording = recorder_ != nullptr,
-                  .recording_path = recording_path_,
-                  .recorded_runs = drawn_recording_.written,
-                  .live_runs = state_.live_runs().size() + state_.live_comparisons().size() +
-                               state_.live_visits().size(),
-                  .run_names = run_names_.of(context.view.runs),
-                  .recent = recent_files(),
-                  .tours = tours_}));
+    draw_top_bar(context, {.page = page_,
+                           .recording = files.recording(),
+                           .recording_path = files.recording_path(),
+                           .recorded_runs = files.recording_progress().written,
+                           .live_runs = state.live_runs().size() + state.live_comparisons().size() +
+                                        state.live_visits().size(),
+                           .run_names = run_names_.of(context.view.runs),
+                           .recent = files.recent(),
+                           .tours = workbench_.tours.shipped()});
   }
   ImGui::Dummy({0, 1});
   const float height = ImGui::GetContentRegionAvail().y - theme.px(kStatusHeight) - 1;
@@ -128,18 +109,28 @@ void Shell::draw_root(const PanelContext& context) {
   const ChildScope status("##status", {0, 0}, theme.colors.panel, {theme.px(kPanelPadding), 0},
                           kFixed);
   const ThemeSpacing spacing(theme);
-  if (draw_status_bar(context, {.last_error = state_.last_error, .says = says_})) cancel();
+  draw_status_bar(context,
+                  {.last_error = state.last_error, .message = workbench_.notices.status_message()});
 }
 
 void Shell::draw_rail(const PanelContext& context, float height) {
   const Theme& theme = context.theme;
+  SessionState& state = workbench_.runs.state;
   const float width = std::min(theme.px(settings_.rail_width), ImGui::GetWindowWidth() * 0.45F);
   const ChildScope rail("##rail", {width, height}, theme.colors.panel, {0, 0}, kFixed);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {theme.px(kGap), theme.px(kGapSmall)});
+  if (request_in_rail_ != state.requested) rail_.follow(state.requested);
+  request_in_rail_ = state.requested;
   const RailWishes wishes =
-      rail_.draw(context, link_, state_.requested, state_.live, state_.last_error);
+      rail_.draw(context, workbench_.runs.link, request_in_rail_, state.live, state.last_error);
   ImGui::PopStyleVar();
-  carry_out(wishes);
+  std::vector<Command>& commands = context.commands;
+  if (request_in_rail_ != state.requested) commands.push_back(EditRequest{request_in_rail_});
+  if (wishes.run) commands.push_back(Action::Run);
+  if (wishes.cancel) commands.push_back(Action::Cancel);
+  if (wishes.browse) commands.push_back(AskPath{*wishes.browse});
+  if (wishes.inspect) commands.push_back(InspectFile{*wishes.inspect});
+  if (wishes.cublaslt) commands.push_back(StartWorker{*wishes.cublaslt});
 }
 
 void Shell::draw_splitter(const PanelContext& context, float height) {
@@ -169,15 +160,7 @@ void Shell::draw_main(const PanelContext& context, float height) {
   // The right edge keeps the same distance as the splitter on the left.
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {theme.px(kGap), theme.px(kGap)});
   const float width = ImGui::GetContentRegionAvail().x - theme.px(kGap);
-  draw_link_banner(context);
-  draw_recorder_banner(context);
-  draw_library_question(context);
-  notices_.draw(context);
-  if (player_) draw_player(context);
-  draw_tour_keeper(context);
-  if (tour_ && tour_->step() != nullptr) {
-    const Banner caption(context, "tour.caption", theme.colors.accent, tour_->step()->caption, 0);
-  }
+  draw_banners(context);
   if (context.view.run != nullptr && step_generation_ != context.view.run_generation) {
     step_generation_ = context.view.run_generation;
     step_ns_ = step_time_ns(context.view.run->result);
@@ -189,104 +172,67 @@ void Shell::draw_main(const PanelContext& context, float height) {
   }
   const ImVec2 size = {width, ImGui::GetContentRegionAvail().y};
   {
-    const ChildScope workspace("##workspace", size, theme.colors.window, {0, 0}, kFixed);
-    panels_[static_cast<std::size_t>(state_.workspace)]->draw(context, size);
-    if (state_.workspace == Workspace::Graphs) asked_graphs_view_ = -1;
+    const ChildScope shown("##page", size, theme.colors.window, {0, 0}, kFixed);
+    page().draw(context, size);
   }
   ImGui::PopStyleVar();
 }
 
-void Shell::draw_link_banner(const PanelContext& context) {
-  const LinkStatus& link = context.view.link;
-  const bool lost = link.state == LinkState::Lost;
-  const bool stalled = link.state == LinkState::Stalled;
-  if (!link_.started() || !(lost || stalled || link.cancel_overdue)) return;
-  const Theme& theme = context.theme;
-  const std::string text =
-      lost ? fmt::format("The worker is lost: {}. The last results stay on screen.", link.reason)
-      : link.cancel_overdue
-          ? fmt::format(
-                "The worker does not answer Cancel{}. Replacing it ends the run; results "
-                "stay on screen.",
-                stalled ? ": " + link.reason : ", though it lives")
-          : fmt::format("The worker is stalled: {}.", link.reason);
-  const float start_width = theme.px(150);
-  const float check_width = theme.px(170);
-  const Banner banner(context, "banner.worker", lost ? theme.colors.bad : theme.colors.warn, text,
-                      start_width + check_width + theme.px(kGap));
-  const bool start = controls::button(
-      context, "worker.start", lost ? "Start new worker" : "Replace the worker",
-      {.tooltip = "Ends this worker if it still lives and starts another", .width = start_width});
-  ImGui::SameLine();
-  if (controls::checkbox(context, "worker.automatic", "Restart automatically", link_.automatic)) {
-    settings_.restart_automatically = link_.automatic;
-  }
-  if (start) replace_worker();
-}
-
-/// While nothing can be written: the results wait in memory, and a person may know a better place.
-void Shell::draw_recorder_banner(const PanelContext& context) {
-  if (recorder_ == nullptr || drawn_recording_.error.empty()) return;
-  const float width = context.theme.px(150);
-  const Banner banner(
-      context, "banner.recorder", context.theme.colors.bad,
-      fmt::format("Not recording: {}. {} wait(s) in memory and is tried again every 2 s.",
-                  drawn_recording_.error, drawn_recording_.waiting),
-      width);
-  if (controls::button(
-          context, "recorder.elsewhere", "Record elsewhere",
-          {.tooltip = "Copies the recording to another file and goes on there", .width = width})) {
-    act(Action::RecordElsewhere);
-  }
+void Shell::draw_banners(const PanelContext& context) {
+  draw_link_banner(context, workbench_.runs.link);
+  draw_recorder_banner(context, workbench_.files.recording_progress());
+  draw_library_question(context, workbench_.library_question());
+  draw_notices(context, workbench_.notices);
+  draw_tour(context, workbench_);
+  draw_tour_draft(context, workbench_.tours);
 }
 
 void Shell::draw_overlays(const PanelContext& context) {
-  if (const auto choice = files_.draw(context)) take_choice(*choice);
+  if (const auto choice = dialog_.draw(context)) use_path(choice->purpose, choice->path);
   if (help_ && draw_help(context)) help_ = false;
-  if (!palette_.is_open()) return;
-  chosen_ = palette_.draw(context, palette_entries());
+  if (palette_.is_open()) palette_.draw(context, palette_entries(workbench_));
 }
 
-void Shell::save_picture(int width, int height) {
-  if (!picture_ || picture_frames_-- > 0) return;
-  const PictureOrder order = *std::exchange(picture_, std::nullopt);
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
-  // A framebuffer may have more pixels than the window has units.
-  const float across = static_cast<float>(width) / std::max(display.x, 1.0F);
-  const float down = static_cast<float>(height) / std::max(display.y, 1.0F);
-  const auto pixel = [](float at, float scale) {
-    return static_cast<int>(std::lround(std::max(at, 0.0F) * scale));
-  };
-  PixelArea area{.x = pixel(order.min.x, across), .y = pixel(order.min.y, down)};
-  area.width = std::min(pixel(order.max.x, across), width) - area.x;
-  area.height = std::min(pixel(order.max.y, down), height) - area.y;
-  screenshot_path_ = dated_path(order.stem.c_str(), ".png");
+void Shell::save_picture(const std::string& stem, const PixelArea& area, int height) {
+  screenshot_path_ = workbench_.files.dated_path(stem, ".png");
   const std::string problem = write_picture(screenshot_path_, area, height);
-  notices_.add(problem.empty() ? Severity::Good : Severity::Bad,
-               problem.empty() ? "Picture saved: " + screenshot_path_ : "No picture: " + problem);
-  redraw_ = true;
+  workbench_.notices.add(
+      problem.empty() ? Severity::Good : Severity::Bad,
+      problem.empty() ? "Picture saved: " + screenshot_path_ : "No picture: " + problem);
+}
+
+void Shell::write_pictures(int width, int height) {
+  TourController& tours = workbench_.tours;
+  if (const auto path = tours.wanted_picture()) {
+    const std::string problem = write_screenshot(*path, width, height);
+    if (problem.empty()) fmt::print("{}\n", *path);
+    tours.picture_written(problem);
+    take_end_of_tour();
+  }
+  if (picture_ && picture_frames_-- == 0) {
+    const PictureOrder order = *std::exchange(picture_, std::nullopt);
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    // A framebuffer may have more pixels than the window has units.
+    const float across = static_cast<float>(width) / std::max(display.x, 1.0F);
+    const float down = static_cast<float>(height) / std::max(display.y, 1.0F);
+    const auto pixel = [](float at, float scale) {
+      return static_cast<int>(std::lround(std::max(at, 0.0F) * scale));
+    };
+    PixelArea area{.x = pixel(order.min[0], across), .y = pixel(order.min[1], down)};
+    area.width = std::min(pixel(order.max[0], across), width) - area.x;
+    area.height = std::min(pixel(order.max[1], down), height) - area.y;
+    save_picture(order.stem, area, height);
+  }
+  if (std::exchange(screenshot_wanted_, false)) {
+    save_picture("expertscope", {.x = 0, .y = 0, .width = width, .height = height}, height);
+  }
 }
 
 void Shell::after_render(const Theme& theme, int width, int height) {
-  if (tour_ && tour_->phase() == Tour::Phase::Shoot) {
-    const std::string path = tour_->picture_path();
-    const std::string problem = write_screenshot(path, width, height);
-    if (!problem.empty()) return fail_tour(problem);
-    fmt::print("{}\n", path);
-    tour_->picture_written();
-    if (tour_->phase() == Tour::Phase::Done) finish_tour();
-  }
-  save_picture(width, height);
-  if (screenshot_wanted_) {
-    screenshot_wanted_ = false;
-    screenshot_path_ = dated_path("expertscope", ".png");
-    const std::string problem = write_screenshot(screenshot_path_, width, height);
-    notices_.add(problem.empty() ? Severity::Good : Severity::Bad,
-                 problem.empty() ? "Picture saved: " + screenshot_path_ : "No picture: " + problem);
-    redraw_ = true;
-  }
+  write_pictures(width, height);
   if (options_.control_map_path.empty()) return;
-  const engine::Status status = engine::validate(state_.requested);
+  const SessionState& state = workbench_.runs.state;
+  const engine::Status status = engine::validate(state.requested);
   const std::string problem =
       write_control_map(options_.control_map_path, controls_, view(),
                         {.frame = frame_,
@@ -295,15 +241,15 @@ void Shell::after_render(const Theme& theme, int width, int height) {
                          .text_scale = theme.scale,
                          .pointer = ImGui::GetIO().MousePos,
                          .pointer_down = ImGui::GetIO().MouseDown[0],
-                         .requested_id = link_.newest_id(),
+                         .requested_id = workbench_.runs.link.newest_id(),
                          .request_error = status.ok() ? "" : status.error().message,
-                         .last_error = state_.last_error,
-                         .live = state_.live,
-                         .recording = recorder_ != nullptr,
-                         .recording_path = recording_path_,
+                         .last_error = state.last_error,
+                         .live = state.live,
+                         .recording = workbench_.files.recording(),
+                         .recording_path = workbench_.files.recording_path(),
                          .screenshot_path = screenshot_path_,
-                         .workspace = state_.workspace});
-  if (!problem.empty()) notices_.add(Severity::Warn, problem);
+                         .page = page_});
+  if (!problem.empty()) workbench_.notices.add(Severity::Warn, problem);
 }
 
 }  // namespace app

@@ -9,7 +9,6 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/control_map_file.h"
-#include "app/gui/shell/device_words.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"
@@ -158,11 +157,11 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
   }
   DeviceWords device = device_words(view.link, view.hello);
   if (!device.line.empty()) device.line = "  ·  " + device.line;
-  const float said = width(status.says) + theme.px(kGapLarge);
+  const float said = width(status.message) + theme.px(kGapLarge);
   const float wrong = width(status.last_error) + theme.px(kGapSection);
   const float room = ImGui::GetContentRegionAvail().x;
   const float kept = std::min(
-      (status.says.empty() ? 0 : said) + (status.last_error.empty() ? 0 : wrong), room * 2 / 3);
+      (status.message.empty() ? 0 : said) + (status.last_error.empty() ? 0 : wrong), room * 2 / 3);
   draw_piece(context,
              {.text = line,
               .tooltip = view.run == nullptr ? std::string()
@@ -181,7 +180,7 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
   draw_piece(context,
              {.id = "status.says",
               .label = "What was just done",
-              .text = status.says,
+              .text = status.message,
               .color = theme.colors.accent,
               .gap = theme.px(kGapLarge),
               .keep = status.last_error.empty() ? 0 : std::min(wrong, room / 3)},
@@ -199,7 +198,7 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
 
 }  // namespace
 
-bool draw_status_bar(const PanelContext& context, const StatusLine& status) {
+void draw_status_bar(const PanelContext& context, const StatusLine& status) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
   const FontScope font(theme.fonts.label);
@@ -220,11 +219,10 @@ bool draw_status_bar(const PanelContext& context, const StatusLine& status) {
     controls::tooltip(context, fmt::format("{} on {}, process {}\n{}", view.hello->program_version,
                                            view.hello->host, view.link.pid, view.hello->tracing));
   }
-  bool cancel = false;
-  if (view.link.state == LinkState::Busy) cancel = draw_progress(context, view.link.pulse);
-
+  if (view.link.state == LinkState::Busy && draw_progress(context, view.link.pulse)) {
+    context.commands.push_back(Action::Cancel);
+  }
   draw_facts(context, status, line_y);
-  return cancel;
 }
 
 }  // namespace app

@@ -1,6 +1,6 @@
 // The best of all ways to place the letters, by dynamic programming: a greedy match would take the
 // first "r" of "Recipe: MXFP8 run" for the r of "run".
-#include "app/gui/shell/subsequence.h"
+#include "app/gui/shell/command_palette.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-// Left: name and workspaces. Right: runs at hand, files, recording, text size, theme, help. Narrow
+// Left: name and pages. Right: runs at hand, files, recording, text size, theme, help. Narrow
 // windows drop words, never controls.
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
+#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
@@ -14,7 +15,7 @@ namespace app {
 namespace {
 
 void draw_run_picker(const PanelContext& context, const std::vector<std::string>& names,
-                     float width, TopBarWishes& wishes) {
+                     float width) {
   const SessionView& view = context.view;
   int index = static_cast<int>(view.run_index);
   controls::Options options;
@@ -22,20 +23,19 @@ void draw_run_picker(const PanelContext& context, const std::vector<std::string>
   options.tooltip =
       view.from_file ? "Runs of " + view.session_path : "Runs of this window, newest last";
   if (controls::combo(context, "top.run", "##run", index, names, options)) {
-    wishes.select_run = static_cast<std::size_t>(index);
+    context.commands.push_back(SelectRun{static_cast<std::size_t>(index)});
   }
 }
 
 /// Files opened before, below the button beside Open, those that are gone dimmed, with the reason;
 /// and what somebody without any can look at.
-void draw_recent(const PanelContext& context, const TopBarState& state, float width,
-                 TopBarWishes& wishes) {
+void draw_recent(const PanelContext& context, const TopBarState& state, float width) {
   const Theme& theme = context.theme;
   const std::vector<RecentFile>& files = state.recent;
   if (controls::button(context, "top.recent", "v",
                        {.tooltip = "Files opened before, the recording that ships, and tours",
                         .width = width})) {
-    wishes.check_recent = true;
+    context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
   }
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
@@ -44,7 +44,9 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
       const RecentFile& file = files[i];
       ImGui::PushID(static_cast<int>(i));
       const bool there = file.missing.empty();
-      if (ImGui::MenuItem(file.path.c_str(), nullptr, false, there)) wishes.open_recent = file.path;
+      if (ImGui::MenuItem(file.path.c_str(), nullptr, false, there)) {
+        context.commands.push_back(OpenFile{file.path});
+      }
       ImGui::PopID();
       controls::record(context, ("recent." + std::to_string(i)).c_str(), file.path.c_str(), "menu",
                        there ? "" : file.missing, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
@@ -54,14 +56,14 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
     }
     if (!files.empty()) ImGui::Separator();
     constexpr const char* kSample = "The recording of an H200 that ships";
-    if (ImGui::MenuItem(kSample)) context.commands.open_sample = true;
+    if (ImGui::MenuItem(kSample)) context.commands.push_back(Action::OpenSample);
     controls::record(context, "recent.sample", kSample, "menu", "", ImGui::GetItemRectMin(),
                      ImGui::GetItemRectMax());
     if (!state.tours.empty()) ImGui::Separator();
     for (std::size_t i = 0; i < state.tours.size(); ++i) {
-      const NamedTour& tour = state.tours[i];
+      const TourController::Named& tour = state.tours[i];
       const std::string label = "Tour: " + tour.title;
-      if (ImGui::MenuItem(label.c_str())) wishes.play_tour = tour.path;
+      if (ImGui::MenuItem(label.c_str())) context.commands.push_back(PlayTour{tour.path});
       controls::record(context, ("tours." + std::to_string(i)).c_str(), label.c_str(), "menu", "",
                        ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
     }
@@ -72,10 +74,19 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
 
 }  // namespace
 
-TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state) {
+const std::vector<std::string>& RunNames::of(const Runs& runs) {
+  if (runs == runs_) return names_;
+  runs_ = runs;
+  names_.clear();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    names_.push_back(fmt::format("{}. {}", i + 1, choices::summary(runs[i]->request)));
+  }
+  return names_;
+}
+
+void draw_top_bar(const PanelContext& context, const TopBarState& state) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
-  TopBarWishes wishes;
   const float row_y = ImGui::GetCursorPosY();
   // From the right edge leftwards: fixed widths first, the run picker takes what remains.
   const float gap = theme.px(kGapSmall);
@@ -95,7 +106,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const float name = theme.px(100 + kGapSection);
   const float all = ImGui::GetContentRegionAvail().x - right - theme.px(kGapLarge + kGapSection);
   const bool named = all >= name + theme.px(300);
-  // Four names need as much; where there is less, the workspaces fold into a list.
+  // Four names need as much; where there is less, the pages fold into a list.
   const bool listed = all < theme.px(290);
   const float tabs = listed ? std::max(all, theme.px(60))
                             : std::clamp(all - (named ? name : 0.0F), theme.px(290), theme.px(320));
@@ -108,15 +119,12 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
     ImGui::SameLine(0, theme.px(kGapSection));
   }
   ImGui::SetCursorPosY(row_y);
-  int tab = static_cast<int>(state.workspace);
-  const std::vector<std::string> workspaces = {"Performance", "Numerics", "Graphs", "Compare"};
+  int tab = static_cast<int>(state.page);
+  const std::vector<std::string> pages = {"Performance", "Numerics", "Graphs", "Compare"};
   const controls::Options tab_options{.tooltip = "Ctrl+1, Ctrl+2, Ctrl+3, Ctrl+4", .width = tabs};
-  if (listed ? controls::combo(context, "tab", "##tab", tab, workspaces, tab_options)
-             : controls::segmented(context, "tab", tab, workspaces, tab_options)) {
-    wishes.action = tab == 0   ? Action::ShowPerformance
-                    : tab == 1 ? Action::ShowNumerics
-                    : tab == 2 ? Action::ShowGraphs
-                               : Action::ShowCompare;
+  if (listed ? controls::combo(context, "tab", "##tab", tab, pages, tab_options)
+             : controls::segmented(context, "tab", tab, pages, tab_options)) {
+    context.commands.push_back(ShowPage{static_cast<Page>(tab)});
   }
 
   ImGui::SameLine(0, theme.px(kGapSection));
@@ -125,7 +133,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
   const bool picker = view.runs.size() > 1 || (view.from_file && !view.runs.empty());
   if (picker && room > theme.px(80)) {
     ImGui::SetCursorPosY(row_y);
-    draw_run_picker(context, state.run_names, std::min(room, theme.px(460)), wishes);
+    draw_run_picker(context, state.run_names, std::min(room, theme.px(460)));
     ImGui::SameLine();
   }
   ImGui::SetCursorPos({start + room + theme.px(kGapLarge), row_y});
@@ -137,17 +145,17 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
     if (controls::button(
             context, "top.live", brief ? "Live" : "Back to live",
             {.tooltip = "Back to live: leave " + view.session_path, .width = back_width})) {
-      wishes.action = Action::BackToLive;
+      context.commands.push_back(Action::BackToLive);
     }
     next();
   }
   if (controls::button(context, "top.open", "Open",
                        {.tooltip = "Open a recording (Ctrl+O)", .width = open_width})) {
-    wishes.action = Action::OpenRecording;
+    context.commands.push_back(Action::OpenRecording);
   }
   ImGui::SameLine(0, 1);
   ImGui::SetCursorPosY(row_y);
-  draw_recent(context, state, recent_width, wishes);
+  draw_recent(context, state, recent_width);
   next();
   if (controls::button(
           context, "top.save", "Save",
@@ -157,7 +165,7 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
                                   "(Ctrl+S)",
                                   state.live_runs),
            .width = save_width})) {
-    wishes.action = Action::SaveSession;
+    context.commands.push_back(Action::SaveSession);
   }
   next();
   if (state.recording) ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.bad);
@@ -168,35 +176,34 @@ TopBarWishes draw_top_bar(const PanelContext& context, const TopBarState& state)
           {.tooltip = state.recording ? "Recording to " + state.recording_path
                                       : "Write every run from now on to " + state.recording_path,
            .width = record_width})) {
-    wishes.action = Action::ToggleRecording;
+    context.commands.push_back(Action::ToggleRecording);
   }
   if (state.recording) ImGui::PopStyleColor();
   next();
   if (controls::button(context, "top.smaller", "A-",
                        {.tooltip = "Smaller text (Ctrl+-)", .width = small_width})) {
-    wishes.action = Action::SmallerText;
+    context.commands.push_back(Action::SmallerText);
   }
   next();
   if (controls::button(context, "top.larger", "A+",
                        {.tooltip = "Larger text (Ctrl+=)", .width = small_width})) {
-    wishes.action = Action::LargerText;
+    context.commands.push_back(Action::LargerText);
   }
   next();
   if (controls::button(context, "top.theme", theme.kind == ThemeKind::Dark ? "Light" : "Dark",
                        {.tooltip = "Switch between dark and light", .width = theme_width})) {
-    wishes.action = Action::ToggleTheme;
+    context.commands.push_back(Action::ToggleTheme);
   }
   next();
   if (controls::button(context, "top.palette", ">_",
                        {.tooltip = "Every action, by name (Ctrl+Shift+P)", .width = small_width})) {
-    wishes.action = Action::Palette;
+    context.commands.push_back(Action::Palette);
   }
   next();
   if (controls::button(context, "top.help", "?",
                        {.tooltip = "Keys and mouse (? or F1)", .width = small_width})) {
-    wishes.action = Action::Help;
+    context.commands.push_back(Action::Help);
   }
-  return wishes;
 }
 
 }  // namespace app

@@ -255,9 +255,9 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
     const Moment after_news;
     if (input.any) touched = kFramesAfterEvent;
     input.any = false;
-    for (const Action action : input.actions) shell.act(action);
+    for (const Action action : input.actions) shell.carry_out(action);
     input.actions.clear();
-    for (const std::string& path : input.dropped_files) shell.open_file(path);
+    for (const std::string& path : input.dropped_files) shell.carry_out(OpenFile{path});
     input.dropped_files.clear();
     input.touring = shell.touring();
     // A text caret blinks; nothing else moves by itself.

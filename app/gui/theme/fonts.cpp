@@ -1,4 +1,4 @@
-// The five type sizes, from the distribution's Inter and JetBrains Mono where they are installed.
+// The five type sizes, from the distribution's Inter and JetBrains Mono if they are installed.
 // Rule: never null and never a failed start; without the files ImGui's own font is used.
 #include <array>
 #include <cmath>
@@ -11,8 +11,8 @@
 namespace app {
 namespace {
 
-// Only what the window writes, so that the atlas is ready within the first frame's time: Latin-1,
-// thin space and dashes, arrows, comparison signs, a few geometric marks.
+// Only the glyphs that the window uses, so that the atlas is ready within the first frame's time:
+// Latin-1, thin space and dashes, arrows, comparison signs, a few geometric marks.
 constexpr std::array<ImWchar, 15> kRanges = {0x0020, 0x00FF, 0x03BC, 0x03BC, 0x2007,
                                              0x2026, 0x2190, 0x2193, 0x2211, 0x2212,
                                              0x2248, 0x2265, 0x22EF, 0x22EF, 0};

@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-/// A text as it may be drawn; a copy is made only of one that may not.
+/// A text in drawable form; only one that is not drawable as it is gets copied.
 class Shown {
  public:
   explicit Shown(std::string_view text) {
@@ -35,7 +35,8 @@ void show_text(std::string_view text) {
 
 void show_wrapped(std::string_view text) {
   const Shown shown(text);
-  // ImGui's own keeps a wrap position that is set; with a precision it formats, and cuts at 3 KiB.
+  // ImGui's own function keeps an existing wrap position; with a precision it formats, and cuts at
+  // 3 KiB.
   ImGui::TextWrapped("%s", std::string(shown.begin, shown.end).c_str());
 }
 

@@ -1,8 +1,8 @@
 // The one place that draws text. ImGui ends the program when a wrapped text has more than 16 383
-// characters: it gives each four vertices, counts them in 16 bits, and can begin anew only between
-// two texts (ImGuiBackendFlags_RendererHasVtxOffset, which the OpenGL 3.3 backend sets), not inside
-// one. So nothing is drawn that engine::shown_text() has not cut; a test forbids ImGui's own calls
-// elsewhere. Labels of widgets are never wrapped, and what leaves the window costs them no vertex.
+// characters: each takes four vertices, they are counted in 16 bits, and the count can restart only
+// between two texts (ImGuiBackendFlags_RendererHasVtxOffset, which the OpenGL 3.3 backend sets),
+// not inside one. So nothing is drawn that engine::shown_text() has not cut; a test forbids ImGui's
+// own calls elsewhere. Labels of widgets are never wrapped, and clipped text costs no vertices.
 #pragma once
 
 #include <imgui.h>
@@ -13,16 +13,16 @@
 
 namespace app {
 
-/// In the current font and colour, wrapped where a wrap position is set.
+/// In the current font and colour, wrapped if a wrap position is set.
 void show_text(std::string_view text);
-/// Wrapped at the end of the window where no wrap position is set.
+/// Wrapped at the end of the window if no wrap position is set.
 void show_wrapped(std::string_view text);
 void show_dimmed(std::string_view text);
 
-/// What the text will take; `wrap` in pixels, 0 = as long as it is.
+/// The size that the text will take; `wrap` in pixels, 0 = no wrapping.
 ImVec2 shown_size(const ImFont* font, std::string_view text, float wrap = 0);
 ImVec2 shown_size(std::string_view text, float wrap = 0);
-/// At an exact place.
+/// At an exact position.
 void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, std::string_view text,
                 float wrap = 0);
 

@@ -19,7 +19,7 @@ ImVec4 with_alpha(ImU32 color, float alpha) {
   return result;
 }
 
-// Seventeen samples of viridis: perceptually even, readable in grey and for colour-blind people.
+// Seventeen samples of viridis: perceptually uniform, readable in grey and by colour-blind people.
 constexpr std::array<unsigned, 17> kSequential = {
     0x440154, 0x48186A, 0x472D7B, 0x424086, 0x3B528B, 0x33638D, 0x2C728E, 0x26828E, 0x21918C,
     0x1FA088, 0x28AE80, 0x3FBC73, 0x5EC962, 0x84D44B, 0xADDC30, 0xD8E219, 0xFDE725};
@@ -55,7 +55,7 @@ ImU32 Theme::stage(engine::Stage stage) const {
 }
 
 ImU32 Theme::series(std::size_t index) const {
-  // Blue, orange, violet: apart for the colour-blind and at 4.5:1 on either panel.
+  // Blue, orange, violet: distinguishable for the colour-blind and at 4.5:1 on either panel.
   constexpr std::array<unsigned, 3> kDark = {0x4DA3FF, 0xFFB454, 0xD38CF0};
   constexpr std::array<unsigned, 3> kLight = {0x1F6FD1, 0xA85400, 0x8A3FC4};
   return rgb((kind == ThemeKind::Dark ? kDark : kLight)[index % kDark.size()]);

@@ -16,7 +16,7 @@ struct Palette {
   ImU32 window, panel, raised, line, text, dim_text, accent, good, warn, bad;
 };
 
-/// Fonts may repeat one ImGui font where the distribution's are not installed; never null after
+/// Fonts may repeat one ImGui font if the distribution's are not installed; never null after
 /// ThemeFonts are loaded.
 struct ThemeFonts {
   ImFont* body = nullptr;      // Inter 13
@@ -34,10 +34,10 @@ struct Theme {
 
   float px(float grid_pixels) const { return grid_pixels * scale; }
   ImU32 stage(engine::Stage stage) const;
-  /// Colour of the i-th of up to three things laid over each other.
+  /// Colour of the i-th of up to three overlaid series.
   ImU32 series(std::size_t index) const;
-  /// Perceptually even sequential map (viridis-like), t in [0, 1]. NaN gives the hatch background
-  /// colour.
+  /// Perceptually uniform sequential map (viridis-like), t in [0, 1]. NaN gives the hatch
+  /// background colour.
   ImU32 sequential(float t) const;
 };
 

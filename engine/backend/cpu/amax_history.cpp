@@ -110,13 +110,13 @@ class HistorySteps {
     type_ = source.value()->element();
     const std::int64_t elements = row_offsets_.back() * request.shape.k;
     const std::int64_t bytes = elements * element_bytes(type_);
-    // The operand as it comes, a copy that the outlier goes into, and the codes.
+    // The original operand, a copy for the outlier, and the codes.
     const std::int64_t wanted = 2 * bytes + elements;
     const std::int64_t available = available_memory_bytes();
     if (available != 0 && wanted > available) {
       return Error{ErrorCode::OutOfMemory,
                    fmt::format("a step of this operand needs {:.1f} GiB and {:.1f} GiB of memory "
-                               "are available; choose fewer tokens a step",
+                               "are available; choose fewer tokens per step",
                                static_cast<double>(wanted) / 0x1p30,
                                static_cast<double>(available) / 0x1p30)};
     }
@@ -153,19 +153,19 @@ class HistorySteps {
                   elements_.data() + largest * element_bytes(type_));
   }
 
-  /// What the update that comes next makes its scales from: before it rolls the history, because
-  /// the row that it drops still counts.
+  /// What the next update computes its scales from: taken before it rolls the history, because the
+  /// row that it drops still counts.
   void note_history_amax() {
     const int experts = out_.experts;
     for (int expert = 0; expert < experts; ++expert) {
       const float newest = history_[static_cast<std::size_t>(expert)];
-      if (newest == 0.0F) continue;  // no tokens: history and scale stay
+      if (newest == 0.0F) continue;  // no tokens: history and scale are kept
       float amax = newest;
       for (int row = 1; row < recipe_.delayed.history_length; ++row) {
         if (recipe_.delayed.algorithm != kernels::AmaxAlgorithm::Max) break;
         amax = std::max(amax, history_[static_cast<std::size_t>(row * experts + expert)]);
       }
-      // Neither 0 nor infinity gives a scale: the old one stays, and what it was made from.
+      // Neither 0 nor infinity gives a scale: the old one and its amax are kept.
       if (std::isfinite(amax)) history_amax_[static_cast<std::size_t>(expert)] = amax;
     }
   }

@@ -1,5 +1,5 @@
-// The CPU backend: says what it can do of a request, loads the operands, measures the numerics
-// once, then times the step.
+// The CPU backend: determines which parts of a request it supports, loads the operands, measures
+// the numerics once, then times the step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr DeviceCapability kNoDevice = {};
 
-/// Brackets a run even when it is left early.
+/// Brackets a run even on early return.
 class RunScope {
  public:
   explicit RunScope(StepObserver& observer) : observer_(observer) { observer_.begin_run(); }
@@ -97,7 +97,7 @@ class CpuBackend final : public Backend {
   DeviceFacts device() const override { return device_; }
 
   Result<RunResult> run(const RunRequest& request, RunContext context) override {
-    // Allocation is the one thing here that throws, and a request decides its size.
+    // Only allocation throws here, and its size depends on the request.
     try {
       return run_step(request, context);
     } catch (const std::bad_alloc&) {

@@ -1,6 +1,6 @@
-// Weights are quantized in the first of every so many micro-batches; nothing else is carried from
-// one iteration to the next but memory, a dW that accumulates and, with delayed scaling, the
-// history of amax.
+// Weights are quantized in the first of every N micro-batches; apart from memory, only an
+// accumulating dW and, with delayed scaling, the amax history are carried from one iteration to the
+// next.
 #include "engine/backend/cpu/cpu_step.h"
 
 #include <algorithm>

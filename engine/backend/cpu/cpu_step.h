@@ -1,5 +1,5 @@
-// The grouped step as the CPU runs it: experts one after the other, each stage of each on all
-// cores, so that a span's time is that expert's alone.
+// The grouped step as the CPU runs it: experts one after another, each stage on all cores, so that
+// a span's time belongs to that expert alone.
 #pragma once
 
 #include <array>
@@ -28,9 +28,9 @@ struct StepBuffers {
   Buffer<std::uint16_t> bias_gradient;  // db [experts, n] of the last layer, high precision
 };
 
-/// Codes of the columnwise direction are a quantization of their own. Without quantization both
-/// directions are the same elements. Weights as a list are what happens here anyway: each expert's
-/// is quantized and multiplied alone.
+/// Columnwise codes are a separate quantization. Without quantization both directions have the same
+/// elements. Weights as a list need nothing special: each expert's are quantized and multiplied
+/// separately anyway.
 class CpuStep {
  public:
   struct Setup {
@@ -45,9 +45,10 @@ class CpuStep {
   /// An accumulating dW starts as zeros.
   explicit CpuStep(const Setup& setup);
 
-  /// Quantizes what a backward step alone reads of the forward step before it; else nothing.
+  /// For a backward-only step, quantizes what it reads from the previous forward step; else
+  /// nothing.
   Status prepare();
-  /// All passes, layers and experts once. Cancelled when asked to stop.
+  /// All passes, layers and experts once. Cancelled on request.
   Status run(int iteration);
 
   /// One expert of one layer: quantize both operands, then Y.
@@ -81,7 +82,7 @@ class CpuStep {
   }
   OperandStage& stage(OperandRole role, kernels::Direction direction);
 
-  /// Nanoseconds spent reading operands so far: no part of the step.
+  /// Nanoseconds spent reading operands so far: not part of the step.
   std::int64_t reading_ns() const { return reading_ns_; }
   const RunRequest& request() const { return setup_.request; }
   const GroupedShape& shape() const { return setup_.shape; }
@@ -97,7 +98,7 @@ class CpuStep {
     return setup_.shape.splits[static_cast<std::size_t>(expert)];
   }
 
-  /// Tells the pulse where the run is; false when it was cancelled.
+  /// Updates the progress shown by the pulse; false when cancelled.
   bool advance(int expert, double units);
   bool is_cancelled() const;
   void expect(double units) { total_units_ = units; }

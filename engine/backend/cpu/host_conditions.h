@@ -1,5 +1,5 @@
-// What stands between two timed iterations on the CPU: nothing, a rest, or a write that drives the
-// step's data out of the caches.
+// What happens between two timed iterations on the CPU: nothing, idle time, or a write that evicts
+// the step's data from the caches.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace engine {
 
 class HostConditions {
  public:
-  /// CacheMode::Cold takes twice the last cache's size, kUnknownCacheBytes where it is not told.
+  /// CacheMode::Cold writes twice the last cache's size, or kUnknownCacheBytes if it is unknown.
   explicit HostConditions(const MeasureOptions& options);
   void before() const;
 

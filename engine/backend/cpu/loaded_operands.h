@@ -1,5 +1,5 @@
 // The operands of a request, and the product of the unquantized ones, kept from run to run: a drag
-// of epsilon asks for the same values again and must only quantize.
+// of epsilon needs the same values again and must only requantize.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ OperandKey operand_key(const RunRequest& request);
 struct LoadedOperands {
   OperandKey key;
   OperandStore activations;
-  std::vector<OperandStore> weights;      // one a layer
+  std::vector<OperandStore> weights;      // one per layer
   std::optional<OperandStore> gradients;  // dY, of a backward pass
 
   /// FP32 product (without bias) of layer 0's unquantized operands, for exactly these splits; empty

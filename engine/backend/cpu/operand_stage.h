@@ -48,9 +48,9 @@ class OperandStage {
 
   /// Only where RecipeTraits::measures_amax().
   void measure_amax(const ExpertElements& expert, int layer);
-  /// Codes and scales, after measure_amax where there is one; of delayed scaling from the amax of
-  /// this layer's earlier calls. BF16 and FP16: rounds wider elements. Stochastic rounding draws
-  /// other numbers in every call, by layer, expert and element.
+  /// Codes and scales, after measure_amax if needed; with delayed scaling from the amax of this
+  /// layer's earlier calls. BF16 and FP16: rounds wider elements. Stochastic rounding draws new
+  /// numbers in every call, by layer, expert and element.
   void quantize(const ExpertElements& expert, int layer);
   /// What the product reads: dequantized codes, or BF16 or FP16 values, as FP32 [rows, columns].
   /// Only the latter need expert.elements, and not when rounded.
@@ -85,8 +85,8 @@ class OperandStage {
   std::vector<std::int64_t> scale_offsets_;  // [slots + 1] floats before each slot's scales
   std::vector<std::int64_t> code_offsets_;   // [slots] bytes; all 0 when codes are not kept
   Buffer<float> scales_;                     // micro scales are bytes in here
-  Buffer<float> amax_;                       // one a slot, or laid out as scales_
-  Buffer<float> scale_;                      // per tensor: one a slot
+  Buffer<float> amax_;                       // one per slot, or laid out as scales_
+  Buffer<float> scale_;                      // per tensor: one per slot
   Buffer<float> history_;                    // delayed: [slots, history_length]
   Buffer<std::uint8_t> codes_;
   Buffer<std::uint16_t> rounded_;  // code_offsets_ are then in elements

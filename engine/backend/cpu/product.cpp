@@ -18,7 +18,7 @@ constexpr std::int64_t kLargestTile =
     256;  // 256 KiB of FP32 sums: fits a core's second-level cache
 constexpr std::int64_t kSmallestTile = 64;
 
-/// Side of the square tiles: smaller where large ones would leave threads without work.
+/// Side of the square tiles: smaller if large ones would leave threads idle.
 std::int64_t tile_side(const ProductArgs& args, int threads) {
   std::int64_t side = kLargestTile;
   while (side > kSmallestTile &&
@@ -52,7 +52,7 @@ void tile_product(const ProductArgs& args, const Tile& tile, float* y, std::int6
               stride(args.w_transposed ? args.n : args.k), 0.0F, y, stride(y_stride));
 }
 
-/// Adds `count` sums to y where asked, and rounds them to its type.
+/// Adds `count` sums to y if requested, and rounds them to its type.
 void store(const ProductArgs& args, const float* sums, std::int64_t first, std::int64_t count) {
   if (args.y_type == ElementType::Fp32) {
     float* y = static_cast<float*>(args.y) + first;

@@ -1,5 +1,5 @@
-// Y = X W^T, and its transposed kin, through OpenBLAS. OpenBLAS runs on one thread and OpenMP hands
-// out tiles, so that one thread pool, not two, uses the cores.
+// Y = X W^T, and its transposed variants, through OpenBLAS. OpenBLAS runs on one thread and OpenMP
+// distributes tiles, so that only one thread pool uses the cores.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ struct ProductArgs {
   ElementType y_type = ElementType::Bf16;
   void* y = nullptr;        // [m, n] of y_type; narrow types rounded to nearest even
   bool accumulate = false;  // y += the product: FP32 sum, then rounded
-  /// Once set, the tiles that are left are skipped: one product may take minutes.
+  /// Once set, the remaining tiles are skipped: one product may take minutes.
   const std::atomic<bool>* cancel = nullptr;
 };
 
 void product(const ProductArgs& args);
 
-/// Takes OpenBLAS's own threads out of the way; once, before the first product.
+/// Disables OpenBLAS's own threads; once, before the first product.
 void confine_openblas();
 /// "OpenBLAS 0.3.21".
 std::string openblas_name();

@@ -140,7 +140,7 @@ class Comparison {
                                    result_.request.sample_column);
   }
 
-  /// Quantize and copy by turns, so that both see the same state of the machine.
+  /// Quantize and copy interleaved, so that both see the same state of the machine.
   bool time(CpuQuantizer& quantizer, QuantizationReport& report) {
     context_.progress.stage.store(static_cast<int>(Stage::Quantize));
     const int launches = result_.request.timed_launches;

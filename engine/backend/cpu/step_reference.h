@@ -1,4 +1,4 @@
-// The products of layer 0's unquantized operands, FP32, and how far the step's own are from them.
+// The FP32 products of layer 0's unquantized operands, and the error of the step's products.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class StepReference {
  public:
   explicit StepReference(CpuStep& step);
 
-  /// Errors of the passes that ran, of the outputs that CpuStep::run_expert has just left.
+  /// Errors of the passes that ran, for the outputs just written by CpuStep::run_expert.
   void measure(int expert, ExpertResult& result);
-  /// Every expert has been measured: what is kept is whole.
+  /// Every expert has been measured: the kept reference is complete.
   void complete();
 
  private:

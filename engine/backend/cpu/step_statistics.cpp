@@ -17,7 +17,7 @@ namespace {
 using kernels::GroupQuantizationSums;
 using kernels::MagnitudeCounts;
 
-/// Raw sums of one operand while the experts pass by.
+/// Raw sums of one operand, accumulated expert by expert.
 struct OperandSums {
   MagnitudeCounts before = {};
   MagnitudeCounts after = {};
@@ -71,7 +71,7 @@ void add_micro(const OperandStage& stage, const ExpertElements& expert, OperandS
   merge(report.statistics.scale, sums.scale);
 }
 
-/// What rounding wider elements lost; the twin only knows FP8 codes.
+/// The loss from rounding wider elements; the twin handles FP8 codes only.
 GroupQuantizationSums rounding_sums(const OperandStage& stage, const ExpertElements& expert,
                                     const TensorSource& source, std::int64_t first_row) {
   const bool half = stage.plan().recipe.high_precision == ElementType::Fp16;

@@ -1,5 +1,5 @@
-// The numerics of layer 0, measured once a run outside the timed iterations: what quantizing did to
-// each operand, and each expert's product against the product of the unquantized operands.
+// The numerics of layer 0, measured once per run outside the timed iterations: the effect of
+// quantization on each operand, and each expert's product against that of unquantized operands.
 #pragma once
 
 #include "engine/backend/cpu/cpu_step.h"
@@ -7,7 +7,7 @@
 
 namespace engine {
 
-/// Fills result.activations, .weights and .experts. Counts kStatisticsUnits of progress an expert.
+/// Fills result.activations, .weights and .experts. Counts kStatisticsUnits of progress per expert.
 Status measure_statistics(CpuStep& step, RunResult& result);
 
 inline constexpr double kStatisticsUnits = 3.0;  // an expert's statistics in units of its step

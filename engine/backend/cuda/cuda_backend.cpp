@@ -28,7 +28,7 @@ class CudaBackend final : public Backend {
 
   Result<RunResult> run(const RunRequest& request, RunContext context) override {
     const auto start = std::chrono::steady_clock::now();
-    // The engine thread may be another than the one that made the backend.
+    // The engine thread may differ from the one that created the backend.
     ENGINE_CUDA_TRY(cudaSetDevice(0), "Making the device current");
     const Result<std::shared_ptr<const CublasLt>> library =
         choose_library(request.cublaslt_library);

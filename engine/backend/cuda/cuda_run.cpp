@@ -27,10 +27,9 @@ namespace {
 
 constexpr int kWarmUps = 2;
 constexpr int kVerifiedReplays = 6;  // the hazards known so far show by replay 5
-// CUDA loads kernels lazily and cuBLASLt brings large ones; they need room beside the buffers.
+// CUDA loads kernels lazily and cuBLASLt has large ones; they need room next to the buffers.
 constexpr std::int64_t kModuleReserveBytes = std::int64_t{512} << 20;
 // Shares of RunProgress::fraction that are over after each part.
-constexpr double kUploadShare = 0.3;
 constexpr double kTimedShare = 0.9;
 
 std::string gib(std::int64_t bytes) {
@@ -230,7 +229,7 @@ class CudaRun {
     return {};
   }
 
-  /// Before the graph is instantiated: what is to be seen of its replays.
+  /// Before the graph is instantiated: what to record of its replays.
   Status watch_replays(const Graph& graph) {
     if (context_.replays == nullptr) return {};
     const Result<int> markers = context_.replays->captured(graph.get());
@@ -268,7 +267,7 @@ class CudaRun {
       status = poll_cancel();
       if (!status.ok()) break;
       if (i == request_.measure.traced_iterations) {
-        // Nothing may be under way when the trace ends.
+        // Nothing may be in flight when the trace ends.
         ENGINE_TRY(clock.finish());
         ENGINE_CUDA_TRY(cudaStreamSynchronize(resources_.stream), "Ending the trace");
         context_.observer.set_trace(TraceLevel::Off);
@@ -302,7 +301,7 @@ class CudaRun {
     return conditions.before(resources_.stream);
   }
 
-  /// What the request asks for beyond its iterations. The step's outputs are overwritten: last.
+  /// Measurements requested beyond the iterations. Last, because they overwrite the step's outputs.
   Status measure_more() {
     const MeasureOptions& wanted = request_.measure;
     std::vector<ExpertTiming>& experts = result_.measurements.experts;
@@ -338,7 +337,7 @@ class CudaRun {
   Status measure() {
     enter(Stage::Check, kTimedShare);
     if (config_.linear.accumulate_wgrad) {
-      // Whatever the iterations have added up, the statistics are of one step's dW.
+      // Whatever the iterations accumulated, the statistics are for one step's dW.
       StepObserver unobserved;
       ENGINE_TRY(check_.poison(*step_, resources_.stream));
       ENGINE_TRY(step_->launch(resources_.stream, unobserved));

@@ -1,5 +1,5 @@
-// Upload in row chunks through two page-locked buffers: all host threads fill one while the other
-// is on its way.
+// Upload in row chunks through two pinned buffers: all host threads fill one while the other is
+// being copied.
 #include "engine/backend/cuda/device_operands.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace engine {
 namespace {
 
 constexpr std::int64_t kStagingBytes = std::int64_t{32} << 20;
-// A piece one thread fills at a time: large enough to forget the scheduling, small enough to share.
+// Rows one thread fills at a time: enough to amortize scheduling, few enough to share.
 constexpr std::int64_t kPieceElements = std::int64_t{1} << 16;
 
 /// In the ledger.
@@ -135,7 +135,7 @@ Result<const DeviceOperands::Operand*> DeviceOperands::get(const RunRequest& req
 Status DeviceOperands::upload(const TensorSource& source, Operand& operand, cudaStream_t stream,
                               const RunProgress& progress) {
   const std::int64_t rows = operand.key.rows;
-  // One expert's weights lie where it stands in the whole.
+  // One expert's weights are at its offset in the whole tensor.
   const std::int64_t first_row = operand.key.expert == kAllExperts ? 0 : operand.key.expert * rows;
   const std::int64_t row_bytes = 2 * source.columns();
   // A row of the longest legal width is as large as the staging buffer.

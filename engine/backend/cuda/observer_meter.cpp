@@ -9,7 +9,7 @@ namespace engine {
 namespace {
 
 constexpr int kBlocks = 9;
-constexpr int kWarmUps = 2;
+constexpr int kWarmUpLaunches = 2;
 constexpr int kLaunchesABlock = 10;
 
 struct Level {
@@ -37,7 +37,7 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
   if (!made.ok()) return made.error();
   IterationClock& clock = made.value();
   Status status;
-  for (int i = 0; i < kWarmUps + kLaunchesABlock && status.ok(); ++i) {
+  for (int i = 0; i < kWarmUpLaunches + kLaunchesABlock && status.ok(); ++i) {
     ENGINE_TRY(clock.begin(stream));
     status = launch();
     ENGINE_TRY(clock.end(stream));
@@ -47,7 +47,7 @@ Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, cons
   ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Waiting for the watched replays");
   ENGINE_TRY(status);
   std::vector<Iteration> iterations = clock.take();
-  iterations.erase(iterations.begin(), iterations.begin() + kWarmUps);
+  iterations.erase(iterations.begin(), iterations.begin() + kWarmUpLaunches);
   for (const Iteration& iteration : iterations) {
     level.durations_ns.push_back(static_cast<double>(iteration.duration_ns));
   }

@@ -145,7 +145,7 @@ class DeviceComparison {
     return {};
   }
 
-  /// Copy and launch by turns: both see the same clocks and the same state of the caches.
+  /// Copy and launch interleaved: both see the same clocks and the same state of the caches.
   Status time(const CudaQuantizer& quantizer, QuantizationReport& report) {
     context_.progress.stage.store(static_cast<int>(Stage::Quantize));
     const int launches = result_.request.timed_launches;

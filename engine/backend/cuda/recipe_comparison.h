@@ -1,5 +1,5 @@
 // Recipes side by side on the device: times from CUDA events with a copy between the launches,
-// numerics from the codes that came back.
+// numerics from the codes copied back.
 #pragma once
 
 #include "engine/backend/cuda/device_operands.h"

@@ -17,8 +17,6 @@
 namespace engine {
 namespace {
 
-constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
-
 class Upload {
  public:
   Upload(RunResult& result, const StepConfig& config, DeviceOperands& operands, cudaStream_t stream,
@@ -57,7 +55,7 @@ class Upload {
   }
 
  private:
-  /// A tensor an expert, each allocated by itself.
+  /// One tensor per expert, each allocated separately.
   Status list(int layer) {
     std::vector<ListedWeight>& weights = uploaded_.operands.weight_lists.emplace_back();
     for (int expert = 0; expert < config_.num_groups; ++expert) {
@@ -81,7 +79,7 @@ class Upload {
            .requested = element_name(element),
            .effective = element_name(type),
            .reason = fmt::format("The CUDA step takes {0} operands, so {1} values were rounded to "
-                                 "nearest even; save the tensor as {0} to be rid of this",
+                                 "nearest even; save the tensor as {0} to avoid this",
                                  element_name(type), element_name(element))});
     }
     return static_cast<const void*>(uploaded.value()->values.data());
@@ -151,10 +149,10 @@ Status apply_gates(const RunRequest& request, const DeviceCapability& capability
   }
   const Verdict workspace =
       workspace_support(result.effective.workspace, result.effective, capability);
-  // Run as asked: whoever chooses it may want to see it fail. The replay checks will tell.
+  // Run as requested: the user may want to see it fail. The replay checks will report it.
   if (workspace.support == Support::Hazardous) {
     result.deviations.push_back({.field = "workspace",
-                                 .requested = "several products a workspace",
+                                 .requested = "several products per workspace",
                                  .effective = "as requested, hazardous",
                                  .reason = workspace.sentence});
   }

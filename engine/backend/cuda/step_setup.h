@@ -1,5 +1,5 @@
-// From a request to what a grouped step needs: gates, configuration, operands on the device. Shared
-// by a run and by the graph doctor, so that both examine the same step.
+// From a request to the inputs of a grouped step: gates, configuration, operands on the device.
+// Shared by runs and the graph doctor, so that both examine the same step.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,6 +15,8 @@
 #include "engine/observe/step_observer.h"
 
 namespace engine {
+
+inline constexpr double kUploadShare = 0.3;  // of RunProgress::fraction
 
 /// Fills result.effective, emulated and deviations, or refuses with the gate's sentence.
 Status apply_gates(const RunRequest& request, const DeviceCapability& capability,

@@ -37,7 +37,7 @@ class AllocationWithoutFree final : public GroupedProgram {
     if (healthy()) {
       return engine::check_cuda(cudaFreeAsync(temporary, stream), "Freeing a temporary tensor");
     }
-    // The mistake: what a graph allocated is freed by no replay.
+    // The mistake: no replay frees what the graph allocated.
     if (!capturing.value()) of_last_step_ = temporary;
     return {};
   }

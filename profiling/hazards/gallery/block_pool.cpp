@@ -61,7 +61,7 @@ engine::Result<std::byte*> BlockPool::take(std::int64_t bytes, engine::Allocatio
   }
   if (offset + needed > bytes_) {
     return engine::Error{engine::ErrorCode::OutOfMemory,
-                         fmt::format("The program's pool has no free {} bytes", bytes)};
+                         fmt::format("The program's pool has no {} free bytes", bytes)};
   }
   taken_.insert(next, {.offset = offset, .bytes = needed});
   engine::AllocationLedger::of_process().allocated(

@@ -1,6 +1,6 @@
-// A caching allocator in small: one block of memory given out in pieces, first fit, so that a piece
-// that was given back goes to the next who asks. What the programs with mistakes of reuse need,
-// with addresses that are the same every time. The ledger is told of the pieces, not of the block.
+// A small caching allocator: one block of memory handed out in pieces, first fit, so that a freed
+// piece goes to the next request. Used by the programs with reuse mistakes; addresses are the same
+// every time. The pieces are recorded in the ledger, the block is not.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ class BlockPool {
   /// `space` is Device or PinnedHost.
   static engine::Result<BlockPool> create(std::int64_t bytes, engine::MemorySpace space);
 
-  /// 256-byte aligned. OutOfMemory where no free piece is large enough. Makes no CUDA call, so it
-  /// may be used during a capture.
+  /// 256-byte aligned. OutOfMemory if no free piece is large enough. Makes no CUDA call, so it may
+  /// be used during a capture.
   engine::Result<std::byte*> take(std::int64_t bytes, engine::AllocationLabel label);
-  /// A piece that was taken, or null. The memory stays mapped.
+  /// A taken piece, or null. The memory stays mapped.
   void give_back(const std::byte* piece);
 
  private:

@@ -1,4 +1,4 @@
-// One function a case; the file of the same name has the program. set_up() has not been called.
+// One function per case; the program is in the file of the same name. set_up() has not been called.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A barrier over the grid counts arrivals; the sick program clears the counter behind a launch, but
-// not while it is captured.
+// A grid-wide barrier counts arrivals; the faulty program clears the counter after a launch, but
+// not during capture.
 #include <memory>
 #include <utility>
 
@@ -47,7 +47,7 @@ class FlagNotReset final : public GroupedProgram {
                                      .gave_up = gave_up_.as<std::uint32_t>()},
                                     stream);
     }));
-    // The mistake: a replay does not come by here.
+    // The mistake: a replay does not run this host code.
     if (!healthy() && !capturing.value()) return clear(arrived_, stream);
     return {};
   }

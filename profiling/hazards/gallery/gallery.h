@@ -12,7 +12,7 @@
 
 namespace profiling {
 
-/// NotFound for a name that is none, and for "shared-workspace", which is a step.
+/// NotFound for an unknown name, and for "shared-workspace", which is a step.
 engine::Result<std::unique_ptr<Subject>> make_gallery_subject(const std::string& case_id,
                                                               bool healthy, cudaStream_t stream);
 

@@ -17,7 +17,7 @@ using engine::DeviceBuffer;
 using engine::Result;
 using engine::Status;
 
-/// BF16 values of seven bits, so that every one is exact and all differ in sign and size.
+/// BF16 values of seven bits, so that each is exact and they vary in sign and magnitude.
 std::vector<std::uint16_t> some_values(std::size_t count, std::uint32_t seed) {
   std::vector<std::uint16_t> values(count);
   for (std::uint16_t& value : values) {
@@ -153,7 +153,7 @@ Result<DeviceBuffer> GroupedProgram::activation(AllocationRole role, const std::
 
 Result<bool> GroupedProgram::is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  ENGINE_CUDA_TRY(cudaStreamIsCapturing(stream, &status), "Asking whether a capture is under way");
+  ENGINE_CUDA_TRY(cudaStreamIsCapturing(stream, &status), "Querying the capture status");
   return status == cudaStreamCaptureStatusActive;
 }
 

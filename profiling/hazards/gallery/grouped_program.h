@@ -1,5 +1,5 @@
-// What the programs of the gallery have in common: one small layer with experts, its inputs, and
-// the checks of its outputs. Shapes: kGroups experts, kRows rows of kColumns BF16 values in all.
+// The common base of the gallery's programs: one small layer with experts, its inputs, and the
+// checks of its outputs. Shapes: kGroups experts, kRows rows of kColumns BF16 values in total.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,12 +20,12 @@ class GroupedProgram : public Subject {
  public:
   std::string title() const override;
   std::vector<SubjectOutput> outputs() const override;
-  /// Unsupported when `changed`; programs whose inputs can change have their own.
+  /// Unsupported if `changed`; programs whose inputs can change override it.
   engine::Status set_inputs(bool changed, cudaStream_t stream) override;
   engine::Status reset(cudaStream_t stream) override;
   engine::Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) override;
 
-  /// Before anything else; programs with memory of their own call it first.
+  /// Before anything else; programs with their own memory call it first.
   virtual engine::Status set_up(cudaStream_t stream);
 
  protected:
@@ -40,26 +40,26 @@ class GroupedProgram : public Subject {
       : case_id_(std::move(case_id)), healthy_(healthy) {}
   bool healthy() const { return healthy_; }
 
-  /// Rows an expert; the changed ones have a larger largest expert and an empty one.
+  /// Rows per expert; the changed ones have a larger largest expert and an empty one.
   static Splits splits(bool changed);
   engine::Status write_splits(const Splits& splits, cudaStream_t stream);
 
-  /// y = x * weights * 1 over every row there may be; x and y are [kRows, kColumns].
+  /// y = x * weights * 1 over every possible row; x and y are [kRows, kColumns].
   kernels::GroupedScaleArgs scale(const void* x, void* y) const;
   void* x() const { return x_.data(); }
   void* y() const { return y_.data(); }
 
-  /// An output beside Y, [kRows, kColumns], which reset() fills with `fill`. Checked an expert, or
-  /// as a whole.
+  /// An output in addition to Y, [kRows, kColumns], which reset() fills with `fill`. Checked per
+  /// expert, or as a whole.
   void check(const std::string& name, void* values, bool whole = false, int fill = 0xFF);
-  /// The output of that name is in other memory from now on.
+  /// From now on the output of that name is in other memory.
   void move_output(const std::string& name, void* values);
 
   static engine::Result<engine::DeviceBuffer> activation(engine::AllocationRole role,
                                                          const std::string& owner);
   static engine::Result<bool> is_capturing(cudaStream_t stream);
 
-  /// Labels what `launch`, which returns a cudaError_t, puts on the stream.
+  /// Labels the work that `launch`, which returns a cudaError_t, enqueues on the stream.
   template <class Launch>
   static engine::Status work(engine::StepObserver& observer, engine::Stage stage, Launch&& launch) {
     observer.begin_work({.stage = stage});

@@ -1,4 +1,4 @@
-// Expert addresses made by the host and copied in the step, or made by a kernel.
+// Expert addresses computed by the host and copied in the step, or computed by a kernel.
 #include <memory>
 #include <utility>
 
@@ -40,7 +40,7 @@ class HostPointerArray final : public GroupedProgram {
       }));
     } else {
       fill(0);
-      // The mistake: a replay copies whatever the host's array holds by then.
+      // The mistake: a replay copies the current contents of the host's array.
       ENGINE_TRY(work(observer, engine::Stage::Offsets, [&] {
         return cudaMemcpyAsync(device_array_.data(), host_array_.as<void>(), kGroups * kWord,
                                cudaMemcpyHostToDevice, stream);
@@ -58,8 +58,8 @@ class HostPointerArray final : public GroupedProgram {
   }
 
  private:
-  /// Every expert's rows; with a layer above 0 another expert's, which are large enough: all
-  /// addresses are in the first half of X and no expert has more than half of the rows.
+  /// Every expert's rows; for layers above 0 another expert's, which stay in bounds: all addresses
+  /// are in the first half of X and no expert has more than half of the rows.
   void fill(int layer) {
     const Splits rows = splits(false);
     const void** addresses = host_array_.as<const void*>();

@@ -1,5 +1,5 @@
-// Expert weights of the step come through page-locked staging memory, which the sick program gives
-// back as soon as the copy is enqueued.
+// Expert weights of the step are copied from pinned staging memory, which the faulty program frees
+// as soon as the copy is enqueued.
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -68,7 +68,7 @@ class HostSourceReused final : public GroupedProgram {
       return cudaMemcpyAsync(gate_.data(), staging.value(), kGateBytes, cudaMemcpyHostToDevice,
                              stream);
     }));
-    // The mistake: a captured copy has not read it, and will in every replay.
+    // The mistake: a captured copy has not read it yet, and reads it in every replay.
     staging_.give_back(staging.value());
     return {};
   }

@@ -1,4 +1,4 @@
-// Captures launch another instance of the kernel than eager steps do; the sick program has never
+// Captures launch a different instance of the kernel from eager steps; the faulty program has never
 // launched it before.
 #include <memory>
 
@@ -17,7 +17,7 @@ class LazyLoadInCapture final : public GroupedProgram {
 
   Status set_up(cudaStream_t stream) override {
     ENGINE_TRY(GroupedProgram::set_up(stream));
-    if (!healthy()) return {};  // the mistake: no warm-up of what will be captured
+    if (!healthy()) return {};  // the mistake: no warm-up of the kernel to be captured
     return engine::check_cuda(
         kernels::grouped_scale_instance(scale(x(), y()), LateInstance::Captured, stream),
         "Warming up a kernel");

@@ -1,4 +1,4 @@
-// A step on two streams. In the sick program only the caller's synchronise at the end joins them.
+// A step on two streams. In the faulty program only the caller's final synchronise joins them.
 #include <memory>
 #include <utility>
 
@@ -39,7 +39,7 @@ class MissingJoin final : public GroupedProgram {
                     [&] { return kernels::grouped_scale(scale(x(), y()), stream); }));
     ENGINE_TRY(work(observer, engine::Stage::Fprop,
                     [&] { return kernels::grouped_scale(scale(x(), z_.data()), side); }));
-    if (!healthy()) return {};  // the mistake: nobody waits for the second stream
+    if (!healthy()) return {};  // the mistake: nothing waits for the second stream
     ENGINE_CUDA_TRY(cudaEventRecord(join_.get(), side), "Recording an event");
     return engine::check_cuda(cudaStreamWaitEvent(stream, join_.get(), 0), "Waiting for an event");
   }

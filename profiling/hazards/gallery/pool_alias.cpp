@@ -47,7 +47,7 @@ class PoolAlias final : public GroupedProgram {
     ENGINE_TRY(take_scratch());
     return engine::check_cuda(
         kernels::expert_addresses(scale(saved_, y()), activation_rows_.as<const void*>(), stream),
-        "Making the addresses of the saved activation");
+        "Computing the addresses of the saved activation");
   }
 
   Status enqueue(int graph, cudaStream_t stream, engine::StepObserver& observer) override {
@@ -56,7 +56,7 @@ class PoolAlias final : public GroupedProgram {
 
   Status captured(int graph, cudaStream_t /*stream*/) override {
     if (graph != 0 || healthy()) return {};
-    // The mistake: nobody holds the activation between the captures, so the pool may give it to
+    // The mistake: nothing holds the activation between the captures, so the pool may give it to
     // the backward graph.
     pool_.give_back(saved_);
     pool_.give_back(std::exchange(scratch_, nullptr));

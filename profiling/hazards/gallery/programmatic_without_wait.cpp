@@ -1,5 +1,5 @@
 // A producer that lets its consumer start early. Only captured launches use the attribute, "for
-// speed in graphs"; the sick consumer does not wait for the producer's memory.
+// speed in graphs"; the faulty consumer does not wait for the producer's writes.
 #include <memory>
 #include <utility>
 
@@ -29,7 +29,7 @@ class ProgrammaticWithoutWait final : public GroupedProgram {
   }
 
   Status reset(cudaStream_t stream) override {
-    // What the step before left would be right by accident.
+    // The previous step's values would be correct by accident.
     ENGINE_CUDA_TRY(cudaMemsetAsync(hidden_.data(), 0xFF, kActivationBytes, stream),
                     "Poisoning the hidden activation");
     return GroupedProgram::reset(stream);

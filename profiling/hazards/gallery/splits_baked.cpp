@@ -1,4 +1,4 @@
-// A grid sized by the largest expert of the moment, or by the capacity.
+// A grid sized by the currently largest expert, or by the capacity.
 #include <algorithm>
 #include <memory>
 
@@ -21,7 +21,7 @@ class SplitsBaked final : public GroupedProgram {
   Status enqueue(int /*graph*/, cudaStream_t stream, engine::StepObserver& observer) override {
     kernels::GroupedScaleArgs args = scale(x(), y());
     if (!healthy()) {
-      // The mistake: a captured launch keeps the grid of these splits.
+      // The mistake: a captured launch keeps the grid for these splits.
       const std::int64_t rows = *std::max_element(splits_.begin(), splits_.end());
       args.tiles_per_group =
           static_cast<int>((rows + kernels::kHazardRowsPerTile - 1) / kernels::kHazardRowsPerTile);

@@ -1,4 +1,4 @@
-// The sick program brings the row offsets to the host and waits for them, to size its launch.
+// The faulty program copies the row offsets to the host and waits for them, to size its launch.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -1,5 +1,5 @@
-// A step on two streams. The second routes for a while and then reads what the first wrote at its
-// start; in the sick program nothing orders the two but luck.
+// A step on two streams. The second does routing for a while and then reads what the first wrote at
+// its start; in the faulty program nothing orders the two.
 #include <memory>
 #include <utility>
 
@@ -13,7 +13,7 @@ using engine::AllocationRole;
 using engine::DeviceBuffer;
 using engine::Status;
 
-/// Long enough for the writer to be done, and a small part of the delay that experiments put in.
+/// Long enough for the writer to finish, and a small part of the delay that experiments insert.
 constexpr std::uint64_t kRoutingNs = 400'000;
 
 class UnorderedSiblings final : public GroupedProgram {
@@ -42,7 +42,7 @@ class UnorderedSiblings final : public GroupedProgram {
   }
 
   Status reset(cudaStream_t stream) override {
-    // What the step before left would be right by accident.
+    // The previous step's values would be correct by accident.
     ENGINE_CUDA_TRY(cudaMemsetAsync(hidden_.data(), 0xFF, kActivationBytes, stream),
                     "Poisoning the quantized activation");
     return GroupedProgram::reset(stream);
@@ -57,7 +57,7 @@ class UnorderedSiblings final : public GroupedProgram {
     routing.busy_ns = kRoutingNs;
     ENGINE_TRY(work(observer, engine::Stage::Other,
                     [&] { return kernels::grouped_scale(routing, side); }));
-    // The mistake is that this is missing.
+    // The mistake: this is missing.
     if (healthy()) ENGINE_TRY(order(written_, stream, side));
     ENGINE_TRY(work(observer, engine::Stage::Fprop,
                     [&] { return kernels::grouped_scale(scale(hidden_.data(), y()), side); }));
@@ -65,7 +65,7 @@ class UnorderedSiblings final : public GroupedProgram {
   }
 
  private:
-  /// What `after` gets from now on waits for what `before` has so far.
+  /// Later work on `after` waits for the work on `before` so far.
   static Status order(const engine::Event& event, cudaStream_t before, cudaStream_t after) {
     ENGINE_CUDA_TRY(cudaEventRecord(event.get(), before), "Recording an event");
     return engine::check_cuda(cudaStreamWaitEvent(after, event.get(), 0), "Waiting for an event");

@@ -1,4 +1,4 @@
-// A workspace from a pool; the sick program gives it back once the capture is done, and the user's
+// A workspace from a pool; the faulty program frees it once the capture is done, and the user's
 // next tensor gets its memory.
 #include <memory>
 #include <utility>
@@ -45,7 +45,7 @@ class WorkspaceFreed final : public GroupedProgram {
   Status captured(int /*graph*/, cudaStream_t /*stream*/) override {
     // The mistake: the graph writes there in every replay.
     if (!healthy()) pool_.give_back(workspace_);
-    // The user is done with one tensor and asks for the next.
+    // The user is done with one tensor and allocates the next.
     pool_.give_back(user_tensor_);
     ENGINE_TRY(take_user_tensor());
     move_output("user tensor", user_tensor_);

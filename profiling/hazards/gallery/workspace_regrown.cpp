@@ -1,5 +1,5 @@
-// Eager steps and captures have a workspace each. The sick program's grows during the capture; the
-// kernels captured before keep the old address, which the user's next tensor gets.
+// Eager steps and captures each have a workspace. The faulty program's grows during the capture;
+// the kernels captured before keep the old address, which the user's next tensor gets.
 #include <fmt/format.h>
 
 #include <memory>
@@ -50,7 +50,7 @@ class WorkspaceRegrown final : public GroupedProgram {
   }
 
   Status captured(int /*graph*/, cudaStream_t /*stream*/) override {
-    // The user is done with one tensor and asks for the next.
+    // The user is done with one tensor and allocates the next.
     pool_.give_back(user_tensor_);
     ENGINE_TRY(take_user_tensor());
     move_output("user tensor", user_tensor_);
@@ -77,7 +77,7 @@ class WorkspaceRegrown final : public GroupedProgram {
     });
   }
 
-  /// The mistake, when it happens during a capture: launches before hold the old address.
+  /// The mistake, if during a capture: earlier launches hold the old address.
   Status grow(Workspace& workspace, std::int64_t bytes) {
     if (bytes <= workspace.bytes) return {};
     if (workspace.piece != nullptr) pool_.give_back(workspace.piece);

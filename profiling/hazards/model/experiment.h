@@ -1,6 +1,6 @@
-// One experiment on a captured graph: what is changed about it, how often it is replayed, and what
-// came out. A proof is two of them: one that shows the fault and one that takes it away. Plain
-// values; profiling/hazards/proofs carries them out, each in a process of its own.
+// One experiment on a captured graph: what it changes, how often the graph is replayed, and the
+// outcome. A proof is two experiments: one that shows the fault and one that removes it. Plain
+// values; profiling/hazards/proofs runs them, each in its own process.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "engine/model/fields.h"
+#include "engine/model/stage.h"
 
 namespace profiling {
+
+inline constexpr int kMaxReplays = 1'000'000;  // of one experiment
+inline constexpr int kMaxParts = 1 << 20;      // of an output, an experiment or a finding
 
 /// A node of a snapshot.
 struct NodeRef {
@@ -19,13 +23,14 @@ struct NodeRef {
   auto operator<=>(const NodeRef&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&NodeRef::graph>("graph"),
-                      engine::field<&NodeRef::node>("node")};
+    return std::array{
+        engine::field<&NodeRef::graph>("graph", {.low = 0, .high = 1000}),
+        engine::field<&NodeRef::node>("node", {.low = 0, .high = engine::kMaxGraphNodes})};
   }
 };
 
-/// The node's references to the allocation go to a fresh buffer of the same size and contents; a
-/// memset in front of it that only prepares it goes along.
+/// The node's references to the allocation are redirected to a new buffer of the same size and
+/// contents; a preceding memset that only prepares it moves with it.
 struct MovedMemory {
   NodeRef node = {};
   std::string owner = {};  // Allocation::owner
@@ -49,7 +54,7 @@ struct FilledMemory {
   }
 };
 
-/// A full edge from the first to the second, in place of what is between them.
+/// A full edge from the first to the second, in place of any other edge between them.
 struct OrderedNodes {
   NodeRef first = {};
   NodeRef second = {};
@@ -63,47 +68,49 @@ struct OrderedNodes {
 
 struct Experiment {
   bool graph = true;  // false: eager launches, nothing is captured
-  int replays = 6;    // 0 = captured and instantiated only, and what is loaded meanwhile watched
+  int replays = 6;    // 0 = capture and instantiate only, and watch for module loads
   std::vector<MovedMemory> moved = {};
   std::vector<FilledMemory> filled = {};
   /// Every allocation with AllocationRole::Workspace is filled with this byte before the capture
-  /// and before replays 1 and 2; -1 = it is not.
+  /// and before replays 1 and 2; -1 = not filled.
   int poisoned_workspaces = -1;
   bool red_zones = false;       // a pattern around every buffer, checked after the replays
   bool changed_inputs = false;  // from replay 2 on: other splits, other values, other scalars
   bool recaptured = false;      // with changed_inputs: captured again after the change
   bool scribbled_host = false;  // host memory that a copy node reads is overwritten before replays
-  /// From replay 2 on every input lies in other memory: the addresses in the graph and in arrays of
-  /// addresses follow, the old memory holds a poison while a replay runs.
+  /// From replay 2 on every input is in other memory: the addresses in the graph and in arrays of
+  /// addresses are updated, the old memory holds a poison while a replay runs.
   bool moved_inputs = false;
-  bool patched_host = false;  // with moved_inputs: addresses in host memory that copy nodes read
-                              // follow too
-  std::vector<NodeRef> delayed = {};  // a delay of a few milliseconds right before the node
+  bool patched_host = false;  // with moved_inputs: also update addresses in host memory read by
+                              // copy nodes
+  std::vector<NodeRef> delayed = {};  // a delay of a few milliseconds right before each node
   std::vector<OrderedNodes> ordered = {};
   bool free_on_launch = false;  // instantiated so that unfreed allocations are freed by a relaunch
   bool eager_loading = false;   // the process loads all kernels before the capture
-  bool markers = true;          // marker board: a host-visible word a kernel node
-  double deadline_seconds = 0;  // for one replay; 0 = from the times of eager launches
+  bool markers = true;          // marker board: a host-visible word per kernel node
+  double deadline_seconds = 0;  // for one replay; 0 = derived from the times of eager launches
   bool operator==(const Experiment&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Experiment::graph>("graph"),
-                      engine::field<&Experiment::replays>("replays"),
-                      engine::field<&Experiment::moved>("moved"),
-                      engine::field<&Experiment::filled>("filled"),
-                      engine::field<&Experiment::poisoned_workspaces>("poisoned_workspaces"),
-                      engine::field<&Experiment::red_zones>("red_zones"),
-                      engine::field<&Experiment::changed_inputs>("changed_inputs"),
-                      engine::field<&Experiment::recaptured>("recaptured"),
-                      engine::field<&Experiment::scribbled_host>("scribbled_host"),
-                      engine::field<&Experiment::moved_inputs>("moved_inputs"),
-                      engine::field<&Experiment::patched_host>("patched_host"),
-                      engine::field<&Experiment::delayed>("delayed"),
-                      engine::field<&Experiment::ordered>("ordered"),
-                      engine::field<&Experiment::free_on_launch>("free_on_launch"),
-                      engine::field<&Experiment::eager_loading>("eager_loading"),
-                      engine::field<&Experiment::markers>("markers"),
-                      engine::field<&Experiment::deadline_seconds>("deadline_seconds")};
+    return std::array{
+        engine::field<&Experiment::graph>("graph"),
+        engine::field<&Experiment::replays>("replays", {.low = 0, .high = kMaxReplays}),
+        engine::field<&Experiment::moved>("moved", {.most = kMaxParts}),
+        engine::field<&Experiment::filled>("filled", {.most = kMaxParts}),
+        engine::field<&Experiment::poisoned_workspaces>("poisoned_workspaces",
+                                                        {.low = -1, .high = 255}),
+        engine::field<&Experiment::red_zones>("red_zones"),
+        engine::field<&Experiment::changed_inputs>("changed_inputs"),
+        engine::field<&Experiment::recaptured>("recaptured"),
+        engine::field<&Experiment::scribbled_host>("scribbled_host"),
+        engine::field<&Experiment::moved_inputs>("moved_inputs"),
+        engine::field<&Experiment::patched_host>("patched_host"),
+        engine::field<&Experiment::delayed>("delayed", {.most = kMaxParts}),
+        engine::field<&Experiment::ordered>("ordered", {.most = kMaxParts}),
+        engine::field<&Experiment::free_on_launch>("free_on_launch"),
+        engine::field<&Experiment::eager_loading>("eager_loading"),
+        engine::field<&Experiment::markers>("markers"),
+        engine::field<&Experiment::deadline_seconds>("deadline_seconds", {.low = 0})};
   }
 };
 
@@ -113,7 +120,7 @@ enum class Verdict : std::uint8_t {
   Hung,     // a replay passed its deadline
   Refused,  // CUDA refused the capture, the instantiation or a launch: message says what
   Crashed,  // the process died, or the device reported a fault
-  NotRun,   // could not be carried out here: message says why
+  NotRun,   // could not be run here: message says why
 };
 constexpr auto enum_names(Verdict) {
   return std::to_array<std::string_view>(
@@ -129,10 +136,12 @@ struct OutputCheck {
   bool operator==(const OutputCheck&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&OutputCheck::replay>("replay"),
-                      engine::field<&OutputCheck::output>("output"),
-                      engine::field<&OutputCheck::parts>("parts"),
-                      engine::field<&OutputCheck::wrong_parts>("wrong_parts")};
+    return std::array{
+        engine::field<&OutputCheck::replay>("replay", {.low = 1, .high = kMaxReplays}),
+        engine::field<&OutputCheck::output>("output"),
+        engine::field<&OutputCheck::parts>("parts", {.low = 1, .high = kMaxParts}),
+        engine::field<&OutputCheck::wrong_parts>("wrong_parts",
+                                                 {.low = 0, .high = kMaxParts, .most = kMaxParts})};
   }
 };
 
@@ -143,7 +152,7 @@ constexpr auto enum_names(NodeState) {
 
 enum class StallKind : std::uint8_t {
   KernelSpins,  // the device does other work, this graph's stream does not move
-  NothingRuns,  // the device is idle or does nothing at all
+  NothingRuns,  // the device is idle or makes no progress at all
   HostBlocked,  // the launch call itself has not returned
   Unknown,
 };
@@ -157,31 +166,32 @@ struct Stall {
   int graph = 0;
   double waited_seconds = 0;
   double deadline_seconds = 0;
-  double p99_seconds = 0;  // of the replays before it, where the deadline follows them; 0 = it
-                           // follows eager launches or was given
+  double p99_seconds = 0;  // of the replays before it, if the deadline is derived from them;
+                           // 0 = derived from eager launches or given
   std::vector<NodeState> nodes = {};  // of that graph; empty without markers
   int last_finished = -1;             // node index; -1 = none
   StallKind kind = StallKind::Unknown;
-  /// How the kind was told: "a probe kernel on another stream finished in ...".
+  /// How the kind was determined: "a probe kernel on another stream finished in ...".
   std::string evidence = {};
-  std::string core_dump = {};  // path on the worker's machine; empty = none was taken
+  std::string core_dump = {};  // path on the worker's machine; empty = none
   bool operator==(const Stall&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Stall::replay>("replay"),
-                      engine::field<&Stall::graph>("graph"),
-                      engine::field<&Stall::waited_seconds>("waited_seconds"),
-                      engine::field<&Stall::deadline_seconds>("deadline_seconds"),
-                      engine::field<&Stall::p99_seconds>("p99_seconds"),
-                      engine::field<&Stall::nodes>("nodes"),
-                      engine::field<&Stall::last_finished>("last_finished"),
+    return std::array{engine::field<&Stall::replay>("replay", {.low = 0, .high = kMaxReplays}),
+                      engine::field<&Stall::graph>("graph", {.low = 0, .high = 1000}),
+                      engine::field<&Stall::waited_seconds>("waited_seconds", {.low = 0}),
+                      engine::field<&Stall::deadline_seconds>("deadline_seconds", {.low = 0}),
+                      engine::field<&Stall::p99_seconds>("p99_seconds", {.low = 0}),
+                      engine::field<&Stall::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
+                      engine::field<&Stall::last_finished>(
+                          "last_finished", {.low = -1, .high = engine::kMaxGraphNodes}),
                       engine::field<&Stall::kind>("kind"),
                       engine::field<&Stall::evidence>("evidence"),
                       engine::field<&Stall::core_dump>("core_dump")};
   }
 };
 
-/// What the markers cost: one graph with and without them, replayed in turns. Medians.
+/// Overhead of the markers: one graph with and without them, replays interleaved. Medians.
 struct MarkerCost {
   int samples = 0;  // replays of each; 0 = not measured
   double with_us = 0;
@@ -189,31 +199,33 @@ struct MarkerCost {
   bool operator==(const MarkerCost&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&MarkerCost::samples>("samples", {.low = 0}),
-                      engine::field<&MarkerCost::with_us>("with_us"),
-                      engine::field<&MarkerCost::without_us>("without_us")};
+    return std::array{
+        engine::field<&MarkerCost::samples>("samples", {.low = 0, .high = kMaxReplays}),
+        engine::field<&MarkerCost::with_us>("with_us", {.low = 0}),
+        engine::field<&MarkerCost::without_us>("without_us", {.low = 0})};
   }
 };
 
 struct Outcome {
   Verdict verdict = Verdict::NotRun;
-  std::string message = {};  // of Refused, Crashed and NotRun, of Wrong without wrong outputs, and
-                             // of Wrong with moved inputs: where old addresses were found
+  std::string message = {};  // for Refused, Crashed and NotRun, for Wrong without wrong outputs,
+                             // and for Wrong with moved inputs: where old addresses were found
   std::vector<OutputCheck> checks = {};
   std::vector<Stall> stall = {};       // one if hung, none otherwise
   double seconds = 0;                  // wall time of the process, start included
-  std::vector<double> replay_us = {};  // one a replay, by CUDA events
-  MarkerCost marker_cost = {};         // of plain replays with markers that were right
+  std::vector<double> replay_us = {};  // one per replay, by CUDA events
+  MarkerCost marker_cost = {};         // for plain replays with markers that gave correct results
   bool operator==(const Outcome&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&Outcome::verdict>("verdict"),
-                      engine::field<&Outcome::message>("message"),
-                      engine::field<&Outcome::checks>("checks"),
-                      engine::field<&Outcome::stall>("stall"),
-                      engine::field<&Outcome::seconds>("seconds"),
-                      engine::field<&Outcome::replay_us>("replay_us"),
-                      engine::field<&Outcome::marker_cost>("marker_cost", {.sparse = true})};
+    return std::array{
+        engine::field<&Outcome::verdict>("verdict"),
+        engine::field<&Outcome::message>("message"),
+        engine::field<&Outcome::checks>("checks", {.most = kMaxParts}),
+        engine::field<&Outcome::stall>("stall", {.most = 1}),
+        engine::field<&Outcome::seconds>("seconds", {.low = 0}),
+        engine::field<&Outcome::replay_us>("replay_us", {.low = 0, .most = kMaxReplays}),
+        engine::field<&Outcome::marker_cost>("marker_cost", {.sparse = true})};
   }
 };
 

@@ -1,4 +1,4 @@
-// What a rule says about a snapshot. "Proved" comes only from experiments, never from a rule.
+// A rule's finding about a snapshot. "Proved" comes only from experiments, never from a rule.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,52 @@ constexpr auto enum_names(Confidence) {
   return std::to_array<std::string_view>({"possible", "likely", "proved", "disproved"});
 }
 
-/// Why a node is thought to touch a piece of memory.
+/// Why a node is believed to access a piece of memory.
 struct Access {
   NodeRef node = {};
   std::string place = {};    // "parameter byte 1648", "memset target", "copy source"
   std::uint64_t word = 0;    // the address found there
-  std::string owner = {};    // Allocation::owner; empty = no known allocation
+  std::string owner = {};    // Allocation::owner; empty = unknown allocation
   std::uint64_t offset = 0;  // of the word in that allocation
   bool operator==(const Access&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Access::node>("node"), engine::field<&Access::place>("place"),
+                      engine::field<&Access::word>("word"), engine::field<&Access::owner>("owner"),
+                      engine::field<&Access::offset>("offset")};
+  }
 };
 
-/// How to be rid of it, in words and as the lines a user of each library writes.
+/// How to fix it, in words and as code for each library.
 struct Fix {
   std::string words = {};
   std::string cublaslt = {};
   std::string pytorch = {};
   std::string transformer_engine = {};
   bool operator==(const Fix&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Fix::words>("words"),
+                      engine::field<&Fix::cublaslt>("cublaslt"),
+                      engine::field<&Fix::pytorch>("pytorch"),
+                      engine::field<&Fix::transformer_engine>("transformer_engine")};
+  }
 };
 
-/// Shows the fault and takes it away again. Proved = `shows` is not Right and `cures` is Right.
+/// Shows the fault and removes it again. Proved = `shows` is not Right and `cures` is Right.
 /// Disproved = `shows` is Right.
 struct Proof {
-  std::string words = {};  // what is tried and what its outcome would mean
+  std::string words = {};  // what is tried and what the outcome would mean
   Experiment shows = {};
   Experiment cures = {};
-  bool needs_cure = true;  // false: that `shows` fails is all there is to prove
+  bool needs_cure = true;  // false: a failing `shows` is sufficient proof
   bool operator==(const Proof&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Proof::words>("words"), engine::field<&Proof::shows>("shows"),
+                      engine::field<&Proof::cures>("cures"),
+                      engine::field<&Proof::needs_cure>("needs_cure")};
+  }
 };
 
 struct Finding {
@@ -48,14 +67,28 @@ struct Finding {
   int hazard = 0;         // its number in the hazard table of profiling/hazards/README.md
   Confidence confidence = Confidence::Possible;
   std::string title = {};        // one sentence that names nodes and memory
-  std::string explanation = {};  // why that hangs or corrupts
+  std::string explanation = {};  // why that causes hangs or corruption
   std::vector<NodeRef> nodes = {};
   std::vector<Access> accesses = {};
-  std::string missing_order = {};  // "no full path between node 3 and node 7"; empty = not this
-  std::vector<std::string> evidence = {};  // facts it leans on, each with its source
+  std::string missing_order = {};  // "no full path between node 3 and node 7"; empty = none missing
+  std::vector<std::string> evidence = {};  // facts it relies on, each with its source
   Fix fix = {};
   Proof proof = {};
   bool operator==(const Finding&) const = default;
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&Finding::rule>("rule"),
+                      engine::field<&Finding::hazard>("hazard", {.low = 0, .high = 1000}),
+                      engine::field<&Finding::confidence>("confidence"),
+                      engine::field<&Finding::title>("title"),
+                      engine::field<&Finding::explanation>("explanation"),
+                      engine::field<&Finding::nodes>("nodes", {.most = kMaxParts}),
+                      engine::field<&Finding::accesses>("accesses", {.most = kMaxParts}),
+                      engine::field<&Finding::missing_order>("missing_order"),
+                      engine::field<&Finding::evidence>("evidence", {.most = kMaxParts}),
+                      engine::field<&Finding::fix>("fix"),
+                      engine::field<&Finding::proof>("proof")};
+  }
 };
 
 }  // namespace profiling

@@ -11,44 +11,44 @@ std::vector<HazardCase> memory_cases() {
       {.id = "shared-workspace",
        .hazard = 1,
        .title = "Two grouped matmuls share one workspace",
-       .mistake = "Every grouped matmul of the step is given the same cuBLASLt workspace, because "
-                  "they run one after the other.",
-       .symptom = "Eager steps are right. From the second replay on, the second product is wrong "
+       .mistake = "Every grouped matmul of the step gets the same cuBLASLt workspace, because they "
+                  "run one after another.",
+       .symptom = "Eager steps are correct. From the second replay on, the second product is wrong "
                   "for some experts, and nothing reports it.",
-       .cure = "Each matmul that a graph holds has a workspace of its own. A newer cuBLASLt does "
+       .cure = "Each matmul in a graph has its own workspace. A newer cuBLASLt does "
                "without.",
        .rule = "shared-workspace",
        .plain = Verdict::Wrong,
        .library = "13.5.1.27 or 13.6.0.2"},
       {.id = "flag-not-reset",
        .hazard = 10,
-       .title = "A counter that no replay sets back",
+       .title = "A counter that no replay resets",
        .mistake = "A kernel whose blocks wait for each other counts arrivals in device memory. The "
-                  "program clears the counter after a launch, but not while it is captured.",
-       .symptom = "The first replay is right. The second spins for ever: the counter starts where "
-                  "the first one left it and never shows the number that the blocks wait for.",
-       .cure = "A memset in front of the kernel, captured with it.",
+                  "program clears the counter after a launch, but not during capture.",
+       .symptom = "The first replay is correct. The second spins forever: the counter starts where "
+                  "the first one left it and never reaches the number that the blocks wait for.",
+       .cure = "A memset before the kernel, captured with it.",
        .rule = "unreset-counter",
        .plain = Verdict::Hung,
        .library = {}},
       {.id = "workspace-freed",
        .hazard = 3,
-       .title = "A workspace goes back to its pool after the capture",
-       .mistake = "The program takes a workspace from a pool, captures with it and gives it back. "
-                  "The next tensor that the user asks for gets the same memory.",
-       .symptom = "The step's own output is right, but every replay overwrites the user's tensor.",
-       .cure = "The workspace belongs to the graph and lives as long as it.",
+       .title = "A workspace is returned to its pool after the capture",
+       .mistake = "The program takes a workspace from a pool, captures with it and returns it. The "
+                  "next tensor that the user allocates gets the same memory.",
+       .symptom =
+           "The step's own output is correct, but every replay overwrites the user's tensor.",
+       .cure = "The workspace belongs to the graph and lives as long as the graph.",
        .rule = "freed-memory",
        .plain = Verdict::Wrong,
        .library = {}},
       {.id = "workspace-regrown",
        .hazard = 3,
-       .title = "A workspace grows in the middle of a capture",
-       .mistake =
-           "A later layer needs more scratch than the workspace has, so the program gives it "
-           "back and takes a larger one, while the capture runs. The kernels captured "
-           "before keep the old address.",
-       .symptom = "The step's own outputs are right, but every replay overwrites the tensor that "
+       .title = "A workspace grows during a capture",
+       .mistake = "A later layer needs more scratch than the workspace has, so the program returns "
+                  "it and takes a larger one during the capture. The kernels captured before keep "
+                  "the old address.",
+       .symptom = "The step's own outputs are correct, but every replay overwrites the tensor that "
                   "got the old address.",
        .cure = "The workspace has its final size before the capture starts.",
        .rule = "freed-memory",
@@ -56,12 +56,12 @@ std::vector<HazardCase> memory_cases() {
        .library = {}},
       {.id = "pool-alias",
        .hazard = 4,
-       .title = "Two graphs use one piece of a pool for different tensors",
+       .title = "Two graphs use one block of a pool for different tensors",
        .mistake = "After the forward graph was captured, the program drops its reference to the "
                   "saved activation. The pool gives the memory to the backward graph as scratch.",
        .symptom = "The backward graph overwrites the activation before it reads it: the weight "
                   "gradient is wrong in every replay.",
-       .cure = "The program keeps the activation until the backward graph was captured too.",
+       .cure = "The program keeps the activation until the backward graph is captured too.",
        .rule = "pool-alias",
        .plain = Verdict::Wrong,
        .library = {}},
@@ -71,8 +71,8 @@ std::vector<HazardCase> memory_cases() {
        .mistake =
            "cudaMallocAsync is captured, but the matching free happens before the next eager "
            "launch, so the graph has an allocation that it never frees.",
-       .symptom = "The first replay is right. The second is refused: the allocation of the first "
-                  "still lives.",
+       .symptom = "The first replay is correct. The second is refused: the allocation of the first "
+                  "still exists.",
        .cure = "The free is captured too, or the memory is allocated before the capture.",
        .rule = "unfreed-allocation",
        .plain = Verdict::Refused,
@@ -86,22 +86,22 @@ std::vector<HazardCase> baked_cases() {
        .hazard = 6,
        .title = "Expert addresses are copied from a host array in every replay",
        .mistake = "The host fills an array of expert addresses and copies it to the device in the "
-                  "step. The captured copy reads the host's array again in every replay, while the "
-                  "program has long used it for another layer. Experts that move are not followed "
-                  "either: every replay brings the old addresses back.",
-       .symptom = "Right as long as nobody touches the array; then experts read each other's rows.",
-       .cure = "A kernel makes the addresses from the row offsets, on the device.",
+                  "step. The captured copy reads the host's array again in every replay, when the "
+                  "program has already reused it for another layer. Moved experts are not followed "
+                  "either: every replay restores the old addresses.",
+       .symptom = "Correct until the array is modified; then experts read each other's rows.",
+       .cure = "A kernel computes the addresses from the row offsets, on the device.",
        .rule = "host-array",
        .plain = Verdict::Right,
        .library = {}},
       {.id = "host-source-reused",
        .hazard = 7,
-       .title = "A copy from staging memory that was given back",
-       .mistake = "The step's input comes through a page-locked buffer that the program gives back "
-                  "as soon as the copy is enqueued. The captured copy keeps its address.",
-       .symptom = "Right until the staging memory has its next user; then the step computes with "
-                  "that one's values.",
-       .cure = "The input is copied outside of the graph, into device memory that stays.",
+       .title = "A copy from staging memory that was freed",
+       .mistake = "The step's input is staged in a pinned buffer that the program frees as soon as "
+                  "the copy is enqueued. The captured copy keeps its address.",
+       .symptom = "Correct until the staging memory has its next user; then the step computes with "
+                  "that user's values.",
+       .cure = "The input is copied outside the graph, into persistent device memory.",
        .rule = "dead-host-source",
        .plain = Verdict::Right,
        .library = {}},
@@ -109,7 +109,7 @@ std::vector<HazardCase> baked_cases() {
        .hazard = 8,
        .title = "A scale passed by value",
        .mistake = "The host computes a scale for each step and passes it to the kernel by value. "
-                  "The graph keeps the one it was captured with.",
+                  "The graph keeps the one from the capture.",
        .symptom = "Every replay uses the first scale, whatever the schedule says.",
        .cure =
            "The kernel reads the scale from device memory, which the host writes between steps.",
@@ -118,12 +118,12 @@ std::vector<HazardCase> baked_cases() {
        .library = {}},
       {.id = "splits-baked",
        .hazard = 9,
-       .title = "A grid that follows the splits of the first step",
+       .title = "A grid sized by the splits of the first step",
        .mistake = "The host takes the largest expert's rows and launches as many thread blocks as "
                   "those need. The graph keeps that grid.",
        .symptom = "When an expert gets more rows than any had at the capture, its last rows are "
                   "never computed.",
-       .cure = "The grid follows the capacity; the kernel reads the splits on the device.",
+       .cure = "The grid depends on the capacity; the kernel reads the splits on the device.",
        .rule = "baked-launch",
        .plain = Verdict::Right,
        .library = {}},
@@ -136,7 +136,7 @@ std::vector<HazardCase> order_cases() {
        .hazard = 13,
        .title = "An early start without a wait",
        .mistake = "For speed, the captured consumer is launched with programmatic stream "
-                  "serialization, but its kernel never waits for the producer's memory "
+                  "serialization, but its kernel never waits for the producer's writes "
                   "(cudaGridDependencySynchronize).",
        .symptom = "The consumer reads rows that the producer has not written yet.",
        .cure = "The consumer waits before its first read, or is launched without the attribute.",
@@ -147,30 +147,30 @@ std::vector<HazardCase> order_cases() {
        .hazard = 14,
        .title = "Two branches share a tensor without an order",
        .mistake = "The step forks to a second stream. The matmul there reads the activation that "
-                  "the first branch writes, and no event stands between them.",
-       .symptom = "Right as long as the writer happens to be the quicker branch. A busier device "
-                  "or another clock makes single steps wrong.",
-       .cure = "The reading branch waits for an event that is recorded behind the writer.",
+                  "the first branch writes, and no event orders them.",
+       .symptom = "Correct as long as the writer happens to be the faster branch. A busier device "
+                  "or another clock makes occasional steps wrong.",
+       .cure = "The reading branch waits for an event that is recorded after the writer.",
        .rule = "unordered-access",
        .plain = Verdict::Right,
        .library = {}},
       {.id = "missing-join",
        .hazard = 14,
        .title = "A fork that is never joined",
-       .mistake = "Half of the work goes to a second stream, and nothing makes the first stream "
+       .mistake = "Half of the work runs on a second stream, and nothing makes the first stream "
                   "wait for it: eager steps synchronise the device at the end anyway.",
        .symptom = "The capture cannot be ended: cudaErrorStreamCaptureUnjoined.",
-       .cure = "An event behind the branch's last kernel, which the first stream waits for.",
+       .cure = "An event after the branch's last kernel, which the first stream waits for.",
        .rule = "unjoined-capture",
        .plain = Verdict::Refused,
        .library = {}},
       {.id = "lazy-load-in-capture",
        .hazard = 15,
-       .title = "A kernel is loaded in the middle of a capture",
-       .mistake = "The warm-up runs another instance of the kernel than the capture, so the "
+       .title = "A kernel is loaded during a capture",
+       .mistake = "The warm-up runs a different instance of the kernel from the capture, so the "
                   "captured one is loaded when the capture first launches it.",
        .symptom = "Often none. Loading may synchronise, so the capture can fail, or a host thread "
-                  "can wait for ever when another one holds the device.",
+                  "can wait forever if another one occupies the device.",
        .cure = "Every kernel is launched once before the capture, or all are loaded at the start "
                "(CUDA_MODULE_LOADING=EAGER).",
        .rule = "lazy-load",

@@ -15,7 +15,7 @@ void erase_all(std::string& text, std::string_view part) {
   }
 }
 
-/// Cuts the parameter list that ends the text, if one does.
+/// Removes a trailing parameter list, if any.
 void cut_parameters(std::string& text) {
   if (text.empty() || text.back() != ')') return;
   int depth = 0;
@@ -33,7 +33,7 @@ void cut_parameters(std::string& text) {
 std::string readable_kernel_name(const char* symbol) {
   if (symbol == nullptr) return "unnamed kernel";
   std::string name = symbol;
-  // Without this prefix the demangler takes the names of C kernels for types: "f" would be "float".
+  // Without this check the demangler reads the names of C kernels as types: "f" would be "float".
   if (name.starts_with("_Z")) {
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> demangled(

@@ -1,4 +1,4 @@
-// The name of a kernel as people read it.
+// The human-readable name of a kernel.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace profiling {
 
 /// Demangled, without return type, parameter list and anonymous namespaces. Null gives "unnamed
-/// kernel"; what is not mangled stays as it is.
+/// kernel"; unmangled names are returned unchanged.
 std::string readable_kernel_name(const char* symbol);
 
 }  // namespace profiling

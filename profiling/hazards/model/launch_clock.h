@@ -1,5 +1,5 @@
 // How long the engine thread has been inside a launch call. The call may never return, so another
-// thread, the pulse, asks. Thread-safe.
+// thread, the pulse, polls it. Thread-safe.
 #pragma once
 
 #include <unistd.h>
@@ -31,22 +31,22 @@ class LaunchClock {
     thread_ = ::gettid();
     since_ = Clock::now();
     inside_ = true;
-    told_ = false;
+    reported_ = false;
   }
   void ends() {
     const std::lock_guard lock(mutex_);
     inside_ = false;
   }
 
-  /// On another thread: `told` is called once for a launch that has passed its deadline. Meanwhile
-  /// the engine thread cannot leave the launch behind, so what it made for the run is still there.
-  void tell_if_late(const std::function<void(const BlockedLaunch&)>& told) {
+  /// On another thread: `report` is called once for a launch that has passed its deadline. During
+  /// the call the engine thread cannot leave the launch, so the run's objects still exist.
+  void report_if_late(const std::function<void(const BlockedLaunch&)>& report) {
     const std::lock_guard lock(mutex_);
-    if (!inside_ || told_) return;
+    if (!inside_ || reported_) return;
     const double waited = std::chrono::duration<double>(Clock::now() - since_).count();
     if (waited <= launch_.deadline_seconds) return;  // an infinite one is never passed
-    told_ = true;
-    told({.launch = launch_, .waited_seconds = waited, .thread = thread_});
+    reported_ = true;
+    report({.launch = launch_, .waited_seconds = waited, .thread = thread_});
   }
 
  private:
@@ -55,7 +55,7 @@ class LaunchClock {
   Clock::time_point since_;
   std::int64_t thread_ = 0;
   bool inside_ = false;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace profiling

@@ -1,4 +1,4 @@
-// The marker board of the replay under way, for a reader that must not touch CUDA: the pulse reads
+// The marker board of the replay in progress, for a reader that must not call CUDA: the pulse reads
 // it while the engine thread is stuck in a launch. Thread-safe.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace profiling {
 class LiveBoard {
  public:
   struct View {
-    int replay = 0;  // 1-based; 0 = no replay is under way
+    int replay = 0;  // 1-based; 0 = no replay in progress
     std::vector<NodeState> nodes;
   };
 
-  /// `words` are written by the device; word of node n is words[slots[n]], -1 = it has none. A node
-  /// runs when all in `dependencies` of it are done. All must live until detach().
+  /// `words` are written by the device; the word of node n is words[slots[n]], slot -1 = none. A
+  /// node runs once all its `dependencies` are done. All must live until detach().
   void attach(int replay, const volatile std::uint32_t* words, const std::vector<int>* slots,
               const std::vector<std::vector<int>>* dependencies) {
     const std::lock_guard lock(mutex_);
@@ -33,12 +33,12 @@ class LiveBoard {
 
   void detach() { attach(0, nullptr, nullptr, nullptr); }
 
-  /// Who says how the device is while it may be stuck; must not wait for it. Null takes it away.
+  /// Reports the state of a device that may be stuck; must not wait for it. Null removes it.
   void ask_device(std::function<std::string()> says) {
     const std::lock_guard lock(mutex_);
     says_ = std::move(says);
   }
-  /// Empty where nobody was asked.
+  /// Empty if no such function is set.
   std::string device() const {
     const std::lock_guard lock(mutex_);
     return says_ ? says_() : std::string();
@@ -56,7 +56,7 @@ class LiveBoard {
                                        const std::vector<int>& slots,
                                        const std::vector<std::vector<int>>& dependencies) {
     std::vector<NodeState> nodes(slots.size(), NodeState::Unmarked);
-    // Nodes follow those they depend on, so one pass settles what is known of unmarked ones too.
+    // Nodes follow their dependencies, so one pass also determines the unmarked ones.
     std::vector<bool> past(slots.size(), false);
     for (std::size_t n = 0; n < slots.size(); ++n) {
       bool ready = true;

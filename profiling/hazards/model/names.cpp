@@ -15,8 +15,8 @@ std::string size_text(std::uint64_t bytes) {
 std::string deadline_text(const Stall& stall) {
   std::string text = fmt::format("deadline {:.3g} s", stall.deadline_seconds);
   if (stall.p99_seconds > 0.0) {
-    text +=
-        fmt::format("; 99 % of the replays before took {:.4g} us or less", 1e6 * stall.p99_seconds);
+    text += fmt::format("; 99 % of the previous replays took {:.4g} us or less",
+                        1e6 * stall.p99_seconds);
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// The words for the doctor's enumerations, one place for window, command line and reports.
+// Display names of the doctor's enumerations, shared by window, command line and reports.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace profiling {
 
-using engine::name_of;  // of every enumeration that says its names
+using engine::name_of;  // for every enumeration with enum_names
 
 /// Exact: "32 MiB", "4 KiB", "100 bytes".
 std::string size_text(std::uint64_t bytes);
 
-/// "deadline 0.5 s; 99 % of the replays before took 12.3 us or less", without the second part where
-/// the deadline does not follow them.
+/// "deadline 0.5 s; 99 % of the previous replays took 12.3 us or less", without the second part if
+/// the deadline is not derived from them.
 std::string deadline_text(const Stall& stall);
 
 }  // namespace profiling

@@ -1,6 +1,6 @@
 // A captured graph as the doctor sees it: every node with its parameters, every edge with its kind,
-// and the memory that was known when it was taken. Plain values: a snapshot travels in a session
-// file and is read without a GPU.
+// and the memory known when the snapshot was taken. Plain values: a snapshot is stored in a session
+// file and can be read without a GPU.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,11 @@
 
 namespace profiling {
 
-/// The driver's numbering, CUgraphNodeType. Numbers are in session files.
+inline constexpr int kMaxSnapshotGraphs = 1000;
+inline constexpr std::size_t kMaxParameterBytes = std::size_t{1} << 16;  // of one kernel node
+inline constexpr std::size_t kMaxSlots = std::size_t{1} << 14;           // of one kernel node
+
+/// The driver's numbering, CUgraphNodeType. The numbers are stored in session files.
 enum class NodeType : std::uint8_t {
   Kernel,
   Memcpy,
@@ -85,7 +89,7 @@ constexpr auto enum_names(Known) {
 }
 
 struct KernelNode {
-  std::string function = {};  // mangled; empty = the driver did not tell
+  std::string function = {};  // mangled; empty = not reported by the driver
   Extent grid = {};
   Extent block = {};
   Extent cluster = {};
@@ -97,15 +101,16 @@ struct KernelNode {
   bool operator==(const KernelNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&KernelNode::function>("function"),
-                      engine::field<&KernelNode::grid>("grid"),
-                      engine::field<&KernelNode::block>("block"),
-                      engine::field<&KernelNode::cluster>("cluster"),
-                      engine::field<&KernelNode::dynamic_shared_bytes>("dynamic_shared_bytes"),
-                      engine::field<&KernelNode::cooperative>("cooperative"),
-                      engine::field<&KernelNode::parameters>("parameters"),
-                      engine::field<&KernelNode::slots>("slots"),
-                      engine::field<&KernelNode::waits_for_programmatic>("waits_for_programmatic")};
+    return std::array{
+        engine::field<&KernelNode::function>("function"),
+        engine::field<&KernelNode::grid>("grid"),
+        engine::field<&KernelNode::block>("block"),
+        engine::field<&KernelNode::cluster>("cluster"),
+        engine::field<&KernelNode::dynamic_shared_bytes>("dynamic_shared_bytes"),
+        engine::field<&KernelNode::cooperative>("cooperative"),
+        engine::field<&KernelNode::parameters>("parameters", {.most = kMaxParameterBytes}),
+        engine::field<&KernelNode::slots>("slots", {.most = kMaxSlots}),
+        engine::field<&KernelNode::waits_for_programmatic>("waits_for_programmatic")};
   }
 };
 
@@ -117,7 +122,7 @@ struct MemsetNode {
   std::uint64_t height = 1;  // rows, pitch bytes apart
   std::uint64_t pitch = 0;
 
-  /// Of the range from the first to the last byte written.
+  /// Size of the range from the first to the last byte written.
   std::uint64_t bytes() const {
     const std::uint64_t row = width * element_bytes;
     return height <= 1 ? row : (height - 1) * pitch + row;
@@ -190,18 +195,19 @@ struct SnapshotNode {
   std::string name = {};  // kernel name without parameters, "memset", ...
   engine::Stage stage = engine::Stage::Other;
   int layer = 0;
-  int parent = -1;  // index of the child-graph or conditional node that holds it; -1 = top level
+  int parent = -1;  // index of the child-graph or conditional node that contains it; -1 = top level
   NodeParameters parameters = {};
   bool operator==(const SnapshotNode&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&SnapshotNode::type>("type"),
-                      engine::field<&SnapshotNode::id>("id"),
-                      engine::field<&SnapshotNode::name>("name"),
-                      engine::field<&SnapshotNode::stage>("stage"),
-                      engine::field<&SnapshotNode::layer>("layer"),
-                      engine::field<&SnapshotNode::parent>("parent"),
-                      engine::field<&SnapshotNode::parameters>("parameters")};
+    return std::array{
+        engine::field<&SnapshotNode::type>("type"),
+        engine::field<&SnapshotNode::id>("id"),
+        engine::field<&SnapshotNode::name>("name"),
+        engine::field<&SnapshotNode::stage>("stage"),
+        engine::field<&SnapshotNode::layer>("layer", {.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotNode::parent>("parent", {.low = -1, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotNode::parameters>("parameters")};
   }
 };
 
@@ -220,27 +226,28 @@ struct SnapshotEdge {
   bool operator==(const SnapshotEdge&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&SnapshotEdge::from>("from"),
-                      engine::field<&SnapshotEdge::to>("to"),
-                      engine::field<&SnapshotEdge::kind>("kind")};
+    return std::array{
+        engine::field<&SnapshotEdge::from>("from", {.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotEdge::to>("to", {.low = 0, .high = engine::kMaxGraphNodes}),
+        engine::field<&SnapshotEdge::kind>("kind")};
   }
 };
 
-/// A capture that the driver refused or broke off. CUDA's runtime error numbers.
+/// A capture that the driver refused or aborted. CUDA's runtime error numbers.
 struct CaptureFailure {
   int code = 0;           // 900 unsupported, 901 invalidated, 904 unjoined, ...; 0 = none
   std::string name = {};  // "cudaErrorStreamCaptureUnjoined"
-  std::string call = {};  // what was called when it failed, if known
+  std::string call = {};  // the call that failed, if known
   bool operator==(const CaptureFailure&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&CaptureFailure::code>("code"),
+    return std::array{engine::field<&CaptureFailure::code>("code", {.low = 0, .high = 1 << 20}),
                       engine::field<&CaptureFailure::name>("name"),
                       engine::field<&CaptureFailure::call>("call")};
   }
 };
 
-/// What happened between the first and the last call of a capture that a capture should not have.
+/// An event between the first and last call of a capture that should not happen there.
 struct CaptureEvent {
   enum class Kind : std::uint8_t { LazyLoad, Allocation, Release, HostSync };
   friend constexpr auto enum_names(Kind) {
@@ -260,7 +267,7 @@ struct CaptureEvent {
 /// One captured graph, before it was instantiated.
 struct GraphSnapshot {
   std::string name = {};  // "step", "forward", "backward"
-  /// This is a second capture of graphs[variant_of] after `changed` was changed; -1 = it is not.
+  /// A second capture of graphs[variant_of] after `changed` was changed; -1 = not a variant.
   int variant_of = -1;
   std::string changed = {};         // "splits", "scalars", "addresses"
   bool degraded = false;            // from a text file: no argument bytes, no memory
@@ -268,26 +275,27 @@ struct GraphSnapshot {
   std::uint64_t capture_ended = 0;
   CaptureFailure failure = {};
   std::vector<CaptureEvent> events = {};
-  std::vector<SnapshotNode> nodes =
-      {};  // a node follows those it depends on; children follow parents
+  std::vector<SnapshotNode> nodes = {};  // a node follows its dependencies; children follow parents
   std::vector<SnapshotEdge> edges = {};  // both ends of an edge have the same parent
   bool operator==(const GraphSnapshot&) const = default;
   template <int = 0>
   static constexpr auto fields() {
-    return std::array{engine::field<&GraphSnapshot::name>("name"),
-                      engine::field<&GraphSnapshot::variant_of>("variant_of"),
-                      engine::field<&GraphSnapshot::changed>("changed"),
-                      engine::field<&GraphSnapshot::degraded>("degraded"),
-                      engine::field<&GraphSnapshot::capture_began>("capture_began"),
-                      engine::field<&GraphSnapshot::capture_ended>("capture_ended"),
-                      engine::field<&GraphSnapshot::failure>("failure"),
-                      engine::field<&GraphSnapshot::events>("events"),
-                      engine::field<&GraphSnapshot::nodes>("nodes"),
-                      engine::field<&GraphSnapshot::edges>("edges")};
+    return std::array{
+        engine::field<&GraphSnapshot::name>("name"),
+        engine::field<&GraphSnapshot::variant_of>("variant_of",
+                                                  {.low = -1, .high = kMaxSnapshotGraphs}),
+        engine::field<&GraphSnapshot::changed>("changed"),
+        engine::field<&GraphSnapshot::degraded>("degraded"),
+        engine::field<&GraphSnapshot::capture_began>("capture_began"),
+        engine::field<&GraphSnapshot::capture_ended>("capture_ended"),
+        engine::field<&GraphSnapshot::failure>("failure"),
+        engine::field<&GraphSnapshot::events>("events", {.most = 100'000}),
+        engine::field<&GraphSnapshot::nodes>("nodes", {.most = engine::kMaxGraphNodes}),
+        engine::field<&GraphSnapshot::edges>("edges", {.most = engine::kMaxGraphEdges})};
   }
 };
 
-/// All that the rules read.
+/// Everything that the rules read.
 struct Snapshot {
   std::string subject = {};  // what was captured: a request's headline, a gallery case, a file
   std::string cublaslt_version = {};    // "13.5.1"; empty = none loaded
@@ -295,7 +303,7 @@ struct Snapshot {
   std::string compute_capability = {};  // "9.0"
   std::string driver = {};
   std::vector<GraphSnapshot> graphs = {};
-  std::vector<engine::Allocation> ledger = {};  // ascending by id; freed ones too
+  std::vector<engine::Allocation> ledger = {};  // ascending by id; includes freed ones
   std::uint64_t ledger_clock = 0;               // when the ledger was read
   bool operator==(const Snapshot&) const = default;
   template <int = 0>
@@ -305,8 +313,8 @@ struct Snapshot {
                       engine::field<&Snapshot::device>("device"),
                       engine::field<&Snapshot::compute_capability>("compute_capability"),
                       engine::field<&Snapshot::driver>("driver"),
-                      engine::field<&Snapshot::graphs>("graphs"),
-                      engine::field<&Snapshot::ledger>("ledger"),
+                      engine::field<&Snapshot::graphs>("graphs", {.most = kMaxSnapshotGraphs}),
+                      engine::field<&Snapshot::ledger>("ledger", {.most = 1 << 20}),
                       engine::field<&Snapshot::ledger_clock>("ledger_clock")};
   }
   engine::Flaw flaw() const;

@@ -26,7 +26,8 @@ std::string wrong_parameters(const NodeParameters& parameters) {
     }
     if (kernel->waits_for_programmatic > Known::Yes) return "its wait state is unknown";
   } else if (const auto* copy = std::get_if<MemcpyNode>(&parameters)) {
-    if (!known(copy->source_space) || !known(copy->target_space)) return "its memory is of no kind";
+    if (!known(copy->source_space) || !known(copy->target_space))
+      return "its memory space is unknown";
   }
   return {};
 }
@@ -42,11 +43,11 @@ engine::Flaw flaw_of_graph(const Snapshot& snapshot, std::size_t index) {
   if (graph.variant_of != -1 &&
       (graph.variant_of < 0 || static_cast<std::size_t>(graph.variant_of) >= index)) {
     return {in_graph("variant_of"),
-            fmt::format("is {}; a variant follows what it varies", graph.variant_of)};
+            fmt::format("is {}; a variant follows its original", graph.variant_of)};
   }
   for (const CaptureEvent& event : graph.events) {
     if (event.kind > CaptureEvent::Kind::HostSync) {
-      return {in_graph("events"), "has one of no kind"};
+      return {in_graph("events"), "has one of unknown kind"};
     }
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

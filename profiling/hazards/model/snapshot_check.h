@@ -1,4 +1,4 @@
-// What every reader of snapshots checks before it believes one: from a file or from a worker.
+// Validation of every snapshot read from a file or received from a worker.
 #pragma once
 
 #include "engine/model/error.h"
@@ -6,9 +6,9 @@
 
 namespace profiling {
 
-/// Indices in range, a node behind its parent and its dependencies, ends of an edge under the same
-/// parent, parameter slots inside the argument bytes, allocations ascending by id and not wrapping
-/// round, enumerations known. The error names graph, node and field.
+/// Indices in range, a node after its parent and its dependencies, both ends of an edge under the
+/// same parent, parameter slots inside the argument bytes, allocations ascending by id and not
+/// wrapping around, enumerators known. The error names graph, node and field.
 engine::Status check_snapshot(const Snapshot& snapshot);
 
 }  // namespace profiling

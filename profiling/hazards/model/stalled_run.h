@@ -1,4 +1,4 @@
-// A run that stands still, as far as it could be told without waiting for it.
+// A stalled run, as far as its state is known without waiting for it.
 #pragma once
 
 #include "profiling/hazards/model/experiment.h"
@@ -7,7 +7,8 @@
 namespace profiling {
 
 struct StalledRun {
-  Snapshot snapshot;  // one graph and the ledger, or nothing before a capture; who took it is empty
+  Snapshot snapshot;  // one graph and the ledger, or nothing before a capture; facts about the
+                      // device are empty
   Stall stall;
 };
 

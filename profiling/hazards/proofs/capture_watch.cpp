@@ -26,7 +26,7 @@ void CaptureWatch::end_work() {
 }
 
 void CaptureWatch::label(std::vector<SnapshotNode>& nodes) const {
-  // Inner work ends first; it is the more exact label, so outer work must not overwrite it.
+  // Inner work ends first and is the more exact label, so outer work must not overwrite it.
   std::vector<bool> labelled(nodes.size(), false);
   for (const Work& work : done_) {
     for (std::size_t n = work.first; n < std::min(work.last, nodes.size()); ++n) {

@@ -1,5 +1,5 @@
-// Which work the nodes of a graph under capture belong to, told by how many nodes there were before
-// and after it. Makes no use of CUPTI: an experiment must not depend on a tool that changes timing.
+// Which work the nodes of a graph under capture belong to, derived from the node counts before and
+// after it. Does not use CUPTI: an experiment must not depend on a tool that changes timing.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,7 @@ class CaptureWatch final : public engine::StepObserver {
   void begin_work(const engine::WorkTag& tag) override;
   void end_work() override;
 
-  /// Labels nodes, which are in the order they were made.
+  /// Labels nodes, which are in creation order.
   void label(std::vector<SnapshotNode>& nodes) const;
 
  private:

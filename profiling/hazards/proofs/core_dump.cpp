@@ -20,9 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kTriggerBytes = 1U << 20;  // a short write may not trigger
 constexpr std::chrono::milliseconds kPause{50};
-constexpr int kQuietPauses = 10;  // the file has not grown for so long: it is complete
+constexpr int kQuietPauses = 10;  // after this many pauses without growth the file is complete
 
-/// Empty, or why the driver could not be asked.
+/// Empty, or why the driver could not be triggered.
 std::string trigger(const char* pipe) {
   const int descriptor = ::open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) {
@@ -38,7 +38,7 @@ std::string trigger(const char* pipe) {
     } else if (errno == EAGAIN || errno == EINTR) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     } else {
-      break;  // the driver has closed its end: it has seen enough
+      break;  // the driver has closed its end: it has been triggered
     }
   }
   ::close(descriptor);

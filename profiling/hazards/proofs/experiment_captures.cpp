@@ -81,7 +81,7 @@ Status ExperimentCaptures::end_capture_only() {
   if (!loads_.empty()) return state_.end(Verdict::Wrong, "loaded during the capture: " + loads_);
   if (unwatched_.empty()) return state_.end(Verdict::Right);
   return state_.end(Verdict::NotRun,
-                    "captured, but what was loaded meanwhile could not be watched: " + unwatched_);
+                    "captured, but module loads could not be watched: " + unwatched_);
 }
 
 Status ExperimentCaptures::capture_all(std::vector<CapturedGraph>& captured,
@@ -138,7 +138,7 @@ Status ExperimentCaptures::find_memory() const {
   const auto need = [&](const std::string& owner) -> Status {
     if (state_.allocation_of(owner) != nullptr) return {};
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("The experiment names memory \"{}\", which nobody allocated", owner)};
+                 fmt::format("The experiment names memory \"{}\", which was not allocated", owner)};
   };
   for (const MovedMemory& moved : state_.experiment.moved) ENGINE_TRY(need(moved.owner));
   for (const FilledMemory& filled : state_.experiment.filled) ENGINE_TRY(need(filled.owner));
@@ -219,13 +219,13 @@ Status ExperimentCaptures::move_inputs() {
 
 Status ExperimentCaptures::capture_variant() {
   if (state_.experiment.changed_inputs) return {};
-  // A subject whose inputs cannot change has no variant; that is no fault of it.
+  // A subject whose inputs cannot change has no variant; that is not an error.
   if (!state_.subject.set_inputs(true, state_.stream).ok()) return {};
   std::vector<GraphSnapshot> variants;
   std::vector<CapturedGraph> unused;
   const Outcome so_far = state_.reply.outcome;
   if (!capture_all(unused, variants, 0).ok()) {
-    state_.reply.outcome = so_far;  // the replays stand, whatever a second capture did
+    state_.reply.outcome = so_far;  // the replays' result stands, whatever a second capture did
     state_.finished = false;
     return {};
   }

@@ -1,5 +1,5 @@
-// The graphs of one experiment: captured, changed as it asks, instantiated. What is loaded during a
-// capture that is not replayed is watched.
+// The graphs of one experiment: captured, changed as requested, instantiated. Module loads during a
+// capture that is not replayed are watched.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ namespace profiling {
 struct CapturedGraph {
   engine::Graph graph;
   ReadGraph read;
-  engine::Graph unmarked;  // the same before the markers were added; none where CUDA copies none
+  engine::Graph unmarked;  // the same without markers; none if CUDA cannot copy the graph
   std::optional<MarkerBoard> board;
   engine::GraphExec executable;
   engine::GraphExec unmarked_executable;
@@ -34,22 +34,22 @@ class ExperimentCaptures {
  public:
   explicit ExperimentCaptures(ExperimentState& state) : state_(state) {}
 
-  /// The graphs that are replayed; the program goes on after each capture as it does.
+  /// Captures the graphs to replay; after each capture the program continues as usual.
   engine::Status capture();
-  /// Captured again after a change of inputs, in place of the first.
+  /// Captures again after a change of inputs, replacing the first capture.
   engine::Status capture_again();
-  /// Whether everything that the experiment names is there.
+  /// Whether everything that the experiment names exists.
   engine::Status find_memory() const;
   engine::Status make_executables();
-  /// Every workspace is filled with the byte that the experiment asks for.
+  /// Fills every workspace with the byte that the experiment specifies.
   engine::Status poison_workspaces() const;
-  /// What differs when the same program is captured with other inputs: only read, never replayed.
-  /// Last, because a capture may change what the program remembers.
+  /// Captures the same program with other inputs: only read, never replayed. Last, because a
+  /// capture may change the program's state.
   engine::Status capture_variant();
-  /// What a capture that is not replayed has shown.
+  /// Verdict of a capture that is not replayed.
   engine::Status end_capture_only();
 
-  /// The inputs lie elsewhere in launches from now on.
+  /// From now on the inputs of launches are in other memory.
   engine::Status move_inputs();
 
   std::vector<CapturedGraph>& graphs() { return graphs_; }
@@ -71,7 +71,7 @@ class ExperimentCaptures {
   std::optional<MovedInputs> moved_inputs_;
   std::unique_ptr<LoadWatch> load_watch_;
   std::string loads_;      // during the captures of this experiment
-  std::string unwatched_;  // why they are not known
+  std::string unwatched_;  // why they are unknown
 };
 
 }  // namespace profiling

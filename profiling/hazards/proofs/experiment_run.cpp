@@ -24,8 +24,8 @@ using engine::Result;
 using engine::Status;
 
 constexpr int kWarmUps = 2;                 // delayed scaling needs a step to settle
-constexpr int kEagerLaunches = 3;           // that must agree
-constexpr double kFirstLaunchSeconds = 60;  // kernels are loaded on the way
+constexpr int kEagerLaunches = 3;           // which must agree
+constexpr double kFirstLaunchSeconds = 60;  // includes loading kernels
 constexpr double kShortestDeadline = 0.5;
 constexpr double kDeadlineFactor = 20;  // of the slowest eager launch
 
@@ -40,7 +40,7 @@ class Run {
     state_.watch.board.detach();
     const Verdict verdict = state_.reply.outcome.verdict;
     if (verdict != Verdict::Hung && verdict != Verdict::Crashed) return;
-    // Destroying what a replay that hangs uses would wait for it: left to the end of the process.
+    // Destroying what a hanging replay uses would wait for it: left to process exit.
     (void)captures_.release();
     (void)launcher_.release();
   }
@@ -89,7 +89,7 @@ class Run {
   Status prepare() {
     if (state_.experiment.replays < 0 || state_.experiment.replays > 10000) {
       return Error{ErrorCode::InvalidArgument,
-                   fmt::format("An experiment makes up to 10000 replays, not {}",
+                   fmt::format("An experiment makes at most 10000 replays, not {}",
                                state_.experiment.replays)};
     }
     Result<engine::DriverApi> driver = engine::load_driver_api();
@@ -100,7 +100,7 @@ class Run {
     return {};
   }
 
-  /// Launches of one kind of input, which must agree with each other; their time gives the
+  /// Launches with one set of inputs, which must agree with each other; their time determines the
   /// deadline.
   Status launch_eagerly(int kind) {
     for (int i = 0; i < kWarmUps; ++i) {
@@ -117,8 +117,8 @@ class Run {
       if (i > 0 && !state_.experiment.graph) state_.compare(i + 1, expected_[kind], sums.value());
       if (i > 0 && state_.experiment.graph && sums.value() != expected_[kind]) {
         return state_.end(Verdict::NotRun,
-                          "eager launches do not agree with each other, so replays have nothing "
-                          "to be compared with");
+                          "eager launches do not agree with each other, so replays cannot be "
+                          "compared with them");
       }
     }
     deadline_ = std::max(deadline_, kDeadlineFactor * slowest);
@@ -153,7 +153,7 @@ class Run {
   Status change_inputs() {
     ENGINE_TRY(state_.subject.set_inputs(true, state_.stream));
     if (state_.experiment.recaptured) ENGINE_TRY(captures_->capture_again());
-    // State that follows the inputs, such as an amax history, settles as it did for eager launches.
+    // State that depends on the inputs, such as an amax history, settles as for eager launches.
     for (int i = 0; i < kWarmUps; ++i) ENGINE_TRY(launcher_->launch_graphs(*captures_, 2, nullptr));
     return {};
   }
@@ -179,9 +179,8 @@ class Run {
     const Result<std::vector<std::string>> damaged = engine::RedZones::damaged();
     if (!damaged.ok()) return state_.end_with(damaged.error());
     if (damaged.value().empty()) return {};
-    return state_.end(Verdict::Wrong,
-                      fmt::format("memory right in front of or behind \"{}\" was written",
-                                  fmt::join(damaged.value(), "\", \"")));
+    return state_.end(Verdict::Wrong, fmt::format("memory right before or after \"{}\" was written",
+                                                  fmt::join(damaged.value(), "\", \"")));
   }
 
   ExperimentState state_;

@@ -1,6 +1,6 @@
-// Carries out one experiment: eager launches first, then the capture, the changes, the replays and
-// their checks. In a process that ends afterwards; see profiling/hazards/model/experiment.h for
-// what the fields of an experiment do.
+// Runs one experiment: eager launches first, then the capture, the changes, the replays and their
+// checks. In a process that ends afterwards; see profiling/hazards/model/experiment.h for the
+// fields of an experiment.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,12 +15,12 @@
 
 namespace profiling {
 
-/// What the snapshot says of where it was taken.
+/// Where the snapshot was taken.
 struct ExperimentFacts {
   engine::DeviceFacts device;  // with cuBLASLt's version and path if one was loaded
 };
 
-/// For other threads to look at.
+/// For other threads to inspect.
 struct ExperimentWatch {
   engine::RunProgress& progress;
   LiveBoard& board;
@@ -32,8 +32,8 @@ struct ExperimentReply {
 };
 
 /// After a reply whose outcome is Hung or Crashed no CUDA call may follow: it might not return.
-/// Errors: an experiment that names nodes or memory that the subject does not have, a subject that
-/// cannot be launched, Cancelled. `stream` must not be the default stream.
+/// Errors: an experiment that names nodes or memory that the subject lacks, a subject that cannot
+/// be launched, Cancelled. `stream` must not be the default stream.
 engine::Result<ExperimentReply> run_experiment(Subject& subject, const Experiment& experiment,
                                                const ExperimentFacts& facts, ExperimentWatch watch,
                                                cudaStream_t stream);

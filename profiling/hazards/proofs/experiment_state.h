@@ -1,5 +1,5 @@
-// What the parts of one experiment share: the subject, what is asked of it, what came out so far,
-// and how it ends. Lives for one call of run_experiment().
+// State shared by the parts of one experiment: the subject, the request, the results so far, and
+// how it ends. Lives for one call of run_experiment().
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ExperimentState {
 
   /// Ends the experiment with a verdict; the returned status only unwinds.
   engine::Status end(Verdict verdict, std::string message = {});
-  /// What a failed CUDA call means for the experiment.
+  /// Ends the experiment according to a failed CUDA call.
   engine::Status end_with(const engine::Error& error);
 
   bool cancelled() const { return watch.progress.cancel.load(); }
@@ -35,10 +35,10 @@ struct ExperimentState {
     return {engine::ErrorCode::Cancelled, "The experiment was cancelled"};
   }
 
-  /// One row an output: the parts whose checksums differ.
+  /// One row per output: the parts whose checksums differ.
   void compare(int replay, const Sums& expected, const Sums& got);
 
-  /// The newest allocation of that owner in the snapshot; null if there is none.
+  /// That owner's newest allocation in the snapshot; null if none.
   const engine::Allocation* allocation_of(const std::string& owner) const;
 };
 

@@ -31,7 +31,7 @@ std::vector<int> predecessors(const GraphSnapshot& graph, int node) {
 bool reaches(const GraphSnapshot& graph, int from, int to) {
   std::vector<bool> reached(graph.nodes.size(), false);
   reached[static_cast<std::size_t>(from)] = true;
-  // Edges lead to higher numbers only, so one pass in the order of their sources is enough.
+  // Edges lead to higher indices only, so one pass in source order is enough.
   std::vector<SnapshotEdge> edges = graph.edges;
   std::sort(edges.begin(), edges.end(),
             [](const SnapshotEdge& a, const SnapshotEdge& b) { return a.from < b.from; });
@@ -70,7 +70,7 @@ engine::Result<bool> relocate_kernel(const engine::DriverApi& driver, CUgraphExe
   if (const CUresult result =
           driver.graph_exec_kernel_node_set_params(executable, handle, &parameters);
       result != CUDA_SUCCESS) {
-    return driver_error(result, "Giving a kernel node other memory");
+    return driver_error(result, "Moving a kernel node's memory");
   }
   return true;
 }
@@ -90,7 +90,7 @@ engine::Result<bool> relocate_memset(const engine::DriverApi& driver, CUgraphExe
   if (const CUresult result =
           driver.graph_exec_memset_node_set_params(executable, handle, &parameters, context);
       result != CUDA_SUCCESS) {
-    return driver_error(result, "Giving a memset node other memory");
+    return driver_error(result, "Moving a memset node's memory");
   }
   return true;
 }
@@ -119,7 +119,7 @@ engine::Result<bool> relocate_memcpy(const engine::DriverApi& driver, CUgraphExe
   if (const CUresult result =
           driver.graph_exec_memcpy_node_set_params(executable, handle, &parameters, context);
       result != CUDA_SUCCESS) {
-    return driver_error(result, "Giving a copy node other memory");
+    return driver_error(result, "Moving a copy node's memory");
   }
   return true;
 }
@@ -140,7 +140,7 @@ engine::Status delay_node(const engine::DriverApi& driver, CUgraph graph, const 
   const CUgraphEdgeData full{};
   if (const CUresult result = driver.graph_add_dependencies(graph, &source, &target, &full, 1);
       result != CUDA_SUCCESS) {
-    return driver_error(result, "Putting a delay in front of a node");
+    return driver_error(result, "Inserting a delay before a node");
   }
   return {};
 }
@@ -219,7 +219,7 @@ engine::Result<engine::DeviceBuffer> copy_elsewhere(const engine::Allocation& al
       {engine::AllocationRole::Check, "instead of " + allocation.owner});
   if (!fresh.ok()) return fresh.error();
   std::byte* target = fresh.value().data();
-  // What a freed range holds now is another's.
+  // A freed range may now hold other data.
   ENGINE_CUDA_TRY(allocation.live()
                       ? cudaMemcpy(target, reinterpret_cast<const void*>(allocation.address),
                                    allocation.bytes, cudaMemcpyDeviceToDevice)

@@ -48,7 +48,7 @@ engine::Result<MarkerBoard> MarkerBoard::add(const engine::DriverApi& driver, CU
         driver.graph_add_batch_mem_op_node(&marker, graph, &read.handles[n], 1, &parameters);
     if (added != CUDA_SUCCESS) {
       return engine::Error{engine::ErrorCode::Device,
-                           fmt::format("Adding a marker behind node {} failed with driver error {}",
+                           fmt::format("Adding a marker after node {} failed with driver error {}",
                                        n, static_cast<int>(added))};
     }
   }

@@ -1,6 +1,6 @@
-// The marker board: behind every kernel node of a graph a node that writes 1 into a word of host
-// memory. The writes are leaves, so they order nothing and hide no fault; the host reads them by
-// plain loads, also while the device is stuck.
+// The marker board: after every kernel node of a graph, a node that writes 1 to a word of host
+// memory. The writes are leaves, so they order nothing and hide no fault; the host reads them with
+// plain loads, even while the device is stuck.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace profiling {
 
 class MarkerBoard {
  public:
-  /// Before the graph is instantiated. Kernel nodes of the top level get a marker.
+  /// Call before the graph is instantiated. Top-level kernel nodes get a marker.
   static engine::Result<MarkerBoard> add(const engine::DriverApi& driver, CUgraph graph,
                                          const ReadGraph& read);
 
-  /// Before every replay: a marker only ever writes 1.
+  /// Call before every replay: a marker only ever writes 1.
   void clear();
   int count() const { return static_cast<int>(count_); }
   const volatile std::uint32_t* words() const { return words_.as<std::uint32_t>(); }
-  /// Word of each node of the snapshot; -1 = it has none.
+  /// Word index of each node of the snapshot; -1 = none.
   const std::vector<int>& slots() const { return slots_; }
-  /// Of each node: those it waits for.
+  /// For each node, the nodes it waits for.
   const std::vector<std::vector<int>>& dependencies() const { return dependencies_; }
   std::vector<NodeState> read() const;
 

@@ -9,8 +9,8 @@
 namespace profiling {
 namespace {
 
-constexpr int kMarkerPairs = 16;       // replays with and without markers that are compared
-constexpr int kFewestMarkerPairs = 4;  // of a step that takes so long that there is no time for all
+constexpr int kMarkerPairs = 16;       // compared replays with and without markers
+constexpr int kFewestMarkerPairs = 4;  // for a step too long for all of them
 constexpr double kMarkerSeconds = 1;
 
 }  // namespace
@@ -43,7 +43,7 @@ engine::Status measure_marker_cost(ExperimentState& state, ExperimentCaptures& c
   std::vector<double> with;
   std::vector<double> without;
   const auto start = std::chrono::steady_clock::now();
-  // The first pair warms up the graph that has never run.
+  // The first pair warms up the graph without markers, which has never run.
   for (int pair = 0; pair <= kMarkerPairs; ++pair) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     if (pair > kFewestMarkerPairs && taken.count() > kMarkerSeconds) break;

@@ -1,4 +1,4 @@
-// What the markers of an experiment cost: its graphs with and without them, replayed in turns.
+// Overhead of an experiment's markers: its graphs with and without them, replays interleaved.
 #pragma once
 
 #include "profiling/hazards/proofs/experiment_captures.h"
@@ -6,13 +6,13 @@
 
 namespace profiling {
 
-/// Only of plain replays: whatever else an experiment changes costs something itself.
+/// Only for plain replays: any other change of an experiment has a cost of its own.
 bool measures_markers(const Experiment& experiment);
 
-/// Before the markers are added. None where CUDA refuses: a graph that allocates has no copies.
+/// Before the markers are added. None if CUDA refuses: a graph that allocates cannot be copied.
 engine::Graph copy_of(const CapturedGraph& captured);
 
-/// The step with and without markers in turns, after the replays that count were right.
+/// The step with and without markers, interleaved, after the checked replays were correct.
 engine::Status measure_marker_cost(ExperimentState& state, ExperimentCaptures& captures,
                                    ReplayLauncher& launcher);
 

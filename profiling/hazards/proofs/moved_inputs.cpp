@@ -27,8 +27,8 @@ constexpr int kPoisonedSplits = 0;     // no rows: wrong, and reads nothing out 
 constexpr std::size_t kSearchedBytes = std::size_t{1} << 20;  // of one allocation
 constexpr std::size_t kNamedHolders = 4;
 
-/// Whether two descriptors of different addresses differ in one word, which is the address. The
-/// format is undocumented, so the driver at hand is asked.
+/// Whether two descriptors with different addresses differ in exactly one word, the address. The
+/// format is undocumented, so this tests the loaded driver.
 bool descriptors_are_plain(const engine::DriverApi& driver, std::uint64_t address) {
   constexpr std::uint64_t kStep = 4096;
   const auto encode = [&](std::uint64_t at, CUtensorMap& map) {
@@ -84,7 +84,7 @@ Result<MovedInputs> MovedInputs::create(const engine::DriverApi& driver,
   ENGINE_TRY(made.take(ledger));
   const bool plain = descriptors_are_plain(driver, made.inputs_.front().address);
   for (const CapturedGraph& graph : graphs) {
-    const std::string why = why_inputs_stay(graph.read.snapshot, made.inputs_, plain);
+    const std::string why = immovable_inputs_reason(graph.read.snapshot, made.inputs_, plain);
     if (!why.empty()) {
       return Error{ErrorCode::Unsupported, "the inputs could not be moved: " + why};
     }
@@ -92,7 +92,7 @@ Result<MovedInputs> MovedInputs::create(const engine::DriverApi& driver,
     for (const SnapshotNode& node : graph.read.snapshot.nodes) {
       const auto* copied = std::get_if<MemcpyNode>(&node.parameters);
       if (copied == nullptr) continue;
-      // Memory that nobody lists may be gone: it is neither read nor written here.
+      // Unlisted memory may be gone: it is neither read nor written here.
       const bool listed = std::ranges::any_of(ledger, [&](const Allocation& allocation) {
         return allocation.live() && allocation.space == MemorySpace::PinnedHost &&
                allocation.holds(copied->source) &&
@@ -121,7 +121,7 @@ Status MovedInputs::take(const std::vector<Allocation>& ledger) {
     inputs_.push_back(allocation);
   }
   if (!inputs_.empty()) return {};
-  return Error{ErrorCode::Unsupported, "the ledger knows no input that could be moved"};
+  return Error{ErrorCode::Unsupported, "the ledger has no input that could be moved"};
 }
 
 Status MovedInputs::patch_graph(const engine::DriverApi& driver, const CapturedGraph& graph) {

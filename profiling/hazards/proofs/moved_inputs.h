@@ -1,7 +1,7 @@
-// The inputs of an experiment in other memory: every address of them in the graphs, in arrays of
-// addresses and, where asked, in host memory that copies read becomes the new one, and the old
-// memory is poisoned while a replay runs. What still differs reads an old address. Between replays
-// the old memory holds what the step left, so that the program's own calls notice nothing.
+// The inputs of an experiment in other memory: each of their addresses in the graphs, in arrays of
+// addresses and, if requested, in host memory that copies read is replaced, and the old memory is
+// poisoned while a replay runs. Any remaining difference comes from an old address. Between replays
+// the old memory holds what the step left, so that the program's own calls are unaffected.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,7 +23,7 @@ struct CapturedGraph;
 class MovedInputs {
  public:
   /// Copies every live input of the ledger and patches the executable graphs. Unsupported, with the
-  /// reason, where an address cannot be found or changed: then nothing may be concluded.
+  /// reason, if an address cannot be found or changed: then no conclusion is possible.
   static engine::Result<MovedInputs> create(const engine::DriverApi& driver,
                                             std::span<const CapturedGraph> graphs, bool patch_host);
 
@@ -31,8 +31,8 @@ class MovedInputs {
   engine::Status before_replay(cudaStream_t stream);
   engine::Status after_replay(cudaStream_t stream);
 
-  /// The memory that holds old addresses after a replay, each with the input it means; empty =
-  /// none was found. Synchronises.
+  /// The memory that holds old addresses after a replay, each with the input it points to; empty =
+  /// none found. Synchronises.
   engine::Result<std::string> still_held(cudaStream_t stream) const;
 
  private:

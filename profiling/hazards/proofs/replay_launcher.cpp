@@ -73,7 +73,7 @@ Status ReplayLauncher::launch_graphs(ExperimentCaptures& captures, int replay,
   for (CapturedGraph& captured : captures.graphs()) {
     Launch launch{.graph = captured.executable.get(), .replay = replay, .index = index++};
     if (captured.board) {
-      // What was launched before has finished: nothing writes the board now.
+      // Earlier launches have finished: nothing writes the board now.
       ENGINE_CUDA_TRY(cudaStreamSynchronize(state_.stream), "Before a replay");
       captured.board->clear();
       state_.watch.board.attach(replay, captured.board->words(), &captured.board->slots(),
@@ -111,7 +111,7 @@ Status ReplayLauncher::launch_and_wait(const Launch& launch, double* microsecond
       wait_for(done_.get(), deadline_, [this] { return state_.cancelled(); });
   if (!waited.ok()) return state_.end(Verdict::Crashed, waited.error().message);
   if (waited.value() == Waited::Cancelled) {
-    state_.reply.outcome.verdict = Verdict::Hung;  // what was launched may never finish
+    state_.reply.outcome.verdict = Verdict::Hung;  // the launched work may never finish
     return ExperimentState::cancel_error();
   }
   if (waited.value() == Waited::Late) return stalled(launch);

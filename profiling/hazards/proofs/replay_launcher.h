@@ -1,5 +1,5 @@
 // Launches of one experiment, eager and as graphs, each waited for with a deadline. A late one ends
-// the experiment with all that can be told of it.
+// the experiment with everything known about it.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,16 @@ class ReplayLauncher {
  public:
   explicit ReplayLauncher(ExperimentState& state) : state_(state) {}
 
-  /// Before anything can hang: events and the probe.
+  /// Creates events and the probe, before anything can hang.
   engine::Status prepare();
-  /// One launch of every graph's work without a graph.
+  /// One eager launch of every graph's work.
   engine::Status launch_eagerly(double deadline, double* seconds);
 
-  /// Of one graph launch from now on.
+  /// Deadline of one graph launch from now on.
   void set_deadline(double seconds) { deadline_ = seconds; }
-  /// One replay of all graphs. Their time by CUDA events is added to `microseconds`; null = it is
-  /// not wanted.
+  /// One replay of all graphs. Appends their time by CUDA events to `microseconds` unless null.
   engine::Status launch_graphs(ExperimentCaptures& captures, int replay, double* microseconds);
-  /// The same of the graphs without markers: the same reset before, the same wait after each.
+  /// The same for the graphs without markers: the same reset before, the same wait after each.
   engine::Status launch_unmarked(ExperimentCaptures& captures, double& microseconds);
 
  private:
@@ -32,7 +31,7 @@ class ReplayLauncher {
     cudaGraphExec_t graph = nullptr;
     int replay = 0;
     int index = 0;                       // of the graph
-    const MarkerBoard* board = nullptr;  // null = it has none
+    const MarkerBoard* board = nullptr;  // null = none
   };
   engine::Status launch_and_wait(const Launch& launch, double* microseconds);
   engine::Status stalled(const Launch& launch);

@@ -14,7 +14,7 @@ namespace profiling {
 engine::Result<int> RunWatch::captured(void* graph) {
   const engine::Result<engine::DriverApi> driver = engine::load_driver_api();
   if (!driver.ok()) return driver.error();
-  // CUgraph and cudaGraph_t are one handle.
+  // CUgraph and cudaGraph_t are the same handle.
   auto* const handle = static_cast<CUgraph>(graph);
   engine::Result<ReadGraph> read = read_captured_graph(driver.value(), handle);
   if (!read.ok()) return read.error();
@@ -26,7 +26,7 @@ engine::Result<int> RunWatch::captured(void* graph) {
   graph_ = std::move(read.value().snapshot);
   graph_.name = "step";
   const engine::AllocationLedger& ledger = engine::AllocationLedger::of_process();
-  // The engine allocates nothing under capture, so one moment is the whole capture.
+  // The engine allocates nothing under capture, so one timestamp covers the whole capture.
   graph_.capture_began = graph_.capture_ended = ledger.clock();
   return markers_ ? markers_->count() : 0;
 }
@@ -57,7 +57,7 @@ void RunWatch::stalled(const engine::LateReplay& late) {
 
 StalledRun RunWatch::blocked(const BlockedLaunch& blocked) const {
   const engine::Launching& launch = blocked.launch;
-  // The probe stays unused: what one call of the driver waits for may hold up every other.
+  // The probe stays unused: whatever blocks one driver call may block every other.
   Stall stall{
       .replay = launch.graph ? launch.number : 0,
       .waited_seconds = blocked.waited_seconds,

@@ -1,5 +1,5 @@
-// Watches the launches of an ordinary run: puts the marker board into its graph if that is wanted,
-// and says what can be told of a replay that does not end, as for an experiment.
+// Watches the launches of an ordinary run: adds the marker board to its graph if requested, and
+// reports what is known about a replay that does not end, as for an experiment.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ class RunWatch final : public engine::ReplayWatch {
  public:
   struct Options {
     bool markers = false;
-    /// Where launches are noted while they last; must outlive the watch. Null = nowhere.
+    /// Records launches while they last; must outlive the watch. Null = not recorded.
     LaunchClock* launches = nullptr;
-    /// How the device is, in words; asked when a replay is late.
+    /// The state of the device, in words; queried when a replay is late.
     std::function<std::string()> device;
-    /// Told of the late replay; need not return.
+    /// Called with the late replay; need not return.
     std::function<void(StalledRun)> stalled;
   };
   /// `probe` and `board` must outlive it.

@@ -51,7 +51,7 @@ engine::Result<Probe> Probe::create() {
   engine::Result<engine::PinnedBuffer> target = engine::PinnedBuffer::allocate(4, label);
   if (!target.ok()) return target.error();
   probe.target_ = std::move(target).value();
-  // Loading a kernel may wait for the device: not when it is stuck.
+  // Loading a kernel may wait for the device: load it before anything is stuck.
   for (const engine::Result<Waited>& tried : {probe.try_kernel(), probe.try_copy()}) {
     if (!tried.ok()) return tried.error();
   }
@@ -67,8 +67,8 @@ engine::Result<Waited> Probe::try_kernel() const {
 engine::Result<Waited> Probe::try_copy() const {
   ENGINE_CUDA_TRY(cudaMemcpyAsync(target_.as<void>(), source_.data(), 4, cudaMemcpyDeviceToHost,
                                   copy_stream_.get()),
-                  "Copying beside the graph");
-  ENGINE_CUDA_TRY(cudaEventRecord(copied_.get(), copy_stream_.get()), "Copying beside the graph");
+                  "Copying next to the graph");
+  ENGINE_CUDA_TRY(cudaEventRecord(copied_.get(), copy_stream_.get()), "Copying next to the graph");
   return wait_for(copied_.get(), kProbeSeconds, [] { return false; });
 }
 
@@ -91,16 +91,16 @@ StallKind Probe::triage(const std::vector<NodeState>& nodes, std::string& eviden
       nodes.empty() || std::find(nodes.begin(), nodes.end(), NodeState::Running) != nodes.end();
   if (kernel.value() == Waited::Done) {
     evidence = fmt::format(
-        "a probe kernel on another stream finished in {:.1f} ms, so the device takes work; {}",
+        "a probe kernel on another stream finished in {:.1f} ms, so the device accepts work; {}",
         kernel_ms,
-        kernel_runs ? "this graph's stream does not move"
-                    : "no kernel of this graph waits to finish");
+        kernel_runs ? "this graph's stream makes no progress"
+                    : "no kernel of this graph is unfinished");
     return kernel_runs ? StallKind::KernelSpins : StallKind::NothingRuns;
   }
   if (copy.value() == Waited::Done) {
     evidence = fmt::format(
-        "a copy on another stream finished, a probe kernel did not within {:.1f} s: a kernel holds "
-        "every multiprocessor",
+        "a copy on another stream finished, a probe kernel did not within {:.1f} s: a kernel "
+        "occupies every multiprocessor",
         kProbeSeconds);
     return StallKind::KernelSpins;
   }

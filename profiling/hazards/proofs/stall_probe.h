@@ -1,4 +1,4 @@
-// What can be told of a device when a deadline has passed, without a call that waits for it.
+// What can be determined about a device after a missed deadline, without a call that waits for it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,17 +15,17 @@
 
 namespace profiling {
 
-/// A kernel and a copy on streams of their own, ready before anything hangs.
-/// The node that finished last in the order of the graph; -1 = none is known to.
+/// A kernel and a copy on separate streams, prepared before anything hangs.
+/// The last finished node in graph order; -1 = none known.
 int last_done(const std::vector<NodeState>& nodes);
 
 class Probe {
  public:
   static engine::Result<Probe> create();
-  /// Whether a kernel, and a copy, on streams of their own still finish, and in what time.
+  /// Whether a kernel and a copy on separate streams still finish, and how fast.
   StallKind triage(const std::vector<NodeState>& nodes, std::string& evidence) const;
-  /// Completes a stall of which replay, deadline and nodes are known: the node that finished last,
-  /// the kind and its evidence. `device` is asked last, and what it says is added.
+  /// Completes a stall whose replay, deadline and nodes are known: the node that finished last, the
+  /// kind and its evidence. `device` is queried last, and its answer is appended.
   void explain(Stall& stall, const std::function<std::string()>& device) const;
 
  private:

@@ -32,7 +32,7 @@ const char* product_output(engine::Product product) {
   return "output";
 }
 
-/// Other splits of the same tokens, with an empty expert where the order alone changes nothing.
+/// Other splits of the same tokens, with an empty expert if reordering alone changes nothing.
 std::vector<std::int64_t> other_splits(const std::vector<std::int64_t>& splits) {
   std::vector<std::int64_t> changed(splits.rbegin(), splits.rend());
   if (changed != splits) return changed;
@@ -72,8 +72,8 @@ class StepSubject final : public Subject {
   Status set_inputs(bool changed, cudaStream_t stream) override {
     if (changed && !engine::traits_of(step_->config().backend).follows_splits) {
       return engine::Error{engine::ErrorCode::Unsupported,
-                           "The per-expert backend launches the splits it was made for; a graph "
-                           "of it cannot follow others. Choose the grouped backend."};
+                           "The per-expert backend launches the splits it was created for; its "
+                           "graph cannot follow others. Choose the grouped backend."};
     }
     return step_->write_splits(changed ? other_splits(splits_) : splits_, stream);
   }

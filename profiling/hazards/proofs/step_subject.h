@@ -11,8 +11,8 @@
 
 namespace profiling {
 
-/// `cublaslt` is a path, or empty for the search order; the request's own path comes first. Gates
-/// apply as in a run; `facts` gains the library's version. The request has passed validate().
+/// `cublaslt` is a path, or empty for the search order; the request's own path takes precedence.
+/// Gates apply as in a run; `facts` gets the library's version. The request has passed validate().
 engine::Result<std::unique_ptr<Subject>> make_step_subject(const engine::RunRequest& request,
                                                            const std::string& cublaslt,
                                                            const engine::FoundDevice& device,

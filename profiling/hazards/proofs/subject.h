@@ -1,5 +1,5 @@
-// What the doctor examines: something that can be launched, captured and checked. The step is one,
-// every case of the hazard gallery is one.
+// What the doctor examines: a program that can be launched, captured and checked. The step and
+// every case of the hazard gallery are subjects.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -30,22 +30,21 @@ class Subject {
   virtual std::vector<std::string> graph_names() const { return {"step"}; }
   virtual std::vector<SubjectOutput> outputs() const = 0;
 
-  /// The inputs of the first run, or others: other splits, values and scalars. In device memory
-  /// where the program has them there, in host memory where it reads them from the host.
-  /// Synchronises.
+  /// Sets the first inputs, or others: other splits, values and scalars. In device memory if the
+  /// program keeps them there, in host memory if it reads them from the host. Synchronises.
   virtual engine::Status set_inputs(bool changed, cudaStream_t stream) = 0;
-  /// Before a launch: outputs become a pattern that no launch writes. Enqueues only.
+  /// Before a launch: fills outputs with a pattern that no launch writes. Enqueues only.
   virtual engine::Status reset(cudaStream_t stream) = 0;
   /// One graph's work, eager or under capture.
   virtual engine::Status enqueue(int graph, cudaStream_t stream,
                                  engine::StepObserver& observer) = 0;
-  /// What the program does once the graph was captured, before the next graph is.
+  /// What the program does after the graph was captured and before the next one is.
   virtual engine::Status captured(int /*graph*/, cudaStream_t /*stream*/) { return {}; }
-  /// Host memory that the program no longer needs, by its own belief, gets other contents.
+  /// Overwrites host memory that the program believes it no longer needs.
   virtual engine::Status scribble_host() { return {}; }
-  /// Parts of all outputs one after the other. Synchronises.
+  /// The parts of all outputs in sequence. Synchronises.
   virtual engine::Result<std::vector<std::uint64_t>> checksums(cudaStream_t stream) = 0;
-  /// Errors that the program's own kernels have noted on the device. Synchronises.
+  /// Errors recorded on the device by the program's own kernels. Synchronises.
   virtual engine::Status noted_errors(cudaStream_t /*stream*/) { return {}; }
 };
 

@@ -47,7 +47,7 @@ engine::Result<Capture> capture_graph(const engine::DriverApi& driver, Subject& 
   capture.graph = engine::Graph(raw);
   around.capture_ended = ledger.clock();
   note_memory_events(around);
-  // The call that broke the capture says why; the end only says that it is broken.
+  // The call that broke the capture says why; ending it only reports that it is broken.
   if (!enqueued.ok()) {
     (void)cudaGetLastError();
     capture.refused = enqueued.error();

@@ -1,4 +1,4 @@
-// One capture of a subject's work, and what the rules see of it also when CUDA refuses it.
+// One capture of a subject's work, with everything the rules need even if CUDA refuses it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@ struct Capture {
   std::optional<engine::Error> refused;  // by the call that broke the capture, or by its end
 };
 
-/// An error is a graph that was captured and cannot be read.
+/// An error means that a captured graph could not be read.
 engine::Result<Capture> capture_graph(const engine::DriverApi& driver, Subject& subject, int graph,
                                       cudaStream_t stream);
 

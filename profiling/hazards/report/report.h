@@ -1,5 +1,5 @@
-// A visit to the doctor as a document: Markdown for people, JSON for scripts. The same report gives
-// the same text.
+// A visit to the doctor as a document: Markdown for people, JSON for scripts. Equal reports give
+// equal text.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace profiling {
 
-/// Conclusion, what was examined, findings with evidence and fixes, and the experiments: a table a
-/// replay, what is known of a stall, and the wrong parts (experts) of every output.
+/// Conclusion, what was examined, findings with evidence and fixes, and the experiments: a table of
+/// replays, what is known about a stall, and the wrong parts (experts) of every output.
 std::string to_markdown(const DoctorReport& report);
 
 /// {"schema": "expertscope.doctor.1", "conclusion", "snapshot": {"subject", "cublaslt_version",

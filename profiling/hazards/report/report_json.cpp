@@ -8,11 +8,11 @@
 namespace profiling {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json json_of(NodeRef node) { return Json::array({node.graph, node.node}); }
+OrderedJson json_of(NodeRef node) { return OrderedJson::array({node.graph, node.node}); }
 
-Json json_of(const GraphSnapshot& graph) {
+OrderedJson json_of(const GraphSnapshot& graph) {
   return {
       {"name", graph.name},
       {"nodes", graph.nodes.size()},
@@ -24,8 +24,8 @@ Json json_of(const GraphSnapshot& graph) {
        {{"code", graph.failure.code}, {"name", graph.failure.name}, {"call", graph.failure.call}}}};
 }
 
-Json json_of(const Snapshot& snapshot) {
-  Json graphs = Json::array();
+OrderedJson json_of(const Snapshot& snapshot) {
+  OrderedJson graphs = OrderedJson::array();
   for (const GraphSnapshot& graph : snapshot.graphs) graphs.push_back(json_of(graph));
   return {{"subject", snapshot.subject}, {"cublaslt_version", snapshot.cublaslt_version},
           {"device", snapshot.device},   {"compute_capability", snapshot.compute_capability},
@@ -33,7 +33,7 @@ Json json_of(const Snapshot& snapshot) {
           {"graphs", std::move(graphs)}};
 }
 
-Json json_of(const Access& access) {
+OrderedJson json_of(const Access& access) {
   return {{"node", json_of(access.node)},
           {"place", access.place},
           {"word", fmt::format("{:#x}", access.word)},
@@ -41,10 +41,10 @@ Json json_of(const Access& access) {
           {"offset", access.offset}};
 }
 
-Json json_of(const Finding& finding) {
-  Json nodes = Json::array();
+OrderedJson json_of(const Finding& finding) {
+  OrderedJson nodes = OrderedJson::array();
   for (const NodeRef node : finding.nodes) nodes.push_back(json_of(node));
-  Json accesses = Json::array();
+  OrderedJson accesses = OrderedJson::array();
   for (const Access& access : finding.accesses) accesses.push_back(json_of(access));
   return {{"rule", finding.rule},
           {"hazard", finding.hazard},
@@ -63,7 +63,7 @@ Json json_of(const Finding& finding) {
           {"proof", finding.proof.words}};
 }
 
-Json json_of(const std::vector<Stall>& stalls) {
+OrderedJson json_of(const std::vector<Stall>& stalls) {
   if (stalls.empty()) return nullptr;
   const Stall& stall = stalls.front();
   return {{"replay", stall.replay},
@@ -76,13 +76,13 @@ Json json_of(const std::vector<Stall>& stalls) {
           {"evidence", stall.evidence}};
 }
 
-Json json_of(const MarkerCost& cost) {
+OrderedJson json_of(const MarkerCost& cost) {
   if (cost.samples == 0) return nullptr;
   return {{"samples", cost.samples}, {"with_us", cost.with_us}, {"without_us", cost.without_us}};
 }
 
-Json json_of(const ExperimentRecord& record) {
-  Json checks = Json::array();
+OrderedJson json_of(const ExperimentRecord& record) {
+  OrderedJson checks = OrderedJson::array();
   for (const OutputCheck& check : record.outcome.checks) {
     checks.push_back({{"replay", check.replay},
                       {"output", check.output},
@@ -104,19 +104,20 @@ Json json_of(const ExperimentRecord& record) {
 }  // namespace
 
 std::string to_json(const DoctorReport& report) {
-  Json findings = Json::array();
+  OrderedJson findings = OrderedJson::array();
   for (const Finding& finding : report.findings) findings.push_back(json_of(finding));
-  Json experiments = Json::array();
+  OrderedJson experiments = OrderedJson::array();
   for (const ExperimentRecord& record : report.experiments) experiments.push_back(json_of(record));
-  Json cure = Json::array();
+  OrderedJson cure = OrderedJson::array();
   for (const MovedMemory& moved : report.smallest_cure) {
     cure.push_back({{"node", json_of(moved.node)}, {"owner", moved.owner}});
   }
-  const Json json = {{"schema", "expertscope.doctor.1"},      {"conclusion", report.conclusion},
-                     {"snapshot", json_of(report.snapshot)},  {"findings", std::move(findings)},
-                     {"experiments", std::move(experiments)}, {"smallest_cure", std::move(cure)}};
-  // Names come from files and drivers: what is not UTF-8 is replaced, not thrown at the caller.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const OrderedJson json = {
+      {"schema", "expertscope.doctor.1"},      {"conclusion", report.conclusion},
+      {"snapshot", json_of(report.snapshot)},  {"findings", std::move(findings)},
+      {"experiments", std::move(experiments)}, {"smallest_cure", std::move(cure)}};
+  // Names come from files and drivers: invalid UTF-8 is replaced instead of throwing.
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace profiling

@@ -10,10 +10,10 @@
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMaxRows = 32;   // of accesses and wrong outputs
-constexpr int kMostStallColumns = 16;  // of the table of replays
+constexpr std::size_t kMaxRows = 32;   // for accesses and wrong outputs
+constexpr int kMostStallColumns = 16;  // in the table of replays
 
-/// Text of a table's cell: one line, no column breaks.
+/// Text of a table cell: one line, no column separators.
 std::string cell(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   std::replace(text.begin(), text.end(), '|', '/');
@@ -84,7 +84,7 @@ void write_finding(Document& document, const Snapshot& snapshot, std::size_t num
     }
     document.blank();
   }
-  document.line("How it is settled: {}\n", finding.proof.words);
+  document.line("How it is tested: {}\n", finding.proof.words);
   document.line("**What to do.** {}\n", finding.fix.words);
   document.code("cuBLASLt", "cpp", finding.fix.cublaslt);
   document.code("PyTorch", "python", finding.fix.pytorch);
@@ -110,7 +110,7 @@ void write_experiments(Document& document, const std::vector<ExperimentRecord>& 
   for (const ExperimentRecord& record : experiments) {
     for (const OutputCheck& check : record.outcome.checks)
       replays = std::max(replays, check.replay);
-    // An ordinary run stalls in any replay: a column each would be a table of nothing.
+    // An ordinary run may stall in any replay: one column each would be mostly empty.
     for (const Stall& stall : record.outcome.stall) {
       if (stall.replay <= kMostStallColumns) replays = std::max(replays, stall.replay);
     }
@@ -152,7 +152,7 @@ void write_stalls(Document& document, const DoctorReport& report) {
             "- running: {}",
             node_text(report.snapshot, {.graph = stall.graph, .node = static_cast<int>(node)}));
       }
-      if (stall.nodes.empty()) document.line("- without markers, so no node is known");
+      if (stall.nodes.empty()) document.line("- no markers, so nodes are unknown");
       if (!stall.core_dump.empty()) document.line("- core dump: {}", stall.core_dump);
       document.blank();
     }
@@ -197,7 +197,7 @@ std::string to_markdown(const DoctorReport& report) {
     write_wrong_parts(document, report.experiments);
   }
   if (!report.smallest_cure.empty()) {
-    document.line("Smallest cure: memory of its own for\n");
+    document.line("Smallest cure: separate memory for\n");
     for (const MovedMemory& moved : report.smallest_cure) {
       document.line("- {}, in place of \"{}\"", node_text(report.snapshot, moved.node),
                     moved.owner);

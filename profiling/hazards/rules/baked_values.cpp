@@ -1,5 +1,5 @@
-// Hazards 8 and 9: what a capture fixed although the program changes it. Seen where the graph was
-// captured a second time with other inputs: what differs between the two is baked.
+// Hazards 8 and 9: values that a capture fixed although the program changes them. Visible if the
+// graph was captured a second time with other inputs: what differs between the two is baked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMaxDifferences = 16;  // shown of one finding
+constexpr std::size_t kMaxDifferences = 16;  // shown per finding
 
 /// A difference between a node and its twin in the second capture.
 struct Difference {
   int node = 0;
   bool launch = false;   // grid, cluster, shared memory: not an argument
-  bool certain = false;  // a parameter of its own; in a structure it may be padding
+  bool certain = false;  // a separate parameter; in a structure it may be padding
   std::string text;
 };
 
@@ -31,7 +31,7 @@ std::uint64_t word_at(const std::vector<std::byte>& bytes, std::size_t at, std::
   return word;
 }
 
-/// Words that mean memory in one of the graphs: such differences are not scalars.
+/// Words that are addresses in one of the graphs: such differences are not scalars.
 class Addresses {
  public:
   Addresses(const Snapshot& snapshot, const GraphSnapshot& graph) : index_(snapshot, graph) {
@@ -42,7 +42,7 @@ class Addresses {
   }
 
   bool may_hold(std::uint64_t word) const {
-    // Where Linux maps what the ledger may not know of.
+    // Where Linux maps memory that may not be in the ledger.
     if (word >= kMappings && word >> 47 == 0) return true;
     if (index_.find(word) >= 0) return true;
     return std::any_of(blocks_.begin(), blocks_.end(), [&](const MemAllocNode& block) {
@@ -123,7 +123,7 @@ class Comparison {
     const bool launch = a.grid != b.grid || a.block != b.block || a.cluster != b.cluster ||
                         a.dynamic_shared_bytes != b.dynamic_shared_bytes;
     if (launch) {
-      // Arguments that differ as well say the same once more.
+      // Differing arguments would only repeat the same statement.
       add({.node = n,
            .launch = true,
            .certain = true,
@@ -131,7 +131,7 @@ class Comparison {
                                text_of(b.grid))});
       return;
     }
-    if (a.parameters.size() != b.parameters.size()) return;  // one of them was not readable
+    if (a.parameters.size() != b.parameters.size()) return;  // one of them could not be read
     const auto size = static_cast<std::uint32_t>(a.parameters.size());
     if (a.slots.empty()) return compare_words(n, a, b, {.offset = 0, .bytes = size}, false);
     for (const ParameterSlot& slot : a.slots) {
@@ -146,7 +146,7 @@ class Comparison {
     for (std::size_t at = slot.offset; at < end;) {
       const std::size_t left = end - at;
       const bool wide = left >= 8 && at % 8 == 0;
-      // Both halves of an address may differ, so an aligned pair is looked at as one first.
+      // Both halves of an address may differ, so an aligned pair is first compared as one word.
       if (wide) {
         const std::uint64_t before = word_at(a.parameters, at, 8);
         const std::uint64_t after = word_at(b.parameters, at, 8);
@@ -198,23 +198,23 @@ Finding finding_of(const RuleContext& context, int graph, int variant, bool laun
     finding.evidence.push_back(fmt::format("and {} more", shown - kMaxDifferences));
   }
   if (!differences.empty() && finding.confidence == Confidence::Possible) {
-    finding.evidence.push_back(
-        "The words are part of a structure: they may be padding that nobody reads.");
+    finding.evidence.push_back("The words are part of a structure: they may be unread padding.");
   }
   const std::string what = changed.empty() ? "inputs" : changed;
   finding.title = fmt::format("{} of graph \"{}\" {} with other {}",
                               launch ? "The launches" : "Arguments", context.graph(graph).name,
                               launch ? "would differ" : "passed by value would differ", what);
   finding.explanation =
-      launch ? "The graph keeps the grid, and with it the amount of work, of the numbers that were "
-               "on the host at capture. With more rows an expert's last tiles are never launched; "
-               "with fewer, kernels run past the end."
-             : "The graph keeps the value that the argument had at capture. What the program sets "
-               "later never reaches the kernel, and nothing fails: results just do not follow.";
+      launch
+          ? "The graph keeps the grid, and with it the amount of work, for the numbers that were "
+            "on the host at capture. With more rows an expert's last tiles are never launched; "
+            "with fewer, kernels run past the end."
+          : "The graph keeps the value that the argument had at capture. Later values never reach "
+            "the kernel, and nothing fails: the results are just based on the old value.";
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "The inputs are changed from the second replay on and the results compared with eager "
-      "launches of the changed inputs; then the graph is captured anew after the change.";
+      "launches of the changed inputs; then the graph is captured again after the change.";
   finding.proof.shows.changed_inputs = true;
   finding.proof.cures.changed_inputs = true;
   finding.proof.cures.recaptured = true;
@@ -233,7 +233,7 @@ void find_baked_values(RuleContext& context, std::vector<Finding>& findings) {
     std::vector<Difference> launches;
     std::vector<Difference> scalars;
     for (Difference& difference : comparison.differences) {
-      // Numbers that follow the splits are sizes, wherever they are passed.
+      // Numbers that depend on the splits are sizes, however they are passed.
       const bool size = difference.launch || context.graph(g).changed == "splits";
       (size ? launches : scalars).push_back(std::move(difference));
     }

@@ -1,5 +1,5 @@
 // Hazards 14 to 16 as far as the capture itself shows them: streams that were not joined, kernels
-// that were loaded and calls that waited while a capture was under way.
+// that were loaded and calls that waited during the capture.
 #include <fmt/format.h>
 
 #include <utility>
@@ -63,8 +63,7 @@ void unjoined(const GraphSnapshot& graph, std::vector<Finding>& findings) {
   add_evidence(finding, graph, {}, "");
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "The capture is tried again in a process of its own: that it is refused is "
-      "all there is to prove.";
+      "The capture is repeated in a separate process: a refusal is sufficient proof.";
   finding.proof.needs_cure = false;
   findings.push_back(std::move(finding));
 }
@@ -81,20 +80,20 @@ void lazy_load(const GraphSnapshot& graph, std::vector<Finding>& findings) {
                   loads.size() == 1 ? "A kernel was" : fmt::format("{} kernels were", loads.size()),
                   graph.name);
   finding.explanation =
-      "CUDA loads a kernel at its first launch unless told otherwise. Loading may allocate memory "
-      "and wait for the device, which a capture does not allow: depending on the driver, on what "
-      "else runs and on how much is loaded, the capture breaks or the host hangs in it.";
+      "CUDA loads a kernel at its first launch by default. Loading may allocate memory and wait "
+      "for the device, which a capture does not allow: depending on the driver, on what else runs "
+      "and on how much is loaded, the capture breaks or the host hangs in it.";
   add_evidence(finding, graph, loads, "Loaded during the capture");
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "The capture is tried again in a fresh process as it is, and in another one that loads all "
+      "The capture is repeated unchanged in a new process, and in another one that loads all "
       "kernels first.";
   finding.proof.cures.eager_loading = true;
   if (!failed) {
-    // Nothing to replay: that a kernel is loaded during the capture is what has to be shown.
+    // Nothing to replay: the experiment must show that a kernel is loaded during the capture.
     finding.proof.shows.replays = finding.proof.cures.replays = 0;
     finding.proof.words +=
-        " Neither is replayed; the driver's loading is watched, and the finding is proved where it "
+        " Neither is replayed; module loading is watched, and the finding is proved if the driver "
         "loads in the first capture and not in the second.";
   }
   findings.push_back(std::move(finding));
@@ -104,7 +103,7 @@ void sync_in_capture(const GraphSnapshot& graph, std::vector<Finding>& findings)
   const std::vector<const CaptureEvent*> waits = events_of(graph, Kind::HostSync);
   const bool failed = breaks_by_call(graph.failure.code);
   if (waits.empty() && !failed) return;
-  // A load explains the failure as well.
+  // A load also explains the failure.
   const bool explained = waits.empty() && !events_of(graph, Kind::LazyLoad).empty();
   Finding finding{.rule = "sync-in-capture",
                   .hazard = 16,
@@ -121,8 +120,7 @@ void sync_in_capture(const GraphSnapshot& graph, std::vector<Finding>& findings)
   }
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "The capture is tried again in a process of its own: that it is refused is "
-      "all there is to prove.";
+      "The capture is repeated in a separate process: a refusal is sufficient proof.";
   finding.proof.needs_cure = false;
   findings.push_back(std::move(finding));
 }

@@ -89,7 +89,7 @@ void add_access(std::vector<Access>& accesses, Access access) {
 }
 
 std::string text(const engine::Allocation& allocation) {
-  const std::string name = allocation.owner.empty() ? "memory without a name" : allocation.owner;
+  const std::string name = allocation.owner.empty() ? "unnamed memory" : allocation.owner;
   return fmt::format("\"{}\" ({}, {})", name, name_of(allocation.role),
                      size_text(allocation.bytes));
 }

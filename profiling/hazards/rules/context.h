@@ -1,5 +1,5 @@
-// What every rule reads: the snapshot, the addresses in its graphs, the order of its nodes and the
-// words for them. Made once for a diagnosis.
+// The input of every rule: the snapshot, the addresses in its graphs, the order of its nodes and
+// text to describe them. Built once per diagnosis.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ class RuleContext {
   const GraphSnapshot& graph(int index) const {
     return snapshot.graphs[static_cast<std::size_t>(index)];
   }
-  /// A second capture after a change: it is compared, never replayed.
+  /// A second capture after a change: compared, never replayed.
   bool variant(int index) const { return graph(index).variant_of >= 0; }
   const SnapshotNode& node(NodeRef ref) const {
     return graph(ref.graph).nodes[static_cast<std::size_t>(ref.node)];
@@ -37,16 +37,16 @@ class RuleContext {
   const engine::Allocation* allocation(int index) const {
     return index < 0 ? nullptr : &snapshot.ledger[static_cast<std::size_t>(index)];
   }
-  /// Valid until the order of another graph is asked for: large graphs have large ones, and only
-  /// so many of them are kept.
+  /// Valid until the order of another graph is requested: those of large graphs are large, and
+  /// only a limited number is kept.
   const Reachability& memory_order(int graph);
   const Reachability& any_order(int graph);
-  /// Too large for questions about order to be answered in time: rules about it leave it out.
+  /// Too large for order queries to finish in time: rules about order skip it.
   bool too_large_to_order(int index) const {
     return graph(index).nodes.size() > static_cast<std::size_t>(Reachability::kMaxClosure);
   }
 
-  /// "node 7 (k_grouped, fprop of layer 0)"; the graph's name too where there are several.
+  /// "node 7 (k_grouped, fprop of layer 0)"; with the graph's name if there are several.
   std::string text(NodeRef ref) const;
   /// "node 1, node 2 and 5 more".
   std::string text(const std::vector<NodeRef>& nodes) const;
@@ -60,10 +60,10 @@ class RuleContext {
   std::size_t order_bytes_ = 0;
 };
 
-/// At most these many nodes and accesses are listed in one finding.
+/// Maximum number of nodes and accesses listed in one finding.
 inline constexpr std::size_t kMaxListed = 256;
 
-/// Adds unless it is there or the list is full. Keeps the list in order.
+/// Adds unless already present or the list is full. Keeps the list sorted.
 void add_node(std::vector<NodeRef>& nodes, NodeRef node);
 void add_access(std::vector<Access>& accesses, Access access);
 

@@ -22,7 +22,7 @@ bool comes_first(const Finding& a, const Finding& b) {
   return a.nodes < b.nodes;
 }
 
-/// What nobody here allocated may be used in ways that no rule knows.
+/// Memory allocated elsewhere may be used in ways unknown to the rules.
 void doubt_foreign_memory(const Snapshot& snapshot, std::vector<Finding>& findings) {
   std::set<std::string_view> owners;
   for (const engine::Allocation& allocation : snapshot.ledger) {
@@ -35,7 +35,7 @@ void doubt_foreign_memory(const Snapshot& snapshot, std::vector<Finding>& findin
     if (access == finding.accesses.end()) continue;
     finding.confidence = Confidence::Possible;
     finding.evidence.push_back("\"" + access->owner +
-                               "\" is not of this program: what it is for is not known.");
+                               "\" does not belong to this program: its purpose is unknown.");
   }
 }
 

@@ -1,5 +1,5 @@
-// The rules: snapshot in, findings out. No GPU, no file, no time limit needed: 2 s for 10,000 nodes
-// is the most they may take.
+// The rules: snapshot in, findings out. No GPU, no files, no time limit needed: they must take at
+// most 2 s for 10,000 nodes.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ namespace profiling {
 /// A dated statement about a library version, from assets/facts/cublaslt.json.
 struct LibraryFact {
   std::string id = {};         // "stale-descriptors"
-  std::string first = {};      // first version it holds for, "13.0.0"; empty = from the beginning
-  std::string last = {};       // last version it holds for; empty = still
+  std::string first = {};      // first version it applies to, "13.0.0"; empty = from the beginning
+  std::string last = {};       // last version it applies to; empty = still applies
   std::string statement = {};  // a sentence
-  std::string source = {};     // a public thread or our own measurement with device and driver
+  std::string source = {};     // a public thread, or our own measurement with device and driver
   std::string date = {};       // when it was checked, "2026-11-21"
 };
 
 engine::Result<std::vector<LibraryFact>> load_library_facts(const std::string& path);
 
-/// Findings, most certain first, then by first node. Never Proved or Disproved. A snapshot that
-/// check_snapshot() refuses has none. Graphs of more than 32,768 nodes are not searched for
-/// accesses and programmatic edges without order.
+/// Findings, most certain first, then by first node. Never Proved or Disproved. A snapshot rejected
+/// by check_snapshot() has none. Graphs of more than 32,768 nodes are not searched for unordered
+/// accesses and programmatic edges.
 std::vector<Finding> diagnose(const Snapshot& snapshot, const std::vector<LibraryFact>& facts);
 
 /// What two experiments say about a finding (finding.h, Proof).

@@ -1,5 +1,5 @@
-// The way out of each hazard, as the users of three libraries write it. Only calls that exist;
-// names in capitals or with "my_" are the reader's own.
+// The fix for each hazard, as code for users of three libraries. Only existing calls; names in
+// capitals or with "my_" are placeholders.
 #include <string_view>
 
 #include "profiling/hazards/rules/rules.h"
@@ -17,30 +17,29 @@ struct RuleFix {
 
 constexpr std::string_view kPrivatePool =
     "graph = torch.cuda.CUDAGraph()\n"
-    "with torch.cuda.graph(graph):   # a pool of its own\n"
+    "with torch.cuda.graph(graph):   # its own pool\n"
     "    y = step(static_x)\n"
     "keep = (graph, static_x, y)     # as long as it is replayed";
 
 constexpr RuleFix kFixes[] = {
     {"shared-workspace",
-     "Give every captured grouped matmul a workspace of its own, and keep it as long as the graph. "
-     "A newer cuBLASLt (13.6.1 or later was right here) cures it too.",
-     "// One buffer a captured call, not one a handle.\n"
+     "Give every captured grouped matmul its own workspace, and keep it as long as the graph. A "
+     "newer cuBLASLt (13.6.1 or later was correct here) also fixes it.",
+     "// One buffer per captured call, not one per handle.\n"
      "void* workspace = my_workspaces[call];\n"
      "cublasLtMatmul(handle, desc, &alpha, A, a, B, b, &beta, C, c, D, d, &algo,\n"
      "               workspace, workspace_bytes, stream);",
-     "# pip install a cuBLAS that is right, then check what is loaded:\n"
+     "# pip install a correct cuBLAS version, then check what is loaded:\n"
      "#   pip install -U nvidia-cublas\n"
      "# or keep grouped matmuls of one workspace in separate graphs:\n"
      "with torch.cuda.graph(fprop_graph): y = grouped_fprop(x)\n"
      "with torch.cuda.graph(wgrad_graph): dw = grouped_wgrad(x, dy)",
-     "# Transformer Engine keeps one workspace a layout (TN, NN, NT). Products of one layout\n"
+     "# Transformer Engine keeps one workspace per layout (TN, NN, NT). Products of one layout\n"
      "# still share: capture them as separate callables, or update cuBLAS.\n"
      "fc1, fc2 = te.make_graphed_callables((fc1, fc2), ((x1,), (x2,)))"},
     {"freed-memory",
-     "What a graph holds must live as long as the graph: allocate before the capture at the "
-     "largest "
-     "size, and free after the graph is destroyed.",
+     "Memory that a graph uses must live as long as the graph: allocate the largest size before "
+     "the capture, and free it after the graph is destroyed.",
      "cudaMalloc(&workspace, largest_bytes);       // before cudaStreamBeginCapture\n"
      "...\n"
      "cudaGraphExecDestroy(exec);\n"
@@ -50,22 +49,21 @@ constexpr RuleFix kFixes[] = {
      "module = te.make_graphed_callables(module, (largest_x,), num_warmup_iters=3)"},
     {"pool-alias",
      "Keep the block that the earlier graph uses until the later graph is captured and both are "
-     "gone, or capture both graphs with pools that do not give it out again.",
+     "destroyed, or capture both graphs with pools that do not reuse it.",
      "// Free nothing that a captured graph holds before the next capture.\n"
      "capture(forward); capture(backward);\n"
      "cudaGraphExecDestroy(forward_exec); cudaGraphExecDestroy(backward_exec);\n"
      "cudaFree(saved_activation);",
      "with torch.cuda.graph(forward_graph):\n"
-     "    y = forward(static_x)            # hold on to y and to all that backward reads\n"
+     "    y = forward(static_x)            # keep y and everything that backward reads\n"
      "with torch.cuda.graph(backward_graph):   # no pool= of forward_graph\n"
      "    dx = torch.autograd.grad(y, static_x, static_dy)",
      "# One call captures forward and backward in the order in which they run.\n"
      "module = te.make_graphed_callables(module, (x,))"},
     {"host-array",
-     "Build the array on the device, by a kernel in the graph or once before it. Where it must "
-     "come "
+     "Build the array on the device, by a kernel in the graph or once before it. If it must come "
      "from the host, keep the host's array unchanged as long as the graph.",
-     "// Device arrays, written by a kernel of yours in the same graph:\n"
+     "// Device arrays, written by your own kernel in the same graph:\n"
      "fill_pointers<<<1, num_groups, 0, stream>>>(device_pointers, base, device_offsets);",
      "# Offsets as a device tensor that is updated in place:\n"
      "offs.copy_(torch.cumsum(m_sizes, 0))\n"
@@ -74,17 +72,15 @@ constexpr RuleFix kFixes[] = {
      "# at capture."},
     {"dead-host-source",
      "A captured copy reads its host memory again in every replay: copy before the capture, or "
-     "from "
-     "pinned memory that stays as it is as long as the graph.",
+     "from pinned memory that stays unchanged as long as the graph.",
      "cudaMallocHost(&source, bytes);     // kept until the graph is destroyed\n"
      "cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, stream);",
-     "staging = torch.empty_like(host_x, pin_memory=True)   # kept beside the graph\n"
+     "staging = torch.empty_like(host_x, pin_memory=True)   # kept alongside the graph\n"
      "static_x.copy_(staging, non_blocking=True)            # outside of torch.cuda.graph",
      "# Copy into the graphed callable's sample arguments before calling it, not inside it."},
     {"baked-scalar",
      "A value passed by value is fixed at capture: keep it in device memory and pass its address, "
-     "or "
-     "update the graph before a replay.",
+     "or update the graph before a replay.",
      "cublasLtPointerMode_t mode = CUBLASLT_POINTER_MODE_DEVICE;\n"
      "cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_POINTER_MODE, &mode, sizeof "
      "mode);\n"
@@ -96,53 +92,51 @@ constexpr RuleFix kFixes[] = {
      "optimizer = torch.optim.AdamW(params, lr=torch.tensor(1e-3, device=\"cuda\"), "
      "capturable=True)"},
     {"baked-launch",
-     "The launch follows numbers that were on the host at capture: launch for the capacity and let "
-     "kernels read the splits on the device, or capture a graph for each size.",
+     "The launch depends on numbers that were on the host at capture: launch for the capacity and "
+     "let kernels read the splits on the device, or capture one graph per size.",
      "// Grid from capacity, rows from device memory:\n"
      "const dim3 grid(max_tiles, num_groups);\n"
      "kernel<<<grid, 256, 0, stream>>>(device_row_offsets, ...);",
      "graphs = {m: capture(m) for m in (128, 256, 512)}   # pad to the next size\n"
      "graphs[padded(m)].replay()",
-     "# m_splits given as a list are fixed at capture: capture one callable for each set of\n"
-     "# splits, or leave the grouped layers out of the graph."},
+     "# m_splits given as a list are fixed at capture: capture one callable per set of splits,\n"
+     "# or leave the grouped layers out of the graph."},
     {"unreset-counter",
      "Clear the counter inside the graph before the kernels that use it, or let the last block "
-     "leave it as it was.",
+     "reset it.",
      "cudaMemsetAsync(counter, 0, counter_bytes, stream);   // captured, before the kernel\n"
      "kernel<<<grid, block, 0, stream>>>(..., counter);",
      "with torch.cuda.graph(graph):\n"
      "    counter.zero_()          # captured with the rest\n"
      "    my_kernel(x, counter)",
-     "# Nothing to set: of your own kernels beside Transformer Engine, see PyTorch."},
+     "# Nothing to set here; for your own kernels next to Transformer Engine see PyTorch."},
     {"unfreed-allocation",
-     "Free what the graph allocates inside of it, allocate before the capture, or instantiate so "
-     "that "
-     "a launch frees it first.",
+     "Free what the graph allocates inside the graph, allocate before the capture, or instantiate "
+     "so that a launch frees it first.",
      "cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);\n"
      "// or, under capture: cudaFreeAsync(pointer, stream);",
      "# PyTorch's own allocator makes no such nodes. For an extension that calls\n"
      "# cudaMallocAsync: allocate with torch.empty(...) instead.",
-     "# Nothing to set: of extensions beside Transformer Engine, see PyTorch."},
+     "# Nothing to set here; for extensions next to Transformer Engine see PyTorch."},
     {"programmatic-without-wait",
      "The consumer must wait before it reads what the producer writes, or the launch attribute "
-     "must "
-     "go.",
+     "must go.",
      "__global__ void consumer(...) {\n"
      "  cudaGridDependencySynchronize();   // before the first read of the producer's output\n"
      "  ...\n"
      "}",
      "# Triton: launch_pdl=True needs tl.extra.cuda.gdc_wait() before the first dependent load.\n"
      "my_kernel[grid](x, y, launch_pdl=False)",
-     "# Nothing to set: of your own kernels beside Transformer Engine, see PyTorch."},
+     "# Nothing to set here; for your own kernels next to Transformer Engine see PyTorch."},
     {"unordered-access",
-     "Let the second branch wait for the first: an event recorded behind the writer and waited for "
-     "in front of the reader becomes an edge of the graph.",
+     "Let the second branch wait for the first: an event recorded after the writer and waited for "
+     "before the reader becomes an edge of the graph.",
      "cudaEventRecord(written, writer_stream);\n"
      "cudaStreamWaitEvent(reader_stream, written, 0);",
-     "side.wait_stream(torch.cuda.current_stream())   # behind the writer\n"
+     "side.wait_stream(torch.cuda.current_stream())   # after the writer\n"
      "with torch.cuda.stream(side): y = reader(h)\n"
      "torch.cuda.current_stream().wait_stream(side)",
-     "# Of streams of your own around Transformer Engine modules, see PyTorch."},
+     "# For your own streams around Transformer Engine modules see PyTorch."},
     {"unjoined-capture",
      "Every stream that was forked into the capture must be joined to the capturing one before the "
      "capture ends.",
@@ -153,9 +147,9 @@ constexpr RuleFix kFixes[] = {
      "    side.wait_stream(torch.cuda.current_stream())\n"
      "    with torch.cuda.stream(side): y = branch(x)\n"
      "    torch.cuda.current_stream().wait_stream(side)   # before the block ends",
-     "# Of streams of your own around Transformer Engine modules, see PyTorch."},
+     "# For your own streams around Transformer Engine modules see PyTorch."},
     {"lazy-load",
-     "Load the kernels before the capture: run the step once, or have all of them loaded at the "
+     "Load the kernels before the capture: run the step once, or load all of them at the "
      "start.",
      "setenv(\"CUDA_MODULE_LOADING\", \"EAGER\", 1);   // before the first CUDA call\n"
      "step(stream); cudaStreamSynchronize(stream);   // or once, before the capture",
@@ -169,7 +163,7 @@ constexpr RuleFix kFixes[] = {
      "if (status == cudaStreamCaptureStatusNone) cudaStreamSynchronize(stream);",
      "if not torch.cuda.is_current_stream_capturing():\n"
      "    torch.cuda.synchronize()     # and no .item(), .tolist(), .cpu()",
-     "# Splits as a Python list need a .tolist() of the router's counts: make it before the\n"
+     "# Splits as a Python list need a .tolist() of the router's counts: do it before the\n"
      "# graphed part."},
 };
 

@@ -1,5 +1,5 @@
-// Hazards 6 and 7: copy nodes from host memory. A replay reads the host's bytes again, whatever
-// they are by then; addresses among them send kernels anywhere.
+// Hazards 6 and 7: copy nodes from host memory. A replay reads the host's current bytes again;
+// addresses among them may send kernels anywhere.
 #include <fmt/format.h>
 
 #include <utility>
@@ -20,13 +20,13 @@ bool on_host(MemorySpace space) {
 
 struct Source {
   std::string text;
-  bool certain = false;  // gone, or never meant to stay
+  bool certain = false;  // freed, or never meant to persist
 };
 
 Source source_of(const Allocation* allocation, MemorySpace space, std::uint64_t address) {
   if (allocation == nullptr) {
     return {
-        .text = fmt::format("{} memory at {:#x} that the ledger does not know",
+        .text = fmt::format("{} memory at {:#x} that is not in the ledger",
                             space == MemorySpace::PageableHost ? "pageable host" : "host", address),
         .certain = space == MemorySpace::PageableHost};
   }
@@ -56,22 +56,22 @@ Finding finding_of(const RuleContext& context, NodeRef node, const MemcpyNode& c
   finding.explanation =
       pointers ? fmt::format(
                      "The array of addresses {} is copied from the host in every replay, not just "
-                     "at capture. Once the program has put other addresses in its array, or given "
-                     "the array up, the kernels behind the copy follow those.",
+                     "at capture. Once the program has written other addresses to its array, or "
+                     "freed it, the kernels after the copy follow those.",
                      text(*target))
-               : "The copy is carried out in every replay and reads the host's memory as it is "
-                 "then. What the program does with that memory after the capture ends up in the "
+               : "The copy runs in every replay and reads the current contents of the host's "
+                 "memory. Whatever the program writes there after the capture ends up in the "
                  "graph's results.";
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "Replays are compared with eager launches while the host memory that the program believes to "
-      "be free gets other contents; plain replays, without that, should be right.";
+      "be free is overwritten; plain replays, without that, should be correct.";
   finding.proof.shows.scribbled_host = true;
   if (pointers) {
-    // Addresses are wrong as well once what they point at lies elsewhere.
+    // Addresses are also wrong once what they point to has moved.
     finding.proof.words =
         "Replays are compared with eager launches while the host memory that the program believes "
-        "to be free gets other contents and every input lies in other memory, with all addresses "
+        "to be free is overwritten and every input is in other memory, with all addresses "
         "in the graph patched; with those in the host's array patched too, replays should be "
         "right.";
     finding.proof.shows.moved_inputs = true;
@@ -100,7 +100,7 @@ void find_host_sources(RuleContext& context, std::vector<Finding>& findings) {
       if (copy == nullptr) continue;
       const Allocation* source = context.allocation(from == nullptr ? -1 : from->allocation);
       if (!on_host(copy->source_space) && (source == nullptr || !on_host(source->space))) continue;
-      if (on_host(copy->target_space)) continue;  // from host to host: none of a kernel's business
+      if (on_host(copy->target_space)) continue;  // from host to host: does not affect kernels
       findings.push_back(finding_of(context, node, *copy, from, to));
     }
   }

@@ -1,4 +1,4 @@
-// The file ships with the program but is a user's to extend, so every field is checked.
+// The file ships with the program but users may extend it, so every field is checked.
 #include "profiling/hazards/rules/library_facts.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxFactBytes = 1 << 20;
 
-/// Takes the first number off the text; an empty optional at its end or at what is no number.
+/// Removes the first number from the text; nullopt at its end or at a non-number.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -30,7 +30,7 @@ std::optional<std::uint64_t> next_number(std::string_view& text) {
 
 /// What is wrong with the fact; empty = nothing.
 std::string read_fact(const Json& json, LibraryFact& fact) {
-  if (!json.is_object()) return "is no object";
+  if (!json.is_object()) return "is not an object";
   struct Field {
     const char* key;
     std::string* value;
@@ -49,8 +49,9 @@ std::string read_fact(const Json& json, LibraryFact& fact) {
       return fmt::format("has an empty '{}'", field.key);
     }
   }
-  if (!fact.first.empty() && !is_version(fact.first)) return "'first' is no version: " + fact.first;
-  if (!fact.last.empty() && !is_version(fact.last)) return "'last' is no version: " + fact.last;
+  if (!fact.first.empty() && !is_version(fact.first))
+    return "'first' is not a version: " + fact.first;
+  if (!fact.last.empty() && !is_version(fact.last)) return "'last' is not a version: " + fact.last;
   if (!fact.first.empty() && !fact.last.empty() && compare_versions(fact.first, fact.last) > 0) {
     return fmt::format("begins with {} and ends with {}", fact.first, fact.last);
   }

@@ -1,5 +1,5 @@
-// Hazards 3 and 4: memory that a captured graph holds and that its owner gave back. If another
-// graph got it meanwhile, the two destroy each other's contents.
+// Hazards 3 and 4: memory that a captured graph holds and that its owner freed. If another graph
+// got it meanwhile, the two corrupt each other's contents.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool on_device(const Allocation& allocation) {
          allocation.space == engine::MemorySpace::Managed;
 }
 
-/// Touches of one graph in one allocation that is gone.
+/// One graph's accesses to one freed allocation.
 struct Held {
   int graph = 0;
   int allocation = 0;
@@ -37,8 +37,8 @@ Gone when_gone(const GraphSnapshot& graph, const Allocation& allocation) {
   return allocation.freed_at <= graph.capture_ended ? Gone::DuringCapture : Gone::AfterCapture;
 }
 
-/// An argument structure may hold leftovers of an earlier call in its padding: memory that was gone
-/// before the capture is only believed of a parameter of its own and of memsets and copies.
+/// An argument structure may hold leftovers of an earlier call in its padding: for memory freed
+/// before the capture only separate parameters, memsets and copies count.
 bool believable(const Touch& touch, Gone gone) {
   return gone != Gone::BeforeCapture || touch.certain() || touch.whole_slot;
 }
@@ -63,7 +63,7 @@ std::vector<Held> held_by(const RuleContext& context, int graph) {
   return all;
 }
 
-/// Of allocations that graphs hold: which graph holds it, by allocation.
+/// For allocations that graphs hold: the graph, by allocation.
 using Holders = std::map<int, std::vector<int>>;
 
 Holders holders_of(const RuleContext& context) {
@@ -79,7 +79,7 @@ Holders holders_of(const RuleContext& context) {
   return holders;
 }
 
-/// The allocation of another graph that got the memory later, and that graph.
+/// The allocation of another graph that got the memory later, with that graph.
 std::vector<std::pair<int, int>> successors_of(const RuleContext& context, const Held& held,
                                                const Holders& holders) {
   const Allocation& gone = *context.allocation(held.allocation);
@@ -112,11 +112,11 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
                                     text(gone), nodes)
                       : fmt::format("{} is freed, but {} holds its address", text(gone), nodes);
   finding.explanation = fmt::format(
-      "The graph keeps the address {:#x} of a block that was given back {}. Every replay still "
-      "reads or writes there: whoever has the memory by then is overwritten, or the replay faults "
-      "because nothing is mapped there.",
+      "The graph keeps the address {:#x} of a block that was freed {}. Every replay still reads or "
+      "writes there: the memory's new owner is overwritten, or the replay faults because nothing "
+      "is mapped there.",
       gone.address,
-      when == Gone::DuringCapture  ? "while the graph was captured, so it was freed or replaced "
+      when == Gone::DuringCapture  ? "while the graph was captured, or replaced "
                                      "by a larger one (regrown during capture)"
       : when == Gone::AfterCapture ? "after the capture"
                                    : "before the capture began");
@@ -131,8 +131,8 @@ Finding freed_finding(const RuleContext& context, const Held& held) {
   }
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "Plain replays are compared with eager launches, the new owner's contents too; then the "
-      "nodes get a buffer of their own in place of the freed one.";
+      "Plain replays are compared with eager launches, including the new owner's contents; then "
+      "the nodes get their own buffer in place of the freed one.";
   if (gone.owner.empty()) return finding;
   for (const NodeRef& node : finding.nodes) {
     finding.proof.cures.moved.push_back({.node = node, .owner = gone.owner});
@@ -162,10 +162,9 @@ Finding alias_finding(const RuleContext& context, const Held& held, int successo
       fmt::format("{} of graph \"{}\" and {} of graph \"{}\" are the same memory", text(first),
                   context.graph(held.graph).name, text(second), context.graph(graph).name);
   finding.explanation = fmt::format(
-      "The block at {:#x} was given back after the first graph had been captured, and the pool "
-      "gave "
-      "it to the second. Both graphs keep the address: {} writes what {} relies on, or the other "
-      "way round, depending on the order of replays.",
+      "The block at {:#x} was freed after the first graph had been captured, and the pool gave it "
+      "to the second. Both graphs keep the address: {} overwrites what {} relies on, or the other "
+      "way around, depending on the order of replays.",
       std::max(first.address, second.address), context.text(later), context.text(earlier));
   finding.evidence.push_back(
       fmt::format("Ledger: the first was freed at {}, the second allocated at {}.", first.freed_at,
@@ -173,7 +172,7 @@ Finding alias_finding(const RuleContext& context, const Held& held, int successo
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "Plain replays of both graphs are compared with eager launches; then the later graph's nodes "
-      "get a buffer of their own.";
+      "get their own buffer.";
   if (second.owner.empty()) return finding;
   for (const NodeRef& node : later) {
     finding.proof.cures.moved.push_back({.node = node, .owner = second.owner});
@@ -188,7 +187,7 @@ void find_freed_memory(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
     if (context.variant(g)) continue;
     for (const Held& held : held_by(context, g)) {
-      // The other rule tells more.
+      // The other rule reports more.
       if (!successors_of(context, held, holders).empty()) continue;
       findings.push_back(freed_finding(context, held));
     }

@@ -1,5 +1,5 @@
-// The rules, one function each. A rule adds its findings and reads nothing but the context, so that
-// each can be understood, tested and left out on its own. Never Proved or Disproved.
+// The rules, one function each. A rule adds its findings and reads only the context, so that each
+// can be understood, tested and removed separately. Never Proved or Disproved.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ void find_unwaited_edges(RuleContext& context, std::vector<Finding>& findings);
 void find_unordered_accesses(RuleContext& context, std::vector<Finding>& findings);
 void find_capture_mistakes(RuleContext& context, std::vector<Finding>& findings);
 
-/// What to do about a rule's finding, in words and in the lines of three libraries.
+/// How to fix a rule's finding, in words and as code for three libraries.
 Fix fix_of(const std::string& rule);
 
 }  // namespace profiling

@@ -1,6 +1,6 @@
 // Hazard 1: grouped cuBLASLt matmuls with one workspace in a captured graph. The library keeps TMA
 // descriptors there, and some versions read outdated ones from the second replay on. The address
-// is a plain word of the kernel's arguments; which one is searched for, since it moves with the
+// is a plain word of the kernel's arguments; its position is searched for, since it depends on the
 // version.
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@
 namespace profiling {
 namespace {
 
-constexpr std::uint64_t kCounterBytes = 64;  // what the memset in front of a matmul may clear
+constexpr std::uint64_t kCounterBytes = 64;  // what the memset before a matmul may clear
 
 struct Use {
   NodeRef node;
-  std::vector<Touch> touches;  // of the kernel, and of the memset in front of it
+  std::vector<Touch> touches;  // of the kernel, and of the memset before it
 };
 
 bool holds_word(const KernelNode& kernel, std::uint64_t word) {
@@ -102,8 +102,8 @@ class Uses {
     }
   }
 
-  /// cuBLASLt clears the head of the workspace right in front of every grouped matmul: that tells
-  /// it where there is no ledger. Without argument bytes the memset's word has to do.
+  /// cuBLASLt clears the head of the workspace right before every grouped matmul: that identifies
+  /// it without a ledger. Without argument bytes the memset's word has to suffice.
   void by_memset(int node, const KernelNode& kernel, std::map<std::uint64_t, Use>& found) const {
     const std::vector<Touch>& touches = context_.touches(graph_);
     for (const int before : memsets_[static_cast<std::size_t>(node)]) {
@@ -125,7 +125,7 @@ class Uses {
 };
 
 struct VersionView {
-  bool right = false;  // measured, and no fault
+  bool right = false;  // measured, without a fault
   bool corrupt = false;
   std::vector<std::string> evidence;
 };
@@ -145,13 +145,13 @@ VersionView view_of(const RuleContext& context) {
   }
   if (version.empty()) {
     view.evidence.push_back(
-        "The version of cuBLASLt is not known; some versions are wrong when a workspace is "
+        "The version of cuBLASLt is unknown; some versions give wrong results when a workspace is "
         "shared.");
   } else if (newer && !context.facts.empty()) {
     view.evidence.push_back(
         fmt::format("cuBLASLt {} is newer than any version that was measured.", version));
   } else if (view.evidence.empty()) {
-    view.evidence.push_back(fmt::format("Nothing is known of cuBLASLt {} here.", version));
+    view.evidence.push_back(fmt::format("Nothing is known about cuBLASLt {}.", version));
   }
   return view;
 }
@@ -195,26 +195,26 @@ Finding finding_of(const RuleContext& context, std::uint64_t address, const std:
   finding.title = fmt::format("{} grouped matmuls of {} share {}", uses.size(),
                               in_one_graph(uses) ? "one graph" : "several graphs", memory);
   finding.explanation = fmt::format(
-      "{} all take their scratch memory at {:#x}. cuBLASLt keeps TMA descriptors of the matrices "
-      "there. In a replay the kernels follow each other without the library's host code in "
-      "between, and on some versions a kernel then reads what the one before left: products are "
-      "silently wrong from the second replay on, or the replay hangs. Eager calls are right, and "
-      "the memset in front of each matmul, which clears a counter, does not help.",
+      "{} all use scratch memory at {:#x}. cuBLASLt keeps TMA descriptors of the matrices there. "
+      "In a replay the kernels follow each other without the library's host code in between, and "
+      "on some versions a kernel then reads what the previous one left: products are silently "
+      "wrong from the second replay on, or the replay hangs. Eager calls are correct, and the "
+      "memset before each matmul, which clears a counter, does not help.",
       context.text(finding.nodes), address);
   finding.evidence = version.evidence;
   finding.confidence = Confidence::Possible;
   const LibraryFact* sixteen_bit = sixteen_bit_fact(context);
   if (sixteen_bit != nullptr && all_sixteen_bit(context, uses)) {
-    finding.evidence.push_back("The kernels' names say 16-bit operands. " +
+    finding.evidence.push_back("The kernels' names indicate 16-bit operands. " +
                                evidence_of(*sixteen_bit));
   } else if (version.corrupt && in_one_graph(uses)) {
     finding.confidence = Confidence::Likely;
   }
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "Plain replays are compared with eager launches; then every matmul but the first gets a "
-      "workspace of its own by a change of its arguments in the executable graph. Wrong before and "
-      "right after that proves it.";
+      "Plain replays are compared with eager launches; then every matmul but the first gets its "
+      "own workspace by changing its arguments in the executable graph. Wrong results before and "
+      "correct ones after prove it.";
   if (workspace == nullptr || workspace->owner.empty()) return finding;
   for (std::size_t i = 1; i < finding.nodes.size(); ++i) {
     finding.proof.cures.moved.push_back({.node = finding.nodes[i], .owner = workspace->owner});

@@ -1,5 +1,5 @@
 // Hazard 12: an allocation node without a free node. A graph with one cannot be launched again
-// before somebody frees its memory.
+// before its memory is freed.
 #include <fmt/format.h>
 
 #include <map>
@@ -52,7 +52,7 @@ void find_unfreed_allocations(RuleContext& context, std::vector<Finding>& findin
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
       "The graph is launched again, which CUDA refuses; then it is instantiated so that a launch "
-      "frees what the one before left.";
+      "frees the previous one's memory.";
   finding.proof.cures.free_on_launch = true;
   findings.push_back(std::move(finding));
 }

@@ -1,7 +1,7 @@
-// Hazard 14: two nodes that no edge orders touch the same memory, and one of them writes. Argument
-// bytes do not tell readers from writers, so this keeps to what they do tell: memset and copy
-// nodes write for certain, and two kernels with the very same address in memory that only the step
-// fills cannot both be readers of what nobody wrote before.
+// Hazard 14: two nodes that no edge orders access the same memory, and one of them writes. Argument
+// bytes do not distinguish readers from writers, so this uses only what is certain: memset and copy
+// nodes write, and two kernels with exactly the same address in memory that only the step fills
+// cannot both read what was never written before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using engine::Allocation;
 using engine::AllocationRole;
 using engine::Stage;
 
-// Tens of millions of questions are a fraction of a second. A graph that needs more has thousands
-// of nodes on the same memory in no order, and its first pairs were seen by then.
+// Tens of millions of queries take a fraction of a second. A graph that needs more has thousands of
+// unordered nodes on the same memory, and its first pairs have been seen by then.
 constexpr std::int64_t kMaxQuestions = 20'000'000;
 constexpr std::size_t kEarliest = 8;
 
@@ -32,7 +32,7 @@ struct Clash {
 
 bool by_kernel(const Touch& touch) { return touch.place == Touch::Place::Parameter; }
 
-/// Do both for certain reach a common byte? A kernel reaches at least the byte it points at.
+/// Do both certainly access a common byte? A kernel accesses at least the byte it points to.
 bool meet(const Touch& writer, const Touch& other) {
   const std::uint64_t bytes = std::max<std::uint64_t>(other.bytes, 1);
   return writer.bytes > 0 && writer.word < other.word + bytes &&
@@ -55,9 +55,9 @@ class Search {
   Search(RuleContext& context, int graph)
       : context_(context), graph_(graph), order_(context.any_order(graph)) {}
 
-  /// All touches of one allocation, ascending by node; null where none is known.
-  std::optional<Clash> look_at(const Allocation* allocation,
-                               const std::vector<const Touch*>& touches) {
+  /// All accesses to one allocation, ascending by node; null if none is known.
+  std::optional<Clash> find_clash(const Allocation* allocation,
+                                  const std::vector<const Touch*>& touches) {
     std::vector<int> nodes;
     for (const Touch* touch : touches) {
       if (nodes.empty() || nodes.back() != touch->node) nodes.push_back(touch->node);
@@ -107,11 +107,11 @@ class Search {
                               other->place == Touch::Place::MemsetTarget;
         if (!both_set) {
           return clash_of(*writer, *other, Confidence::Likely,
-                          "One of the two writes there for certain.");
+                          "One of the two certainly writes there.");
         }
         if (!possible) {
           possible = clash_of(*writer, *other, Confidence::Possible,
-                              "Both set the memory: harmless if to the same value.");
+                              "Both set the memory: harmless if the values are equal.");
         }
       }
     }
@@ -162,14 +162,14 @@ class Search {
       case AllocationRole::Workspace:
       case AllocationRole::Tickets:
         return clash_of(a, b, Confidence::Likely,
-                        "Whoever is given such memory writes to it, so both do.");
+                        "Kernels that are given such memory write to it, so both do.");
       case AllocationRole::Counter:
         return clash_of(a, b, Confidence::Possible,
                         "Kernels that signal each other through it are meant to run together.");
       default:
         break;
     }
-    // After a writer that precedes both, both may be readers: no reason to speak.
+    // After a writer that precedes both, both may be readers: nothing to report.
     for (const Touch* holder : holders) {
       if (holder->node >= std::min(a.node, b.node)) break;
       questions_ += 2;
@@ -178,11 +178,11 @@ class Search {
         return std::nullopt;
       }
     }
-    // Twins may both read what an earlier step left.
+    // Equal kernels may both read what an earlier step left.
     const bool alike =
         allocation.role == AllocationRole::Quantized && node(a).stage == node(b).stage;
     return clash_of(a, b, alike ? Confidence::Possible : Confidence::Likely,
-                    "No kernel or copy before both fills it, so one of the two must.");
+                    "No earlier kernel or copy fills it, so one of the two must.");
   }
 
   RuleContext& context_;
@@ -203,19 +203,19 @@ Finding finding_of(const RuleContext& context, int graph, const Allocation* allo
   const std::string memory = allocation != nullptr
                                  ? text(*allocation)
                                  : fmt::format("the memory at {:#x}", clash.second->word);
-  finding.title = fmt::format("{} and {} touch {} in no order", context.text(first),
+  finding.title = fmt::format("{} and {} access {} in no fixed order", context.text(first),
                               context.text(second), memory);
   finding.explanation =
       "Nothing in the graph makes one of the two wait for the other, so the device may run them in "
-      "either order or at once. Which it does depends on what else is running: results are right "
-      "for as long as the writer happens to be quick enough.";
+      "either order or at the same time, depending on what else is running: results are correct "
+      "only while the writer happens to be fast enough.";
   finding.missing_order =
       fmt::format("no path between node {} and node {}", first.node, second.node);
   finding.evidence.push_back(clash.why);
   finding.fix = fix_of(finding.rule);
   finding.proof.words = fmt::format(
       "Node {} is delayed by a few milliseconds; then the same with a full edge from node {} to "
-      "node {}. Wrong before and right after that proves it.",
+      "node {}. Wrong results before and correct ones after prove it.",
       first.node, first.node, second.node);
   finding.proof.shows.delayed = {first};
   finding.proof.cures.delayed = {first};
@@ -228,7 +228,7 @@ Finding finding_of(const RuleContext& context, int graph, const Allocation* allo
 void find_unordered_accesses(RuleContext& context, std::vector<Finding>& findings) {
   for (int g = 0; g < context.graphs(); ++g) {
     if (context.variant(g) || context.too_large_to_order(g)) continue;
-    // Without a ledger (-1) memset and copy ranges still tell.
+    // Without a ledger (-1) memset and copy ranges still count.
     std::map<int, std::vector<const Touch*>> memory;
     for (const Touch& touch : context.touches(g)) {
       const Allocation* allocation = context.allocation(touch.allocation);
@@ -241,7 +241,7 @@ void find_unordered_accesses(RuleContext& context, std::vector<Finding>& finding
     Search search(context, g);
     for (const auto& [index, touches] : memory) {
       const Allocation* allocation = context.allocation(index);
-      if (const std::optional<Clash> clash = search.look_at(allocation, touches)) {
+      if (const std::optional<Clash> clash = search.find_clash(allocation, touches)) {
         findings.push_back(finding_of(context, g, allocation, *clash));
       }
     }

@@ -1,5 +1,5 @@
-// Hazard 10: a counter or flag that a kernel counts up or waits for and nothing in the graph sets
-// back. The first replay leaves it as no launch expects it.
+// Hazard 10: a counter or flag that a kernel increments or waits for and nothing in the graph
+// resets. The first replay leaves it in a state that no launch expects.
 #include <fmt/format.h>
 
 #include <map>
@@ -20,8 +20,8 @@ bool same_range(const Touch& reset, const Touch& user) {
   return user.word >= reset.word && user.word - reset.word < reset.bytes;
 }
 
-/// In another graph, or in this one in an order that is fixed. Behind the user is fine too: it
-/// resets for the next replay.
+/// In another graph, or in this one in a fixed order. After the user is fine too: it resets for the
+/// next replay.
 bool is_reset(RuleContext& context, const Counter& counter, int graph, const Touch& user) {
   for (const auto& [reset_graph, reset] : counter.resets) {
     if (!same_range(reset, user)) continue;
@@ -61,16 +61,16 @@ void find_unreset_counters(RuleContext& context, std::vector<Finding>& findings)
                                 context.text(finding.nodes));
     finding.explanation =
         "Memory that counts or signals must have a known value when the kernel starts. Outside of "
-        "the graph the program may set it back between steps; a replay launches the graph's nodes "
-        "and nothing else, so the second one starts from what the first left: blocks wait for a "
-        "count that never comes, or go ahead too early.";
+        "the graph the program may reset it between steps; a replay launches the graph's nodes and "
+        "nothing else, so the second one starts from what the first left: blocks wait for a count "
+        "that never comes, or continue too early.";
     finding.evidence.push_back(
         "No memset or copy node of the graph writes there in a fixed order with the kernel. A "
-        "kernel that sets it back itself cannot be told from the outside.");
+        "kernel that resets it itself cannot be recognized from the outside.");
     finding.fix = fix_of(finding.rule);
     finding.proof.words =
         "Plain replays are compared with eager launches; then the counter is set to 0 before every "
-        "replay. A hang or wrong results before and none after proves it.";
+        "replay. A hang or wrong results before and none after prove it.";
     if (!allocation.owner.empty()) {
       finding.proof.cures.filled.push_back({.owner = allocation.owner, .value = 0});
     }

@@ -18,7 +18,7 @@ using engine::AllocationRole;
 Known waits(const SnapshotNode& node, EdgeKind kind) {
   const auto* kernel = std::get_if<KernelNode>(&node.parameters);
   if (kernel == nullptr) return node.type == NodeType::Kernel ? Known::Unknown : Known::No;
-  // A wait does not help there: the edge says nothing of the producer's end.
+  // A wait does not help there: the edge does not depend on the producer's end.
   return kind == EdgeKind::LaunchOrder ? Known::No : kernel->waits_for_programmatic;
 }
 
@@ -87,7 +87,7 @@ Finding finding_of(const RuleContext& context, int graph, Confidence confidence,
     for (const Touch* touch : edge.shared)
       add_access(finding.accesses, context.access(graph, *touch));
     if (finding.proof.cures.ordered.size() < kMaxListed) {
-      finding.proof.cures.ordered.emplace_back(from, to);
+      finding.proof.cures.ordered.push_back({from, to});
     }
   }
   const Edge& first = edges.front();
@@ -95,17 +95,17 @@ Finding finding_of(const RuleContext& context, int graph, Confidence confidence,
   const NodeRef to{graph, first.edge.to};
   finding.title = fmt::format(
       "{} may start before {} is done{}", context.text(to), context.text(from),
-      edges.size() > 1 ? fmt::format(", and {} such edges more", edges.size() - 1) : "");
+      edges.size() > 1 ? fmt::format(", and {} more such edges", edges.size() - 1) : "");
   finding.explanation = fmt::format(
       "The edge is of the kind \"{}\": it lets the consumer start as soon as the producer's blocks "
-      "have begun or said so. Without a wait in the consumer nothing makes the producer's writes "
-      "visible to it. Results are right while the producer happens to be quick.",
+      "have started or triggered it. Without a wait in the consumer nothing makes the producer's "
+      "writes visible to it. Results are correct only while the producer happens to be fast.",
       name_of(first.edge.kind));
   finding.missing_order =
       fmt::format("no full path between node {} and node {}", first.edge.from, first.edge.to);
   finding.evidence.push_back(waits(context.node(to), first.edge.kind) == Known::No
                                  ? "The consumer does not wait for such an edge."
-                                 : "Whether the consumer waits is not known.");
+                                 : "Whether the consumer waits is unknown.");
   if (const auto shared = std::find_if(edges.begin(), edges.end(),
                                        [](const Edge& edge) { return !edge.shared.empty(); });
       shared != edges.end()) {
@@ -114,7 +114,7 @@ Finding finding_of(const RuleContext& context, int graph, Confidence confidence,
   }
   finding.fix = fix_of(finding.rule);
   finding.proof.words =
-      "Plain replays are compared with eager launches; then full edges take the place of these.";
+      "Plain replays are compared with eager launches; then these edges are replaced by full ones.";
   return finding;
 }
 

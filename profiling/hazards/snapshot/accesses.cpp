@@ -9,7 +9,6 @@
 namespace profiling {
 namespace {
 
-constexpr std::uint32_t kWord = 8;
 constexpr std::uint32_t kTensorMapBytes = 128;  // CUtensorMap, passed at 64-byte boundaries
 constexpr std::uint32_t kTensorMapAlign = 64;
 
@@ -60,15 +59,15 @@ class Scan {
 
   void words(const KernelNode& kernel, ParameterSlot slot, Touch::Place place) {
     const std::uint64_t end = std::uint64_t{slot.offset} + slot.bytes;
-    for (std::uint64_t at = (slot.offset + kWord - 1) / kWord * kWord; at + kWord <= end;
-         at += kWord) {
+    for (std::uint64_t at = (slot.offset + kAddressBytes - 1) / kAddressBytes * kAddressBytes;
+         at + kAddressBytes <= end; at += kAddressBytes) {
       std::uint64_t word = 0;
       std::memcpy(&word, kernel.parameters.data() + at, sizeof(word));
       const int allocation = index_.find(word);
       if (allocation < 0) continue;
       touches.push_back({.node = node_,
                          .place = place,
-                         .whole_slot = slot.bytes == kWord && !kernel.slots.empty(),
+                         .whole_slot = slot.bytes == kAddressBytes && !kernel.slots.empty(),
                          .byte = static_cast<std::uint32_t>(at),
                          .word = word,
                          .allocation = allocation});

@@ -8,8 +8,7 @@
 namespace profiling {
 namespace {
 
-/// Smaller is the better match: of this project and there during the capture, small, live at its
-/// end, young.
+/// Lower is better: ours, alive during the capture, small, live at its end, young.
 using Rank = std::tuple<int, std::uint64_t, int, std::uint64_t, int>;
 
 struct Boundary {
@@ -21,7 +20,7 @@ struct Boundary {
 }  // namespace
 
 AllocationIndex::AllocationIndex(const Snapshot& snapshot, const GraphSnapshot& graph) {
-  // Without a clock (a file that had none) every allocation may be meant.
+  // Without a clock (a file without one) every allocation is a candidate.
   const bool timed = graph.capture_ended != 0;
   std::vector<Boundary> boundaries;
   boundaries.reserve(2 * snapshot.ledger.size());
@@ -33,7 +32,7 @@ AllocationIndex::AllocationIndex(const Snapshot& snapshot, const GraphSnapshot& 
     if (timed && allocation.allocated_at > graph.capture_ended) continue;
     const bool gone = timed && !allocation.live() && allocation.freed_at <= graph.capture_began;
     const bool live = allocation.live() || (timed && allocation.freed_at > graph.capture_ended);
-    // Who owns a block knows better than who knows the range it lies in.
+    // The block's owner knows better than the source of the surrounding range.
     const Rank rank{engine::foreign(allocation.role) ? 2
                     : gone                           ? 1
                                                      : 0,

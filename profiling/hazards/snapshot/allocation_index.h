@@ -1,5 +1,5 @@
-// Which allocation an address in a captured graph means: the smallest one that holds it, of those
-// that were there while the graph was captured.
+// Which allocation an address in a captured graph refers to: the smallest one that contains it, of
+// those that existed while the graph was captured.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace profiling {
 
 class AllocationIndex {
  public:
-  /// For one graph of the snapshot. Allocations that came after its capture are left out, since no
-  /// node of it can mean them; released ones stay, and give way to a live one of the same size.
+  /// For one graph of the snapshot. Allocations made after its capture are left out, since none of
+  /// its nodes can refer to them; released ones are kept, but a live one of the same size wins.
   AllocationIndex(const Snapshot& snapshot, const GraphSnapshot& graph);
 
-  /// Index into Snapshot::ledger; -1 = none holds it.
+  /// Index into Snapshot::ledger; -1 = none contains it.
   int find(std::uint64_t word) const;
 
  private:

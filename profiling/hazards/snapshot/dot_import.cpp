@@ -1,5 +1,5 @@
-// Puts the graphs of a dot file together: children behind the node that holds them, and every node
-// behind those it depends on.
+// Assembles the graphs of a dot file: children after the node that contains them, and every node
+// after its dependencies.
 #include "profiling/hazards/snapshot/dot_import.h"
 
 #include <fmt/format.h>
@@ -19,15 +19,13 @@ namespace profiling {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
-constexpr std::size_t kMaxNodes = 1'000'000;
-constexpr std::size_t kMaxEdges = 4'000'000;
 constexpr int kMaxNesting = 100;
 
 engine::Error refuse(int line, std::string_view why) {
   return {engine::ErrorCode::InvalidArgument, fmt::format("line {}: {}", line, why)};
 }
 
-/// Indices of the nodes, each behind those it depends on, otherwise as in the file.
+/// Indices of the nodes, each after its dependencies, otherwise as in the file.
 engine::Result<std::vector<std::size_t>> order_of(const DotGraph& graph) {
   std::vector<std::size_t> waits_for(graph.nodes.size());
   std::vector<std::vector<std::size_t>> followers(graph.nodes.size());
@@ -50,13 +48,13 @@ engine::Result<std::vector<std::size_t>> order_of(const DotGraph& graph) {
     }
   }
   if (order.size() == graph.nodes.size()) return order;
-  // What waits for itself is left over; the first edge among the left ones shows where.
+  // Nodes on a cycle are left over; the first edge among them shows where.
   const auto left = [&](const DotEdge& edge) {
     return waits_for[edge.from] != 0 && waits_for[edge.to] != 0;
   };
   const auto edge = std::ranges::find_if(graph.edges, left);
   return refuse(edge == graph.edges.end() ? graph.line : edge->line,
-                fmt::format("the nodes of {} wait for each other in a circle", graph.label));
+                fmt::format("the nodes of {} form a dependency cycle", graph.label));
 }
 
 class Assembler {
@@ -86,27 +84,27 @@ class Assembler {
     }
     if (!snapshot_.graphs.empty()) return {};
     const bool any = std::ranges::any_of(held, [](bool is_held) { return is_held; });
-    return refuse(1, any ? "its graphs hold each other in a circle" : "the file holds no node");
+    return refuse(1, any ? "its graphs contain each other in a cycle" : "the file holds no node");
   }
 
  private:
   engine::Status add(std::size_t index, int parent, int nesting, GraphSnapshot& to) {
     const DotGraph& from = graphs_[index];
     if (nesting > kMaxNesting) {
-      return refuse(from.line, fmt::format("more than {} graphs inside each other", kMaxNesting));
+      return refuse(from.line, fmt::format("more than {} levels of nested graphs", kMaxNesting));
     }
     std::vector<int> places(from.nodes.size());
     for (const std::size_t node : orders_[index]) {
-      if (++nodes_ > kMaxNodes) {
-        return refuse(from.line,
-                      fmt::format("more than {} nodes, copies of child graphs counted", kMaxNodes));
+      if (++nodes_ > kMaxDotNodes) {
+        return refuse(from.line, fmt::format("more than {} nodes, counting copies of child graphs",
+                                             kMaxDotNodes));
       }
       const int place = static_cast<int>(to.nodes.size());
       places[node] = place;
       to.nodes.push_back(from.nodes[node].node);
       to.nodes.back().parent = parent;
       for (const std::string& child : from.nodes[node].children) {
-        // The writer leaves out graphs that are empty.
+        // The writer omits empty graphs.
         const auto at = by_label_.find(child);
         if (at == by_label_.end()) continue;
         engine::Status status = add(at->second, place, nesting + 1, to);
@@ -114,7 +112,8 @@ class Assembler {
       }
     }
     edges_ += from.edges.size();
-    if (edges_ > kMaxEdges) return refuse(from.line, fmt::format("more than {} edges", kMaxEdges));
+    if (edges_ > kMaxDotEdges)
+      return refuse(from.line, fmt::format("more than {} edges", kMaxDotEdges));
     for (const DotEdge& edge : from.edges) {
       to.edges.push_back({.from = places[edge.from], .to = places[edge.to]});
     }

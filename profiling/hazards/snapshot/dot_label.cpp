@@ -1,4 +1,4 @@
-// Seen from driver 580 (CUDA 13). Short form: lines "ID", keyword or kernel name, "(operands)".
+// As written by driver 580 (CUDA 13). Short form: lines "ID", keyword or kernel name, "(operands)".
 // With flags: a record label, cells "| {key | value}" or "| {{keys} | {values}}". A kernel's cell
 // ends in \<\<\<grid,block,shared bytes\>\>\>, where a size of more than one dimension is \{x,y\}.
 #include "profiling/hazards/snapshot/dot_label.h"
@@ -34,7 +34,7 @@ constexpr std::pair<std::string_view, NodeType> kKeywords[] = {
     {"CONDITIONAL", NodeType::Conditional},
 };
 
-/// Kernel names of C++ programs are long, but demanglers do not like megabytes.
+/// Kernel names of C++ programs are long, but demanglers cannot handle megabytes.
 constexpr std::size_t kLongestName = 16384;
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -73,8 +73,8 @@ std::vector<std::vector<std::string_view>> groups(std::string_view label) {
   return found;
 }
 
-/// The number for a key: beside it in its own group, or at its place in the group after it. `nth`
-/// counts equal keys of the label from 0.
+/// The number for a key: next to it in its own group, or at its position in the following group.
+/// `nth` counts equal keys of the label from 0.
 std::uint64_t value_of(const std::vector<std::vector<std::string_view>>& groups,
                        std::string_view key, int nth = 0) {
   int seen = 0;
@@ -92,7 +92,7 @@ std::uint64_t value_of(const std::vector<std::vector<std::string_view>>& groups,
   return 0;
 }
 
-/// Products of sizes from a file; 0, which is "not known", if they are beyond 64 bits.
+/// Products of sizes from a file; 0, which means "unknown", if they exceed 64 bits.
 std::uint64_t product(std::uint64_t left, std::uint64_t right) {
   if (right != 0 && left > std::numeric_limits<std::uint64_t>::max() / right) return 0;
   return left * right;
@@ -102,7 +102,7 @@ std::uint32_t narrow(std::uint64_t value) {
   return value <= std::numeric_limits<std::uint32_t>::max() ? static_cast<std::uint32_t>(value) : 0;
 }
 
-/// "{2,3}" or "64", backslashes taken out; nothing if it is no size of a launch.
+/// "{2,3}" or "64", backslashes removed; nothing if it is not a launch size.
 std::optional<Extent> extent(std::string_view text) {
   if (text.starts_with('{') && text.ends_with('}')) text = text.substr(1, text.size() - 2);
   const std::vector<std::string_view> sizes = split(text, ',');
@@ -117,7 +117,7 @@ std::optional<Extent> extent(std::string_view text) {
   return result;
 }
 
-/// Between the angle brackets: grid, block, bytes of dynamic shared memory.
+/// The text between the angle brackets: grid, block, bytes of dynamic shared memory.
 void read_launch(std::string_view text, KernelNode& kernel) {
   std::string plain;
   for (const char c : text) {
@@ -142,7 +142,7 @@ void read_launch(std::string_view text, KernelNode& kernel) {
   kernel.dynamic_shared_bytes = narrow(number(parts[2]).value_or(0));
 }
 
-/// How often a mangled name refers back to its own parts: "S_", "S1A_", "T0_".
+/// Number of back references in a mangled name: "S_", "S1A_", "T0_".
 int back_references(std::string_view mangled) {
   int count = 0;
   for (std::size_t i = 0; i + 1 < mangled.size(); ++i) {
@@ -154,7 +154,7 @@ int back_references(std::string_view mangled) {
   return count;
 }
 
-/// "_ZN2at6native6kernelI...": at::native::kernel. Empty if it does not begin like that.
+/// "_ZN2at6native6kernelI...": at::native::kernel. Empty if it does not start like that.
 std::string outline_of(std::string_view mangled) {
   std::string outline;
   mangled.remove_prefix(mangled.starts_with("_ZN") ? 3 : 2);
@@ -173,8 +173,8 @@ std::string outline_of(std::string_view mangled) {
   }
 }
 
-/// Each back reference may repeat all that came before: 300 characters can stand for gigabytes, and
-/// the demangler would write them. So a name with many of them goes without template arguments.
+/// Each back reference may repeat everything before it: 300 characters can expand to gigabytes, and
+/// the demangler would write them. So a name with many of them is shown without template arguments.
 std::string kernel_name_of(const std::string& function) {
   constexpr int kMaxBackReferences = 24;
   if (function.empty()) return readable_kernel_name(nullptr);
@@ -198,7 +198,8 @@ DotNode kernel_node(std::string_view name, std::string_view launch, bool coopera
 }
 
 /// The cell "| {ID | 14 (topoId: 6) | name<<<16,128,0>>>}". The name is not escaped: it may hold
-/// braces, bars and angle brackets, so the cell is the whole line and its end is found from behind.
+/// braces, bars and angle brackets, so the cell is the whole line, its end found from the
+/// back.
 DotNode kernel_of_record(std::string_view label) {
   const bool cooperative = label.find("{cooperative | 1}") != std::string_view::npos;
   const std::size_t id = label.find("{ID |");
@@ -301,7 +302,7 @@ MemcpyNode memcpy_of(std::string_view label) {
   return copy;
 }
 
-/// "graph_3" wherever the label names a graph.
+/// Every "graph_3" that the label contains.
 std::vector<std::string> children_of(std::string_view label) {
   constexpr std::string_view kPrefix = "graph_";
   std::vector<std::string> children;
@@ -324,7 +325,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 DotNode read_dot_label(std::string_view shape, std::string_view label) {
-  // The word that says what it is: the first of a record, the second line of the short form.
+  // The keyword of the node's type: the first of a record, the second line of the short form.
   const bool record = trimmed(label).starts_with('{');
   std::string_view word = trimmed(label);
   if (record) {

@@ -1,5 +1,5 @@
-// The label of one node in a file of cudaGraphDebugDotPrint(): which kind of node it is, and its
-// parameters as far as the flags of that call had them.
+// The label of one node in a file of cudaGraphDebugDotPrint(): the kind of node, and its parameters
+// as far as the flags of that call included them.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@ namespace profiling {
 
 struct DotNode {
   SnapshotNode node = {};
-  std::vector<std::string> children = {};  // labels of the graphs that it holds, "graph_3"
+  std::vector<std::string> children = {};  // labels of the graphs that it contains, "graph_3"
 };
 
-/// `shape` is the node's shape attribute: only it tells a kernel's name from a keyword in the short
-/// form. Never fails: what is not understood is a node of type Unknown, or a parameter left out.
+/// `shape` is the node's shape attribute: only it distinguishes a kernel's name from a keyword in
+/// the short form. Never fails: unrecognized text gives a node of type Unknown, or a missing
+/// parameter.
 DotNode read_dot_label(std::string_view shape, std::string_view label);
 
-/// Trimmed of blanks, tabs and line ends.
+/// Without leading and trailing blanks, tabs and line ends.
 std::string_view trimmed(std::string_view text);
 
 }  // namespace profiling

@@ -11,11 +11,9 @@
 namespace profiling {
 namespace {
 
-constexpr std::size_t kMaxNodes = 1'000'000;
-constexpr std::size_t kMaxEdges = 4'000'000;
 constexpr std::size_t kMaxGraphs = 100'000;
 
-/// A node's identifier and what stands behind it on its line.
+/// A node's identifier and the rest of its line.
 struct Quoted {
   std::string_view name;
   std::string_view rest;
@@ -28,14 +26,14 @@ std::optional<Quoted> quoted(std::string_view line) {
   return Quoted{.name = line.substr(1, end - 1), .rest = trimmed(line.substr(end + 1))};
 }
 
-/// Where a new statement begins, the one before it was never closed.
+/// If a new statement begins here, the previous one was never closed.
 bool begins_statement(std::string_view line) {
   if (line.starts_with("subgraph ")) return true;
   const auto id = quoted(line);
   return id && (id->rest.starts_with('[') || id->rest.starts_with("->"));
 }
 
-/// The value of an attribute in the part of a node statement before its label.
+/// The value of an attribute in a node statement, before its label.
 std::string_view attribute(std::string_view head, std::string_view key) {
   const std::size_t at = head.find(key);
   if (at == std::string_view::npos) return {};
@@ -52,9 +50,9 @@ class DotReader {
   engine::Result<std::vector<DotGraph>> read() {
     std::string_view line;
     while (status_.ok() && next_line(line)) take_line(trimmed(line));
-    if (status_.ok() && !begun_) fail(1, "is no dot file: it does not begin with 'digraph'");
+    if (status_.ok() && !begun_) fail(1, "is not a dot file: it does not begin with 'digraph'");
     if (status_.ok() && !node_ids_.empty() && depth_ > 0) {
-      fail(line_, "the file is cut short: its graph is not closed");
+      fail(line_, "the file is truncated: its graph is not closed");
     }
     if (status_.ok() && graphs_.empty()) fail(line_, "the file holds no graph");
     if (status_.ok()) connect();
@@ -91,7 +89,7 @@ class DotReader {
     if (line.empty() || line.starts_with("//")) return;
     if (!begun_) {
       begun_ = line.starts_with("digraph") || line.starts_with("strict digraph");
-      if (!begun_) fail(line_, "is no dot file: it does not begin with 'digraph'");
+      if (!begun_) fail(line_, "is not a dot file: it does not begin with 'digraph'");
       depth_ = 1;
     } else if (line.starts_with("subgraph")) {
       ++depth_;
@@ -99,7 +97,7 @@ class DotReader {
     } else if (line == "}" || line == "};") {
       --depth_;
     } else if (line.starts_with("label=\"")) {
-      // Names of graphs are the driver's own: no quotes in them.
+      // The driver generates graph names: they contain no quotes.
       const std::string_view label = attribute(line, "label");
       if (!graphs_.empty()) graphs_.back().label = engine::shown_text(label.substr(0, 1000));
     } else if (const auto id = quoted(line)) {
@@ -108,7 +106,7 @@ class DotReader {
       fail(line_, fmt::format("'{}' is followed by neither '[' nor '->'",
                               engine::shown_text(id->name.substr(0, 80))));
     }
-    // Anything else is an attribute of the drawing.
+    // Anything else is a drawing attribute.
   }
 
   void begin_graph(std::string_view line) {
@@ -128,11 +126,11 @@ class DotReader {
     std::string_view line = id.rest;
     while (!(line.ends_with("\"];") || line.ends_with("\"]"))) {
       if (!next_line(line))
-        return fail(first_line, "the file is cut short: this node is not closed");
+        return fail(first_line, "the file is truncated: this node is not closed");
       line = trimmed(line);
       if (begins_statement(line)) return fail(first_line, "this node is not closed");
     }
-    // Both lie in text_.
+    // Both point into text_.
     const std::string_view statement(begin,
                                      static_cast<std::size_t>(line.data() + line.size() - begin));
     const std::size_t label = statement.find("label=\"");
@@ -145,13 +143,13 @@ class DotReader {
 
   void add_node(std::string_view name, int line, DotNode node) {
     if (graphs_.empty()) graphs_.push_back({.label = "graph", .line = line});
-    if (node_ids_.size() >= kMaxNodes)
-      return fail(line, fmt::format("more than {} nodes", kMaxNodes));
+    if (node_ids_.size() >= kMaxDotNodes)
+      return fail(line, fmt::format("more than {} nodes", kMaxDotNodes));
     DotGraph& graph = graphs_.back();
     const Place place{.graph = graphs_.size() - 1, .node = graph.nodes.size()};
     if (!node_ids_.emplace(name, place).second) {
-      return fail(line,
-                  fmt::format("node '{}' is there twice", engine::shown_text(name.substr(0, 80))));
+      return fail(
+          line, fmt::format("node '{}' is defined twice", engine::shown_text(name.substr(0, 80))));
     }
     graph.nodes.push_back(std::move(node));
   }
@@ -159,8 +157,8 @@ class DotReader {
   void take_edge(const Quoted& from) {
     const auto to = quoted(trimmed(from.rest.substr(2)));
     if (!to) return fail(line_, "this edge leads to no node");
-    if (pending_.size() >= kMaxEdges)
-      return fail(line_, fmt::format("more than {} edges", kMaxEdges));
+    if (pending_.size() >= kMaxDotEdges)
+      return fail(line_, fmt::format("more than {} edges", kMaxDotEdges));
     pending_.push_back({.from = from.name, .to = to->name, .line = line_});
   }
 
@@ -191,7 +189,7 @@ class DotReader {
   engine::Status status_;
   std::vector<DotGraph> graphs_;
   std::vector<PendingEdge> pending_;
-  std::unordered_map<std::string_view, Place> node_ids_;  // keys lie in text_
+  std::unordered_map<std::string_view, Place> node_ids_;  // keys point into text_
 };
 
 }  // namespace

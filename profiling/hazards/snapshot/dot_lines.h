@@ -1,5 +1,5 @@
 // The statements in a file of cudaGraphDebugDotPrint(): clusters, which are graphs, with their
-// nodes and edges. By lines, because names in it are not escaped.
+// nodes and edges. Parsed by lines, because names in it are not escaped.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,10 @@
 
 namespace profiling {
 
+/// Largest file of this kind that is read, copies of child graphs counted.
+inline constexpr std::size_t kMaxDotNodes = 1'000'000;
+inline constexpr std::size_t kMaxDotEdges = 4'000'000;
+
 struct DotEdge {
   std::size_t from = 0;  // indices into DotGraph::nodes
   std::size_t to = 0;
@@ -19,13 +23,13 @@ struct DotEdge {
 };
 
 struct DotGraph {
-  std::string label;  // "graph_1": how nodes of other graphs name it
+  std::string label;  // "graph_1": how nodes of other graphs refer to it
   int line = 0;
   std::vector<DotNode> nodes = {};
   std::vector<DotEdge> edges = {};
 };
 
-/// In the order of the file. The error names line and reason.
+/// In file order. The error names line and reason.
 engine::Result<std::vector<DotGraph>> read_dot_graphs(std::string_view text);
 
 }  // namespace profiling

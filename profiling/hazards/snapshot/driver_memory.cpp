@@ -37,7 +37,7 @@ void add_driver_memory(const engine::DriverApi& driver, Snapshot& snapshot) {
   add_foreign_memory(snapshot, graph_allocations(snapshot), kRole);
   std::vector<ForeignRange> found;
   for (const std::uint64_t word : unlisted_words(snapshot)) {
-    // Words ascend, so the range of the last answer is the only one that may hold this one too.
+    // Words are ascending, so only the range of the last answer may also contain this one.
     if (!found.empty() && word - found.back().address < found.back().bytes) continue;
     if (const std::optional<ForeignRange> range = range_of(driver, word)) found.push_back(*range);
   }

@@ -1,4 +1,4 @@
-// Asks the driver whose memory the addresses in captured graphs are, where the ledger has no entry.
+// Queries the driver for the memory behind addresses in captured graphs that are not in the ledger.
 #pragma once
 
 #include "engine/device/driver_api.h"
@@ -6,9 +6,9 @@
 
 namespace profiling {
 
-/// Adds the graphs' own allocations and the driver's ranges to the snapshot's ledger, behind what
-/// is there, with AllocationRole::DriverKnown. Needs a current context. A word that is no address
-/// is refused by the driver and forgotten.
+/// Appends the graphs' own allocations and the driver's ranges to the snapshot's ledger, with
+/// AllocationRole::DriverKnown. Needs a current context. The driver rejects words that are not
+/// addresses; they are ignored.
 void add_driver_memory(const engine::DriverApi& driver, Snapshot& snapshot);
 
 }  // namespace profiling

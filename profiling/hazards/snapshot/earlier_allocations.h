@@ -1,4 +1,4 @@
-// A worker that has made many steps remembers the memory of all of them; a graph has to do with
+// The ledger of a worker that has run many steps holds the memory of all of them; a graph refers to
 // few.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace profiling {
 
-/// Leaves out of the ledger what was released by the time `since` (a position on the ledger's
-/// clock) and means nothing to any graph of the snapshot: no address that a node holds lies in it.
+/// Removes from the ledger what was released by `since` (a position on the ledger's clock) and is
+/// irrelevant to every graph of the snapshot: no address that a node holds lies in it.
 void leave_out_earlier_allocations(Snapshot& snapshot, std::uint64_t since);
 
 }  // namespace profiling

@@ -15,13 +15,14 @@ namespace {
 using engine::Allocation;
 using engine::AllocationRole;
 
-// Counts and strides are smaller, doubles and packed pairs larger than what a device maps.
+// Counts and strides are smaller, doubles and packed pairs larger than the addresses a device maps.
 constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 24;
 constexpr std::uint64_t kHighestAddress = std::uint64_t{1} << 57;
 
-class Search {
+class UnknownAddresses {
  public:
-  Search(const Snapshot& snapshot, const GraphSnapshot& graph, std::set<std::uint64_t>& words)
+  UnknownAddresses(const Snapshot& snapshot, const GraphSnapshot& graph,
+                   std::set<std::uint64_t>& words)
       : index_(snapshot, graph), words_(words) {}
 
   void add(std::uint64_t word) {
@@ -56,7 +57,7 @@ bool overlap(const Allocation& allocation, const ForeignRange& range) {
 std::vector<std::uint64_t> unlisted_words(const Snapshot& snapshot) {
   std::set<std::uint64_t> words;
   for (const GraphSnapshot& graph : snapshot.graphs) {
-    Search search(snapshot, graph, words);
+    UnknownAddresses search(snapshot, graph, words);
     for (const SnapshotNode& node : graph.nodes) {
       if (const auto* kernel = std::get_if<KernelNode>(&node.parameters)) {
         search.add(*kernel);

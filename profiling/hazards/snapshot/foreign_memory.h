@@ -1,5 +1,5 @@
-// Memory that a captured graph uses and the project's own ledger does not have: library-internal
-// blocks, pools, allocations of the graph itself. Pure: driver_memory.h asks the driver.
+// Memory that a captured graph uses and that is not in the project's own ledger: library-internal
+// blocks, pools, allocations of the graph itself. Pure: driver_memory.h queries the driver.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace profiling {
 
-/// Words of the graphs that may be addresses and lie in no entry of the ledger; ascending, each
-/// once, up to kMostUnlistedWords of them.
+/// Words of the graphs that may be addresses and lie in no ledger entry; ascending, without
+/// duplicates, at most kMostUnlistedWords.
 inline constexpr std::size_t kMostUnlistedWords = 1 << 16;
 std::vector<std::uint64_t> unlisted_words(const Snapshot& snapshot);
 
@@ -23,13 +23,13 @@ struct ForeignRange {
   engine::MemorySpace space = engine::MemorySpace::Device;
 };
 
-/// Adds live entries behind the ledger's own; ranges that overlap a live entry are left out, so the
-/// owner's word always counts. `role` says who knows of them. Owners are numbered in the order they
-/// are added. Entries have no times: nobody says when they came.
+/// Appends live entries to the ledger; ranges that overlap a live entry are left out, so the
+/// owner's entry always wins. `role` names the source. Owners are numbered in the order they are
+/// added. Entries have no times: when they were allocated is unknown.
 void add_foreign_memory(Snapshot& snapshot, std::span<const ForeignRange> ranges,
                         engine::AllocationRole role);
 
-/// What the graphs' own allocation nodes hold, as the driver gives it.
+/// The memory of the graphs' own allocation nodes, as given by the driver.
 std::vector<ForeignRange> graph_allocations(const Snapshot& snapshot);
 
 }  // namespace profiling

@@ -25,7 +25,7 @@ NodeType node_type(CUgraphNodeType type) {
                                                                 : NodeType::Unknown;
 }
 
-/// The argument buffer inside `extra`; null = there is none.
+/// The argument buffer inside `extra`; null = none.
 const std::byte* packed_arguments(const CUDA_KERNEL_NODE_PARAMS& parameters) {
   if (parameters.extra == nullptr) return nullptr;
   for (void** entry = parameters.extra; *entry != CU_LAUNCH_PARAM_END; entry += 2) {
@@ -86,7 +86,7 @@ class Reader {
     return {};
   }
 
-  /// Each behind those it depends on; otherwise as they were made.
+  /// Each after its dependencies; otherwise in creation order.
   static std::vector<CUgraphNode> in_order(const std::vector<CUgraphNode>& nodes,
                                            const std::vector<CUgraphNode>& from,
                                            const std::vector<CUgraphNode>& to) {
@@ -102,7 +102,7 @@ class Reader {
       ordered.push_back(node);
       seen[node] = true;
     };
-    // Capture makes nodes in a legal order, so this is one pass over them nearly always.
+    // Capture creates nodes in a valid order, so this is nearly always one pass over them.
     while (ordered.size() < nodes.size()) {
       const std::size_t before = ordered.size();
       for (const CUgraphNode node : nodes) {
@@ -119,7 +119,7 @@ class Reader {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     if (const CUresult result = driver_.graph_node_get_type(handle, &type);
         result != CUDA_SUCCESS) {
-      return driver_error(result, "Asking for a graph node's type");
+      return driver_error(result, "Querying a graph node's type");
     }
     const int self = static_cast<int>(read_.handles.size());
     read_.handles.push_back(handle);
@@ -207,7 +207,7 @@ class Reader {
     return {};
   }
 
-  /// Of an address whose kind the node does not tell: unified addressing knows.
+  /// For an address whose kind the node does not specify, from unified addressing.
   engine::MemorySpace space_of(std::uint64_t address) const {
     unsigned type = 0;
     if (driver_.pointer_get_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
@@ -272,7 +272,7 @@ KernelArguments read_arguments(const engine::DriverApi& driver,
                                const CUDA_KERNEL_NODE_PARAMS& parameters) {
   KernelArguments arguments;
   const std::byte* packed = packed_arguments(parameters);
-  // How many there are is known from CUDA 13.2 on only: ask until there is none.
+  // The count is available only from CUDA 13.2 on: query until there are no more.
   for (std::size_t index = 0;; ++index) {
     std::size_t offset = 0;
     std::size_t bytes = 0;

@@ -1,6 +1,6 @@
 // Reads a captured graph through the driver: nodes with their parameters, edges with their kinds.
-// The runtime's getters refuse kernel nodes that another copy of the runtime recorded, which is
-// what cuBLASLt's are.
+// The runtime's getters refuse kernel nodes recorded by another copy of the runtime, such as
+// cuBLASLt's.
 #pragma once
 
 #include <vector>
@@ -13,11 +13,11 @@ namespace profiling {
 
 struct ReadGraph {
   GraphSnapshot snapshot;            // without name, capture times and events
-  std::vector<CUgraphNode> handles;  // of snapshot.nodes; valid as long as the graph is
+  std::vector<CUgraphNode> handles;  // of snapshot.nodes; valid as long as the graph
 };
 
-/// `graph` must not be under capture any more. Nodes come in the order they were made, as far as
-/// their dependencies allow; those of child graphs follow the node that holds them. Ids, stages and
+/// `graph` must no longer be under capture. Nodes are in creation order as far as their
+/// dependencies allow; those of child graphs follow the node that contains them. Ids, stages and
 /// layers are left empty. Errors name the driver call.
 engine::Result<ReadGraph> read_captured_graph(const engine::DriverApi& driver, CUgraph graph);
 

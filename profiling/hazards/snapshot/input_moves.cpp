@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "profiling/hazards/model/names.h"
+#include "profiling/hazards/snapshot/accesses.h"
 
 namespace profiling {
 namespace {
@@ -16,7 +17,6 @@ using engine::Allocation;
 using engine::AllocationRole;
 
 constexpr std::uint32_t kDescriptorBytes = 128;  // sizeof(CUtensorMap)
-constexpr std::uint32_t kWord = sizeof(std::uint64_t);
 
 const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word) {
   const auto found =
@@ -24,27 +24,29 @@ const Allocation* holder(std::span<const Allocation> inputs, std::uint64_t word)
   return found == inputs.end() ? nullptr : &*found;
 }
 
-/// Words half a word aside from where pointers lie: only a packed structure has addresses there,
-/// and patching one that is none would break what is right.
+/// Words half a word off from where pointers lie: only a packed structure has addresses there, and
+/// patching a word that is not an address would break correct values.
 std::string packed_address(const KernelNode& kernel, const ParameterSlot& slot,
                            std::span<const Allocation> inputs) {
   const std::uint64_t end =
       std::min<std::uint64_t>(slot.offset + slot.bytes, kernel.parameters.size());
-  for (std::uint64_t at = slot.offset + kWord / 2; at + kWord <= end; at += kWord) {
+  for (std::uint64_t at = slot.offset + kAddressBytes / 2; at + kAddressBytes <= end;
+       at += kAddressBytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, kernel.parameters.data() + at, sizeof word);
     const Allocation* input = holder(inputs, word);
     if (input == nullptr) continue;
-    return fmt::format("parameter byte {} seems to hold an address in \"{}\" where no pointer lies",
-                       at, input->owner);
+    return fmt::format(
+        "parameter byte {} seems to hold an address in \"{}\" where no pointer is aligned", at,
+        input->owner);
   }
   return {};
 }
 
-std::string why_kernel_stays(const KernelNode& kernel, std::span<const Allocation> inputs,
-                             bool plain_descriptors) {
+std::string immovable_kernel_reason(const KernelNode& kernel, std::span<const Allocation> inputs,
+                                    bool plain_descriptors) {
   if (!kernel.parameters.empty() && kernel.slots.empty()) {
-    return "the layout of its parameters is not known";
+    return "the layout of its parameters is unknown";
   }
   for (const ParameterSlot& slot : kernel.slots) {
     if (!plain_descriptors && slot.bytes >= kDescriptorBytes) {
@@ -63,15 +65,15 @@ bool is_input(const Allocation& allocation) {
          (allocation.role == AllocationRole::Input || allocation.role == AllocationRole::Splits);
 }
 
-std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const Allocation> inputs,
-                            bool plain_descriptors) {
+std::string immovable_inputs_reason(const GraphSnapshot& graph, std::span<const Allocation> inputs,
+                                    bool plain_descriptors) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const SnapshotNode& node = graph.nodes[n];
     std::string why;
     switch (node.type) {
       case NodeType::Kernel:
         if (const auto* kernel = std::get_if<KernelNode>(&node.parameters)) {
-          why = why_kernel_stays(*kernel, inputs, plain_descriptors);
+          why = immovable_kernel_reason(*kernel, inputs, plain_descriptors);
         }
         break;
       case NodeType::Host:
@@ -80,7 +82,7 @@ std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const Allocati
       case NodeType::BatchMemOp:
       case NodeType::Conditional:
       case NodeType::Unknown:
-        why = "what addresses it holds cannot be read";
+        why = "its addresses cannot be read";
         break;
       default:
         break;

@@ -1,5 +1,5 @@
 // Whether the inputs of a captured graph can be given other addresses: which memory counts as
-// input, and what in the graph stands in the way. Pure: proofs/ carries the move out.
+// input, and what in the graph prevents it. Pure: proofs/ performs the move.
 #pragma once
 
 #include <span>
@@ -15,9 +15,10 @@ namespace profiling {
 bool is_input(const engine::Allocation& allocation);
 
 /// Why the addresses in this graph cannot all be found and changed; empty = they can.
-/// `plain_descriptors`: the driver keeps the address in a TMA descriptor as a word like any other,
-/// so that an argument which holds one needs no special treatment.
-std::string why_inputs_stay(const GraphSnapshot& graph, std::span<const engine::Allocation> inputs,
-                            bool plain_descriptors);
+/// `plain_descriptors`: the driver keeps the address in a TMA descriptor as a plain word, so that
+/// an argument that holds one needs no special treatment.
+std::string immovable_inputs_reason(const GraphSnapshot& graph,
+                                    std::span<const engine::Allocation> inputs,
+                                    bool plain_descriptors);
 
 }  // namespace profiling

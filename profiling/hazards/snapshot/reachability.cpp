@@ -32,14 +32,14 @@ Reachability::Reachability(const GraphSnapshot& graph, OrderedBy by)
     before_[index(edge.to)].push_back(edge.from);
   }
   if (count_ > kMaxClosure) return;
-  // A node follows those it depends on, so one pass in index order closes the relation.
+  // A node follows its dependencies, so one pass in index order computes the closure.
   words_ = (index(count_) + 63) / 64;
   predecessors_.resize(index(count_) * words_);
   for (int n = 0; n < count_; ++n) {
     std::uint64_t* row = predecessors_.data() + index(n) * words_;
     for (const int from : before_[index(n)]) {
       const std::uint64_t* other = predecessors_.data() + index(from) * words_;
-      const std::size_t used = index(from) / 64 + 1;  // nothing behind `from` precedes it
+      const std::size_t used = index(from) / 64 + 1;  // nothing after `from` precedes it
       for (std::size_t w = 0; w < used; ++w) row[w] |= other[w];
       row[index(from) / 64] |= std::uint64_t{1} << (index(from) % 64);
     }

@@ -1,5 +1,5 @@
-// Which node of a graph is certain to be finished before which other one starts. Only edges that
-// order memory count, unless asked otherwise: the question behind every race.
+// Which node of a graph is certain to finish before which other one starts: the question behind
+// every race. By default only edges that order memory count.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@ namespace profiling {
 
 enum class OrderedBy : std::uint8_t {
   Memory,   // full edges, and programmatic ones whose consumer waits
-  AnyEdge,  // every edge: what the author of the graph meant to be in order
+  AnyEdge,  // every edge: the order that the author of the graph intended
 };
 
-/// Does the edge let the consumer see all that the producer wrote?
+/// Does the edge let the consumer see everything that the producer wrote?
 bool orders_memory(const GraphSnapshot& graph, const SnapshotEdge& edge);
 
-/// Exact. Children of a child graph are ordered as their parent is. Edges that are malformed are
-/// left out (snapshot_check.h). Keeps a reference to the graph. Memory: nodes^2 / 8 bytes up to
-/// kMaxClosure nodes; larger graphs are walked at every question.
+/// Exact. Children of a child graph are ordered like their parent. Malformed edges are ignored
+/// (snapshot_check.h). Keeps a reference to the graph. Memory: nodes^2 / 8 bytes up to kMaxClosure
+/// nodes; larger graphs are traversed for every query.
 class Reachability {
  public:
   static constexpr int kMaxClosure = 32768;
 
   explicit Reachability(const GraphSnapshot& graph, OrderedBy by = OrderedBy::Memory);
 
-  /// Node a is finished before node b starts. False for a node and the child graph that holds it,
+  /// Node a finishes before node b starts. False for a node and the child graph that contains it,
   /// and for indices out of range.
   bool before(int a, int b) const;
   bool ordered(int a, int b) const { return before(a, b) || before(b, a); }
 
-  /// Fewest nodes from a to b, both included; empty if a is not before b. For nodes in different
+  /// Shortest path from a to b, both included; empty if a is not before b. For nodes in different
   /// child graphs the path is that of their parents.
   std::vector<int> path(int a, int b) const;
 
-  /// Of nodes that are in topological order: is every pair of them ordered?
+  /// For nodes in topological order: is every pair ordered?
   bool chain(const std::vector<int>& nodes) const;
 
  private:

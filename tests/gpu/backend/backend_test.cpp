@@ -1,4 +1,4 @@
-// Whole runs through the CUDA backend, and what it says where there is no device.
+// Whole runs through the CUDA backend, and its reason if there is no device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ void expect_complete(const RunResult& result, const RunRequest& request) {
   EXPECT_GT(result.flop, 0.0);
 }
 
-TEST_F(CudaBackendTest, AccuracyIsWhatTheRecipeCosts) {
+TEST_F(CudaBackendTest, AccuracyMatchesTheRecipe) {
   struct Range {
     Scaling scaling;
     double low_db;
@@ -103,7 +103,7 @@ TEST_F(CudaBackendTest, ASecondRunOfTheSameRequestGivesTheSameNumbers) {
   const auto between = run(other);
   const auto second = run(request);
   ASSERT_TRUE(first.ok() && between.ok() && second.ok());
-  // Blocks add their sums of squares in the order they end in.
+  // Blocks add their sums of squares in the order in which they finish.
   EXPECT_DOUBLE_EQ(first.value().experts[0].snr_db, second.value().experts[0].snr_db);
   EXPECT_NE(first.value().experts[0].snr_db, between.value().experts[0].snr_db);
 }
@@ -122,7 +122,7 @@ TEST_F(CudaBackendTest, DeviationsSayWhatWasChangedAndWhy) {
   EXPECT_EQ(result.value().deviations[1].effective, "BF16");
 }
 
-TEST_F(CudaBackendTest, NoTokensAtAllIsARun) {
+TEST_F(CudaBackendTest, NoTokensIsAValidRun) {
   RunRequest request = small_request(Scaling::Block);
   request.shape.tokens = 0;
   const auto result = run(request);
@@ -130,7 +130,7 @@ TEST_F(CudaBackendTest, NoTokensAtAllIsARun) {
   EXPECT_TRUE(std::isnan(result.value().experts[0].snr_db));
 }
 
-TEST_F(CudaBackendTest, RefusesWhatTheDeviceCannotHoldWithBothNumbers) {
+TEST_F(CudaBackendTest, RefusesRunsThatDoNotFitTheDeviceWithBothNumbers) {
   RunRequest request = small_request(Scaling::None);
   request.shape.tokens = kMaxDimension;
   request.shape.k = 65536;

@@ -1,5 +1,5 @@
-// A comparison on the device states what the CPU twins' codes state, and times its launches beside
-// copies.
+// A comparison on the device reports the same as the CPU twins' codes, and times its launches
+// interleaved with copies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ TEST_F(DeviceComparisonTest, EqualsTheTwins) {
   }
 }
 
-/// The statistics of a run, whose operands never come to the host.
+/// The statistics of a run, whose operands are never copied to the host.
 TEST_F(DeviceComparisonTest, MicroStatisticsOnTheDeviceEqualTheTwins) {
   ComparisonRequest request = small(false);
   request.request.activations = SyntheticInput{.distribution = Distribution::HeavyTailed};
@@ -170,8 +170,8 @@ TEST_F(DeviceComparisonTest, MicroStatisticsOnTheDeviceEqualTheTwins) {
   }
 }
 
-/// A run is refused for want of memory before it starts: what it will take must be known.
-TEST_F(DeviceComparisonTest, MeasuringAllocatesNoMoreThanItSays) {
+/// A run without enough memory is refused before it starts: its demand must be known.
+TEST_F(DeviceComparisonTest, MeasuringAllocatesNoMoreThanStated) {
   constexpr std::int64_t kRows = 8192;
   constexpr std::int64_t kColumns = 2048;
   constexpr std::int64_t kRounding = 4096;  // no buffer is smaller than 256 bytes

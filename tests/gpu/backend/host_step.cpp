@@ -78,7 +78,7 @@ std::vector<std::uint16_t> random_bf16(std::int64_t count, std::uint64_t seed, f
     state ^= state >> 7;
     state ^= state << 17;
     const float unit = static_cast<float>(state >> 40) / static_cast<float>(1 << 23) - 1.0F;
-    // Cut, not rounded: any BF16 value will do.
+    // Truncated, not rounded: any BF16 value will do.
     out = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(unit * deviation) >> 16);
   }
   return bits;

@@ -1,5 +1,5 @@
-// The step on the host, from the CPU twins and plain triple loops in FP64: what the device step is
-// held against.
+// The step on the host, from the CPU twins and plain triple loops in FP64: the reference for the
+// device step.
 #pragma once
 
 #include <cstdint>

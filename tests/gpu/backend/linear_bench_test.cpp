@@ -10,7 +10,7 @@
 namespace engine {
 namespace {
 
-/// Says of every iteration what it was told of it.
+/// Returns preset values for every iteration.
 class CountingTracer final : public ReplayTracer, public StepObserver {
  public:
   StepObserver& observer() override { return *this; }

@@ -25,7 +25,7 @@ class MeasurementsTest : public ::testing::Test {
     if (collector.ok()) {
       collector_ = std::move(collector).value();
     } else {
-      // Under a sanitizer its place is taken; what needs no records is tested all the same.
+      // Under a sanitizer CUPTI is in use; tests that need no records still run.
       no_records_ = collector.error().message;
       collector_ = profiling::make_host_span_collector();
     }
@@ -145,7 +145,7 @@ TEST_F(MeasurementsTest, TraceLevelsDecideWhatIsRecorded) {
   request.measure.trace = TraceLevel::Graphs;
   auto result = run(request);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_THAT(collector_->method(), HasSubstr("whole graph launch"));
+  EXPECT_THAT(collector_->method(), HasSubstr("one per graph launch"));
   auto records = by_iteration();
   EXPECT_EQ(records.size(), static_cast<std::size_t>(kIterations));
   for (const auto& [iteration, of_one] : records) {
@@ -176,7 +176,7 @@ TEST_F(MeasurementsTest, TraceLevelsDecideWhatIsRecorded) {
   EXPECT_EQ(collector_->dropped(), 0U);
 }
 
-TEST_F(MeasurementsTest, TheObserverIsMeteredUnderEveryLevelAndTheRunStaysWhole) {
+TEST_F(MeasurementsTest, TheObserverIsMeasuredUnderEveryLevelAndTheRunStaysComplete) {
   if (!no_records_.empty()) GTEST_SKIP() << no_records_;
   RunRequest request = request_of(Scaling::Block, LaunchKind::GraphReplay);
   request.measure.observer = true;
@@ -213,7 +213,7 @@ TEST_F(MeasurementsTest, CeilingsComeFromThisDevice) {
   }
 }
 
-TEST_F(MeasurementsTest, ColdAndBurstAreSaidAndKeepTheResult) {
+TEST_F(MeasurementsTest, ColdAndBurstAreStatedAndKeepTheResult) {
   RunRequest request = request_of(Scaling::Block, LaunchKind::GraphReplay);
   const auto warm = run(request);
   ASSERT_TRUE(warm.ok()) << warm.error().message;
@@ -223,7 +223,7 @@ TEST_F(MeasurementsTest, ColdAndBurstAreSaidAndKeepTheResult) {
   ASSERT_TRUE(cold.ok()) << cold.error().message;
   EXPECT_THAT(cold.value().iteration_method, HasSubstr("cold L2 cache, after 50 ms of rest"));
   EXPECT_GT(cold.value().iterations.back().start_ns, (kIterations - 1) * 50'000'000LL);
-  // The sums of the statistics meet in any order.
+  // The sums of the statistics are added in any order.
   EXPECT_NEAR(cold.value().experts[0].snr_db, warm.value().experts[0].snr_db, 1e-6);
   // The write between iterations belongs to none of them.
   for (const auto& [iteration, records] : by_iteration()) {

@@ -42,8 +42,8 @@ class StepFixture : public ::testing::Test {
     return verdict.support == Support::Refused ? verdict.sentence : std::string();
   }
 
-  /// Uploads random operands and makes the step. Rows past the last group hold what would be seen.
-  /// With a list of weights every expert's is an allocation of its own, the last one first.
+  /// Uploads random operands and creates the step. Rows past the last group hold values that would
+  /// be noticed. In a list of weights every expert's is a separate allocation, the last one first.
   Status make(StepConfig config, const std::vector<CallerOutputs>& outputs = {}) {
     config.emulated =
         recipe_support(config.recipe, config.backend, capability_, config.linear).support ==
@@ -184,8 +184,8 @@ class StepFixture : public ::testing::Test {
   StepObserver observer_;
   std::vector<DeviceBuffer> buffers_;
   HostOperands host_;
-  std::function<void(StepOperands&)> spoil_;         // changes what the step is made of
-  std::vector<std::vector<std::uint16_t>> weights_;  // a layer
+  std::function<void(StepOperands&)> spoil_;         // changes the operands of the step
+  std::vector<std::vector<std::uint16_t>> weights_;  // one per layer
   std::unique_ptr<GroupedStep> step_;
   OutputCheck check_;
 };

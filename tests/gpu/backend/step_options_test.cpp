@@ -1,5 +1,5 @@
-// What may change in how a step is fed and launched without a bit of its results: foreign lists of
-// weights, the caller's outputs, programmatic launches, the width of the splits.
+// Options that must not change a bit of a step's results: foreign lists of weights, the caller's
+// outputs, programmatic launches, the width of the splits.
 #include <gmock/gmock.h>
 
 #include "engine/device/driver_api.h"
@@ -96,7 +96,7 @@ class StepOptions : public StepFixture, public ::testing::WithParamInterface<Nam
     for (std::size_t edge = 0; edge < count; ++edge) {
       if (kinds[edge].type != cudaGraphDependencyTypeProgrammatic) continue;
       ++programmatic;
-      // Whoever may start early must be known to wait.
+      // A kernel that may start early must be known to wait.
       const std::string symbol = symbol_of(to[edge]);
       EXPECT_TRUE(kernels::waits_for_predecessor(symbol)) << symbol;
     }
@@ -205,7 +205,7 @@ std::vector<CallerOutputs> outputs_of(const StepConfig& config, OwnedOutputs& ow
   return outputs;
 }
 
-TEST_P(StepOptions, CallersOutputsHoldTheSameBitsAndTheirTailsStay) {
+TEST_P(StepOptions, CallersOutputsHaveTheSameBitsAndTheirTailsAreUntouched) {
   StepConfig plain = config();
   plain.linear.wgrad_type = ElementType::Fp32;
   Sums eager[2];

@@ -1,4 +1,4 @@
-// Every recipe that a step can run, for tests that go through all of them.
+// Every recipe that a step can run, for tests that iterate over all of them.
 #pragma once
 
 #include <ostream>

@@ -85,8 +85,8 @@ TEST_P(EveryRecipe, AlgorithmsAreTriedForEachRoutingAndRemembered) {
     for (const AlgorithmTrial& trial : trials.value()) times.push_back(trial.first_us);
     return times;
   };
-  // A remembered trial has the very times of the first one; three medians of another do not agree
-  // with them to the bit.
+  // A remembered trial has exactly the times of the first one; three medians of a new trial would
+  // not match them bit for bit.
   const std::vector<float> even = first_us({170, 171, 171});
   EXPECT_NE(first_us({510, 1, 1}), even);
   EXPECT_EQ(first_us({170, 171, 171}), even);
@@ -111,7 +111,7 @@ TEST_P(EveryRecipe, ReplaysFollowSplitsWrittenBetweenThemBitForBit) {
     request.backend = GemmBackend::CublasLtGrouped;
     request.launch.kind = LaunchKind::GraphReplay;
     request.layers = 2;
-    // Where sharing is known to go wrong there is nothing to promise.
+    // Where sharing is known to fail, results are undefined.
     if (workspace_support(strategy.workspace, request, capability_).support != Support::Supported) {
       continue;
     }
@@ -247,7 +247,7 @@ TEST_F(Step, BiasIsAddedAndItsGradientSummed) {
   }
 }
 
-TEST_F(Step, WgradAddsToWhatIsThereInFp32) {
+TEST_F(Step, WgradAccumulatesInFp32) {
   for (const Recipe& recipe : recipes_) {
     LinearOptions linear = both_passes();
     linear.wgrad_type = ElementType::Fp32;
@@ -305,7 +305,7 @@ TEST_F(Step, BackwardAloneGivesWhatBothPassesGive) {
   }
 }
 
-TEST_F(Step, KeptWeightsStayWhatTheyWereInAReplayToo) {
+TEST_F(Step, KeptWeightsAlsoStayUnchangedInAReplay) {
   LinearOptions linear = both_passes();
   linear.micro_batches = 2;
   const Status made = make(small({.scaling = Scaling::Block}, linear));
@@ -317,7 +317,7 @@ TEST_F(Step, KeptWeightsStayWhatTheyWereInAReplayToo) {
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto exec = instantiate(graph.value());
   ASSERT_TRUE(exec.ok());
-  // The weights change, their codes must not follow until they are told to.
+  // The weights change, their codes must not follow until requested.
   void* const weights = const_cast<void*>(step_->weights(0).input);
   ASSERT_EQ(cudaMemsetAsync(weights, 0, 3 * 128 * 256 * 2, stream_.get()), cudaSuccess);
   for (const bool keep : {true, false}) {
@@ -372,7 +372,7 @@ TEST_F(Step, ManyExpertsOneHotAndLongRows) {
   }
 }
 
-TEST_F(Step, SharedWorkspaceGoesWrongWhereItIsKnownTo) {
+TEST_F(Step, SharedWorkspaceFailsWhereKnownTo) {
   const bool broken =
       capability_.cublaslt_version >= 130500 && capability_.cublaslt_version < 130600;
   if (!broken) {
@@ -433,7 +433,7 @@ TEST_F(Step, ChecksumsSeeAChangedGroup) {
   EXPECT_THAT(checks[0].wrong_experts, ::testing::ElementsAre(1));
 }
 
-TEST_F(Step, SplitsThatDoNotFitAreReportedAndStayInTheirBuffers) {
+TEST_F(Step, SplitsThatDoNotFitAreReportedAndStayInBounds) {
   const Status made = make({.num_groups = 2,
                             .capacity_rows = 64,
                             .n = 64,

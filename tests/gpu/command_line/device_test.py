@@ -80,8 +80,8 @@ class Gallery(OnDevice):
     def test_every_case_is_found_and_proved_and_every_twin_is_clean(self):
         for case in PROVED:
             with self.subTest(case=case):
-                sick = call("doctor", "--case", case, "--prove", "--json", expect=(1, 2))
-                findings = json.loads(sick.stdout)["findings"]
+                faulty = call("doctor", "--case", case, "--prove", "--json", expect=(1, 2))
+                findings = json.loads(faulty.stdout)["findings"]
                 self.assertIn("proved", [finding["confidence"] for finding in findings], findings)
             with self.subTest(case=case, healthy=True):
                 twin = call("doctor", "--case", case, "--healthy", "--prove", "--json")

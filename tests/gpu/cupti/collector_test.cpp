@@ -139,7 +139,7 @@ TEST_F(CuptiCollectorTest, EagerLaunchesAreAttributedAndRunsDoNotMix) {
   }
 }
 
-TEST_F(CuptiCollectorTest, StagesAllocationsAndPoolsStandBesideTheWork) {
+TEST_F(CuptiCollectorTest, StagesAllocationsAndPoolsAreKeptSeparateFromTheWork) {
   collector_->begin_run();
   {
     const engine::IterationScope scope(*collector_, 0);
@@ -200,7 +200,7 @@ TEST_F(CuptiCollectorTest, ARunWithoutWorkSaysThatNoRecordsCame) {
   EXPECT_TRUE(collector_->take().records.empty());
 }
 
-TEST_F(CuptiCollectorTest, OneCollectorAProcess) {
+TEST_F(CuptiCollectorTest, OneCollectorPerProcess) {
   const auto second = make_cupti_collector();
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().message, ::testing::HasSubstr("already"));

@@ -1,4 +1,4 @@
-// What becomes of records that CUPTI cannot hand over. CUPTI itself is a stand-in here.
+// What happens to records that CUPTI cannot deliver. CUPTI itself is faked here.
 #include "profiling/cupti/record_buffers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What CUPTI's records add to a snapshot's ledger: memory that is live and that nobody here made.
+// What CUPTI's records add to a snapshot's ledger: live memory allocated elsewhere.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -43,7 +43,7 @@ TEST(RecordedMemory, BuffersOfThisProcessKeepTheirOwner) {
   auto& ledger = engine::AllocationLedger::of_process();
   const auto* const own = reinterpret_cast<const void*>(kBlock + 1024);
   ledger.allocated(own, 64, engine::MemorySpace::Device, {AllocationRole::Check, "made since"});
-  Snapshot snapshot = with_a_graph();  // its ledger was read before the buffer was made
+  Snapshot snapshot = with_a_graph();  // its ledger was read before the buffer was allocated
   add_recorded_memory({event(1, MemoryOperation::Allocate, kBlock)}, snapshot);
   ledger.released(own);
   EXPECT_TRUE(snapshot.ledger.empty());

@@ -1,5 +1,5 @@
-// The diagnostics kernels give what their CPU twins give: counts and checksums exactly, FP64 sums
-// up to their order.
+// The diagnostics kernels match their CPU twins: counts and checksums exactly, FP64 sums up to
+// their order.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ struct Case {
   std::int64_t columns = 0;
 };
 
-/// Random patterns of everything: codes are not those of the elements, scales may be NaN.
+/// Random bit patterns: codes do not match the elements, scales may be NaN.
 struct Arrays {
   explicit Arrays(const Case& tested) : offsets{0} {
     for (const std::int64_t split : tested.splits) offsets.push_back(offsets.back() + split);

@@ -1,5 +1,5 @@
-// The driver's word on memory that the ledger does not have: plain, page-locked, from a pool, and
-// a pointer into its middle; what is no address adds nothing.
+// The driver's information about memory that is not in the ledger: plain, pinned, from a pool, and
+// a pointer into the middle; a word that is not an address adds nothing.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Experiments on the real step: healthy steps stay right whatever is done to them, and on a library
-// with the workspace bug the fault is seen and taken away.
+// Experiments on the real step: healthy steps stay correct under every change, and on a library
+// with the workspace bug the fault is seen and cured.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ std::vector<int> holders(const Snapshot& snapshot, engine::AllocationRole role,
   return found;
 }
 
-TEST_F(ExperimentTest, AHealthyStepIsRightWhateverIsDoneToIt) {
+TEST_F(ExperimentTest, AHealthyStepIsCorrectUnderEveryChange) {
   expect_right(small_step(), {});
   expect_right(small_step(), {.graph = false});
   expect_right(small_step(), {.markers = false});
@@ -101,7 +101,7 @@ TEST_F(ExperimentTest, AHealthyStepIsRightWhateverIsDoneToIt) {
   expect_right(small_step(), {.changed_inputs = true, .moved_inputs = true});
 }
 
-TEST_F(ExperimentTest, StepsOfEveryRecipeFollowInputsThatMove) {
+TEST_F(ExperimentTest, StepsOfEveryRecipeFollowMovedInputs) {
   for (const engine::Scaling scaling :
        {engine::Scaling::None, engine::Scaling::PerTensorCurrent, engine::Scaling::PerTensorDelayed,
         engine::Scaling::Block}) {
@@ -117,7 +117,7 @@ TEST_F(ExperimentTest, StepsOfEveryRecipeFollowInputsThatMove) {
   }
 }
 
-TEST_F(ExperimentTest, NothingIsWrittenOutsideOfItsBufferAndWhatIsIsSeen) {
+TEST_F(ExperimentTest, NoWriteIsOutOfBoundsAndAnOverrunIsDetected) {
   engine::RedZones::turn_on();
   expect_right(small_step(), {.red_zones = true});
   engine::Result<engine::DeviceBuffer> buffer =
@@ -129,13 +129,13 @@ TEST_F(ExperimentTest, NothingIsWrittenOutsideOfItsBufferAndWhatIsIsSeen) {
   EXPECT_THAT(damaged.value(), testing::ElementsAre("overrun on purpose"));
 }
 
-TEST_F(ExperimentTest, WhatIsCopiedRightAfterAnAllocationIsNotPaintedOver) {
+TEST_F(ExperimentTest, ACopyRightAfterAnAllocationIsNotOverwritten) {
   engine::RedZones::turn_on();
-  constexpr std::size_t kLarge = std::size_t{2} << 30;  // that the fill takes much longer
+  constexpr std::size_t kLarge = std::size_t{2} << 30;  // so that the fill takes much longer
   const std::vector<std::uint8_t> sent = {1, 2, 3, 4};
   for (int attempt = 0; attempt < 4; ++attempt) {
     auto buffer = engine::DeviceBuffer::allocate(
-        std::int64_t{kLarge}, {engine::AllocationRole::Check, "larger than a fill is quick"});
+        std::int64_t{kLarge}, {engine::AllocationRole::Check, "too large for a quick fill"});
     ASSERT_TRUE(buffer.ok()) << buffer.error().message;
     std::byte* last = buffer.value().data() + kLarge - sent.size();
     ASSERT_TRUE(
@@ -147,7 +147,7 @@ TEST_F(ExperimentTest, WhatIsCopiedRightAfterAnAllocationIsNotPaintedOver) {
   }
 }
 
-TEST_F(ExperimentTest, TheSnapshotTellsWhereTheWorkspacesAre) {
+TEST_F(ExperimentTest, TheSnapshotShowsWhereTheWorkspacesAre) {
   const engine::Result<ExperimentReply> reply = run(small_step(), {.replays = 1});
   ASSERT_TRUE(reply.ok()) << reply.error().message;
   const Snapshot& snapshot = reply.value().snapshot;
@@ -169,9 +169,9 @@ TEST_F(ExperimentTest, TheSnapshotTellsWhereTheWorkspacesAre) {
   }
 }
 
-TEST_F(ExperimentTest, ProgrammaticLaunchesAreSeenAndBlamedForNothing) {
+TEST_F(ExperimentTest, ProgrammaticLaunchesAreSeenWithoutFindings) {
   engine::RunRequest request = small_step();
-  request.recipe.scaling = engine::Scaling::PerTensorCurrent;  // kernels of ours behind ours
+  request.recipe.scaling = engine::Scaling::PerTensorCurrent;  // our kernels follow each other
   request.linear.bias = true;
   request.programmatic_launch = true;
   expect_right(request, {});
@@ -204,7 +204,7 @@ TEST_F(ExperimentTest, MemoryMovesWithoutANewCapture) {
   expect_right(small_step(), {.moved = {{.node = {0, products.back()}, .owner = owner}}});
 }
 
-TEST_F(ExperimentTest, WhatMarkersCostIsMeasuredBesidePlainReplaysOnly) {
+TEST_F(ExperimentTest, MarkerCostIsMeasuredForPlainReplaysOnly) {
   const engine::Result<ExperimentReply> plain = run(small_step(), {});
   const engine::Result<ExperimentReply> poisoned = run(small_step(), {.poisoned_workspaces = 0});
   const engine::Result<ExperimentReply> unmarked = run(small_step(), {.markers = false});
@@ -215,7 +215,7 @@ TEST_F(ExperimentTest, WhatMarkersCostIsMeasuredBesidePlainReplaysOnly) {
   EXPECT_EQ(plain.value().outcome.verdict, Verdict::Right);
   EXPECT_GE(cost.samples, 4);
   EXPECT_GT(cost.without_us, 0.0);
-  // A marker is a write of its own; no step gets a tenth quicker by having more to do.
+  // A marker is an additional write; no step becomes a tenth faster by having more to do.
   EXPECT_GT(cost.with_us, 0.9 * cost.without_us);
   EXPECT_EQ(poisoned.value().outcome.marker_cost, MarkerCost{});
   EXPECT_EQ(unmarked.value().outcome.marker_cost, MarkerCost{});
@@ -231,7 +231,7 @@ TEST_F(ExperimentTest, ADelayTakesTime) {
   EXPECT_GE(late.value().outcome.replay_us.back(), 5000.0);
 }
 
-TEST_F(ExperimentTest, EveryStrategyIsRightOnThisLibrary) {
+TEST_F(ExperimentTest, EveryStrategyIsCorrectOnThisLibrary) {
   using engine::WorkspaceStrategy;
   for (const WorkspaceStrategy strategy :
        {WorkspaceStrategy::PerMatmul, WorkspaceStrategy::PerLayout, WorkspaceStrategy::PerCall}) {
@@ -241,7 +241,7 @@ TEST_F(ExperimentTest, EveryStrategyIsRightOnThisLibrary) {
   }
 }
 
-TEST_F(ExperimentTest, WhatTheGraphDoesNotHaveIsRefusedByName) {
+TEST_F(ExperimentTest, MissingNodesAndMemoryAreRefusedByName) {
   const auto unknown_node = run(small_step(), {.delayed = {{0, 9999}}});
   ASSERT_FALSE(unknown_node.ok());
   EXPECT_THAT(unknown_node.error().message, HasSubstr("node 9999"));
@@ -250,7 +250,7 @@ TEST_F(ExperimentTest, WhatTheGraphDoesNotHaveIsRefusedByName) {
   EXPECT_THAT(unknown_memory.error().message, HasSubstr("nobody's"));
 }
 
-TEST_F(ExperimentTest, OnALibraryWithTheBugASharedWorkspaceIsWrongAndAMovedOneRight) {
+TEST_F(ExperimentTest, OnALibraryWithTheBugASharedWorkspaceFailsAndAMovedOneIsCorrect) {
   const char* path = std::getenv("EXPERTSCOPE_CUBLASLT_WITH_BUG");
   if (path == nullptr) {
     GTEST_SKIP() << "EXPERTSCOPE_CUBLASLT_WITH_BUG names no cuBLASLt 13.4.1 to 13.6.0";

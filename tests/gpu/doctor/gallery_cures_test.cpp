@@ -1,5 +1,5 @@
-// The experiments that show a program's fault and take it away, named by hand: that the programs
-// can be proved at all, whatever the rules find.
+// Hand-written experiments that show a program's fault and cure it: the programs can be proved
+// regardless of what the rules find.
 #include <cstring>
 
 #include "tests/gpu/doctor/gallery_run.h"

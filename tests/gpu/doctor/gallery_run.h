@@ -19,11 +19,11 @@ class GalleryRun : public ::testing::Test {
  protected:
   void SetUp() override;
 
-  /// Of three eager launches, each of them the same; empty after a failure, which is reported.
+  /// Checksums of three equal eager launches; empty after a failure, which is reported.
   std::vector<std::uint64_t> eager_checksums(const std::string& id, bool healthy);
   engine::Result<ExperimentReply> run(const std::string& id, bool healthy,
                                       const Experiment& experiment);
-  /// NotRun where the experiment could not be carried out, which is reported.
+  /// NotRun if the experiment could not be run, which is reported.
   Verdict verdict(const std::string& id, bool healthy, const Experiment& experiment);
   /// Snapshot of the plain program.
   Snapshot snapshot(const std::string& id, bool healthy);

@@ -1,5 +1,5 @@
-// Programs of the gallery: all are right without a graph, and sick and healthy do the same work;
-// plain replays go as the catalogue says.
+// Programs of the gallery: all are correct without a graph, faulty and healthy ones do the same
+// work; plain replays match the catalogue.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::vector<HazardCase> programs() {
 
 class GalleryTest : public GalleryRun, public testing::WithParamInterface<HazardCase> {};
 
-TEST_P(GalleryTest, EagerLaunchesAreRight) {
+TEST_P(GalleryTest, EagerLaunchesAreCorrect) {
   const std::vector<std::uint64_t> healthy = eager_checksums(GetParam().id, true);
   EXPECT_FALSE(healthy.empty());
   EXPECT_EQ(eager_checksums(GetParam().id, false), healthy);
@@ -32,9 +32,9 @@ TEST_P(GalleryTest, TheHealthyTwinReplays) {
   EXPECT_EQ(verdict(GetParam().id, true, {.moved_inputs = true}), Verdict::Right);
 }
 
-TEST_P(GalleryTest, PlainReplaysOfTheSickOneAreAsTheCatalogueSays) {
+TEST_P(GalleryTest, PlainReplaysOfTheFaultyProgramMatchTheCatalogue) {
   if (GetParam().plain == Verdict::Hung) {
-    GTEST_SKIP() << "hangs by intention: only in a process of its own";
+    GTEST_SKIP() << "hangs intentionally: only in a separate process";
   }
   EXPECT_EQ(verdict(GetParam().id, false, {}), GetParam().plain);
 }

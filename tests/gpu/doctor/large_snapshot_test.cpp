@@ -1,5 +1,5 @@
-// A graph of ten thousand nodes is read from the driver within a second, parameters and edges
-// included, and nothing of it is lost.
+// A graph of ten thousand nodes is read from the driver within a second, including parameters and
+// edges, without losing anything.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::size_t kNodes = 10'000;
 constexpr int kTries = 3;
 constexpr double kMostSeconds = 1.0;
 
-TEST(LargeSnapshot, TenThousandNodesTakeNoMoreThanASecond) {
+TEST(LargeSnapshot, TenThousandNodesTakeAtMostASecond) {
   if (const auto device = engine::find_device(); !device.ok()) {
     GTEST_SKIP() << device.error().message;
   }

@@ -1,5 +1,5 @@
-// The watch over an ordinary run's replays, on a device: what it says of a run that is well, and of
-// one whose replay waits for a word in host memory that nobody writes.
+// The watch over an ordinary run's replays, on a device: its report for a normal run, and for one
+// whose replay waits for a word in host memory that is never written.
 #include "profiling/hazards/proofs/run_watch.h"
 
 #include <gmock/gmock.h>
@@ -30,8 +30,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A RunWatch whose graph waits behind its first kernel for a word, which is taken away before one
-/// of the replays and given back when the watch has said that it is late.
+/// A RunWatch whose graph waits after its first kernel for a word, which is cleared before one of
+/// the replays and set again once the watch has reported that it is late.
 class WaitingWatch final : public engine::ReplayWatch {
  public:
   WaitingWatch(RunWatch& watch, engine::PinnedBuffer& gate) : watch_(watch), gate_(gate) {
@@ -93,7 +93,7 @@ class WaitingWatch final : public engine::ReplayWatch {
         CUDA_SUCCESS) {
       return engine::Error{engine::ErrorCode::Device, "adding the gate failed"};
     }
-    // Everything that waited for the first kernel waits for the gate too, its marker apart.
+    // Everything that waited for the first kernel, except its marker, also waits for the gate.
     const CUgraphEdgeData full{};
     for (const SnapshotEdge& edge : read.value().snapshot.edges) {
       const NodeType type = nodes[static_cast<std::size_t>(edge.to)].type;
@@ -156,7 +156,7 @@ class RunWatchTest : public ::testing::Test {
   std::optional<StalledRun> seen_;
 };
 
-TEST_F(RunWatchTest, ARunThatIsWellSaysItsDeadline) {
+TEST_F(RunWatchTest, ANormalRunReportsItsDeadline) {
   for (const bool markers : {false, true}) {
     RunWatch watch(*probe_, board_, options(markers));
     const Result<engine::RunResult> result = run(request(markers), &watch);
@@ -177,7 +177,7 @@ TEST_F(RunWatchTest, ARunThatIsWellSaysItsDeadline) {
   }
 }
 
-TEST_F(RunWatchTest, WithoutADeadlineReplaysMayTakeForEver) {
+TEST_F(RunWatchTest, WithoutADeadlineReplaysMayTakeForever) {
   RunWatch watch(*probe_, board_, options(false));
   const Result<engine::RunResult> result = run(request(false, 0.0), &watch);
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -185,7 +185,7 @@ TEST_F(RunWatchTest, WithoutADeadlineReplaysMayTakeForEver) {
   EXPECT_EQ(result.value().watch.deadline_seconds, 0.0);
 }
 
-TEST_F(RunWatchTest, ALateReplayIsToldWithinASecondWithTheNodeThatFinishedLast) {
+TEST_F(RunWatchTest, ALateReplayIsReportedWithinASecondWithTheLastFinishedNode) {
   Result<engine::PinnedBuffer> gate =
       engine::PinnedBuffer::allocate(4, {engine::AllocationRole::Check, "gate"});
   ASSERT_TRUE(gate.ok()) << gate.error().message;

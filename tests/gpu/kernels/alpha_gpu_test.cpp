@@ -1,4 +1,4 @@
-// The alpha kernel against its twin, bit for bit: every number of groups' edge, arrays and lists.
+// The alpha kernel against its twin, bit for bit: boundary group counts, arrays and lists.
 #include <gtest/gtest.h>
 
 #include <cmath>

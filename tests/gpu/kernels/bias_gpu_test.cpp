@@ -1,4 +1,4 @@
-// Bias gradient against its CPU twin: equal bits, but for which NaN a sum of NaNs is.
+// Bias gradient against its CPU twin: equal bits, except for the payload of NaN sums.
 #include "kernels/bias/bias_gradient.h"
 
 #include "tests/gpu/kernels/device_operand.h"

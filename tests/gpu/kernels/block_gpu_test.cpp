@@ -38,7 +38,7 @@ struct Wanted {
   bool rows = true;
   bool columns = false;
   bool sums = false;
-  std::int64_t padding = 0;  // 0 = rows stay where they are
+  std::int64_t padding = 0;  // 0 = no padding
   bool pad_rows = true;      // else only the columnwise copy is padded
   bool swiglu = false;
   float noop = 0.0F;
@@ -120,7 +120,7 @@ std::vector<GroupedCase> device_cases() {
 
 class BlockGpu : public DeviceTest, public testing::WithParamInterface<GroupedCase> {
  protected:
-  /// `every` of the variants: all types and fills, formats and options in turn.
+  /// All types and fills for `every` variant; formats and options rotate.
   void expect(const Wanted& wanted, std::size_t every) {
     GroupedCase grouped = GetParam();
     if (wanted.swiglu) grouped.columns *= 2;

@@ -135,7 +135,7 @@ TEST_P(DequantizeGpu, EqualsItsTwin) {
 INSTANTIATE_TEST_SUITE_P(Cases, DequantizeGpu, testing::ValuesIn(quantize_tests::grouped_cases()),
                          [](const auto& tested) { return tested.param.name; });
 
-TEST_F(DeviceTest, DequantizeRefusesWhatItCannotAddress) {
+TEST_F(DeviceTest, DequantizeRefusesOperandsItCannotAddress) {
   kernels::DequantizeArgs args{.quantized = {.num_groups = 1, .capacity_rows = 1, .columns = 24}};
   EXPECT_EQ(kernels::dequantize(args, nullptr), cudaErrorInvalidValue);
   args.quantized.columns = 32;

@@ -1,4 +1,4 @@
-// Device memory of a test, and the question whether there is a device at all.
+// Device memory for tests, and whether there is a device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@ inline std::string missing_device() {
   if (error != cudaSuccess) return std::string("no CUDA device: ") + cudaGetErrorString(error);
   if (count == 0) return "no CUDA device";
   cudaDeviceProp properties;
-  if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return "device 0 cannot be asked";
+  if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return "device 0 cannot be queried";
   if (properties.major != 9) {
     return std::string("kernels are built for compute capability 9.0, ") + properties.name +
            " has " + std::to_string(properties.major) + "." + std::to_string(properties.minor);

@@ -1,4 +1,4 @@
-// The short way to E2M1 codes against the rule, for every FP32 bit pattern.
+// The fast path to E2M1 codes against the rule, for every FP32 bit pattern.
 #include "kernels/common/nvfp4_rule.h"
 #include "kernels/quantize/e2m1_encode.cuh"
 #include "tests/gpu/kernels/device_array.h"
@@ -8,11 +8,11 @@ namespace {
 
 struct Count {
   unsigned long long wrong = 0;
-  unsigned long long unnoticed = 0;  // NaN whose codes were not called faulty
+  unsigned long long unnoticed = 0;  // NaN whose codes were not flagged as faulty
   unsigned long long tried = 0;
 };
 
-/// Eight neighbouring bit patterns a thread, in an order of its own.
+/// Eight adjacent bit patterns per thread, in a different order.
 __global__ void compare_kernel(Count* count) {
   const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
   float values[8];
@@ -44,7 +44,7 @@ TEST_F(E2m1Gpu, CodesOfEveryFloat) {
   const Count count = device.values()[0];
   EXPECT_EQ(count.wrong, 0U);
   EXPECT_EQ(count.unnoticed, 0U);
-  // Both signs of every pattern below that of 7, eight a thread, one thread in 32 counted.
+  // Both signs of every pattern below that of 7, eight per thread, one thread in 32 counted.
   EXPECT_EQ(count.tried, 2ULL * 0x40E00000ULL / 8 / 32);
 }
 

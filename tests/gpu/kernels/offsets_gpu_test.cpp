@@ -1,5 +1,5 @@
 // The offsets launch against its CPU twin: every output and the error word, from one group to 1024,
-// from no array to the most that one launch takes.
+// from no arrays to the maximum of one launch.
 #include <limits>
 #include <random>
 
@@ -94,7 +94,7 @@ TEST_F(OffsetsGpu, EqualsCpuForProductsBeyondThirtyTwoBits) {
             offsets_cpu({.splits = {most, most, 1}, .capacity_rows = 3 * most}));
 }
 
-TEST_F(OffsetsGpu, SplitsNeedNoAlignmentButTheirOwn) {
+TEST_F(OffsetsGpu, SplitsNeedOnlyNaturalAlignment) {
   const DeviceArray<std::int32_t> splits({9, 1, 2, 3, 4, 5, 6});
   const DeviceArray<std::int64_t> row_offsets(std::vector<std::int64_t>(7, -1));
   const kernels::SplitsToOffsetsArgs args{.splits = splits.get() + 1,
@@ -117,7 +117,7 @@ TEST_F(OffsetsGpu, OptionalOutputsMayBeAbsent) {
   EXPECT_EQ(row_offsets.values(), (std::vector<std::int64_t>{0, 2, 4}));
 }
 
-TEST_F(OffsetsGpu, RefusesWhatItCannotDo) {
+TEST_F(OffsetsGpu, RefusesUnsupportedArguments) {
   kernels::SplitsToOffsetsArgs args{.num_groups = 0};
   EXPECT_EQ(kernels::splits_to_offsets(args, nullptr), cudaErrorInvalidValue);
   args.num_groups = 1025;

@@ -1,6 +1,6 @@
 // The quantization kernels against their CPU twins, bit for bit, over the same cases. Outputs
 // start as sentinels and are compared whole, so a write outside the active rows or into scale
-// padding shows. The spare rows of the input are poisoned: reading one shows too.
+// padding is detected. The spare rows of the input are poisoned: reading one is detected too.
 #include <bit>
 #include <utility>
 
@@ -152,7 +152,7 @@ TEST_P(GroupedQuantizeGpu, Block128x128EqualsCpu) {
 
 std::vector<GroupedCase> cases_for_the_device() {
   std::vector<GroupedCase> cases = quantize_tests::grouped_cases();
-  // Large enough that every kernel loops: more work than the resident threads hold at once.
+  // Large enough that every kernel loops: more work than fits in the resident threads at once.
   cases.push_back(
       {.name = "Looping", .splits = {4000, 0, 3001, 1200}, .spare_rows = 100, .columns = 2064});
   return cases;
@@ -237,7 +237,7 @@ TEST_F(CastGpu, ReplayedGraphFollowsRowOffsets) {
 }
 
 // These need no device: operands are refused before anything is launched.
-TEST(LauncherChecks, RefuseWhatKernelsCannotAddress) {
+TEST(LauncherChecks, RefuseOperandsThatKernelsCannotAddress) {
   GroupedInput input{.num_groups = 1, .capacity_rows = 4, .columns = 24};
   EXPECT_EQ(kernels::group_amax({.input = input}, nullptr), cudaErrorInvalidValue);
   input.columns = 32;

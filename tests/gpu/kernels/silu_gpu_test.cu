@@ -1,4 +1,4 @@
-// The short way to silu against the rule, for every FP32 bit pattern.
+// The fast path of silu against the rule, for every FP32 bit pattern.
 #include "kernels/common/silu.h"
 #include "kernels/common/silu_ordinary.cuh"
 #include "tests/gpu/kernels/device_array.h"
@@ -14,7 +14,7 @@ struct Count {
 __global__ void compare_kernel(Count* count) {
   const float x = __uint_as_float(blockIdx.x * blockDim.x + threadIdx.x);
   if (fabsf(x) > kernels::kOrdinarySilu) return;
-  // Times 1, as every use multiplies: a NaN has one form then.
+  // Times 1, since every use multiplies: this makes NaNs canonical.
   const float expected = __fmul_rn(kernels::silu(x), 1.0F);
   const float found = __fmul_rn(kernels::silu_ordinary(x), 1.0F);
   if (__float_as_uint(expected) != __float_as_uint(found)) atomicAdd(&count->wrong, 1ULL);

@@ -1,5 +1,5 @@
-// What the CPU backend says of a request it cannot follow to the letter, how it stops, what it
-// reports on the way, and that a kept operand changes nothing.
+// What the CPU backend reports for a request it cannot follow exactly, how it stops, its progress,
+// and that a kept operand changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ std::set<std::string> names_of(const std::vector<RecordingObserver::Span>& spans
   return names;
 }
 
-TEST(CpuBackendSettings, FollowsWhatItCanWithoutADeviation) {
+TEST(CpuBackendSettings, FollowsSupportedRequestsWithoutADeviation) {
   RecordingObserver observer;
   const auto result = make_cpu_backend()->run(small_request(), {observer.progress, observer});
   ASSERT_TRUE(result.ok());
@@ -169,7 +169,7 @@ TEST(CpuBackendSettings, SpansNameEveryStageOfEveryExpert) {
   }
 }
 
-TEST(CpuBackendSettings, StopsWhereverItIsCancelledAndRunsAgain) {
+TEST(CpuBackendSettings, StopsWhenCancelledAnywhereAndRunsAgain) {
   const auto backend = make_cpu_backend();
   RecordingObserver whole;
   ASSERT_TRUE(backend->run(small_request(), {whole.progress, whole}).ok());
@@ -223,7 +223,7 @@ TEST(CpuBackendSettings, KeptOperandsChangeNothing) {
   }
 }
 
-TEST(CpuBackendSettings, RefusesWhatMemoryCannotHold) {
+TEST(CpuBackendSettings, RefusesRunsThatDoNotFitInMemory) {
   RunRequest request = small_request();
   request.shape = {.preset = "",
                    .num_experts = 1,

@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(Routings, CpuBackendRouting,
                                          RoutingDistribution::HalfEmpty,
                                          RoutingDistribution::Heavy));
 
-TEST(CpuBackend, NoTokensAtAll) {
+TEST(CpuBackend, NoTokens) {
   RunRequest request = small_request();
   request.shape.tokens = 0;
   compare_with_naive(request);

@@ -1,5 +1,5 @@
-// Outputs of the CPU step in a caller's memory: the bits that its own buffers get, nothing past
-// them, and a refusal by name of what does not fit.
+// Outputs of the CPU step in a caller's memory: the same bits as in its own buffers, nothing
+// written past them, and a mismatch refused by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ struct Owned {
   HostTensor y, dx, dw, db;
 };
 
-TEST(CpuCallerOutputs, HoldTheBitsOfTheStepsOwnBuffersAndTheirTailsStay) {
+TEST(CpuCallerOutputs, HaveTheBitsOfTheStepsOwnBuffersAndTheirTailsAreUntouched) {
   for (const Scaling scaling : {Scaling::None, Scaling::Block, Scaling::Mxfp8}) {
     const RunRequest request = request_of(scaling, false);
     std::vector<Owned> owned(2, Owned(request));
@@ -153,7 +153,7 @@ TEST(CpuCallerOutputs, AnAccumulatingDwIsAddedToWhatTheCallerHas) {
   EXPECT_TRUE(any);
 }
 
-TEST(CpuCallerOutputs, WhatDoesNotFitIsRefusedByName) {
+TEST(CpuCallerOutputs, MismatchedOutputsAreRefusedByName) {
   RunRequest request = request_of(Scaling::None, false);
   Owned owned(request);
   const auto refused = [&](auto&& spoil, const char* name, const char* word) {

@@ -1,5 +1,5 @@
-// Comparisons on the CPU: their numerics are those that a run of the same recipe states, computed
-// by other code.
+// Comparisons on the CPU: their numerics match those of a run with the same recipe, computed by
+// different code.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -158,7 +158,7 @@ TEST_F(CpuComparison, PowerOfTwoScalesWasteLessThanABinadeAndOthersNothing) {
   }
 }
 
-TEST_F(CpuComparison, HasTwoReportsARecipeAndTimesBesideCopies) {
+TEST_F(CpuComparison, HasTwoReportsPerRecipeAndTimesInterleavedWithCopies) {
   const auto comparison = compare(small());
   ASSERT_TRUE(comparison.ok()) << comparison.error().message;
   const RecipeComparison& result = comparison.value();

@@ -1,5 +1,5 @@
-// Y, dX, dW and db of the CPU step against sums in double over the operands as the quantizer of
-// all experts at once makes them.
+// Y, dX, dW and db of the CPU step against sums in double over the operands quantized for all
+// experts at once.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -165,7 +165,7 @@ TEST(CpuStep, MatchesSumsInDoubleForEveryRecipeAndPass) {
   }
 }
 
-TEST(CpuStep, AWholeRunLeavesWhatItsLastExpertHas) {
+TEST(CpuStep, AWholeRunLeavesItsLastExpertsOutputs) {
   for (const Scaling scaling : kScalings) {
     for (const StepPasses passes : kPasses) {
       for (const bool delayed : {false, true}) {

@@ -1,5 +1,5 @@
 // Operands too large to keep are read expert by expert: the same numbers, by the same code, with
-// the reading told apart.
+// the reading time reported separately.
 #include <gtest/gtest.h>
 
 #include "engine/backend/cpu/cpu_step.h"

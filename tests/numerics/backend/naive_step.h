@@ -1,5 +1,5 @@
-// The step written as its definition: double precision, one element at a time, nothing shared with
-// the engine but the operand values and the routing.
+// The step written from its definition: double precision, one element at a time, sharing only the
+// operand values and the routing with the engine.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The checksum names the group whose bits differ, and nothing else moves it.
+// The checksum identifies the group whose bits differ, and nothing else changes it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -42,7 +42,7 @@ TEST(ProductError, AgreesWithPlainLoopsAndSkipsNonFiniteValuesOfEitherSide) {
   }
 }
 
-TEST(ProductError, IsAddedToWhatIsThere) {
+TEST(ProductError, Accumulates) {
   const std::vector<std::uint16_t> product(16, 0x3F80);  // 1
   const std::vector<float> reference(16, 3.0F);
   const std::vector<std::int64_t> offsets = {0, 1};

@@ -15,7 +15,7 @@ using kernels::InputType;
 using kernels::MagnitudeCounts;
 using kernels::ScaleLayout;
 
-/// Four bins a power of two, from the value rather than from its bits.
+/// Four bins per power of two, from the value rather than from its bits.
 void count_naively(double value, MagnitudeCounts& counts) {
   if (std::isnan(value)) {
     ++counts.nans;
@@ -203,7 +203,7 @@ TEST(QuantizationStatisticsSums, DoNotDependOnTheNumberOfThreads) {
   }
 }
 
-TEST(QuantizationStatisticsSums, AreAddedToWhatIsThere) {
+TEST(QuantizationStatisticsSums, Accumulate) {
   const tests::Operand operand = tests::make_operand({.splits = {20}, .columns = 128});
   Statistics twice;
   twice.sums.resize(1);
@@ -271,7 +271,7 @@ TEST(MaxUlp, CountsInStepsOfTheCode) {
   EXPECT_EQ(sums_of_one(INFINITY, 0x7E, 1.0F).max_ulp, 0.0F);  // not finite
 }
 
-TEST(Underflow, OnlyWhatWasNotZeroAndBecameZero) {
+TEST(Underflow, CountsNonzeroValuesThatBecameZero) {
   EXPECT_EQ(sums_of_one(1e-30F, 0x00, 1.0F).underflowed, 1U);
   EXPECT_EQ(sums_of_one(-1e-42F, 0x80, 1.0F).underflowed, 1U);  // a subnormal is not zero
   EXPECT_EQ(sums_of_one(-0.0F, 0x80, 1.0F).underflowed, 0U);
@@ -291,7 +291,7 @@ TEST(MagnitudeCountsOfArray, AgreesWithPlainLoop) {
   EXPECT_EQ(actual.nans, expected.nans);
 }
 
-TEST(MagnitudeCountsOfArray, FourBinsAPowerOfTwo) {
+TEST(MagnitudeCountsOfArray, FourBinsPerPowerOfTwo) {
   const std::vector<float> values = {1.0F, 1.24F, 1.25F, 1.5F, -1.75F, 2.0F};
   MagnitudeCounts counts{};
   kernels::magnitude_counts_cpu(values.data(), static_cast<std::int64_t>(values.size()), counts);

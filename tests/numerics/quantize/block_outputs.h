@@ -25,7 +25,7 @@ inline bool equal_but_for_nans(const Words& a, const Words& b) {
   return true;
 }
 
-/// Group after group, each with its rows rounded up: what a product asks its operands to be.
+/// Group after group, each with its rows rounded up, as a product requires its operands.
 inline std::vector<std::int64_t> padded_offsets(const std::vector<std::int64_t>& row_offsets,
                                                 std::int64_t multiple) {
   std::vector<std::int64_t> padded = {0};

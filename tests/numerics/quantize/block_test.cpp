@@ -1,6 +1,7 @@
-// CPU twins of block scaling in both directions, by properties that tie them to the rowwise codes
-// of plain rows, which quantize_test judges against the definition: a columnwise block is a rowwise
-// block of the transposed group, padding is zeros in the input, SwiGLU is its own pass before.
+// CPU twins of block scaling in both directions, by properties that relate them to the rowwise
+// codes of unpadded rows, which quantize_test checks against the definition: a columnwise block is
+// a rowwise block of the transposed group, padding is zeros in the input, SwiGLU is a separate pass
+// before.
 #include <gtest/gtest.h>
 
 #include "kernels/activation/swiglu.h"
@@ -125,7 +126,7 @@ TEST_P(BlockTwins, ColumnwisePaddingAloneLeavesTheRowsWhereTheyAre) {
   }
 }
 
-TEST_P(BlockTwins, NoopLeavesAllButBiasPartials) {
+TEST_P(BlockTwins, NoopKeepsAllButBiasPartials) {
   const bool square = GetParam();
   const Operand operand({.name = "", .splits = {130, 0, 5}, .columns = 144}, InputType::Bf16,
                         Fill::Mild);
@@ -145,7 +146,7 @@ TEST_P(BlockTwins, NoopLeavesAllButBiasPartials) {
   }
 }
 
-TEST_P(BlockTwins, SwigluEqualsItsOwnPassBefore) {
+TEST_P(BlockTwins, SwigluEqualsASeparatePassBefore) {
   const bool square = GetParam();
   for (const InputType type : {InputType::Bf16, InputType::Fp16, InputType::Fp32}) {
     const Operand operand({.name = "", .splits = {130, 0, 5}, .columns = 2 * 144}, type,

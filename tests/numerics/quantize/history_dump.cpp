@@ -1,5 +1,5 @@
-// Steps an amax history and leaves it as raw files next to the X of every step, so that an oracle
-// in another language can step it too.
+// Steps an amax history and writes it as raw files next to the X of every step, so that an oracle
+// in another language can reproduce it.
 //   history_dump FOLDER FORMAT(e4m3|e5m2) ALGORITHM(max|recent) LENGTH MARGIN POW2 OUTLIER_STEP
 #include <cstdio>
 #include <cstdlib>

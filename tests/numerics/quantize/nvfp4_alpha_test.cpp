@@ -1,5 +1,5 @@
-// What a native NVFP4 product is multiplied by: alpha times the product of codes and block scales
-// is the product of the operands that dequantize() gives.
+// The alpha of a native NVFP4 product: alpha times the product of codes and block scales is the
+// product of the operands that dequantize() gives.
 #include "kernels/amax/nvfp4_alpha.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr std::int64_t kColumns = 64;
 // The amax whose global scale is 1: decoding with it leaves codes times block scales.
 constexpr float kUnitAmax = 448.0F * 6.0F;
 
-/// `rows` rows a group, [groups * rows, kColumns], each group of another magnitude.
+/// `rows` rows per group, [groups * rows, kColumns], each group with a different magnitude.
 struct Operand {
   std::vector<float> values;
   std::vector<std::int64_t> row_offsets;

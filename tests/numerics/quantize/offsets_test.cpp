@@ -66,7 +66,7 @@ TEST(SplitsToOffsets, NegativeSplitCountsAsZeroAndIsReported) {
   EXPECT_EQ(result.error_word, 1U);
 }
 
-TEST(SplitsToOffsets, SumBeyondTheCapacityIsCutAndReported) {
+TEST(SplitsToOffsets, SumBeyondTheCapacityIsClampedAndReported) {
   OffsetsCase test{.splits = {4, 10, 2}, .capacity_rows = 9, .padded_rows_unit = 4};
   test.offset_arrays = {{.unit = 4, .stride = 4}};
   const OffsetsResult result = offsets_cpu(test);

@@ -1,5 +1,5 @@
-// The definitions spelled out slowly: values decoded with ldexp, codes found by search among all
-// 256, blocks walked element by element. Shares no code with the kernels it judges.
+// The definitions written out slowly: values decoded with ldexp, codes found by search among all
+// 256, blocks walked element by element. Shares no code with the kernels it checks.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Folding of scale arrays: padding never counts, every scale lands in one cell, groups stay apart.
+// Folding of scale arrays: padding never counts, every scale lands in one cell, groups stay
+// separate.
 #include "engine/quantize/statistics_fold.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +16,7 @@ namespace {
 constexpr OperandLayout kPerTensor = {.kernel = QuantizeKernel::PerTensor};
 constexpr OperandLayout kLines = {.kernel = QuantizeKernel::Block1x128};
 constexpr OperandLayout kTiles = {.kernel = QuantizeKernel::Block128x128};
-constexpr float kPoison = 1e30F;  // in every padding float: must never show up
+constexpr float kPoison = 1e30F;  // in every padding float: must never appear
 
 std::uint64_t total(const MagnitudeHistogram& histogram) {
   return std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::uint64_t{0});
@@ -95,7 +96,7 @@ TEST(FoldScaleMap, FoldsToTheCellLimitWithMeanAndMaximum) {
   EXPECT_THAT(map.maximum, testing::Each(3.0F));
 }
 
-TEST(FoldScaleMap, ACellSaysHowFarItsScalesLieApartAndTheSummaryHowManyThereAre) {
+TEST(FoldScaleMap, CellsReportTheSpreadOfTheirScalesAndTheSummaryTheirNumber) {
   ScaleMapSource source{.layout = kLines, .splits = {4 * kScaleMapCells}, .columns = 128};
   std::vector<float> scales(static_cast<std::size_t>(4 * kScaleMapCells));
   for (std::size_t row = 0; row < scales.size(); ++row) {
@@ -105,14 +106,14 @@ TEST(FoldScaleMap, ACellSaysHowFarItsScalesLieApartAndTheSummaryHowManyThereAre)
   const ScaleMap map = fold_scale_map(source);
   EXPECT_THAT(map.minimum, testing::Each(0.0F));
   EXPECT_THAT(map.deviation, testing::Each(testing::FloatEq(std::sqrt(1.25F))));
-  EXPECT_TRUE(map.saturated_share.empty()) << "nobody has counted";
+  EXPECT_TRUE(map.saturated_share.empty()) << "losses were not counted";
   EXPECT_EQ(map.summary.scales, scales.size());
   EXPECT_EQ(map.summary.distinct, 4U);
   EXPECT_DOUBLE_EQ(map.summary.mean, 1.5);
   EXPECT_DOUBLE_EQ(map.summary.deviation, std::sqrt(1.25));
 }
 
-TEST(FoldScaleMap, EqualScalesDeviateByNothingAtAll) {
+TEST(FoldScaleMap, EqualScalesHaveZeroDeviation) {
   const std::vector<float> scales(400, 0.1F);
   const ScaleMap map = fold_scale_map(
       {.scale_inv = scales.data(), .layout = kLines, .splits = {400}, .columns = 128});
@@ -121,7 +122,7 @@ TEST(FoldScaleMap, EqualScalesDeviateByNothingAtAll) {
   EXPECT_THAT(map.deviation, testing::Each(0.0F));
 }
 
-TEST(FoldScaleMap, LossesAreSharesOfTheElementsThatACellCovers) {
+TEST(FoldScaleMap, LossesAreSharesOfTheElementsInACell) {
   // 130 rows and 200 columns: the second tile row holds 2 rows, the second column 72.
   const std::vector<float> scales = {1, 1, kPoison, kPoison, 1, 1, kPoison, kPoison};
   std::vector<kernels::BlockLosses> losses(8, {1000, 1000});
@@ -150,7 +151,7 @@ TEST(FoldScaleMap, LeavesOutEmptyGroupsOfPerTensorScales) {
   EXPECT_EQ(map.block_columns, 64);
 }
 
-TEST(FoldScaleMap, NoRowsGiveNoCells) {
+TEST(FoldScaleMap, WithoutRowsThereAreNoCells) {
   const ScaleMap map = fold_scale_map({.layout = kLines, .splits = {0, 0}, .columns = 256});
   EXPECT_EQ(map.rows, 0);
   EXPECT_TRUE(map.mean.empty());
@@ -165,7 +166,7 @@ TEST(FoldScaleMap, ACellWithoutAFiniteScaleIsNaN) {
   EXPECT_TRUE(std::isnan(map.maximum.at(0)));
 }
 
-TEST(Histograms, TrimEmptyEndsAndKeepTheInside) {
+TEST(Histograms, TrimEmptyEndsAndKeepEmptyBinsInside) {
   kernels::MagnitudeCounts counts{};
   counts.bins[500] = 3;
   counts.bins[503] = 4;

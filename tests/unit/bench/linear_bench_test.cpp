@@ -22,7 +22,7 @@ std::string refusal(const LinearBenchOrder& order) {
   return status.ok() ? std::string() : status.error().message;
 }
 
-/// Two parts with times that are known; every other turn fails if it is told to.
+/// Two parts with known times; every other turn fails if requested.
 class FixedSubject final : public LinearSubject {
  public:
   FixedSubject(std::vector<std::string>& turns, std::string name, bool fails)
@@ -83,7 +83,7 @@ TEST(LinearBenchOrder, LimitsAreNamed) {
   EXPECT_FALSE(validate(BenchOrder{.suite = BenchSuite::Linear}).ok());
 }
 
-TEST(LinearBenchOrder, RecipesAreTheirOwn) {
+TEST(LinearBenchOrder, EachRecipeIsDistinct) {
   std::set<std::string_view> names;
   for (const LinearBenchRecipe recipe : kLinearBenchRecipes) {
     names.insert(linear_bench_recipe_name(recipe));
@@ -104,15 +104,15 @@ TEST(LinearBenchOrder, StepsCountThreeProducts) {
   EXPECT_DOUBLE_EQ(linear_part_flop(LinearPart::Setup, kSmall), 0);
 }
 
-TEST(LinearBench, SubjectsTakeTurnsAndMediansAreOfTheRounds) {
+TEST(LinearBench, SubjectsAreInterleavedAndMediansAreOverRounds) {
   std::vector<std::string> turns;
   FixedTarget ours(turns, "ours", true), peer(turns, "peer", false);
   RunProgress progress;
   std::vector<MeasuredLinearRow> rows;
   const LinearBenchOrder order{.shapes = {kSmall}, .routings = {RoutingDistribution::Uniform}};
   const Status done = run_linear_bench({&ours, &peer}, order, 1e-9, progress,
-                                       [&](const std::vector<MeasuredLinearRow>& told) {
-                                         rows = told;
+                                       [&](const std::vector<MeasuredLinearRow>& reported) {
+                                         rows = reported;
                                          return Status();
                                        });
   ASSERT_TRUE(done.ok()) << done.error().message;
@@ -136,14 +136,14 @@ TEST(LinearBench, SubjectsTakeTurnsAndMediansAreOfTheRounds) {
   EXPECT_THAT(ours.cases[0].splits, ElementsAre(32, 32, 16, 20));
 }
 
-TEST(LinearBench, APeerThatBreaksLeavesTheOthers) {
+TEST(LinearBench, AFailingPeerDoesNotAffectTheOthers) {
   std::vector<std::string> turns;
   FixedTarget ours(turns, "ours", true), peer(turns, "peer", false, true);
   RunProgress progress;
   std::map<std::string, std::string> skipped;
   const Status done = run_linear_bench({&peer, &ours}, {.shapes = {kSmall}}, 1e-9, progress,
-                                       [&](const std::vector<MeasuredLinearRow>& told) {
-                                         for (const MeasuredLinearRow& row : told) {
+                                       [&](const std::vector<MeasuredLinearRow>& reported) {
+                                         for (const MeasuredLinearRow& row : reported) {
                                            skipped[row.row.subject] = row.row.skipped;
                                          }
                                          return Status();
@@ -184,7 +184,7 @@ TEST(LinearBench, TheCpuReferenceHasEveryPart) {
   EXPECT_EQ(cases, 2);
 }
 
-TEST(LinearBench, StopsWhenAsked) {
+TEST(LinearBench, StopsWhenCancelled) {
   const std::unique_ptr<LinearTarget> target = make_cpu_linear_target();
   RunProgress progress;
   const Status done = run_linear_bench({target.get()}, {.shapes = {kSmall, kSmall}}, 1e-3, progress,

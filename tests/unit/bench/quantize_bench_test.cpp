@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BenchShapes, AreWrittenAndRead) {
+TEST(BenchShapes, RoundTripAsText) {
   for (const bool cpu : {false, true}) {
     for (const BenchShape& shape : default_bench_shapes(cpu)) {
       const Result<BenchShape> read = parse_bench_shape(bench_shape_text(shape));
@@ -29,7 +29,7 @@ TEST(BenchShapes, MistakesAreNamed) {
     return read.ok() ? std::string() : read.error().message;
   };
   for (const char* text : {"", "8", "8x16", "8x16x32x", "8x16x32:zipf", "x8x16", "8xx16x16"}) {
-    EXPECT_THAT(refusal(text), HasSubstr("is no shape")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("is not a shape")) << text;
   }
   EXPECT_THAT(refusal("0x16x32"), HasSubstr("experts is 0; it must be between 1 and 1024"));
   EXPECT_THAT(refusal("1025x16x32"), HasSubstr("experts is 1025"));
@@ -68,20 +68,20 @@ TEST(QuantizeBench, EveryKernelOnEveryShape) {
   EXPECT_THAT(elements, testing::ElementsAre(100 * 144, 32 * 256));
 }
 
-TEST(QuantizeBench, StopsWhenAsked) {
+TEST(QuantizeBench, StopsWhenCancelled) {
   const std::unique_ptr<BenchTarget> target = make_cpu_bench_target();
   const BenchOrder order{.shapes = {{1, 16, 16}, {1, 32, 16}}, .seconds = 1e-3};
   RunProgress progress;
-  int told = 0;
+  int reported = 0;
   const Status done =
       run_quantize_bench(*target, order, progress, [&](const std::vector<MeasuredRow>&) {
-        ++told;
+        ++reported;
         progress.cancel = true;
         return Status();
       });
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, ErrorCode::Cancelled);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
 }
 
 }  // namespace

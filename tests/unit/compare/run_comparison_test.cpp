@@ -18,8 +18,8 @@ using profiling::RunComparison;
 using profiling::TimeVerdict;
 using testing::HasSubstr;
 
-/// 20 iterations of a quantize span of `scale` * 10 ns and one fprop record an expert of
-/// `scale` * 100 ns, if they are to name experts.
+/// 20 iterations of a quantize span of `scale` * 10 ns and one fprop record per expert of
+/// `scale` * 100 ns, if records name experts.
 RecordedRun run_of(double scale, bool experts) {
   RecordedRun run;
   run.activity.names = {"quantize_kernel", "gemm_kernel"};
@@ -105,13 +105,13 @@ TEST(CompareRuns, TimesExpertsByAMethodThatBothHave) {
   EXPECT_EQ(comparison.no_expert_time, "");
   EXPECT_DOUBLE_EQ(comparison.experts[1].time.ratio, 0.8);
   EXPECT_EQ(comparison.experts[1].time.verdict, TimeVerdict::Faster);
-  // Spreads that touch say nothing.
+  // Overlapping spreads decide nothing.
   b.result.measurements.experts[3].p95_ns = 96.0;
   comparison = compare_runs({&a}, {&b}, engine::Product::Fprop);
   EXPECT_EQ(comparison.experts[1].time.verdict, TimeVerdict::Ambiguous);
 }
 
-TEST(CompareRuns, ClocksThatDifferForbidEveryVerdict) {
+TEST(CompareRuns, DifferentClocksAllowNoVerdict) {
   RecordedRun a = run_of(1.0, true);
   RecordedRun b = run_of(2.0, true);
   a.power.samples.push_back({.time_ns = 1'000'050, .sm_clock_mhz = 1980});
@@ -122,7 +122,7 @@ TEST(CompareRuns, ClocksThatDifferForbidEveryVerdict) {
   EXPECT_EQ(comparison.experts[0].time.verdict, TimeVerdict::Ambiguous);
 }
 
-TEST(CompareRuns, AKernelOfOneSideIsAmbiguous) {
+TEST(CompareRuns, AKernelOnOneSideOnlyIsAmbiguous) {
   RecordedRun a = run_of(1.0, true);
   RecordedRun b = run_of(1.0, true);
   b.activity.names[0] = "other_kernel";
@@ -134,7 +134,7 @@ TEST(CompareRuns, AKernelOfOneSideIsAmbiguous) {
   EXPECT_TRUE(std::isnan(comparison.experts[0].snr_a_db));
 }
 
-TEST(CompareRuns, RunsOfASideAreBlocks) {
+TEST(CompareRuns, TheRunsOfASideAreBlocks) {
   const RecordedRun a = run_of(1.0, true);
   const RecordedRun b = run_of(0.5, true);
   const RunComparison comparison =
@@ -155,14 +155,14 @@ TEST(CompareRuns, EmptyRunsHaveNoVerdict) {
   EXPECT_THAT(comparison.no_expert_time, HasSubstr("Neither run has a record"));
 }
 
-TEST(SettingsDifference, TellsOnceWhatDiffers) {
+TEST(SettingsDifference, ListsEachDifferenceOnce) {
   RecordedRun a;
   RecordedRun b;
   a.request.shape.tokens = 64;
   b.request.shape.tokens = 128;
   a.result.effective = a.request;
   b.result.effective = b.request;
-  b.result.effective.seed = 9;  // granted otherwise than asked
+  b.result.effective.seed = 9;  // differs from the requested one
   b.result.device.driver = "580.1";
   const profiling::SettingsDifference difference = settings_difference(a, b);
   ASSERT_EQ(difference.rows.size(), 3U);

@@ -39,7 +39,7 @@ SweepPoint point(double snr, double ns) {
   return made;
 }
 
-TEST(SweepPoints, TakeTheWorstAndTheMiddleExpert) {
+TEST(SweepPoints, UseTheWorstAndTheMedianExpert) {
   const SweepPoint odd = sweep_point(run_of({40, kNaN, 20, 30}, 1000), engine::Product::Fprop);
   EXPECT_EQ(odd.worst_snr_db, 20.0);
   EXPECT_EQ(odd.median_snr_db, 30.0);
@@ -49,7 +49,7 @@ TEST(SweepPoints, TakeTheWorstAndTheMiddleExpert) {
   EXPECT_TRUE(std::isnan(sweep_point(run_of({}, 1), engine::Product::Fprop).worst_snr_db));
 }
 
-TEST(SweepPoints, TheFrontierIsWhatNoOtherBeats) {
+TEST(SweepPoints, TheFrontierHoldsUnbeatenPoints) {
   std::vector<SweepPoint> points = {point(30, 100), point(40, 200),        point(25, 120),
                                     point(30, 100), point(kInfinity, 900), point(kNaN, 1)};
   profiling::mark_frontier(points, SnrChoice::Worst);
@@ -58,7 +58,7 @@ TEST(SweepPoints, TheFrontierIsWhatNoOtherBeats) {
   EXPECT_THAT(on, ElementsAre(true, true, false, true, true, false));
 }
 
-TEST(SweepPoints, GroupsAreFoundAgain) {
+TEST(SweepPoints, GroupsAreRecognized) {
   profiling::RunList runs;
   const auto add = [&](GroupKind kind, std::int64_t id, int position) {
     RecordedRun run;

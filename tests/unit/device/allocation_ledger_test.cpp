@@ -1,4 +1,4 @@
-// The ledger needs no device: addresses are numbers to it.
+// The ledger needs no device: it treats addresses as numbers.
 #include "engine/device/allocation_ledger.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(AllocationLedger, AnotherAllocationAtTheSameAddressHasAnotherId) {
   ledger.released(at(0x1000));
 }
 
-TEST(AllocationLedger, OwnersAreUniqueAmongTheLivingAndTheSameInEveryProcess) {
+TEST(AllocationLedger, OwnersAreUniqueAmongLiveAllocationsAndEqualAcrossProcesses) {
   AllocationLedger& ledger = AllocationLedger::of_process();
   for (int round = 0; round < 2; ++round) {
     ledger.allocated(at(0x2000), 1, MemorySpace::Device, {AllocationRole::Quantized, "codes"});

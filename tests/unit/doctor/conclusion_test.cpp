@@ -1,4 +1,4 @@
-// What a report comes to for a script, and how experiments are called.
+// The result of a report for scripts, and the titles of experiments.
 #include "app/doctor/conclusion.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Health, FollowsEagerAndPlainReplays) {
   EXPECT_EQ(health_of(made(Verdict::Crashed, Verdict::NotRun)), Health::NotRun);
 }
 
-TEST(Health, PossibleAloneIsHealthy) {
+TEST(Health, PossibleFindingsAloneAreHealthy) {
   DoctorReport report;
   report.findings.emplace_back();
   for (const Confidence confidence : {Confidence::Possible, Confidence::Disproved}) {
@@ -64,7 +64,7 @@ TEST(Health, WrongUnderStressIsAFindingAndAFailedCureIsNot) {
   changed.changed_inputs = true;
   report = made(Verdict::Right, Verdict::Right);
   add(report, changed, Verdict::Wrong);
-  report.experiments.back().finding = 0;  // made for a finding that it did not settle
+  report.experiments.back().finding = 0;  // run for a finding that it did not decide
   EXPECT_EQ(health_of(report), Health::Findings);
   Experiment delayed;
   delayed.delayed = {{0, 0}};
@@ -81,7 +81,7 @@ TEST(ExperimentTitle, SaysWhatIsChanged) {
   experiment.moved = {testing::moved(0), testing::moved(1)};
   experiment.poisoned_workspaces = 0xFF;
   EXPECT_EQ(experiment_title(step, experiment),
-            "memory moved of fprop, layer 0 and fprop, layer 1; workspaces filled with 0xff");
+            "moved memory of fprop, layer 0 and fprop, layer 1; workspaces filled with 0xff");
   experiment = {};
   experiment.graph = false;
   experiment.replays = 3;
@@ -100,7 +100,7 @@ TEST(ExperimentTitle, SaysWhatIsChanged) {
   EXPECT_EQ(experiment_title(step, experiment), "node 9 waits for fprop, layer 0");
 }
 
-TEST(ExperimentTitle, NodesWithTheSameStageAndGraphsAreToldApart) {
+TEST(ExperimentTitle, NodesWithTheSameStageAndGraphsAreDistinguished) {
   profiling::Snapshot step = testing::shared_workspace_step(2);
   step.graphs[0].nodes[1].layer = 0;
   EXPECT_EQ(node_title(step, {0, 1}), "fprop, layer 0 (node 1)");

@@ -20,7 +20,7 @@ std::vector<MovedMemory> nodes(const std::vector<int>& indices) {
   return set;
 }
 
-/// Replays are right if of every colliding pair at least one has moved.
+/// Replays are correct if at least one of every colliding pair has moved.
 CuresReplays collisions(const Pairs& pairs, int* trials = nullptr) {
   return [pairs, trials](const std::vector<MovedMemory>& moved) -> std::optional<bool> {
     if (trials != nullptr) ++*trials;
@@ -39,7 +39,7 @@ TEST(Isolate, OnePairNeedsOneMove) {
   EXPECT_EQ(found.set.size(), 1U);
 }
 
-TEST(Isolate, OfManyOnlyTheTwoThatCollide) {
+TEST(Isolate, OnlyTheCollidingPairOfManyMoves) {
   const auto all = nodes({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   int trials = 0;
   const Isolation found = isolate(all, all, 64, collisions({{3, 9}}, &trials));
@@ -55,14 +55,14 @@ TEST(Isolate, FindsTheMiddleOfAStar) {
   EXPECT_TRUE(found.smallest);
 }
 
-TEST(Isolate, AllThreeShareTwoMove) {
+TEST(Isolate, OfThreeThatCollideTwoMove) {
   const auto all = nodes({4, 5, 6});
   const Isolation found = isolate(all, all, 64, collisions({{4, 5}, {5, 6}, {4, 6}}));
   EXPECT_EQ(found.set.size(), 2U);
   EXPECT_TRUE(found.smallest);
 }
 
-TEST(Isolate, AStopLeavesWhatCures) {
+TEST(Isolate, AStopKeepsTheCureFoundSoFar) {
   const auto all = nodes({0, 1, 2, 3, 4, 5, 6, 7});
   const Pairs pairs = {{0, 1}, {6, 7}};
   const CuresReplays oracle = collisions(pairs);
@@ -78,7 +78,7 @@ TEST(Isolate, AStopLeavesWhatCures) {
   }
 }
 
-TEST(Isolate, NothingCanBeLeftOutOfWhatIsFound) {
+TEST(Isolate, TheFoundSetIsMinimal) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     const int count = 2 + static_cast<int>(random() % 9);
@@ -98,10 +98,10 @@ TEST(Isolate, NothingCanBeLeftOutOfWhatIsFound) {
   }
 }
 
-TEST(Candidates, AreTheCureAndWhoTouchesTheSameMemory) {
+TEST(Candidates, AreTheCureAndOtherUsersOfTheMemory) {
   profiling::Finding finding;
   finding.proof.cures.moved = {{{0, 5}, "workspace"}};
-  finding.nodes = {{0, 2}, {0, 3}, {0, 5}};  // 1 is the memset in front of 2
+  finding.nodes = {{0, 2}, {0, 3}, {0, 5}};  // 1 is the memset before 2
   for (const auto& [node, owner] :
        {std::pair{1, "workspace"}, {2, "workspace"}, {5, "workspace"}, {3, "other"}}) {
     profiling::Access access;

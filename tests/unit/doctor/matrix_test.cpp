@@ -1,4 +1,4 @@
-// Cells of the version matrix, their rows in a file, and what is left to do after a stop.
+// Cells of the version matrix, their rows in a file, and the remaining work after a stop.
 #include "app/doctor/matrix.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST(Matrix, GeometriesAreReadAndRefused) {
   }
 }
 
-TEST(Matrix, RowsComeBackFromTheirLines) {
+TEST(Matrix, RowsRoundTripThroughTheirLines) {
   MatrixAxes axes;
   axes.libraries = {"/lib/\xC3\xA4 \"x\""};
   std::string file;
@@ -66,7 +66,7 @@ TEST(Matrix, RowsComeBackFromTheirLines) {
   EXPECT_EQ(read.value(), rows);
 }
 
-TEST(Matrix, AStoppedSweepGoesOnWithWhatIsMissing) {
+TEST(Matrix, AStoppedSweepContinuesWithTheMissingCells) {
   MatrixAxes axes;
   axes.libraries = {"a"};
   const std::vector<MatrixCell> cells = cells_of(axes);
@@ -81,7 +81,7 @@ TEST(Matrix, AStoppedSweepGoesOnWithWhatIsMissing) {
   EXPECT_EQ(missing.front(), cells[1]);
 }
 
-TEST(Matrix, ALineThatIsNoRowIsNamed) {
+TEST(Matrix, AMalformedLineIsNamed) {
   const std::string good = to_json_line(row_of({}, Verdict::Right)) + '\n';
   for (const char* bad : {"{}", "[]", "nonsense", "{\"library\": 3}", "\xFF\xFE"}) {
     const auto rows = read_rows(good + bad + "\n");
@@ -93,7 +93,7 @@ TEST(Matrix, ALineThatIsNoRowIsNamed) {
   EXPECT_FALSE(read_rows(unknown).ok());
 }
 
-TEST(Matrix, TheTableHasAColumnAStrategyAndFootnotes) {
+TEST(Matrix, TheTableHasOneColumnPerStrategyAndFootnotes) {
   MatrixCell cell;
   cell.library = "/lib/libcublasLt.so.13";
   std::vector<MatrixRow> rows = {row_of(cell, Verdict::Wrong)};

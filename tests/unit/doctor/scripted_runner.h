@@ -1,5 +1,5 @@
-// A runner that answers from a function instead of a process, and a step of products to answer
-// about.
+// A runner that answers from a function instead of a process, and a step with products as its
+// subject.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ class ScriptedRunner : public ExperimentRunner {
   Script script_;
 };
 
-/// One graph with a kernel node a product, all with the one shared workspace among their arguments.
+/// One graph with one kernel node per product, all with the shared workspace among their arguments.
 inline profiling::Snapshot shared_workspace_step(int products) {
   profiling::Snapshot snapshot;
   snapshot.subject = "products";

@@ -41,16 +41,16 @@ VisitOptions options_with(std::vector<Finding> findings, bool prove = true) {
 }
 
 engine::Result<DoctorReport> made(ScriptedRunner& runner, const VisitOptions& options,
-                                  std::vector<VisitProgress>* told = nullptr) {
+                                  std::vector<VisitProgress>* reported = nullptr) {
   return visit(
       {}, options, {}, runner,
-      [told](const VisitProgress& progress) {
-        if (told != nullptr) told->push_back(progress);
+      [reported](const VisitProgress& progress) {
+        if (reported != nullptr) reported->push_back(progress);
       },
       kNever);
 }
 
-/// Eager launches and captures are right; the rest is what `replays` says.
+/// Eager launches and captures are correct; `replays` decides the rest.
 ScriptedRunner::Script replays(std::function<Verdict(const Experiment&)> verdict) {
   return [verdict](const Experiment& experiment) -> engine::Result<Outcome> {
     if (!experiment.graph || experiment.replays == 0) return outcome(Verdict::Right);
@@ -58,7 +58,7 @@ ScriptedRunner::Script replays(std::function<Verdict(const Experiment&)> verdict
   };
 }
 
-/// Wrong while both of a pair still work in the shared workspace.
+/// Wrong while both of a pair still use the shared workspace.
 ScriptedRunner::Script colliding(std::vector<std::pair<int, int>> pairs,
                                  Verdict bad = Verdict::Wrong) {
   return replays([pairs, bad](const Experiment& experiment) {
@@ -115,7 +115,7 @@ TEST(Visit, ALoadDuringTheCaptureIsProvedByCapturesThatAreNotReplayed) {
   }
 }
 
-TEST(Visit, RulesAloneCaptureOnceAndMakeNoExperiment) {
+TEST(Visit, RulesAloneCaptureOnceAndRunNoExperiment) {
   ScriptedRunner runner(shared_workspace_step(2),
                         replays([](const auto&) { return Verdict::Wrong; }));
   const auto report = made(runner, options_with({shared_by(0, 1)}, /*prove=*/false));
@@ -128,7 +128,7 @@ TEST(Visit, RulesAloneCaptureOnceAndMakeNoExperiment) {
   EXPECT_THAT(report.value().conclusion, HasSubstr("1 likely hazard"));
 }
 
-TEST(Visit, AHealthyStepIsRight) {
+TEST(Visit, AHealthyStepIsReportedCorrect) {
   ScriptedRunner runner(shared_workspace_step(2), colliding({}));
   const auto report = made(runner, options_with({}));
   ASSERT_TRUE(report.ok());
@@ -136,10 +136,10 @@ TEST(Visit, AHealthyStepIsRight) {
             "6 replays equal the eager launches bit for bit, with other inputs and with the "
             "inputs in other memory too.");
   EXPECT_EQ(report.value().experiments.size(), 7U);  // eager, plain, two poisons, zones,
-                                                     // other inputs, inputs elsewhere
+                                                     // other inputs, moved inputs
 }
 
-TEST(Visit, EagerThatFailsEndsIt) {
+TEST(Visit, AFailingEagerLaunchEndsTheVisit) {
   for (const Verdict verdict :
        {Verdict::Wrong, Verdict::Hung, Verdict::Crashed, Verdict::Refused}) {
     ScriptedRunner runner(shared_workspace_step(2), [&](const Experiment& experiment) {
@@ -148,18 +148,18 @@ TEST(Visit, EagerThatFailsEndsIt) {
     const auto report = made(runner, options_with({shared_by(0, 1)}));
     ASSERT_TRUE(report.ok());
     EXPECT_EQ(report.value().experiments.size(), 1U);
-    EXPECT_THAT(report.value().conclusion, HasSubstr("no graph bug"));
+    EXPECT_THAT(report.value().conclusion, HasSubstr("not a graph bug"));
     EXPECT_EQ(report.value().findings.at(0).confidence, Confidence::Likely);
   }
 }
 
-TEST(Visit, EagerThatFailsBeforeTheCaptureIsAReportToo) {
+TEST(Visit, AnEagerFailureBeforeTheCaptureStillGivesAReport) {
   ScriptedRunner runner(
       {}, [&](const Experiment&) { return engine::Result<Outcome>(outcome(Verdict::Hung)); });
   const auto report = made(runner, options_with({}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().conclusion,
-            "Already without a graph, launch 2 hangs: this is no graph bug.");
+            "Already without a graph, launch 2 hangs: this is not a graph bug.");
 }
 
 TEST(Visit, NothingCapturedIsAnError) {
@@ -180,7 +180,7 @@ TEST(Visit, NothingCapturedIsAnError) {
   EXPECT_EQ(report.error().message, "no such program");
 }
 
-TEST(Visit, EagerThatCannotBeRunIsAnError) {
+TEST(Visit, AnEagerLaunchThatCannotRunIsAnError) {
   ScriptedRunner runner(shared_workspace_step(2), [](const Experiment& experiment) {
     return engine::Result<Outcome>(outcome(experiment.graph ? Verdict::Right : Verdict::NotRun));
   });
@@ -197,11 +197,11 @@ TEST(Visit, ASharedWorkspaceIsProvedAndTheCureIsOneNode) {
     EXPECT_EQ(count_plain(runner), 1U);
     EXPECT_EQ(report.value().conclusion,
               "Proved: Two products share a workspace; replays are right once fprop, layer 1 has "
-              "memory of its own.");
+              "separate memory.");
   }
 }
 
-TEST(Visit, ProofsOfRightReplaysAreDisproofs) {
+TEST(Visit, CorrectReplaysDisproveFindings) {
   ScriptedRunner runner(shared_workspace_step(2), colliding({}));
   const auto report = made(runner, options_with({shared_by(0, 1)}));
   ASSERT_TRUE(report.ok());
@@ -219,12 +219,12 @@ TEST(Visit, OfThreeThatShareTheTwoThatCollideAreProved) {
   EXPECT_EQ(report.value().smallest_cure, std::vector{moved(2)});
   EXPECT_EQ(report.value().findings[0].nodes, (std::vector<profiling::NodeRef>{{0, 0}, {0, 2}}));
   EXPECT_EQ(report.value().findings[0].confidence, Confidence::Proved);
-  // Moving 2 cures what 1 and 2 share as well, and yet those two do no harm.
+  // Moving 2 also cures what 1 and 2 share, although those two do no harm.
   EXPECT_EQ(report.value().findings[1].confidence, Confidence::Disproved);
   EXPECT_EQ(report.value().findings[2].confidence, Confidence::Disproved);
 }
 
-TEST(Visit, OneFindingOfAllThatShareIsProvedByTheSmallestCure) {
+TEST(Visit, OneFindingForAllSharersIsProvedByTheSmallestCure) {
   Finding all = shared_by(0, 1);
   for (const int node : {2, 3}) {
     all.nodes.push_back({0, node});
@@ -254,7 +254,7 @@ TEST(Visit, SeveralCollisionsAreIsolatedFromEachOther) {
   EXPECT_EQ(report.value().findings[2].confidence, Confidence::Disproved);
   EXPECT_EQ(report.value().findings[2].nodes, (std::vector<profiling::NodeRef>{{0, 1}, {0, 4}}));
   EXPECT_THAT(report.value().conclusion, HasSubstr("2 findings are proved"));
-  EXPECT_THAT(report.value().conclusion, HasSubstr("2 nodes have memory of their own"));
+  EXPECT_THAT(report.value().conclusion, HasSubstr("2 nodes have separate memory"));
   // Records follow their findings, which were sorted.
   for (const profiling::ExperimentRecord& record : report.value().experiments) {
     EXPECT_LT(record.finding, 3);
@@ -273,8 +273,7 @@ TEST(Visit, WrongReplaysWithoutAFindingTryAllWorkspaces) {
   const auto second = made(hopeless, options_with({}));
   ASSERT_TRUE(second.ok());
   EXPECT_THAT(second.value().smallest_cure, IsEmpty());
-  EXPECT_THAT(second.value().conclusion,
-              HasSubstr("no rule explains why; workspaces of their own"));
+  EXPECT_THAT(second.value().conclusion, HasSubstr("no rule explains why; separate workspaces"));
 }
 
 TEST(Visit, ARefusedCaptureNeedsNoCure) {
@@ -290,7 +289,7 @@ TEST(Visit, ARefusedCaptureNeedsNoCure) {
   EXPECT_EQ(report.value().experiments.size(), 2U);
 }
 
-TEST(Visit, WorkspacesThatMatterAndInputsThatAreBakedAreSaid) {
+TEST(Visit, WorkspaceContentsThatMatterAndBakedInputsAreReported) {
   ScriptedRunner poison(shared_workspace_step(2), replays([](const Experiment& experiment) {
                           return experiment.poisoned_workspaces == 0xFF ? Verdict::Hung
                                                                         : Verdict::Right;
@@ -335,7 +334,7 @@ TEST(Visit, InputsThatCouldNotBeMovedProveNothing) {
   EXPECT_THAT(report.value().conclusion, Not(HasSubstr("in other memory")));
 }
 
-TEST(Visit, OnlyTheRulesAskedForAreProved) {
+TEST(Visit, OnlyTheRequestedRulesAreProved) {
   Finding other = shared_by(0, 1);
   other.rule = "pool-alias";
   other.proof.cures = {};
@@ -353,7 +352,7 @@ TEST(Visit, OnlyTheRulesAskedForAreProved) {
   for (const Experiment& experiment : runner.made) EXPECT_THAT(experiment.moved, IsEmpty());
 }
 
-TEST(Visit, AProcessThatDoesNotComeUpLaterIsNotRun) {
+TEST(Visit, AProcessThatFailsToStartLaterIsNotRun) {
   ScriptedRunner runner(
       shared_workspace_step(2), [](const Experiment& experiment) -> engine::Result<Outcome> {
         if (!experiment.moved.empty()) return engine::Error{engine::ErrorCode::Device, "no memory"};
@@ -365,7 +364,7 @@ TEST(Visit, AProcessThatDoesNotComeUpLaterIsNotRun) {
   EXPECT_THAT(report.value().conclusion, HasSubstr("none of 1 finding could be proved"));
 }
 
-TEST(Visit, ANodeThatIsAnotherOneElsewhereIsNotRun) {
+TEST(Visit, ANodeThatDiffersInAnotherProcessIsNotRun) {
   ScriptedRunner runner(shared_workspace_step(2), colliding({{0, 1}}));
   runner.on_run = [&](int number) {
     if (number > 3) runner.snapshot.graphs[0].nodes[1].name = "another";
@@ -373,7 +372,7 @@ TEST(Visit, ANodeThatIsAnotherOneElsewhereIsNotRun) {
   const auto report = made(runner, options_with({shared_by(0, 1)}));
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report.value().findings.at(0).confidence, Confidence::Likely);
-  EXPECT_THAT(report.value().experiments.at(2).outcome.message, HasSubstr("another graph"));
+  EXPECT_THAT(report.value().experiments.at(2).outcome.message, HasSubstr("a different graph"));
 }
 
 TEST(Visit, CancelIsSeenBetweenAndInsideExperiments) {
@@ -390,25 +389,25 @@ TEST(Visit, CancelIsSeenBetweenAndInsideExperiments) {
 
 TEST(Visit, ProgressSaysWhereItIs) {
   ScriptedRunner runner(shared_workspace_step(2), colliding({{0, 1}}));
-  std::vector<VisitProgress> told;
-  ASSERT_TRUE(made(runner, options_with({shared_by(0, 1)}), &told).ok());
-  ASSERT_FALSE(told.empty());
-  EXPECT_EQ(told.front().doing, "capturing");
-  EXPECT_EQ(told.back().doing, "done");
-  EXPECT_EQ(told.back().experiment, static_cast<int>(runner.made.size()));
+  std::vector<VisitProgress> reported;
+  ASSERT_TRUE(made(runner, options_with({shared_by(0, 1)}), &reported).ok());
+  ASSERT_FALSE(reported.empty());
+  EXPECT_EQ(reported.front().doing, "capturing");
+  EXPECT_EQ(reported.back().doing, "done");
+  EXPECT_EQ(reported.back().experiment, static_cast<int>(runner.made.size()));
   std::size_t records = 0;
   bool board = false;
-  for (const VisitProgress& progress : told) {
+  for (const VisitProgress& progress : reported) {
     EXPECT_LE(progress.experiment, progress.experiments);
     EXPECT_GE(progress.so_far.experiments.size(), records);
     records = progress.so_far.experiments.size();
     board = board || (progress.replay == 1 && progress.board.size() == 2);
   }
   EXPECT_TRUE(board);
-  EXPECT_FALSE(told.back().so_far.conclusion.empty());
+  EXPECT_FALSE(reported.back().so_far.conclusion.empty());
 }
 
-TEST(Visit, TheDeadlineIsPassedOn) {
+TEST(Visit, TheDeadlineIsForwarded) {
   ScriptedRunner runner(shared_workspace_step(2), colliding({{0, 1}}));
   VisitOptions options = options_with({shared_by(0, 1)});
   options.deadline_seconds = 7.5;

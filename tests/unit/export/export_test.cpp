@@ -1,7 +1,8 @@
-// Exported files are read back by a JSON parser and a small CSV reader and must say what the
-// session holds.
+// Exported files are read back by a JSON parser and a small CSV reader and must match the
+// session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -92,7 +93,7 @@ Session two_runs() {
   return session;
 }
 
-TEST_F(Export, ChromeTraceHoldsEveryRecordOnATrackOfItsLane) {
+TEST_F(Export, ChromeTraceHasEveryRecordOnATrackOfItsLane) {
   const fs::path path = folder_ / "trace.json";
   ASSERT_TRUE(profiling::export_chrome_trace(two_runs(), path.string()).ok());
   const nlohmann::json trace = nlohmann::json::parse(read_all(path));
@@ -157,7 +158,7 @@ TEST_F(Export, PowerAndClocksAreCountersOnTheRunsTimeAxis) {
   for (const nlohmann::json& event : trace["traceEvents"]) {
     if (event["ph"] == "C") counters.push_back(event);
   }
-  ASSERT_EQ(counters.size(), 3U);  // the second sample says nothing of the clock
+  ASSERT_EQ(counters.size(), 3U);  // the second sample has no clock
   EXPECT_EQ(counters[0]["name"], "power");
   EXPECT_EQ(counters[0]["pid"], 2);
   EXPECT_DOUBLE_EQ(counters[0]["ts"], 0.0);  // now the earliest of all
@@ -171,7 +172,7 @@ TEST_F(Export, PowerAndClocksAreCountersOnTheRunsTimeAxis) {
   EXPECT_FALSE(profiling::export_chrome_trace(session, path.string(), {.run = 2}).ok());
 }
 
-TEST_F(Export, EventsBesideTheWorkHaveTracksOfTheirOwn) {
+TEST_F(Export, NonKernelEventsHaveTheirOwnTracks) {
   profiling::Session session = two_runs();
   profiling::Activity& activity = session.runs[1].activity;
   const auto name = static_cast<std::uint32_t>(activity.names.size());
@@ -230,18 +231,34 @@ TEST_F(Export, ASessionWithoutRunsIsRefusedAsATrace) {
   EXPECT_EQ(files_in_folder(), 0U);
 }
 
-TEST_F(Export, AFailureNamesThePathAndLeavesTheOldFile) {
+TEST_F(Export, AFailureNamesThePathAndKeepsTheOldFile) {
   const engine::Status status =
       profiling::export_chrome_trace(two_runs(), (folder_ / "missing" / "trace.json").string());
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, engine::ErrorCode::Io);
   EXPECT_THAT(status.error().message, HasSubstr("missing/trace.json"));
-  // A folder in the place of the file: the rename fails, nothing is left beside it.
+  // A folder in place of the file: the rename fails, no temporary file is left.
   fs::create_directory(folder_ / "taken.json");
   std::ofstream(folder_ / "taken.json" / "keep") << "x";
   EXPECT_FALSE(profiling::export_chrome_trace(two_runs(), (folder_ / "taken.json").string()).ok());
   EXPECT_EQ(files_in_folder(), 1U);
   EXPECT_TRUE(fs::exists(folder_ / "taken.json" / "keep"));
+}
+
+TEST_F(Export, WhatIsNoFileIsNotReplaced) {
+  const fs::path fifo = folder_ / "trace.json";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const fs::path link = folder_ / "link.json";
+  fs::create_symlink("/dev/null", link);
+  for (const fs::path& path : {fifo, link}) {
+    const engine::Status status = export_chrome_trace(two_runs(), path.string());
+    ASSERT_FALSE(status.ok()) << path;
+    EXPECT_THAT(status.error().message, HasSubstr(path.string()));
+  }
+  EXPECT_THAT(export_chrome_trace(two_runs(), fifo.string()).error().message, HasSubstr("a FIFO"));
+  EXPECT_TRUE(fs::is_fifo(fifo));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(files_in_folder(), 2U);
 }
 
 TEST_F(Export, AnExistingFileIsReplaced) {
@@ -294,7 +311,7 @@ std::string at(const std::vector<std::vector<std::string>>& table, std::size_t r
   return "no column " + column;
 }
 
-TEST_F(Export, CsvTablesHaveOneRowARunRecordAndExpert) {
+TEST_F(Export, CsvTablesHaveOneRowPerRunRecordAndExpert) {
   const fs::path folder = folder_ / "made" / "for it";
   ASSERT_TRUE(profiling::export_csv(two_runs(), folder.string()).ok());
   const auto runs = read_csv(folder / "runs.csv");

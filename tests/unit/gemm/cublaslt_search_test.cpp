@@ -42,7 +42,7 @@ TEST_F(CublasLtSearch, NewestCachedVersionComesFirstByNumberNotByText) {
   EXPECT_THAT(find_cublaslt_libraries(places), ElementsAre(newest, old));
 }
 
-TEST_F(CublasLtSearch, NamedThenBesideTheProgramThenCacheThenSystem) {
+TEST_F(CublasLtSearch, NamedThenNextToTheProgramThenCacheThenSystem) {
   const std::string named = make("mine/libcublasLt.so.13");
   const std::string beside = make("bin/libcublasLt.so.13");
   const std::string cached = make("cache/cublas/13.6.0.2/lib/libcublasLt.so.13");

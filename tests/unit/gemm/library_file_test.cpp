@@ -1,5 +1,5 @@
-// What is loaded is what was checked: real shared objects, whose constructors leave a mark, in a
-// made-up cache.
+// The checked file is the one that is loaded: real shared objects, whose constructors leave a mark,
+// in a fake cache.
 #include "engine/gemm/library_file.h"
 
 #include <fcntl.h>
@@ -90,7 +90,7 @@ TEST_F(LibraryFileTest, IsHashedOnceAndThenKnown) {
   EXPECT_FALSE(second.value().hashed());
 }
 
-TEST_F(LibraryFileTest, ChangedBytesAreFoundThoughSizeAndTimeArePutBack) {
+TEST_F(LibraryFileTest, ChangedBytesAreFoundEvenIfSizeAndTimeAreRestored) {
   ASSERT_TRUE(open().ok());
   const fs::file_time_type before = fs::last_write_time(library_);
   change_bytes();
@@ -114,7 +114,7 @@ TEST_F(LibraryFileTest, TheSameBytesInAnotherFileAreHashedAgain) {
   EXPECT_TRUE(again.value().hashed());
 }
 
-TEST_F(LibraryFileTest, ANoteThatOthersCanWriteCountsForNothing) {
+TEST_F(LibraryFileTest, ANoteWritableByOthersIsIgnored) {
   ASSERT_TRUE(open().ok());
   fs::permissions(root_ / "cache/cublas/13.0.0.1/checked", fs::perms(0666));
   const Result<LibraryFile> again = open();
@@ -122,14 +122,14 @@ TEST_F(LibraryFileTest, ANoteThatOthersCanWriteCountsForNothing) {
   EXPECT_TRUE(again.value().hashed());
 }
 
-TEST_F(LibraryFileTest, AFileThatOthersCanWriteIsRefused) {
+TEST_F(LibraryFileTest, AFileWritableByOthersIsRefused) {
   fs::permissions(library_, fs::perms(0666));
   const Result<LibraryFile> refused = open();
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("mode 666"));
 }
 
-TEST_F(LibraryFileTest, AVersionOfTheCacheThatNobodyKnowsIsRefused) {
+TEST_F(LibraryFileTest, AnUnknownVersionInTheCacheIsRefused) {
   pins_.clear();
   const Result<LibraryFile> refused = open();
   ASSERT_FALSE(refused.ok());
@@ -137,7 +137,7 @@ TEST_F(LibraryFileTest, AVersionOfTheCacheThatNobodyKnowsIsRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("--cublaslt"));
 }
 
-TEST_F(LibraryFileTest, AWayAroundThroughLinksLeadsToTheSameCheck) {
+TEST_F(LibraryFileTest, LinksDoNotBypassTheCheck) {
   pins_ = {{"13.0.0.1", "not its hash", "a test"}};
   fs::create_symlink(library_, root_ / "link.so");
   EXPECT_FALSE(LibraryFile::open((root_ / "link.so").string(), places_, pins_).ok());
@@ -154,7 +154,7 @@ TEST_F(LibraryFileTest, AWayAroundThroughLinksLeadsToTheSameCheck) {
   EXPECT_FALSE(open().ok());
 }
 
-TEST_F(LibraryFileTest, WhatIsNoRegularFileIsRefusedAtOnce) {
+TEST_F(LibraryFileTest, NonRegularFilesAreRefusedAtOnce) {
   const std::string pipe = (root_ / "pipe").string();
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& path : {pipe, root_.string(), std::string("/dev/null")}) {
@@ -167,10 +167,9 @@ TEST_F(LibraryFileTest, WhatIsNoRegularFileIsRefusedAtOnce) {
   EXPECT_EQ(none.error().code, ErrorCode::NotFound);
 }
 
-// In a process of its own each: a library that was loaded once stays, and its mark is not made
-// twice.
+// Each in a separate process: a library loaded once stays loaded, and its mark is not made twice.
 
-TEST_F(LibraryFileTest, LoadsWhatWasCheckedThoughAnotherFileHasItsNameByThen) {
+TEST_F(LibraryFileTest, LoadsTheCheckedFileEvenIfReplacedMeanwhile) {
   EXPECT_EXIT(
       {
         Result<LibraryFile> file = open();
@@ -187,7 +186,7 @@ TEST_F(LibraryFileTest, LoadsWhatWasCheckedThoughAnotherFileHasItsNameByThen) {
       ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(LibraryFileTest, TwoLibrariesAreTwoWhateverDescriptorsTheyHad) {
+TEST_F(LibraryFileTest, TwoLibrariesStayDistinctWhateverTheirDescriptors) {
   EXPECT_EXIT(
       {
         Result<void*> first = LibraryFile::open(MARKER_LIBRARY).value().load();
@@ -198,7 +197,7 @@ TEST_F(LibraryFileTest, TwoLibrariesAreTwoWhateverDescriptorsTheyHad) {
       ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(LibraryFileTest, OpeningRunsNothingOfIt) {
+TEST_F(LibraryFileTest, OpeningRunsNoneOfItsCode) {
   ASSERT_TRUE(open().ok());
   ASSERT_TRUE(LibraryFile::open(MARKER_LIBRARY, places_, pins_).ok());
   EXPECT_FALSE(marked());

@@ -85,7 +85,7 @@ TEST(RecipeSupport, NamesTheLoadedVersion) {
   EXPECT_THAT(verdict.sentence, HasSubstr("13.5.1"));
 }
 
-TEST(RecipeSupport, OldDevicesMissingDevicesAndMissingLibrariesAreToldApart) {
+TEST(RecipeSupport, OldDevicesMissingDevicesAndMissingLibrariesAreDistinguished) {
   const DeviceCapability ampere{.cuda = true, .compute_major = 8, .cublaslt_version = 131000};
   const auto sentence = [](Scaling scaling, const DeviceCapability& device) {
     return recipe_support(recipe(scaling), GemmBackend::CublasLtGrouped, device).sentence;
@@ -143,7 +143,7 @@ TEST(WorkspaceSupport, SharedIsHazardousOnlyWhereReplaysWereMeasuredWrong) {
             Support::Supported);
 }
 
-TEST(WorkspaceSupport, CountsTheProductsThatShareUnderTheStrategy) {
+TEST(WorkspaceSupport, CountsTheProductsThatShareAWorkspace) {
   RunRequest request = shared_block_graph();
   const auto ask = [&](WorkspaceStrategy strategy) {
     return workspace_support(strategy, request, hopper(130600)).support;
@@ -193,7 +193,7 @@ TEST(LaunchSupport, CapturedPerExpertStepsKeepTheirSplits) {
             Support::Supported);
 }
 
-TEST(CpuSupport, WorkspaceAndGraphMeanNothingThere) {
+TEST(CpuSupport, WorkspaceAndGraphDoNotApply) {
   RunRequest request = shared_block_graph();
   request.backend = GemmBackend::CpuReference;
   const Verdict workspace = workspace_support(request.workspace, request, {});

@@ -25,7 +25,7 @@ TEST(Accesses, FindsWordsOfSlotsWithTheirOwners) {
   EXPECT_TRUE(touches[1].whole_slot);
 }
 
-TEST(Accesses, LooksAtTheWholeBlobWhereTheLayoutIsUnknown) {
+TEST(Accesses, SearchesTheWholeBlobIfTheLayoutIsUnknown) {
   HandMade made;
   const std::uint64_t input = made.allocate("x", AllocationRole::Input, 4096);
   const int node = made.kernel("k", {1, input});
@@ -54,7 +54,7 @@ TEST(Accesses, WordsInATensorMapAreMarked) {
   EXPECT_EQ(touches[0].place, Touch::Place::Descriptor);
 }
 
-TEST(Accesses, TheSmallestAllocationThatWasThereWins) {
+TEST(Accesses, TheSmallestAllocationAliveAtCaptureWins) {
   HandMade made;
   const std::uint64_t base = made.allocate("pool", AllocationRole::Unknown, 1 << 20);
   made.allocate_at(base + 4096, "block", AllocationRole::Workspace, 4096);
@@ -69,7 +69,7 @@ TEST(Accesses, TheSmallestAllocationThatWasThereWins) {
   EXPECT_THAT(owners, testing::ElementsAre("pool", "block", "block", "pool", "pool", "freed"));
 }
 
-TEST(Accesses, OtherNodesSayWhatTheyWrite) {
+TEST(Accesses, OtherNodesReportTheirWrites) {
   HandMade made;
   const std::uint64_t x = made.allocate("x", AllocationRole::Input, 4096);
   made.memset(x, 512);

@@ -168,7 +168,7 @@ TEST(DotImport, IndependentNodesKeepTheOrderOfTheFile) {
 }
 
 // Every part repeats an earlier one twice: names of this kind take gigabytes when demangled.
-TEST(DotImport, NamesThatWouldExplodeAreShortened) {
+TEST(DotImport, NamesThatExpandExponentiallyAreShortened) {
   std::string name = "_ZN5outer5innerEP1aPFvS1_S1_E";
   for (int part = 3; part < 36; part += 2) name += fmt::format("PFvS{0}_S{0}_E", part % 10);
   const auto graph_with = [](std::string_view kernel) {
@@ -179,9 +179,9 @@ TEST(DotImport, NamesThatWouldExplodeAreShortened) {
             "outer::inner<float>");
 }
 
-TEST(DotImport, RefusesWhatIsNoGraph) {
-  EXPECT_THAT(refusal(""), HasSubstr("x.dot: line 1: is no dot file"));
-  EXPECT_THAT(refusal("SQLite format 3"), HasSubstr("line 1: is no dot file"));
+TEST(DotImport, RefusesFilesWithoutAGraph) {
+  EXPECT_THAT(refusal(""), HasSubstr("x.dot: line 1: is not a dot file"));
+  EXPECT_THAT(refusal("SQLite format 3"), HasSubstr("line 1: is not a dot file"));
   EXPECT_THAT(refusal("digraph dot {\n}\n"), HasSubstr("holds no graph"));
   EXPECT_THAT(refusal("digraph dot {\nsubgraph cluster_1 {\n}\n}\n"), HasSubstr("holds no node"));
 }
@@ -192,32 +192,32 @@ TEST(DotImport, NamesTheLineOfAFault) {
   const std::string node = "\"a\"[shape=\"octagon\" label=\"0\nk\n\"];\n";  // 3 lines
   EXPECT_THAT(refusal(in_graph(node + "\"a\" -> \"b\";\n")),
               HasSubstr("line 5: this edge names node 'b'"));
-  EXPECT_THAT(refusal(in_graph(node + node)), HasSubstr("line 5: node 'a' is there twice"));
+  EXPECT_THAT(refusal(in_graph(node + node)), HasSubstr("line 5: node 'a' is defined twice"));
   EXPECT_THAT(refusal(in_graph(node + "\"a\" -> ;\n")),
               HasSubstr("line 5: this edge leads to no node"));
   EXPECT_THAT(refusal(in_graph(node.substr(0, node.size() - 4) + node)),
               HasSubstr("line 2: this node is not closed"));
   EXPECT_THAT(refusal(fmt::format("digraph d {{\n{}", node)),
-              HasSubstr("line 4: the file is cut short"));
+              HasSubstr("line 4: the file is truncated"));
   EXPECT_THAT(refusal(in_graph(node + "\"a\" = 5\n")), HasSubstr("line 5: 'a'"));
 }
 
-TEST(DotImport, RefusesCircles) {
+TEST(DotImport, RefusesCycles) {
   EXPECT_THAT(refusal(in_graph("\"a\"[label=\"0\nx\n\"];\n\"b\"[label=\"0\nx\n\"];\n"
                                "\"a\" -> \"b\";\n\"b\" -> \"a\";\n")),
-              HasSubstr("line 8: the nodes of graph wait for each other in a circle"));
+              HasSubstr("line 8: the nodes of graph form a dependency cycle"));
   const auto holds = [](int number, int child) {
     return fmt::format(
         "subgraph cluster_{0} {{\n\"n{0}\"[shape=\"rectangle\" label=\"0\ngraph_{1}\n\"];\n}}\n",
         number, child);
   };
   EXPECT_THAT(refusal(in_graph(holds(1, 2) + holds(2, 1))),
-              HasSubstr("its graphs hold each other in a circle"));
+              HasSubstr("its graphs contain each other in a cycle"));
   EXPECT_THAT(refusal(in_graph(holds(3, 1) + holds(1, 2) + holds(2, 1))),
-              HasSubstr("graphs inside each other"));
+              HasSubstr("levels of nested graphs"));
 }
 
-TEST(DotImport, RefusesGraphsThatUnfoldWithoutEnd) {
+TEST(DotImport, RefusesGraphsThatExpandExponentially) {
   // Each graph holds the next one twice: 2^40 nodes.
   std::string text;
   for (int i = 0; i < 40; ++i) {

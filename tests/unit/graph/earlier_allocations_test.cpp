@@ -10,7 +10,7 @@ namespace {
 
 using engine::AllocationRole;
 
-TEST(EarlierAllocations, OnlyThoseThatNoNodeMeansAreLeftOut) {
+TEST(EarlierAllocations, OnlyThoseThatNoNodeRefersToAreLeftOut) {
   HandMade made;
   const std::uint64_t stale = made.allocate("stale workspace", AllocationRole::Workspace, 4096);
   made.allocate("of an earlier run", AllocationRole::Input, 4096);

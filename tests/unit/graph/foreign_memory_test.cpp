@@ -1,5 +1,5 @@
-// Memory that the ledger does not have: which words are asked about, what is added, and that rules
-// blame it for nothing more than "possible".
+// Memory that is not in the ledger: which words are queried, what is added, and that findings about
+// it are never more than "possible".
 #include <gmock/gmock.h>
 
 #include "profiling/hazards/rules/diagnosis.h"
@@ -22,7 +22,7 @@ void add(Snapshot& snapshot, std::uint64_t address, std::uint64_t bytes) {
   add_foreign_memory(snapshot, {&range, 1}, AllocationRole::DriverKnown);
 }
 
-TEST(ForeignMemory, OnlyWordsWithoutAnEntryAreAskedAbout) {
+TEST(ForeignMemory, OnlyWordsWithoutAnEntryAreQueried) {
   HandMade made;
   const std::uint64_t x = made.allocate("X", AllocationRole::Input, 4096);
   made.kernel("product", {x + 8, kForeign, 7, ~std::uint64_t{0}, kForeign});
@@ -31,7 +31,7 @@ TEST(ForeignMemory, OnlyWordsWithoutAnEntryAreAskedAbout) {
   EXPECT_THAT(unlisted_words(made.snapshot), ElementsAre(kForeign, kForeign + 64, kForeign + 128));
 }
 
-TEST(ForeignMemory, EntriesComeBehindTheLedgersOwnAndNeverOverThem) {
+TEST(ForeignMemory, EntriesFollowTheLedgersOwnAndNeverOverlapThem) {
   HandMade made;
   const std::uint64_t x = made.allocate("X", AllocationRole::Input, 4096);
   const Snapshot before = made.snapshot;
@@ -50,7 +50,7 @@ TEST(ForeignMemory, EntriesComeBehindTheLedgersOwnAndNeverOverThem) {
   EXPECT_EQ(touches[0].allocation, 2);
 }
 
-TEST(ForeignMemory, ABlockThatWasGivenBackIsStillItsOwners) {
+TEST(ForeignMemory, AFreedBlockStillBelongsToItsOwner) {
   HandMade made;
   const std::uint64_t x = made.allocate("X", AllocationRole::Workspace, 4096);
   made.allocation("X").freed_at = 50;  // before the capture
@@ -71,7 +71,7 @@ TEST(ForeignMemory, TheGraphsOwnAllocationsAreKnown) {
   EXPECT_EQ(ranges[0].bytes, 256U);
 }
 
-TEST(ForeignMemory, IsBlamedForNothingMoreThanPossible) {
+TEST(ForeignMemory, FindingsAboutItAreAtMostPossible) {
   HandMade made;
   made.kernel("accumulate", {kForeign + 128});
   made.memset(kForeign, 256);  // in either order
@@ -81,8 +81,8 @@ TEST(ForeignMemory, IsBlamedForNothingMoreThanPossible) {
   EXPECT_EQ(findings[0].rule, "unordered-access");
   EXPECT_EQ(findings[0].confidence, Confidence::Possible);
   ASSERT_FALSE(findings[0].evidence.empty());
-  EXPECT_THAT(findings[0].evidence.back(), HasSubstr("not of this program"));
-  // The same with an owner of our own is likely: the doubt is the foreign memory's.
+  EXPECT_THAT(findings[0].evidence.back(), HasSubstr("does not belong to this program"));
+  // The same with our own owner is likely: only foreign memory is doubted.
   made.snapshot.ledger.back().role = AllocationRole::Output;
   findings = diagnose(made.snapshot, {});
   ASSERT_EQ(findings.size(), 1U);

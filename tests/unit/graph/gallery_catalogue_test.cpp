@@ -1,5 +1,5 @@
-// The catalogue is what window, command line and the doctor's tests are made from: every case is
-// complete, and its words can be shown as they are.
+// Window, command line and the doctor's tests are built from the catalogue: every case is complete,
+// and its texts can be shown unchanged.
 #include <gtest/gtest.h>
 
 #include <algorithm>

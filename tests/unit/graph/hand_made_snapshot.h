@@ -15,9 +15,9 @@ class HandMade {
  public:
   HandMade();
 
-  /// Returns the allocation's address. Live from position 10 on, if not told otherwise.
+  /// Returns the allocation's address. Live from position 10 on by default.
   std::uint64_t allocate(std::string owner, engine::AllocationRole role, std::uint64_t bytes);
-  /// Another one at an address of the caller's choice.
+  /// Another one at the given address.
   engine::Allocation& allocate_at(std::uint64_t address, std::string owner,
                                   engine::AllocationRole role, std::uint64_t bytes);
   engine::Allocation& allocation(const std::string& owner);

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 struct Moves : HandMade {
   std::uint64_t x = allocate("X", AllocationRole::Input, 1 << 20);
   std::string why(bool plain_descriptors = true) {
-    return why_inputs_stay(graph(), {&allocation("X"), 1}, plain_descriptors);
+    return immovable_inputs_reason(graph(), {&allocation("X"), 1}, plain_descriptors);
   }
 };
 
@@ -34,7 +34,7 @@ TEST(InputMoves, InputsAreLiveDeviceMemoryThatTheCallerWrites) {
       {.space = MemorySpace::PinnedHost, .role = AllocationRole::Input, .owner = "staging"}));
 }
 
-TEST(InputMoves, PointersCopiesAndMemsetsStandInNoWay) {
+TEST(InputMoves, PointersCopiesAndMemsetsPreventNothing) {
   Moves made;
   const int kernel = made.kernel("product", {made.x, 7, made.x + 4096});
   made.memset(made.x, 64, {kernel});
@@ -70,7 +70,7 @@ TEST(InputMoves, ParametersWithoutALayoutAreNotGuessed) {
   EXPECT_THAT(made.why(), HasSubstr("layout"));
 }
 
-TEST(InputMoves, NodesThatHideTheirAddressesAreSaid) {
+TEST(InputMoves, NodesThatHideTheirAddressesAreReported) {
   for (const NodeType type : {NodeType::Host, NodeType::BatchMemOp, NodeType::Conditional,
                               NodeType::SignalSemaphore, NodeType::Unknown}) {
     Moves made;

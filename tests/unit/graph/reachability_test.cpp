@@ -25,7 +25,7 @@ TEST(Reachability, FollowsFullEdgesOnly) {
   EXPECT_TRUE(Reachability(made.graph()).before(first, third));
 }
 
-TEST(Reachability, ChildrenAreOrderedAsTheirParents) {
+TEST(Reachability, ChildrenAreOrderedLikeTheirParents) {
   HandMade made;
   const int ahead = made.kernel("ahead", {});
   const int child = made.node(NodeType::ChildGraph, {}, {ahead});
@@ -45,7 +45,7 @@ TEST(Reachability, ChildrenAreOrderedAsTheirParents) {
   EXPECT_EQ(order.path(deepest, behind), (std::vector<int>{deepest, behind}));
 }
 
-TEST(Reachability, GivesTheShortestPath) {
+TEST(Reachability, FindsTheShortestPath) {
   HandMade made;
   const int start = made.kernel("start", {});
   const int a = made.kernel("a", {}, {start});
@@ -59,7 +59,7 @@ TEST(Reachability, GivesTheShortestPath) {
   EXPECT_FALSE(order.chain({start, a, shortcut, end}));
 }
 
-TEST(Reachability, RefusesWhatIsOutOfRange) {
+TEST(Reachability, RefusesIndicesOutOfRange) {
   HandMade made;
   made.kernel("only", {});
   made.graph().edges = {{.from = 0, .to = 7}, {.from = -1, .to = 0}, {.from = 0, .to = 0}};

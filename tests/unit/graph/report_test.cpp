@@ -46,18 +46,18 @@ TEST(Report, MarkdownHasEverythingAReaderNeeds) {
   EXPECT_THAT(text, HasSubstr("| arrived / blocks | 0 |"));  // no column of its own
 }
 
-TEST(Report, AStallSaysWhereItStandsAndWhatItsDeadlineFollows) {
+TEST(Report, AStallReportsItsPositionAndTheSourceOfItsDeadline) {
   DoctorReport report = sample();
   Stall& stall = report.experiments[1].outcome.stall[0];
   stall.replay = 41;
   stall.deadline_seconds = 0.5;
   stall.p99_seconds = 12.5e-6;
-  EXPECT_THAT(to_markdown(report), HasSubstr("without markers, so no node is known"));
+  EXPECT_THAT(to_markdown(report), HasSubstr("no markers, so nodes are unknown"));
   stall.nodes = {NodeState::Running};
   const std::string text = to_markdown(report);
   EXPECT_THAT(text, HasSubstr("## Stall of \"again\""));
   EXPECT_THAT(text,
-              HasSubstr("replay 41, deadline 0.5 s; 99 % of the replays before took 12.5 us"));
+              HasSubstr("replay 41, deadline 0.5 s; 99 % of the previous replays took 12.5 us"));
   EXPECT_THAT(text, HasSubstr("a kernel spins: a probe"));
   EXPECT_THAT(text, HasSubstr("- running: node 0"));
   EXPECT_THAT(text, Not(HasSubstr("replay 17 |")));  // no column for every replay up to the 41st
@@ -81,7 +81,7 @@ TEST(Report, JsonKeepsItsKeys) {
   EXPECT_EQ(to_json(report), to_json(report));
 }
 
-TEST(Report, NothingAndOddNamesAreFine) {
+TEST(Report, EmptyReportsAndOddNamesAreFine) {
   EXPECT_THAT(to_markdown({}), HasSubstr("None."));
   EXPECT_THAT(to_markdown({}), Not(HasSubstr("Experiments")));
   DoctorReport odd;

@@ -1,4 +1,4 @@
-// What the tests of the rules share: the shipped facts, and what every finding must say.
+// Shared by the tests of the rules: the shipped facts, and what every finding must contain.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ inline std::vector<LibraryFact> shipped_facts() {
   return facts.ok() ? facts.value() : std::vector<LibraryFact>{};
 }
 
-/// No finding leaves its reader without words.
+/// Every finding has all its texts.
 inline void expect_complete(const Finding& finding) {
   EXPECT_FALSE(finding.rule.empty());
   EXPECT_GT(finding.hazard, 0) << finding.rule;

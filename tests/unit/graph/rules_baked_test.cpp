@@ -59,7 +59,7 @@ TEST(BakedValues, AGridThatDiffersIsOneFinding) {
   EXPECT_EQ(findings[0].confidence, Confidence::Likely);
 }
 
-TEST(BakedValues, NumbersThatFollowTheSplitsAreSizes) {
+TEST(BakedValues, NumbersThatDependOnTheSplitsAreSizes) {
   TwoCaptures made("splits");
   made.later().parameters[8] = std::byte{7};
   const std::vector<Finding> findings = diagnose(made.snapshot, {});
@@ -67,7 +67,7 @@ TEST(BakedValues, NumbersThatFollowTheSplitsAreSizes) {
   EXPECT_EQ(findings[0].rule, "baked-launch");
 }
 
-TEST(BakedValues, OtherNodesAreALaunchToo) {
+TEST(BakedValues, ADifferentNodeCountIsALaunchDifference) {
   TwoCaptures made("splits");
   made.kernel("one more", {});
   EXPECT_THAT(diagnose(made.snapshot, {}).at(0).evidence.at(0), HasSubstr("1 nodes at first, 2"));

@@ -21,7 +21,7 @@ TEST(CaptureMistakes, AForkWithoutAJoin) {
   EXPECT_FALSE(findings[0].missing_order.empty());
 }
 
-TEST(CaptureMistakes, ALoadIsPossibleWhereTheCaptureWorked) {
+TEST(CaptureMistakes, ALoadIsPossibleIfTheCaptureSucceeded) {
   HandMade made;
   made.graph().events = {{.kind = CaptureEvent::Kind::LazyLoad, .what = "late_kernel"}};
   std::vector<Finding> findings = diagnose(made.snapshot, {});
@@ -30,7 +30,7 @@ TEST(CaptureMistakes, ALoadIsPossibleWhereTheCaptureWorked) {
   EXPECT_EQ(findings[0].rule, "lazy-load");
   EXPECT_EQ(findings[0].confidence, Confidence::Possible);
   EXPECT_TRUE(findings[0].proof.cures.eager_loading);
-  // Replays may well be right: the load itself is what the proof looks for.
+  // Replays may well be correct: the proof looks for the load itself.
   EXPECT_EQ(findings[0].proof.shows.replays, 0);
   EXPECT_EQ(findings[0].proof.cures.replays, 0);
   EXPECT_THAT(findings[0].evidence, Contains(HasSubstr("late_kernel")));
@@ -59,7 +59,7 @@ TEST(CaptureMistakes, AWaitBreaksTheCapture) {
   }
 }
 
-TEST(CaptureMistakes, ACaptureThatWorkedIsHealthy) {
+TEST(CaptureMistakes, ASuccessfulCaptureIsHealthy) {
   HandMade made;
   made.graph().events = {{.kind = CaptureEvent::Kind::Allocation, .what = "x"}};
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());

@@ -9,7 +9,7 @@ namespace {
 using engine::AllocationRole;
 using testing::ElementsAre;
 
-TEST(UnresetCounter, NothingSetsItBack) {
+TEST(UnresetCounter, NothingResetsIt) {
   HandMade made;
   const int node = made.kernel("barrier", {made.allocate("arrived", AllocationRole::Counter, 4)});
   const std::vector<Finding> findings = diagnose(made.snapshot, {});
@@ -21,7 +21,7 @@ TEST(UnresetCounter, NothingSetsItBack) {
   EXPECT_EQ(findings[0].proof.cures.filled, (std::vector<FilledMemory>{{"arrived", 0}}));
 }
 
-TEST(UnresetCounter, AMemsetBeforeOrBehindIsHealthy) {
+TEST(UnresetCounter, AMemsetBeforeOrAfterIsHealthy) {
   for (const bool ahead : {true, false}) {
     HandMade made;
     const std::uint64_t counter = made.allocate("arrived", AllocationRole::Counter, 64);

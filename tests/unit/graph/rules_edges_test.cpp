@@ -42,14 +42,14 @@ TEST(UnwaitedEdges, UnknownIsPossibleAndAWaitIsHealthy) {
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }
 
-TEST(UnwaitedEdges, AFullPathBesideItIsHealthy) {
+TEST(UnwaitedEdges, AnAdditionalFullPathIsHealthy) {
   Pair made;
   made.waits() = Known::No;
   made.edge(made.producer, made.consumer);
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }
 
-TEST(UnwaitedEdges, WhatIsOnlyReadNeedsNoOrder) {
+TEST(UnwaitedEdges, ReadOnlyMemoryNeedsNoOrder) {
   Pair made(AllocationRole::Input);
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }

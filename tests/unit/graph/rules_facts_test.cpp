@@ -66,13 +66,13 @@ TEST(LibraryFacts, RefusesWhatIsMalformedAndSaysWhere) {
   EXPECT_FALSE(load_library_facts("/nowhere/facts.json").ok());
   EXPECT_THAT(refusal("{\n\"facts\": [\n}"), HasSubstr("line 3"));
   EXPECT_THAT(refusal("[]"), HasSubstr("'facts'"));
-  EXPECT_THAT(refusal(R"({"facts": [7]})"), HasSubstr("fact 1 is no object"));
+  EXPECT_THAT(refusal(R"({"facts": [7]})"), HasSubstr("fact 1 is not an object"));
   EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": 3}]})"), HasSubstr("'first'"));
   const std::string rest = R"("statement": "s", "source": "x", "date": "d"}]})";
   EXPECT_THAT(refusal(R"({"facts": [{"id": "", "first": "", "last": "", )" + rest),
               HasSubstr("empty 'id'"));
   EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "x", "last": "", )" + rest),
-              HasSubstr("no version"));
+              HasSubstr("not a version"));
   EXPECT_THAT(refusal(R"({"facts": [{"id": "a", "first": "2", "last": "1", )" + rest),
               HasSubstr("begins with 2"));
 }

@@ -23,7 +23,7 @@ struct Copies : HandMade {
     if (findings.empty()) return {};
     expect_complete(findings[0]);
     EXPECT_TRUE(findings[0].proof.shows.scribbled_host);
-    // Addresses are proved by inputs that lie elsewhere too, other contents by nothing but them.
+    // Addresses are also proved by moved inputs, other contents only by overwriting.
     const bool addresses = findings[0].rule == "host-array";
     EXPECT_EQ(findings[0].proof.shows.moved_inputs, addresses);
     EXPECT_FALSE(findings[0].proof.shows.patched_host);

@@ -48,13 +48,13 @@ TEST(FreedMemory, LiveMemoryIsHealthy) {
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }
 
-TEST(FreedMemory, LeftoversInStructuresAreNotBelieved) {
+TEST(FreedMemory, LeftoversInStructuresAreIgnored) {
   HandMade made;
   const std::uint64_t old = made.allocate("of an earlier step", AllocationRole::Output, 4096);
   made.allocation("of an earlier step").freed_at = 50;
   const int node = made.kernel("product", {old, 1});
   std::vector<Finding> findings = diagnose(made.snapshot, {});
-  ASSERT_EQ(findings.size(), 1U);  // a parameter of its own may be one that is not used
+  ASSERT_EQ(findings.size(), 1U);  // a separate parameter may be unused
   EXPECT_EQ(findings[0].confidence, Confidence::Possible);
   made.kernel_at(node).slots = {{.offset = 0, .bytes = 16}};
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
@@ -81,7 +81,7 @@ TEST(PoolAlias, TheLaterGraphGotTheEarlierOnesBlock) {
   EXPECT_EQ(findings[0].proof.cures.moved, (std::vector<MovedMemory>{{{1, scratch}, "scratch"}}));
 }
 
-TEST(PoolAlias, BlocksOfTheirOwnAreHealthy) {
+TEST(PoolAlias, SeparateBlocksAreHealthy) {
   HandMade made;
   const std::uint64_t saved = made.allocate("saved activation", AllocationRole::Quantized, 4096);
   made.kernel("quantize", {saved});

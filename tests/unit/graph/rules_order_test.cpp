@@ -23,7 +23,7 @@ Finding only(const HandMade& made) {
 TEST(UnorderedAccess, AReaderThatDoesNotWaitForTheWriter) {
   HandMade made;
   const std::uint64_t hidden = made.allocate("hidden", AllocationRole::Quantized, 4096);
-  // The reader is listed first: the stage tells who prepares for whom.
+  // The reader is listed first: the stage determines which one comes first.
   const int reader = made.kernel("product", {hidden});
   made.graph().nodes.back().stage = Stage::Fprop;
   const int writer = made.kernel("quantize", {hidden});
@@ -36,14 +36,14 @@ TEST(UnorderedAccess, AReaderThatDoesNotWaitForTheWriter) {
   EXPECT_EQ(finding.proof.cures.delayed, finding.proof.shows.delayed);
 }
 
-TEST(UnorderedAccess, AnOrderMakesItHealthy) {
+TEST(UnorderedAccess, AnEdgeMakesItHealthy) {
   HandMade made;
   const std::uint64_t hidden = made.allocate("hidden", AllocationRole::Quantized, 4096);
   made.kernel("product", {hidden}, {made.kernel("quantize", {hidden})});
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }
 
-TEST(UnorderedAccess, ReadersBehindOneWriterAreHealthy) {
+TEST(UnorderedAccess, ReadersAfterOneWriterAreHealthy) {
   HandMade made;
   const std::uint64_t hidden = made.allocate("hidden", AllocationRole::Quantized, 4096);
   const int writer = made.kernel("quantize", {hidden});
@@ -52,7 +52,7 @@ TEST(UnorderedAccess, ReadersBehindOneWriterAreHealthy) {
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }
 
-TEST(UnorderedAccess, AMemsetOnABranchOfItsOwn) {
+TEST(UnorderedAccess, AMemsetOnItsOwnBranch) {
   HandMade made;
   const std::uint64_t sums = made.allocate("sums", AllocationRole::Unknown, 4096);
   made.kernel("accumulate", {sums + 128});
@@ -75,7 +75,7 @@ TEST(UnorderedAccess, ForkedExpertsWriteTheirOwnParts) {
   }
   made.memset(y + 4096 * 8, 64, {fork});  // an expert without rows
   made.kernel("join", {y}, lanes);
-  // The last kernel reads all of y but does not wait for the memset: a word is all that is known.
+  // The last kernel reads all of y but does not wait for the memset: only one word is known.
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());
 }
 
@@ -96,7 +96,7 @@ TEST(UnorderedAccess, SignalsBetweenKernelsArePossible) {
   EXPECT_EQ(only(made).confidence, Confidence::Possible);
 }
 
-TEST(UnorderedAccess, MemsetsOfATextFileThatMeet) {
+TEST(UnorderedAccess, OverlappingMemsetsOfATextFile) {
   HandMade made;
   made.graph().degraded = true;
   made.memset(0x1000, 64);
@@ -105,7 +105,7 @@ TEST(UnorderedAccess, MemsetsOfATextFileThatMeet) {
   EXPECT_EQ(only(made).confidence, Confidence::Possible);
 }
 
-TEST(UnorderedAccess, ProgrammaticEdgesAreAnotherRulesBusiness) {
+TEST(UnorderedAccess, ProgrammaticEdgesAreLeftToTheirOwnRule) {
   HandMade made;
   const std::uint64_t hidden = made.allocate("hidden", AllocationRole::Quantized, 4096);
   const int first = made.kernel("first", {hidden});

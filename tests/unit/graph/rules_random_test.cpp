@@ -1,4 +1,4 @@
-// No snapshot that a reader lets through may bring the rules down, and none may take long.
+// No snapshot accepted by a reader may crash the rules or take long.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -133,7 +133,7 @@ TEST(RandomSnapshots, NeverBringTheRulesDown) {
   EXPECT_GT(found, 1000U);
 }
 
-TEST(RandomSnapshots, NothingIsSaidOfNothingOrOfWhatIsMalformed) {
+TEST(RandomSnapshots, EmptyAndMalformedSnapshotsHaveNoFindings) {
   EXPECT_TRUE(diagnose({}, {}).empty());
   HandMade made;
   EXPECT_TRUE(diagnose(made.snapshot, {}).empty());

@@ -50,7 +50,7 @@ TEST(SharedWorkspace, IsLikelyOnAVersionThatWasWrong) {
   }
 }
 
-TEST(SharedWorkspace, IsNothingWhereItWasMeasuredRight) {
+TEST(SharedWorkspace, IsNoFindingWhereMeasuredCorrect) {
   for (const char* version : {"13.6.1", "13.6.2", "13.7.0", "13.8.1.7", "13.10.0", "13.10.0.20"}) {
     Step made(version);
     const std::uint64_t shared = made.allocate("shared", AllocationRole::Workspace, 1 << 20);
@@ -60,7 +60,7 @@ TEST(SharedWorkspace, IsNothingWhereItWasMeasuredRight) {
   }
 }
 
-TEST(SharedWorkspace, IsPossibleWhereNothingWasMeasured) {
+TEST(SharedWorkspace, IsPossibleWhereNotMeasured) {
   for (const char* version : {"", "13.3.0", "14.0.0"}) {
     Step made(version);
     const std::uint64_t shared = made.allocate("shared", AllocationRole::Workspace, 1 << 20);
@@ -78,7 +78,7 @@ TEST(SharedWorkspace, IsPossibleWhereNothingWasMeasured) {
   EXPECT_THAT(diagnose(made.snapshot, shipped_facts()).at(0).evidence.at(0), HasSubstr("newer"));
 }
 
-TEST(SharedWorkspace, BuffersOfTheirOwnAreHealthy) {
+TEST(SharedWorkspace, SeparateBuffersAreHealthy) {
   Step made("13.5.1");
   const std::uint64_t both = made.allocate("halves", AllocationRole::Workspace, 1 << 20);
   made.product(made.allocate("first", AllocationRole::Workspace, 1 << 20));
@@ -106,7 +106,7 @@ TEST(SharedWorkspace, SixteenBitIsAtMostPossible) {
   EXPECT_EQ(findings[0].confidence, Confidence::Possible);
 }
 
-TEST(SharedWorkspace, IsSeenWithoutALedgerByTheMemset) {
+TEST(SharedWorkspace, IsRecognizedByTheMemsetWithoutALedger) {
   Step made("13.5.1");
   const int first = made.product(0x7f0000001000);
   const int second = made.product(0x7f0000001000);
@@ -132,7 +132,7 @@ TEST(SharedWorkspace, AcrossGraphsIsAtMostPossible) {
   const std::vector<Finding> findings = diagnose(made.snapshot, shipped_facts());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].confidence, Confidence::Possible);
-  made.graph().variant_of = 0;  // a second capture of the first is never replayed beside it
+  made.graph().variant_of = 0;  // a second capture of the first is never replayed with it
   EXPECT_TRUE(diagnose(made.snapshot, shipped_facts()).empty());
 }
 

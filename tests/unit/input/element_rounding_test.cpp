@@ -1,4 +1,4 @@
-// BF16 and FP16 conversions on bits: every 16-bit value survives the way to FP32 and back, and
+// BF16 and FP16 conversions on bits: every 16-bit value survives the round trip through FP32, and
 // rounding goes to the nearest even neighbour.
 #include "engine/input/element_rounding.h"
 
@@ -22,7 +22,7 @@ TEST(ElementRounding, EveryBf16ValueSurvives) {
   }
 }
 
-TEST(ElementRounding, EveryFp16ValueSurvivesAndIsRight) {
+TEST(ElementRounding, EveryFp16ValueSurvivesAndIsCorrect) {
   for (std::uint32_t bits = 0; bits <= 0xFFFFU; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float value = fp16_value(half);

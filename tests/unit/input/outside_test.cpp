@@ -1,4 +1,4 @@
-// What comes from outside, before anything believes it: texts, JSON, files.
+// Validation of untrusted texts, JSON and files.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(ShownText, KeepsWordsOfEveryLanguage) {
   }
 }
 
-TEST(ShownText, ShowsWhatWouldGiveOrdersOrHide) {
+TEST(ShownText, EscapesControlAndInvisibleCharacters) {
   const std::pair<std::string, std::string> cases[] = {
       {"\x1b[2J", "\\u001b[2J"},
       {std::string("a\0b", 3), "a\\u0000b"},
@@ -127,7 +127,7 @@ TEST(Json, NestingIsBoundedBeforeAnythingIsBuilt) {
     EXPECT_THAT(refusal_of(nested(depth, "[", "]")), HasSubstr("deeper than 64 levels"));
     EXPECT_THAT(refusal_of(nested(depth, "{\"a\":", "}")), HasSubstr("deeper than 64 levels"));
   }
-  // Brackets in texts are no nesting, whatever stands before their quotes.
+  // Brackets in texts are not nesting, whatever precedes their quotes.
   EXPECT_EQ(refusal_of("[\"" + std::string(1000, '[') + "\\\"" + std::string(1000, '{') + "\"]"),
             "parsed");
   EXPECT_THAT(refusal_of("[\"\\\\\"," + std::string(100, '[')), HasSubstr("deeper than 64"));
@@ -145,7 +145,7 @@ TEST(Json, SizesNamesAndTextsAreBounded) {
   EXPECT_LT(refusal_of("{\"" + huge).size(), 300U);
 }
 
-TEST(Json, SaysWhereItIsNone) {
+TEST(Json, SaysWhereTextIsNotJson) {
   EXPECT_THAT(refusal_of("{\n\n\"a\":}"), AllOf(HasSubstr("not JSON"), HasSubstr("line 3")));
   EXPECT_THAT(refusal_of(""), HasSubstr("not JSON"));
   EXPECT_THAT(refusal_of("\"\\"), HasSubstr("not JSON"));
@@ -170,7 +170,7 @@ class OutsideFiles : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(OutsideFiles, OnlyRegularFilesAreOpenedAndNothingIsWaitedFor) {
+TEST_F(OutsideFiles, OnlyRegularFilesAreOpenedWithoutWaiting) {
   ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
   std::filesystem::create_directory(path("folder"));
   std::filesystem::create_symlink("/dev/zero", path("link"));
@@ -186,6 +186,20 @@ TEST_F(OutsideFiles, OnlyRegularFilesAreOpenedAndNothingIsWaitedFor) {
   EXPECT_THAT(read_file(path("link"), 1000).error().message, HasSubstr("device"));
   EXPECT_EQ(read_file(path("none"), 1000).error().code, ErrorCode::NotFound);
   EXPECT_FALSE(read_file(std::string("a\0b", 3), 1000).ok());
+}
+
+using OutsideFilesDeathTest = OutsideFiles;
+
+TEST_F(OutsideFilesDeathTest, AFileThatShrinksWhileItIsReadEndsItsReaderWithASentence) {
+  std::ofstream(path("x.npy")) << std::string(100'000, 'x');
+  const auto read_shrunk = [&] {
+    explain_missing_pages();
+    const auto file = MappedFile::open(path("x.npy"));
+    std::filesystem::resize_file(path("x.npy"), 0);
+    volatile std::byte last = file.value().bytes().back();
+    static_cast<void>(last);
+  };
+  EXPECT_EXIT(read_shrunk(), testing::KilledBySignal(SIGBUS), "became shorter while it was read");
 }
 
 TEST_F(OutsideFiles, EveryReaderRefusesAFifo) {

@@ -66,14 +66,14 @@ INSTANTIATE_TEST_SUITE_P(
                                      RoutingDistribution::OneHot, RoutingDistribution::HalfEmpty),
                      testing::Values(1, 2, 8, 65, 256, 1024), testing::Values(1, 16, 128)));
 
-TEST(Routing, UniformSplitsDifferByOneAtMost) {
+TEST(Routing, UniformSplitsDifferByAtMostOne) {
   const std::vector<std::int64_t> splits =
       splits_of(request_for(RoutingDistribution::Uniform, 65, 10007));
   const auto [low, high] = std::minmax_element(splits.begin(), splits.end());
   EXPECT_LE(*high - *low, 1);
 }
 
-TEST(Routing, SharesFollowTheirLaw) {
+TEST(Routing, SharesFollowTheirDistribution) {
   constexpr double kTokens = 1 << 22;
   for (const auto& [distribution, exponent] :
        {std::pair{RoutingDistribution::Zipf, 0.7}, std::pair{RoutingDistribution::Heavy, 1.5}}) {

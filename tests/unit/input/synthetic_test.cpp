@@ -52,7 +52,7 @@ TEST(NormalTable, QuantilesAgreeWithErfc) {
   }
 }
 
-TEST(Synthetic, DoesNotDependOnHowItIsRead) {
+TEST(Synthetic, DoesNotDependOnReadOrder) {
   for (const ElementType element : {ElementType::Bf16, ElementType::Fp16, ElementType::Fp32}) {
     const auto source =
         make_synthetic_source({.input = {Distribution::NonFinite, element},

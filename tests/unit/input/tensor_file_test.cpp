@@ -281,7 +281,7 @@ TEST(TensorFiles, WeightsMayBeTwoOrThreeDimensional) {
   }
 }
 
-TEST(TensorFiles, SayWhatCannotBeOpened) {
+TEST(TensorFiles, NameFilesThatCannotBeOpened) {
   const auto missing = inspect_file("/nowhere/x.npy");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ErrorCode::NotFound);

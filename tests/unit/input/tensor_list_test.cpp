@@ -1,5 +1,5 @@
-// Weights as a tensor an expert in one file: read as if they were one tensor, refused by the name
-// of the expert that differs, offered whole where a person picks a tensor.
+// Weights as one tensor per expert in one file: read as if they were one tensor, refused by the
+// name of the expert that differs, offered as a whole in the tensor selection.
 #include "engine/input/tensor_list.h"
 
 #include <gmock/gmock.h>
@@ -61,8 +61,8 @@ RunRequest request_for(const std::string& path, int experts) {
 
 std::string expert(int number) { return "block.experts." + std::to_string(number) + ".up.weight"; }
 
-TEST(TensorList, ReadsTheExpertsBelowOneAnotherInTheirOrder) {
-  // Neither in order nor alone in the file; the name's first number is not the expert's.
+TEST(TensorList, ReadsTheExpertsInOrder) {
+  // Out of order and among other tensors; the name's first number is not the expert's.
   const TemporaryFile file("list.safetensors", safetensors({{.name = expert(2)},
                                                             {.name = "block.norm", .rows = 1},
                                                             {.name = expert(0)},
@@ -108,7 +108,7 @@ TEST(TensorList, EveryExpertMustHaveTheRequestsShape) {
               AllOf(HasSubstr("expert 0"), HasSubstr("32"), HasSubstr("k = 16")));
 }
 
-TEST(TensorList, IsOfferedWithItsThreeDimensionsOrTheReasonAgainstIt) {
+TEST(TensorList, IsListedWithThreeDimensionsOrTheReasonItIsUnusable) {
   const TemporaryFile file("offer.safetensors", safetensors({{.name = expert(0)},
                                                              {.name = expert(1)},
                                                              {.name = "a.0.w"},

@@ -1,5 +1,5 @@
-// Which symbols are taken for kernels that wait: this project's, whatever the compiler put around
-// their names, and nobody else's.
+// Which symbols count as kernels that wait: this project's, whatever the compiler adds around their
+// names, and no others.
 #include <gtest/gtest.h>
 
 #include "kernels/common/waiting_kernels.h"

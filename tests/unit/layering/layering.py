@@ -32,7 +32,8 @@ ORDER = (
     ("profiling/export",),
     ("profiling/compare",),
     ("app/protocol",),
-    ("app/worker", "app/doctor", "app/sweep"),
+    ("app/doctor", "app/sweep"),
+    ("app/controllers", "app/worker"),
     ("app/gui",),
     ("app/cli",),
 )
@@ -46,6 +47,7 @@ WINDOW = ("app/gui/", "app/cli/")
 WINDOW_MAY_USE = (
     "app/gui/",
     "app/cli/",
+    "app/controllers/",
     "app/doctor/",
     "app/protocol/",
     "app/sweep/",
@@ -68,6 +70,8 @@ WINDOW_MAY_USE = (
     "profiling/trace/",
 )
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvml|nvtx|generated_cuda)", re.IGNORECASE)
+
+DRAWING_HEADER = re.compile(r"^(imgui|backends/imgui|GLFW/|GL/)", re.IGNORECASE)
 
 # Runs on the default stream and, on device memory, after the call has returned ...
 DEFAULT_STREAM = re.compile(r"\bcuda(Memset|Memcpy)(2D|3D)?\(")
@@ -129,6 +133,13 @@ ONE_PLACE = (
             "profiling/cupti/cupti_library.cpp",
             "profiling/power/nvml_library.cpp",
         ),
+    ),
+    (
+        PRODUCT,
+        re.compile(r"\bstd::(jthread\b|async\(|thread\b(?!::))|\bpthread_create\("),
+        "threads are engine::GuardedThread (engine/model/guarded_thread.h): what they throw is somebody's error; in the "
+        "window they are tasks and queues of app/controllers/background.h",
+        ("engine/model/guarded_thread.h", "engine/model/guarded_thread.cpp"),
     ),
     (
         ("app/",),
@@ -229,6 +240,17 @@ def check_window(root):
                     pending.append(target)
 
 
+def check_controllers(root):
+    """What the window does is tested without a window: it draws nothing (and ORDER keeps it below what does)."""
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith("app/controllers/"):
+            continue
+        for _, target in includes_of(path):
+            if DRAWING_HEADER.match(target):
+                yield f'{name} includes "{target}": a controller draws nothing'
+
+
 def check_headers(root):
     for path in sources(root):
         if path.suffix not in {".h", ".cuh"}:
@@ -245,7 +267,7 @@ def check_names(root):
                 continue
             words = re.split(r"[^a-z0-9]+", path.name.lower())
             for word in FORBIDDEN_WORDS.intersection(words):
-                yield f"{path.relative_to(root).as_posix()}: '{word}' says nothing; name what it is"
+                yield f"{path.relative_to(root).as_posix()}: '{word}' is meaningless; name what it is"
 
 
 def check_default_stream(root):
@@ -284,7 +306,7 @@ def check(root):
     root = pathlib.Path(root)
     return [
         violation
-        for rule in (check_direction, check_order, check_window, check_headers, check_names, check_default_stream, check_one_place,
-                     check_top_level)
+        for rule in (check_direction, check_order, check_window, check_controllers, check_headers, check_names,
+                     check_default_stream, check_one_place, check_top_level)
         for violation in rule(root)
     ]

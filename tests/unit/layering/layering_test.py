@@ -89,6 +89,12 @@ class PlantedViolation(unittest.TestCase):
         for header in ("cuda_runtime.h", "cupti.h", "cublasLt.h"):
             self.assert_found({"app/gui/a.cpp": f"#include <{header}>\n"}, "CUDA header", header)
 
+    def test_controller_includes_what_draws(self):
+        self.assert_found({"app/controllers/a.cpp": '#include "app/gui/view.h"\n'}, "app/gui does not stand below app/controllers")
+        for line in ("#include <imgui.h>", "#include <GLFW/glfw3.h>"):
+            self.assert_found({"app/controllers/a.cpp": line + "\n"}, "draws nothing")
+        self.assertEqual(self.violations({"app/controllers/a.cpp": "#include <vector>\n"}), [])
+
     def test_header_without_pragma_once(self):
         self.assert_found({"engine/model/a.h": "// #pragma once, some day\n"}, "engine/model/a.h has no #pragma once")
 
@@ -125,6 +131,8 @@ class PlantedViolation(unittest.TestCase):
             ("case engine::Scaling::Nvfp4:", "recipe_traits.h"),
             ("return backend != GemmBackend::CpuReference;", "backend_traits.h"),
             ("if (WorkspaceStrategy::Shared == strategy) {", "backend_traits.h"),
+            ("thread_ = std::thread([this] { work(); });", "guarded_thread.h"),
+            ("auto sums = std::async(std::launch::async, sum);", "guarded_thread.h"),
         ):
             self.assert_found({"app/gui/a.cpp": f"void f() {{\n  {call}\n}}\n"}, "app/gui/a.cpp:2", where)
             self.assertEqual(self.violations({"tests/unit/a.cpp": call, "app/gui/a.cpp": f"// {call}\n"}), [])

@@ -1,5 +1,5 @@
-// Every attribute of a foreign tensor that a product takes for granted is refused by name, with
-// both values and the way out; what fits passes.
+// Every attribute of a foreign tensor that a product assumes is checked: a mismatch is refused by
+// name, with both values and the remedy; matching tensors pass.
 #include "engine/model/caller_tensor.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 constexpr WeightDemand kDemand{.layer = 2, .num_groups = 4, .n = 128, .k = 256};
 
-/// An address that nothing follows.
+/// An address that is never dereferenced.
 void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 std::vector<ListedWeight> fitting(const WeightDemand& demand) {
@@ -43,7 +43,7 @@ void PrintTo(const Spoilt& spoilt, std::ostream* out) { *out << spoilt.name; }
 
 class WeightList : public testing::TestWithParam<Spoilt> {};
 
-TEST_P(WeightList, NamesTheExpertTheAttributeBothValuesAndTheWayOut) {
+TEST_P(WeightList, NamesTheExpertTheAttributeBothValuesAndTheRemedy) {
   WeightDemand demand = kDemand;
   demand.recipe.scaling = GetParam().scaling;
   std::vector<ListedWeight> weights = fitting(demand);
@@ -139,7 +139,7 @@ TEST(CallerTensor, QuantizersOfAHighPrecisionStepAreNotCompared) {
   EXPECT_TRUE(check_weight_list(demand, weights).ok());
 }
 
-TEST(CallerTensor, AnOutputMayBeLargerAndNothingElse) {
+TEST(CallerTensor, AnOutputMayOnlyDifferByBeingLarger) {
   const OutputDemand demand{
       .name = "dW, layer 1", .type = ElementType::Fp32, .rows = 512, .columns = 64};
   const CallerTensor fits{

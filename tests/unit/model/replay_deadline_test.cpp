@@ -1,4 +1,4 @@
-// The deadline of a graph replay follows the replays before it.
+// The deadline of a graph replay follows the previous replays.
 #include "engine/model/replay_deadline.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(ReplayDeadline, IsAMultipleOfThe99thPercentile) {
   EXPECT_NEAR(deadline.seconds(), 3 * 0.01 * 126.73, 1e-12);
 }
 
-TEST(ReplayDeadline, OneSlowReplayAmongManyDoesNotLiftIt) {
+TEST(ReplayDeadline, OneSlowReplayAmongManyDoesNotRaiseIt) {
   ReplayDeadline deadline(100);
   for (int i = 0; i < 512; ++i) deadline.add(i == 100 ? 5.0 : 0.01);
   EXPECT_NEAR(deadline.seconds(), 1.0, 1e-12);

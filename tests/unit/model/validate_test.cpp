@@ -1,5 +1,5 @@
-// Every limit of a request is refused with the value, the limit and the way out; the values at the
-// limits pass.
+// Every value beyond a limit of a request is refused with the value, the limit and the remedy;
+// values at the limits pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +96,21 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"WeightsWithoutPath",
                 [](auto& r) { r.weights = FileInput{.path = "", .tensor = "w"}; },
                 {"weights", "without a path"}},
+        Refusal{"InputOfAnotherEncoding",
+                [](auto& r) { r.activations = FileInput{.path = "caf\xE9.npy", .tensor = ""}; },
+                {"activations", "path is 'caf\\xe9.npy'", "UTF-8", "rename"}},
+        Refusal{"TensorOfAnotherEncoding",
+                [](auto& r) { r.weights = FileInput{.path = "w.npy", .tensor = "\xFF"}; },
+                {"weights", "tensor is '\\xff'"}},
+        Refusal{"RoutingOfAnotherEncoding",
+                [](auto& r) {
+                  r.routing.distribution = RoutingDistribution::File;
+                  r.routing.path = "\xE9.json";
+                },
+                {"routing.path is '\\xe9.json'"}},
+        Refusal{"LibraryOfAnotherEncoding",
+                [](auto& r) { r.cublaslt_library = "/opt/\xE9/libcublasLt.so"; },
+                {"cublaslt_library is '/opt/\\xe9/libcublasLt.so'"}},
         Refusal{"RoutingWithoutPath",
                 [](auto& r) { r.routing.distribution = RoutingDistribution::File; },
                 {"routing.path is empty"}}),

@@ -1,4 +1,4 @@
-// Values through their tables: what a limit refuses, what text a leaf has and is read from.
+// Values through their tables: which values limits refuse, how leaves are printed and parsed.
 #include "engine/model/values.h"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ TEST(Values, ARefusalCarriesThePathOfItsField) {
   EXPECT_EQ(field({.spare = Seed{.weight = 4}}), "spare.weight") << "from the record's own flaw";
 }
 
-TEST(Values, EqualityFollowsTheFieldsAndTakesNanForNan) {
+TEST(Values, EqualityComparesFieldsAndTreatsNanAsEqual) {
   const Basket a{.seeds = {{.weight = 2}}, .package = Tin{"x"}, .spare = Seed{}};
   Basket b = a;
   EXPECT_TRUE(equal_fields(a, b));
@@ -179,8 +179,8 @@ TEST(Values, HelpSaysWhatAFieldTakes) {
   EXPECT_EQ(name_of(static_cast<Fruit>(9)), "unknown");
 }
 
-/// Every type below this one says its names in full and once: no two enumerators share one.
-TEST(Values, NamesOfARequestsEnumeratorsAreTheirOwn) {
+/// All enumerator names of every nested type are complete and unique.
+TEST(Values, EnumeratorNamesOfARequestAreUnique) {
   for (const Leaf& leaf : leaves_of(kType<RunRequest>)) {
     for (const EnumName& one : leaf.type.names) {
       EXPECT_FALSE(one.name.empty()) << leaf.path;

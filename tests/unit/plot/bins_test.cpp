@@ -50,7 +50,7 @@ TEST(MagnitudeBins, DensityOfALogUniformSampleIsFlat) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(bins.density(i), 1e6, 10.0);
 }
 
-TEST(MagnitudeBins, RangeIsOfWhatIsThere) {
+TEST(MagnitudeBins, RangeCoversOccupiedBins) {
   const engine::MagnitudeHistogram histogram{.first_bin = bin_of(1.0F), .counts = {0, 0, 3, 0}};
   const Range range = magnitude_bins(histogram).range();
   EXPECT_DOUBLE_EQ(range.min, std::log2(1.5));

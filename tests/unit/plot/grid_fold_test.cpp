@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
-TEST(GridFold, SmallGridsStayAsTheyAre) {
+TEST(GridFold, SmallGridsAreUnchanged) {
   const Grid grid{.rows = 1, .columns = 2, .values = {1.0F, 2.0F}};
   EXPECT_EQ(folded(grid, 2, 2).values, grid.values);
 }
@@ -55,7 +55,7 @@ TEST(GridFold, CoarserLevelsNeverHideTheLargest) {
       ASSERT_EQ(small.columns, std::min(most, span.last - span.first));
       const double cell = static_cast<double>(span.last - span.first) / small.columns;
       const int at = static_cast<int>((77'777 - span.first) / cell);
-      // Within a cell of where it belongs, and once.
+      // Within one cell of its place, and once.
       float near = 0.0F;
       for (int column = std::max(0, at - 1); column <= std::min(at + 1, small.columns - 1);
            ++column) {
@@ -69,7 +69,7 @@ TEST(GridFold, CoarserLevelsNeverHideTheLargest) {
   }
 }
 
-TEST(GridFold, RangesIgnoreWhatIsNotFinite) {
+TEST(GridFold, RangesIgnoreNonFiniteValues) {
   const std::vector<float> values = {kMissing, 2.0F, -1.0F, INFINITY};
   EXPECT_EQ(value_range(values), (Range{-1.0, 2.0}));
 }

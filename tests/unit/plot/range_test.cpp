@@ -34,7 +34,7 @@ TEST(Range, AxisMapIsItsOwnInverseOnNanosecondsOfAnHour) {
   EXPECT_DOUBLE_EQ(axis.to_value(60.0), hour + 1.0);
 }
 
-TEST(Range, AxisMapClipsWhatIsFarOutside) {
+TEST(Range, AxisMapClipsFarOutsideValues) {
   const AxisMap axis{{0.0, 1.0}, 0.0, 100.0};
   EXPECT_LT(axis.to_pixel(1e12), 200.0F);
   EXPECT_GT(axis.to_pixel(-1e12), -100.0F);

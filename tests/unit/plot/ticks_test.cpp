@@ -1,4 +1,4 @@
-// Ticks and figures as they are written on screen.
+// Ticks and numbers as shown on screen.
 #include "app/gui/plot/ticks.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ TEST(Ticks, StepsAreOneTwoOrFive) {
   EXPECT_DOUBLE_EQ(nice_step(0.007, 5), 0.002);
 }
 
-TEST(Ticks, NeverMoreThanAskedFor) {
+TEST(Ticks, NeverMoreThanRequested) {
   for (double span = 0.001; span < 1e9; span *= 3.7) {
     EXPECT_LE(ticks(AxisKind::Number, {0.1 * span, 1.1 * span}, 6).size(), 7U) << span;
   }
@@ -50,7 +50,7 @@ TEST(Ticks, CountsOnALogAxisAreCounts) {
               testing::ElementsAre("1", "10", "100", "1k"));
 }
 
-TEST(Ticks, LessThanADecadeHasTicksToo) {
+TEST(Ticks, RangesBelowADecadeHaveTicks) {
   const double low = std::log10(0.03);
   EXPECT_THAT(labels(AxisKind::Log10Count, {low, std::log10(0.6)}, 8),
               testing::ElementsAre("0.05", "0.1", "0.2", "0.5"));
@@ -71,7 +71,7 @@ TEST(Format, DecibelNamesExactAndMissing) {
   EXPECT_EQ(decibel_text(std::nan("")), "n/a");
 }
 
-TEST(Format, ATraceIsNotNothing) {
+TEST(Format, ATinyShareIsNotShownAsZero) {
   EXPECT_EQ(share_text(0.0, 1e9), "0 %");
   EXPECT_EQ(share_text(1.0, 1e9), "< 0.01 %");
   EXPECT_EQ(share_text(25.0, 100.0), "25.0 %");

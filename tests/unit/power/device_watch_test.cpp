@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// What it says once it says anything that `contains`.
+/// The first answer that contains `contains`.
 std::string answer(const DeviceWatch& watch, const std::string& contains) {
   std::string text;
   for (int i = 0; i < 5000 && text.find(contains) == std::string::npos; ++i) {
@@ -22,15 +22,15 @@ std::string answer(const DeviceWatch& watch, const std::string& contains) {
   return text;
 }
 
-TEST(DeviceWatch, SaysWhyNvmlSaysNothing) {
+TEST(DeviceWatch, SaysWhyNvmlIsUnavailable) {
   const DeviceWatch none({.pci_bus_id = "0000:01:00.0", .library = "libno-such-nvml.so"});
-  EXPECT_THAT(answer(none, "says nothing"), HasSubstr("libno-such-nvml.so"));
+  EXPECT_THAT(answer(none, "is unavailable"), HasSubstr("libno-such-nvml.so"));
   const DeviceWatch unknown({.pci_bus_id = "0000:02:00.0", .library = FAKE_NVML});
-  EXPECT_EQ(answer(unknown, "says nothing"),
-            "NVML says nothing: Finding the device in NVML failed: Not Found");
+  EXPECT_EQ(answer(unknown, "is unavailable"),
+            "NVML is unavailable: Finding the device in NVML failed: Not Found");
 }
 
-TEST(DeviceWatch, SaysWhatADeviceThatIsStuckLooksLike) {
+TEST(DeviceWatch, DescribesAStuckDevice) {
   const DeviceWatch watch(
       {.pci_bus_id = "0000:01:00.0", .period = milliseconds(2), .library = FAKE_NVML});
   EXPECT_THAT(answer(watch, "s ago"),
@@ -46,7 +46,7 @@ TEST(DeviceWatch, TheFirstAnswerIsWaitedFor) {
   EXPECT_THAT(none.wait_for_answer(std::chrono::seconds(10)), HasSubstr("libno-such-nvml.so"));
 }
 
-TEST(DeviceWatch, NeitherAnAnswerNorTheEndWaitsForADriverThatIsStuck) {
+TEST(DeviceWatch, NeitherAnswersNorShutdownWaitForAStuckDriver) {
   ASSERT_EQ(::setenv("FAKE_NVML_STUCK", "1", 1), 0);
   const auto start = std::chrono::steady_clock::now();
   {

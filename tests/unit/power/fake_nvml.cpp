@@ -1,4 +1,4 @@
-// The few functions of NVML that the sampler calls, with answers that a test can expect.
+// The few NVML functions that the sampler calls, with answers known to the test.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -54,7 +54,7 @@ int nvmlDeviceGetFieldValues(void*, int count, profiling::NvmlFieldValue* values
 }
 
 int nvmlDeviceGetUtilizationRates(void*, profiling::NvmlUtilisation* share) {
-  // A driver whose answer does not come.
+  // A driver that never answers.
   if (std::getenv("FAKE_NVML_STUCK") != nullptr) std::this_thread::sleep_for(std::chrono::hours(1));
   share->gpu = 100;
   return 0;
@@ -78,9 +78,9 @@ int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return 0; }
 int nvmlEventSetFree(void*) { return 0; }
 
 int nvmlEventSetWait_v2(void*, profiling::NvmlEvent* event, unsigned) {
-  static bool told = false;
-  if (told) return 10;  // nothing came in time
-  told = true;
+  static bool reported = false;
+  if (reported) return 10;  // timeout
+  reported = true;
   event->data = 31;
   return 0;
 }

@@ -17,7 +17,7 @@ TEST(PowerSampler, SaysWhyThereAreNoSamples) {
   EXPECT_THAT(sampler.power_method(), IsEmpty());
 }
 
-TEST(PowerSampler, SaysWhenTheLibraryIsAnotherOne) {
+TEST(PowerSampler, SaysWhenItIsTheWrongLibrary) {
   PowerSampler sampler({.pci_bus_id = "0000:01:00.0", .library = "libm.so.6"});
   EXPECT_THAT(sampler.reason(), HasSubstr("has no nvmlInit_v2"));
 }

@@ -1,5 +1,5 @@
-// What a new field costs: its member, its line in fields(), its line in the message. Wire, JSON,
-// CSV, command line, difference and limits then have it without further code.
+// The cost of a new field: its member, its line in fields(), its line in the message. Wire, JSON,
+// CSV, command line, difference and limits then include it without further code.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
@@ -33,7 +33,7 @@ struct Sample {
   }
 };
 
-/// The message as its .proto would say it: a line each, `lines` of them.
+/// The message as in its .proto: one line per field, `lines` of them.
 class SampleMessage {
  public:
   explicit SampleMessage(int lines) {
@@ -75,15 +75,15 @@ class SampleMessage {
 
 constexpr const engine::Type& kSample = engine::kType<Sample>;
 
-TEST(AddedField, IsMissedUntilTheWireHasIt) {
+TEST(AddedField, IsReportedMissingUntilTheWireHasIt) {
   EXPECT_THAT(wire_mismatches(kSample, SampleMessage(1).descriptor()),
               ::testing::ElementsAre("Sample.added has no field on the wire",
                                      "Sample.margin has no field on the wire"));
   EXPECT_THAT(wire_mismatches(kSample, SampleMessage(3).descriptor()), IsEmpty());
 }
 
-TEST(AddedField, TravelsAndIsPrintedAsJson) {
-  static SampleMessage message(3);  // descriptors that were converted must live on
+TEST(AddedField, IsSentAndPrintedAsJson) {
+  static SampleMessage message(3);  // converted descriptors must stay alive
   const Sample sent{.rounds = 5, .added = Mode::Quick, .margin = -1};
   const std::unique_ptr<Message> out = message.make();
   write_fields(kSample, &sent, *out);

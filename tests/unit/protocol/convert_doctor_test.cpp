@@ -1,4 +1,4 @@
-// Snapshots and experiments over the wire: nothing is lost, and nothing that is not known gets in.
+// Snapshots and experiments over the wire: nothing is lost, and nothing unknown is accepted.
 #include "app/protocol/convert.h"
 
 #include <gmock/gmock.h>
@@ -70,14 +70,14 @@ profiling::Snapshot full_snapshot() {
   return snapshot;
 }
 
-TEST(ConvertDoctor, ASnapshotComesBackWhole) {
+TEST(ConvertDoctor, ASnapshotRoundTrips) {
   const profiling::Snapshot snapshot = full_snapshot();
   const auto back = from_wire(to_wire(snapshot));
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(back.value(), snapshot);
 }
 
-TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
+TEST(ConvertDoctor, AnOrderAndItsAnswerRoundTrip) {
   DoctorOrder order;
   order.gallery_case = "flag-not-reset";
   order.healthy = true;
@@ -128,7 +128,7 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerComeBackWhole) {
   EXPECT_EQ(answer.value().snapshot, done.snapshot);
 }
 
-TEST(ConvertDoctor, AStalledRunComesBackWhole) {
+TEST(ConvertDoctor, AStalledRunRoundTrips) {
   DoctorDone seen{.id = 8, .snapshot = full_snapshot()};
   seen.outcome.verdict = profiling::Verdict::Hung;
   seen.outcome.stall = {{.replay = 41, .deadline_seconds = 0.5, .p99_seconds = 12e-6}};
@@ -149,7 +149,7 @@ TEST(ConvertDoctor, AStalledRunComesBackWhole) {
   EXPECT_FALSE(from_wire(damaged).ok());
 }
 
-TEST(ConvertDoctor, WhatNoSnapshotCanHoldIsRefusedByName) {
+TEST(ConvertDoctor, InvalidSnapshotsAreRefusedByName) {
   const auto refusal = [](auto&& damage) {
     wire::Snapshot message = to_wire(full_snapshot());
     damage(message);

@@ -1,4 +1,4 @@
-// Conversions both ways: nothing is lost, and nothing that is not known gets in.
+// Conversions both ways: nothing is lost, and nothing unknown is accepted.
 #include "app/protocol/convert.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr unsigned kRounds = 100;
 
-/// What a value's own rules ask beyond the limits of its fields.
+/// Satisfies a value's own rules beyond the limits of its fields.
 testing::RandomValue random_value(unsigned seed) {
   testing::RandomValue random(seed);
   random.settle<engine::ShapeSpec>([](auto& shape) {
@@ -79,7 +79,7 @@ testing::RandomValue random_value(unsigned seed) {
     order.seconds = 1.5;
     order.suite = engine::BenchSuite::Quantize;
   });
-  // What a snapshot may hold is told by convert_doctor_test.
+  // convert_doctor_test covers the contents of snapshots.
   random.settle<profiling::Snapshot>([](auto& snapshot) {
     snapshot.graphs.clear();
     snapshot.ledger.clear();
@@ -109,7 +109,7 @@ void expect_round_trips(const Travels<V, M>&) {
 
 template <class V, class M>
 void expect_fit(const Travels<V, M>&) {
-  // What only the message has: what an order and its answer are called, and who may speak.
+  // Fields that only the message has: ids of an order and its answer, and the sender.
   const std::vector<std::string> wire_only = {"id", "sequence", "protocol_version", "refused"};
   EXPECT_THAT(wire_mismatches(engine::kType<V>, *M::descriptor(), wire_only), IsEmpty());
 }
@@ -119,16 +119,16 @@ void for_each_pair(const TravelList<Pair...>&, const auto& visit) {
   (visit(Pair{}), ...);
 }
 
-TEST(Convert, EveryValueComesBackAsItWas) {
+TEST(Convert, EveryValueRoundTrips) {
   for_each_pair(Travelling{}, [](const auto& pair) { expect_round_trips(pair); });
 }
 
-TEST(Convert, EveryFieldHasItsFieldOnTheWireAndTheOtherWayRound) {
+TEST(Convert, FieldsAndWireFieldsCorrespondOneToOne) {
   for_each_pair(Travelling{}, [](const auto& pair) { expect_fit(pair); });
 }
 
 TEST(Convert, AFieldThatDoesNotFitIsFound) {
-  // Against the wrong message: nothing but the check can tell.
+  // Against the wrong message: only the check can detect it.
   const std::vector<std::string> found =
       wire_mismatches(engine::kType<engine::ExpertTiming>, *wire::ObserverTiming::descriptor());
   EXPECT_THAT(found,
@@ -187,7 +187,7 @@ TEST(Convert, UnknownEnumsAreRefusedByName) {
   EXPECT_FALSE(from_wire(pulse).ok());
 }
 
-TEST(Convert, BytesThatAreNoTextStillTravel) {
+TEST(Convert, InvalidUtf8IsStillTransferred) {
   // Protobuf would drop the whole message; a file's header or a path must not cost the worker.
   FileReport report{.path = "/data/\xE9t\xE9.npy", .error = {}, .tensors = {}};
   report.tensors.push_back(
@@ -243,7 +243,7 @@ profiling::Activity make_activity(std::size_t records) {
   return activity;
 }
 
-TEST(ActivityChunks, PutTogetherAgain) {
+TEST(ActivityChunks, AreReassembled) {
   const profiling::Activity sent = make_activity(kMaxChunkRecords * 2 + 17);
   ActivityAssembler assembler;
   int chunks = 0;
@@ -295,7 +295,7 @@ void add_events_to(profiling::Activity& activity, std::size_t count) {
   }
 }
 
-TEST(ActivityChunks, EventsTravelEvenWhereTheyOutnumberTheRecords) {
+TEST(ActivityChunks, EventsAreSentEvenIfTheyOutnumberTheRecords) {
   profiling::Activity sent = make_activity(3);
   add_events_to(sent, kMaxChunkRecords + 5);
   ASSERT_EQ(chunked_length(sent), kMaxChunkRecords + 5);
@@ -340,7 +340,7 @@ TEST(ActivityChunks, HostileEventsAreRefused) {
   EXPECT_THAT(refusal([](Host&, Memory& e) { e.set_iteration(1, -5); }), HasSubstr("iteration"));
 }
 
-TEST(ActivityChunks, ARunDoesNotGetAnothersRecords) {
+TEST(ActivityChunks, ARunDoesNotGetRecordsOfAnotherRun) {
   ActivityAssembler assembler;
   ASSERT_TRUE(assembler.add(make_activity_chunk(3, make_activity(5), 0)).ok());
   EXPECT_TRUE(assembler.take(4).records.empty());

@@ -1,5 +1,5 @@
-// Frames from a peer that cannot be trusted: every way to be wrong ends in a sentence, none in a
-// crash or a large allocation.
+// Frames from an untrusted peer: every malformed one ends in an error message, none in a crash or a
+// large allocation.
 #include "app/protocol/framing.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ std::string framed(const std::string& body) {
   return bytes + body;
 }
 
-/// What the decoder says to these bytes: "frame", "more", or its error.
+/// The decoder's verdict on these bytes: "frame", "more", or its error.
 std::string verdict(const std::string& bytes) {
   FrameDecoder decoder;
   decoder.append(bytes);
@@ -46,7 +46,7 @@ std::string verdict(const std::string& bytes) {
   return frame.value() ? "frame" : "more";
 }
 
-TEST(Framing, ManyFramesInPiecesOfAnySize) {
+TEST(Framing, ManyFramesInChunksOfAnySize) {
   std::string stream;
   std::vector<std::string> texts;
   std::mt19937 random(5);
@@ -88,13 +88,21 @@ TEST(Framing, TooLongNamesValueAndLimit) {
 
 TEST(Framing, UnparseableAndUnknownBodiesAreRefused) {
   EXPECT_THAT(verdict(framed("\xFF\xFF\xFF\xFF")), HasSubstr("4 bytes of a frame are not"));
-  EXPECT_THAT(verdict(framed("")), HasSubstr("no body that this version knows"));
+  EXPECT_THAT(verdict(framed("")), HasSubstr("no body known to this version"));
   // Field 200, length-delimited, empty: what a later protocol might send.
   EXPECT_THAT(verdict(framed(std::string("\xC2\x0C\x00", 3))), HasSubstr("no body"));
 }
 
-TEST(Framing, AFrameThatWouldFillTheMemoryIsRefusedBeforeItIsRead) {
-  // A greeting of backends that say nothing: two bytes each here, hundreds in memory.
+TEST(Framing, InvalidUtf8IsRefusedInOurWordsAlone) {
+  testing::internal::CaptureStderr();
+  // Protobuf writes such a text, with a complaint of its own, and then does not read it.
+  const std::string said = verdict(encoded(log_frame("caf\xE9.npy")));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(said, HasSubstr("UTF-8"));
+}
+
+TEST(Framing, AFrameThatWouldExhaustMemoryIsRefusedBeforeItIsRead) {
+  // A greeting with empty backends: two bytes each here, hundreds in memory.
   std::string greeting;
   for (int i = 0; i < 1'000'000; ++i) greeting += std::string("\x22\x00", 2);
   wire::Frame frame;
@@ -107,7 +115,7 @@ TEST(Framing, AFrameThatWouldFillTheMemoryIsRefusedBeforeItIsRead) {
   EXPECT_THAT(read.error().message, HasSubstr("MiB of memory; the limit is 32"));
 }
 
-TEST(Framing, AGroupHidesNothingOfWhatFollowsIt) {
+TEST(Framing, AGroupDoesNotHideWhatFollows) {
   // A group that no message has does not stop the parser, so it must not stop the weighing.
   std::string body = "\xA3\x06\xA4\x06";
   wire::Frame frame;
@@ -137,7 +145,7 @@ TEST(Framing, FullFramesOfARunAreFarFromTheLimitOnMemory) {
   EXPECT_EQ(verdict(encoded(frame)), "frame");
 }
 
-TEST(Framing, RandomBodiesGetAVerdict) {
+TEST(Framing, RandomBodiesAreAcceptedOrRefused) {
   std::mt19937 random(11);
   for (int i = 0; i < 2000; ++i) {
     std::string body(random() % 64, '\0');
@@ -158,7 +166,7 @@ struct Pipe {
   }
 };
 
-TEST(Framing, AFrameLargerThanThePipeTravelsWhole) {
+TEST(Framing, AFrameLargerThanThePipeArrivesWhole) {
   Pipe pipe;
   const std::string text(3'000'000, 'x');
   std::thread writer([&] {

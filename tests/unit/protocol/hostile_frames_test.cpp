@@ -1,5 +1,5 @@
-// 1 MB of text in every string field of every message a worker can send: what is read of it is
-// short and harmless, or the frame is refused in a short sentence.
+// 1 MB of text in every string field of every message a worker can send: the text that is read is
+// short and harmless, or the frame is refused with a short message.
 #include <gtest/gtest.h>
 
 #include <string>

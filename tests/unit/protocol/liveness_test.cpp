@@ -1,4 +1,4 @@
-// What silence means, on a made-up clock.
+// What silence means, on a simulated clock.
 #include "app/protocol/liveness.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(Liveness, BusyWhileARunIsOwedOrReported) {
   EXPECT_EQ(life.state(kStart, false), LinkState::Responsive);
 }
 
-TEST(Liveness, PulsesWithoutProgressStallWhenAsked) {
+TEST(Liveness, PulsesWithoutProgressStallIfRequested) {
   Liveness life(kStart, 2.0);
   Liveness patient(kStart, 0);
   for (Liveness* one : {&life, &patient}) {

@@ -1,4 +1,4 @@
-// What is said of a silent worker and when it is given up, on made-up clocks.
+// What is reported about a silent worker and when it is given up, on simulated clocks.
 #include "app/protocol/patience.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(Patience, SaysOnceWhatItWaitsForAndWhatToDo) {
   EXPECT_FALSE(patience.word(status_of(LinkState::Busy, 4, 7)));
 }
 
-TEST(Patience, ACancelThatIsNotAnsweredIsSaidAlthoughThingsMove) {
+TEST(Patience, AnUnansweredCancelIsReportedDespiteProgress) {
   Patience patience(30);
   LinkStatus status = status_of(LinkState::Busy, 0, 7);
   EXPECT_FALSE(patience.word(status));

@@ -19,7 +19,7 @@ class RandomMessage {
     const auto& type = *message.GetDescriptor();
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
-      // Of a oneof (but not of proto3's presence wrapper) only one may be set: leave it to chance.
+      // Only one field of a oneof may be set (except proto3's presence wrapper): choose at random.
       if (field.real_containing_oneof() != nullptr && number(0, 1) == 0) continue;
       if (field.is_repeated()) {
         const int count = static_cast<int>(number(1, 4));

@@ -19,7 +19,7 @@ class RandomValue {
  public:
   explicit RandomValue(unsigned seed) : random_(seed) {}
 
-  /// Called on every record of the type once it is filled: for what its limits cannot say.
+  /// Called on every filled record of the type, for rules beyond its limits.
   template <class T, class Settle>
   void settle(Settle settle) {
     settle_[&engine::kType<T>] = [settle](void* record) { settle(*static_cast<T*>(record)); };
@@ -90,7 +90,7 @@ class RandomValue {
     }
   }
 
-  /// Any bits of the type, brought into its limits.
+  /// Any bits of the type, clamped to its limits.
   void integer(const engine::Type& type, void* value, const engine::FieldRules& rules) {
     const std::uint64_t bits = random_();
     std::memcpy(value, &bits, type.size);

@@ -1,4 +1,4 @@
-// Requests as JSON: what a file leaves out, gets wrong, or asks beyond the limits.
+// Requests as JSON: missing fields, wrong fields and values beyond the limits.
 #include "app/protocol/request_json.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST(RequestJson, AZeroIsNotAnAbsentField) {
   EXPECT_EQ(request.value().seed, 0U);
 }
 
-TEST(RequestJson, WhatIsNotKnownIsNamed) {
+TEST(RequestJson, UnknownNamesAreReported) {
   EXPECT_THAT(refusal(R"({"shape": {"tokns": 5}})"), HasSubstr("tokns"));
   EXPECT_THAT(refusal(R"({"colour": 5})"), HasSubstr("colour"));
   EXPECT_THAT(refusal(R"({"recipe": {"scaling": "MXFP99"}})"), HasSubstr("MXFP99"));
@@ -102,7 +102,7 @@ TEST(RequestJson, ResultsStateZeros) {
   EXPECT_EQ(json["flop"], 0.0);
 }
 
-TEST(RequestJson, TheCodecIsTheSameForm) {
+TEST(RequestJson, TheCodecUsesTheSameFormat) {
   const engine::RunRequest request;
   EXPECT_EQ(request_codec().to_json(request), request_to_json(request));
   EXPECT_TRUE(request_codec().from_json(request_to_json(request)).ok());

@@ -1,4 +1,4 @@
-// Text of strangers for a terminal: what it could obey is spelled out, everything else stays.
+// Untrusted text for a terminal: control sequences are escaped, everything else is kept.
 #include "app/protocol/terminal_text.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(TerminalText, LineEndsOfCsvStayAndLoneCarriageReturnsDoNot) {
   EXPECT_EQ(terminal_text("\r\r\n"), "\\u000d\r\n");
 }
 
-TEST(TerminalText, WhatATerminalWouldObeyIsSpelledOut) {
+TEST(TerminalText, TerminalControlsAreEscaped) {
   EXPECT_EQ(terminal_text("\x1b[2J\x07\r\b\x7f"), "\\u001b[2J\\u0007\\u000d\\u0008\\u007f");
   EXPECT_EQ(terminal_text("\xc2\x9b"
                           "2J"),
@@ -35,7 +35,7 @@ TEST(TerminalText, WhatATerminalWouldObeyIsSpelledOut) {
             "\\x9b2J \\xff \\xe2\\x80");
 }
 
-TEST(TerminalText, NoByteGetsThroughThatATerminalTakesForACommand) {
+TEST(TerminalText, NoControlByteGetsThrough) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
       const std::string text = {static_cast<char>(first), static_cast<char>(second)};

@@ -31,7 +31,7 @@ TEST(UnsentCommands, ACancelGoesBeforeALaterJob) {
   EXPECT_EQ(unsent.take()->inspect_file().path(), "second");
 }
 
-TEST(UnsentCommands, ADroppedJobIsNamedOnce) {
+TEST(UnsentCommands, ADroppedJobIsReportedOnce) {
   UnsentCommands unsent;
   unsent.put_job(5, run(5));
   EXPECT_EQ(unsent.drop_job(), 5U);

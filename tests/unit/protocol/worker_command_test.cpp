@@ -64,7 +64,7 @@ constexpr const char* kEcho =
     "for word; do printf '%s:' \"$(printf %s \"$word\" | wc -c)\";"
     " printf '%s;' \"$word\"; done\nprintf 'env=%s;' \"$NASTY\"\n";
 
-TEST(WorkerCommand, EveryWordComesThroughAShellAsItIs) {
+TEST(WorkerCommand, EveryWordPassesThroughAShellUnchanged) {
   for (const std::string& word : kNasty) {
     EXPECT_EQ(output_of({"/bin/sh", "-c", "printf '%s;' " + shell_quoted(word)}), word + ";");
   }
@@ -94,7 +94,7 @@ TEST(WorkerCommand, ARemoteWorkerGetsItsWordsAndItsEnvironment) {
   EXPECT_EQ(ssh.text("destination"), "user@host\n");
 }
 
-TEST(WorkerCommand, HereNoShellReadsAnything) {
+TEST(WorkerCommand, ALocalCommandUsesNoShell) {
   const testing::FakeSsh ssh;
   ssh.write_program("expertscope-worker", kEcho);
   WorkerCommand command{.program = ssh.file("expertscope-worker"),
@@ -118,7 +118,7 @@ TEST(WorkerCommand, TheDestinationIsTheNameOfAMachine) {
     const auto argv = WorkerCommand{.program = {}, .remote = bad}.argv();
     ASSERT_FALSE(argv.ok()) << bad;
     EXPECT_EQ(argv.error().code, engine::ErrorCode::InvalidArgument);
-    EXPECT_THAT(argv.error().message, HasSubstr("is no name of a machine"));
+    EXPECT_THAT(argv.error().message, HasSubstr("is not a machine name"));
     EXPECT_EQ(argv.error().message.find('\x1b'), std::string::npos);
   }
 }

@@ -1,4 +1,5 @@
-// Statistics of one-byte scales from counts beside them: the same as from unpacked elements.
+// Statistics of one-byte scales from the counts stored with them: the same as from unpacked
+// elements.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class MicroScaleFoldTest : public testing::Test {
     open_source(request, OperandRole::Activations, 0)
         .value()
         ->read_bf16(0, offsets_.back(), values_);
-    // Outliers make their neighbours vanish, zeros are no loss.
+    // Outliers make their neighbours underflow, zeros are not a loss.
     for (std::size_t i = 0; i < values_.size(); i += 97) values_[i] = 0x4F80;
     for (std::size_t i = 5; i < values_.size(); i += 89) values_[i] = 0;
   }

@@ -1,4 +1,4 @@
-// Sizes and places of codes and scales, held against the definitions of kernels/quantize.
+// Sizes and places of codes and scales, checked against the definitions of kernels/quantize.
 #include "engine/quantize/operand_layout.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST(OperandLayout, CapacityHoldsEveryRouting) {
   }
 }
 
-TEST(OperandLayout, BlocksCoverTheGroupAndScalesHaveAPlaceEach) {
+TEST(OperandLayout, BlocksCoverTheGroupAndEachScaleHasItsPlace) {
   for (const std::int64_t rows : {1, 15, 16, 31, 33, 127, 128, 129, 300}) {
     for (const std::int64_t columns : {16, 48, 144, 272}) {
       for_each_layout({.capacity_rows = rows, .num_groups = 1, .columns = columns},
@@ -116,7 +116,7 @@ OperandLayout layout_of(const Recipe& recipe, OperandRole role, Direction direct
                         {.capacity_rows = 256, .num_groups = 1, .columns = 512});
 }
 
-TEST(OperandLayout, BitsOfAnElementAreThoseOfTheRecipe) {
+TEST(OperandLayout, BitsPerElementFollowTheRecipe) {
   const std::vector<std::int64_t> splits = {256};
   const auto bits = [&](const Recipe& recipe, OperandRole role) {
     const OperandLayout layout = layout_of(recipe, role, Direction::Rowwise);

@@ -56,7 +56,7 @@ std::vector<std::uint8_t> codes(OperandRole role, int layer, int part) {
   return quantizer.codes();
 }
 
-TEST(RoundingKey, EqualTensorsRoundDifferentlyWhereverTheyAreInTheStep) {
+TEST(RoundingKey, EqualTensorsRoundDifferentlyAtEachPlaceInTheStep) {
   const std::vector<std::uint8_t> first = codes(OperandRole::Activations, 0, 0);
   EXPECT_EQ(codes(OperandRole::Activations, 0, 0), first);
   EXPECT_NE(codes(OperandRole::Gradients, 0, 0), first);

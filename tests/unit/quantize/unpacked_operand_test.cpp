@@ -1,4 +1,4 @@
-// Codes and scales put down by hand, read back as plain arrays.
+// Hand-written codes and scales, read back as plain arrays.
 #include "engine/quantize/unpacked_operand.h"
 
 #include <gtest/gtest.h>

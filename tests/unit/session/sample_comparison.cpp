@@ -1,8 +1,4 @@
 // A comparison written by hand, field by field, as sample_recording.cpp does it for a run.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <cmath>
 #include <limits>
 
 #include "tests/unit/session/sample_parts.h"
@@ -19,6 +15,7 @@ RecordedComparison sample_comparison(int salt) {
   comparison.request.weights = salt % 2 == 1;
   comparison.request.gradients = salt % 3 == 0 && salt % 2 == 0;
   comparison.request.recipes = {{.scaling = engine::Scaling::PerTensorDelayed,
+                                 .high_precision = engine::ElementType::Fp16,
                                  .activation_format = engine::Fp8Format::E5m2,
                                  .gradient_format = engine::Fp8Format::E5m2,
                                  .pow2_scales = false,
@@ -74,44 +71,6 @@ RecordedComparison sample_comparison(int salt) {
   }
   comparison.reports = {report, {.recipe = comparison.request.recipes[1], .refused = "“not here”"}};
   return recorded;
-}
-
-std::string describe(const RecordedComparison& recorded) {
-  const SampleCodec codec;
-  const engine::RecipeComparison& comparison = recorded.comparison;
-  const engine::ComparisonRequest& request = comparison.request;
-  const auto describe_recipe = [](const engine::Recipe& r) {
-    return fmt::format(
-        "{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", static_cast<int>(r.scaling),
-        static_cast<int>(r.activation_format), r.pow2_scales, r.amax_epsilon, r.split_accumulator,
-        r.delayed.history_length, static_cast<int>(r.delayed.algorithm), r.delayed.margin,
-        r.square_weight_blocks, r.hadamard, r.stochastic_rounding,
-        static_cast<int>(r.gradient_format), r.square_activation_blocks, r.square_gradient_blocks);
-  };
-  std::string text = fmt::format(
-      "{} {} {}\n{} {} {} {} {}\n{} {} {}\nsplits {}\ncopies {}\n", codec.to_json(request.request),
-      recorded.wall_clock_ms, comparison.id, request.weights, request.gradients, request.sample_row,
-      request.sample_column, request.timed_launches, comparison.device.name, comparison.copy_bytes,
-      comparison.wall_ns, fmt::join(comparison.splits, ","),
-      fmt::join(comparison.copy_times_ns, ","));
-  for (const engine::Recipe& recipe : request.recipes) text += describe_recipe(recipe);
-  for (const engine::QuantizationReport& r : comparison.reports) {
-    text += describe_recipe(r.recipe) + describe(r.statistics);
-    text += fmt::format("{} '{}' {} {} [{}]\n", r.columnwise, r.refused, r.max_relative_error,
-                        r.max_ulp, fmt::join(r.code_counts, ","));
-    const engine::QuantizationSample& s = r.sample;
-    text += fmt::format("sample {} {} {} {} [{}] [{}] [{}] [{}]\n", s.row, s.column, s.rows,
-                        s.columns, fmt::join(s.original, ","), fmt::join(s.codes, ","),
-                        fmt::join(s.scale_inv, ","), fmt::join(s.decoded, ","));
-    text += fmt::format("{} {} {} [{}] {}\n", r.code_bytes, r.scale_bytes, r.moved_bytes,
-                        fmt::join(r.times_ns, ","), r.time_method);
-    text += describe(r.waste);
-    for (const engine::ExpertQuantization& e : r.experts) {
-      text += fmt::format("{} {} {} {} ", e.rows, e.snr_db, e.saturated, e.underflowed) +
-              describe(e.waste);
-    }
-  }
-  return text;
 }
 
 }  // namespace profiling

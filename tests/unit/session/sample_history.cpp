@@ -1,7 +1,4 @@
 // An amax history written by hand, as sample_recording.cpp does it for a run.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <limits>
 
 #include "tests/unit/session/sample_parts.h"
@@ -43,23 +40,6 @@ RecordedHistory sample_history(int salt) {
   history.ring = {1.0F, 2.5F, 0.0F, 0.0F, 3.0F, 1e30F, 1.0F, 2.5F, 0.0F, 0.0F, 3.0F, base};
   history.wall_ns = 123'456'789 + salt;
   return recorded;
-}
-
-std::string describe(const RecordedHistory& recorded) {
-  const engine::AmaxHistory& h = recorded.history;
-  std::string text =
-      fmt::format("{} {} seed {} tokens {} steps {} outlier {} {} {} of {} x {}, ring {}, {} ns\n",
-                  recorded.wall_clock_ms, h.id, h.request.request.seed, h.request.tokens,
-                  h.request.steps, h.request.outlier_step, h.request.outlier_expert,
-                  h.request.outlier_factor, h.steps, h.experts, h.ring_rows, h.wall_ns);
-  for (const engine::IdleExpert& idle : h.request.idle) {
-    text += fmt::format("idle {} {}\n", idle.step, idle.expert);
-  }
-  return text + fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", fmt::join(h.rows, ","),
-                            fmt::join(h.amax, ","), fmt::join(h.history_amax, ","),
-                            fmt::join(h.scale_used, ","), fmt::join(h.scale_wanted, ","),
-                            fmt::join(h.saturated, ","), fmt::join(h.underflowed, ","),
-                            fmt::join(h.snr_db, ","), fmt::join(h.ring, ","));
 }
 
 }  // namespace profiling

@@ -1,10 +1,5 @@
 #include "tests/unit/session/sample_parts.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <cmath>
-
 namespace profiling {
 namespace {
 
@@ -17,19 +12,6 @@ engine::MagnitudeHistogram sample_histogram(int salt) {
   histogram.infinities = base + 6;
   histogram.nans = base + 7;
   return histogram;
-}
-
-std::string describe(const engine::MagnitudeHistogram& histogram) {
-  return fmt::format("{} [{}] {} {} {}\n", histogram.first_bin, fmt::join(histogram.counts, ","),
-                     histogram.zeros, histogram.infinities, histogram.nans);
-}
-
-std::string describe_spread(const engine::ScaleMap& map) {
-  const engine::ScaleSummary& s = map.summary;
-  return fmt::format("spread {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n[{}]\n", s.scales, s.distinct,
-                     s.mean, s.deviation, s.saturated, s.underflowed, fmt::join(map.minimum, ","),
-                     fmt::join(map.deviation, ","), fmt::join(map.saturated_share, ","),
-                     fmt::join(map.underflowed_share, ","));
 }
 
 }  // namespace
@@ -57,7 +39,7 @@ engine::OperandStatistics sample_operand(int salt) {
   map.expert_first_row = {0, 100, 100, 300};
   map.minimum = {base - 2.0F, -3.5F, std::numeric_limits<float>::quiet_NaN(), 1.0F, 2.0F, 3.0F};
   map.deviation = {0.25F, 0.5F, std::numeric_limits<float>::quiet_NaN(), 0.0F, base, 1.0F};
-  // Odd ones come from where nobody counted losses.
+  // Odd ones have no counted losses.
   if (salt % 2 == 0) {
     map.saturated_share = {0.0F, 0.5F, 1.0F, 0.125F, 0.0F, 0.25F};
     map.underflowed_share = {0.25F, 0.0F, 0.0F, 0.0F, 0.75F, 1.0F};
@@ -69,21 +51,6 @@ engine::OperandStatistics sample_operand(int salt) {
                  .saturated = 17,
                  .underflowed = 19};
   return operand;
-}
-
-std::string describe(const engine::RangeWaste& waste) {
-  return fmt::format("waste {} {} {}\n", waste.scales, waste.mean, waste.max);
-}
-
-std::string describe(const engine::OperandStatistics& operand) {
-  const engine::ScaleMap& map = operand.scale_map;
-  return describe(operand.before) + describe(operand.after) + describe(operand.amax) +
-         describe(operand.scale) + describe_spread(map) +
-         fmt::format("{} {} {} {}\nmap {} {} {} {} {} {}\n[{}]\n[{}]\n[{}]\n", operand.elements,
-                     operand.saturated, operand.underflowed, operand.snr_db, map.block_rows,
-                     map.block_columns, map.source_rows, map.source_columns, map.rows, map.columns,
-                     fmt::join(map.mean, ","), fmt::join(map.maximum, ","),
-                     fmt::join(map.expert_first_row, ","));
 }
 
 }  // namespace profiling

@@ -3,35 +3,34 @@
 #include "tests/unit/session/sample_recording.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/model/values.h"
 #include "tests/unit/session/sample_parts.h"
 #include "tests/unit/session/sample_visit.h"
 
 namespace profiling {
 
 std::string SampleCodec::to_json(const engine::RunRequest& request) const {
-  return nlohmann::json{{"seed", request.seed},
-                        {"num_experts", request.shape.num_experts},
-                        {"layers", request.layers},
-                        {"path", request.cublaslt_library}}
-      .dump();
+  return nlohmann::json(engine::leaf_texts(request)).dump();
 }
 
 engine::Result<engine::RunRequest> SampleCodec::from_json(const std::string& json) const {
+  const auto refuse = [](const std::string& why) {
+    return engine::Error{engine::ErrorCode::InvalidArgument, why};
+  };
   const auto parsed = nlohmann::json::parse(json, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("seed") || !parsed["seed"].is_number_unsigned()) {
-    return engine::Error{engine::ErrorCode::InvalidArgument, "seed is missing"};
-  }
+  if (!parsed.is_object() || !parsed.contains("seed")) return refuse("seed is missing");
   engine::RunRequest request;
-  request.seed = parsed["seed"];
-  request.shape.num_experts = parsed.value("num_experts", 8);
-  request.layers = parsed.value("layers", 1);
-  request.cublaslt_library = parsed.value("path", "");
+  for (const auto& [path, text] : parsed.items()) {
+    if (!text.is_string() || !engine::set_leaf(engine::kType<engine::RunRequest>, &request, path,
+                                               text.get<std::string>())) {
+      return refuse(path + " is not known");
+    }
+  }
   return request;
 }
 
@@ -189,91 +188,11 @@ RecordedRun sample_run(int salt) {
   return run;
 }
 
-std::string describe(const RecordedRun& run) {
-  const SampleCodec codec;
-  const engine::RunResult& result = run.result;
-  const engine::DeviceFacts& device = result.device;
-  std::string text =
-      fmt::format("{}\n{}\n{} {}\n{}|{}|{}|{}|{}|{}|{}|{}\n", codec.to_json(run.request),
-                  codec.to_json(result.effective), run.wall_clock_ms, result.id, device.name,
-                  device.driver, device.compute_capability, device.cublaslt_version,
-                  device.cublaslt_path, device.blas, device.multiprocessors, device.memory_bytes);
-  for (const engine::Deviation& d : result.deviations) {
-    text += fmt::format("{}|{}|{}|{}\n", d.field, d.requested, d.effective, d.reason);
-  }
-  text += fmt::format("splits {}\n", fmt::join(result.splits, ","));
-  text += describe(result.activations) + describe(result.weights) + describe(result.gradients);
-  for (const engine::ExpertResult& e : result.experts) {
-    text += fmt::format("expert {} {} {} {} {} {} {} {}\n", e.rows, e.snr_db, e.max_abs_error,
-                        e.reference_rms, e.saturated, e.underflowed, e.x_snr_db, e.x_max_ulp);
-    for (const engine::ProductAccuracyRow& row : {e.dgrad, e.wgrad}) {
-      text += fmt::format("product {} {} {}\n", row.snr_db, row.max_abs_error, row.reference_rms);
-    }
-  }
-  for (const engine::Iteration& i : result.iterations) {
-    text += fmt::format("iteration {} {}\n", i.start_ns, i.duration_ns);
-  }
-  for (const engine::ReplayCheck& c : result.replay_checks) {
-    text += fmt::format("replay {} {} {} [{}]\n", c.replay, c.layer, static_cast<int>(c.product),
-                        fmt::join(c.wrong_experts, ","));
-  }
-  text += fmt::format("{}|{}|{}|{}|{}\n", result.iteration_method, result.activity_method,
-                      result.dropped_records, result.flop, result.wall_ns);
-  text +=
-      fmt::format("{} {} graph {} {} {} {} {} {}\n", result.backward, result.emulated,
-                  result.graph.kernels, result.graph.memsets, result.graph.copies,
-                  result.graph.allocations, result.graph.host_calls, result.graph.host_launch_ns);
-  text += fmt::format("watch {} {} {} {}\n", result.watch.replays, result.watch.p99_us,
-                      result.watch.deadline_seconds, result.watch.markers);
-  for (const engine::AlgorithmChoice& a : result.algorithms) {
-    text += fmt::format("algorithm {} {} {} {} {}\n", static_cast<int>(a.product), a.candidates,
-                        a.chosen, a.first_us, a.chosen_us);
-  }
-  const engine::Measurements& measured = result.measurements;
-  for (const engine::ExpertTiming& t : measured.experts) {
-    text +=
-        fmt::format("expert timing {} {} {} {} {} {} {}\n", static_cast<int>(t.method),
-                    static_cast<int>(t.stage), t.expert, t.samples, t.median_ns, t.p5_ns, t.p95_ns);
-  }
-  for (const engine::ObserverTiming& t : measured.observer) {
-    text += fmt::format("observer {} {} {} {} {}\n", static_cast<int>(t.level), t.samples,
-                        t.median_ns, t.p5_ns, t.p95_ns);
-  }
-  const engine::Ceilings& c = measured.ceilings;
-  text += fmt::format("ceilings {} {} {} {} {} {}\n", c.copy_bytes_per_s, c.copy_bytes, c.copies,
-                      c.product_flop_per_s, c.products, c.product);
-  text += fmt::format("power {}|{}\n", run.power.method, run.power.missing);
-  for (const PowerSample& s : run.power.samples) {
-    text += fmt::format("sample {} {} {} {} {} {}\n", s.time_ns, s.sm_clock_mhz, s.memory_clock_mhz,
-                        s.power_w, s.temperature_c, s.clock_reasons);
-  }
-  text += fmt::format("names [{}]\n", fmt::join(run.activity.names, "|"));
-  for (const ActivityRecord& r : run.activity.records) {
-    text += fmt::format("record {} {} {} {} {} {} {} {} {} {}\n", r.start_ns, r.end_ns, r.node_id,
-                        r.name, r.iteration, r.expert, r.layer, static_cast<int>(r.kind), r.lane,
-                        static_cast<int>(r.stage));
-  }
-  for (const GraphNode& n : run.activity.nodes) {
-    text += fmt::format("node {} {} {} {} [{}]\n", n.id, n.name, static_cast<int>(n.stage), n.layer,
-                        fmt::join(n.dependencies, ","));
-  }
-  for (const HostEvent& e : run.activity.host_events) {
-    text += fmt::format("host event {} {} {} {} {} {} {} {}\n", e.start_ns, e.end_ns, e.name,
-                        e.iteration, e.layer, static_cast<int>(e.kind), e.lane,
-                        static_cast<int>(e.stage));
-  }
-  for (const MemoryEvent& e : run.activity.memory_events) {
-    text += fmt::format("memory event {} {} {} {} {} {} {} {} {} {} {} {}\n", e.time_ns, e.address,
-                        e.bytes, e.pool, e.pool_bytes, e.pool_used, e.iteration, e.layer,
-                        static_cast<int>(e.operation), static_cast<int>(e.space),
-                        static_cast<int>(e.stage), e.stream_ordered);
-  }
-  text += fmt::format("group {} {} {} {}\n", static_cast<int>(run.group.kind), run.group.id,
-                      run.group.position, run.group.label);
-  for (const TimeNote& note : run.notes) {
-    text +=
-        fmt::format("note {} {} [{}] {}\n", note.begin_ns, note.end_ns, note.text, note.created_ms);
-  }
+std::string describe(const engine::Type& type, const void* record) {
+  std::string text;
+  engine::for_each_leaf(type, record, [&](const engine::Leaf& leaf) {
+    text += fmt::format("{}: {}\n", leaf.path, engine::text_of(leaf.type, leaf.value));
+  });
   return text;
 }
 

@@ -1,4 +1,4 @@
-// A run in which every field has a value of its own, a codec for it, and text to compare runs by.
+// A run in which every field has a distinct value, a codec for it, and text to compare runs by.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace profiling {
 
-/// Keeps the fields the sample varies; the program's own codec is tested with the protocol.
+/// Keeps every field; the program's own codec is tested with the protocol.
 class SampleCodec final : public RequestCodec {
  public:
   std::string to_json(const engine::RunRequest& request) const override;
@@ -20,16 +20,18 @@ RecordedRun sample_run(int salt);
 
 /// With a refused report among those that ran.
 RecordedComparison sample_comparison(int salt);
-std::string describe(const RecordedComparison& recorded);
 
 /// With an outlier, an idle expert and numbers that are none.
 RecordedHistory sample_history(int salt);
-std::string describe(const RecordedHistory& recorded);
 
-/// Every field, one a line; equal text means equal runs (NaN equals NaN).
-std::string describe(const RecordedRun& run);
+/// Every described field, one per line; equal text means equal values (NaN equals NaN).
+std::string describe(const engine::Type& type, const void* record);
+template <engine::Described T>
+std::string describe(const T& record) {
+  return describe(engine::kType<T>, &record);
+}
 
-/// A fresh folder, removed with everything in it at the end.
+/// A new folder, removed with its contents at the end.
 class ScratchFolder {
  public:
   ScratchFolder();

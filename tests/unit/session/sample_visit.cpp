@@ -126,7 +126,7 @@ Experiment experiment_of(Dice& dice, const Snapshot& snapshot) {
     made.filled.push_back(
         {.owner = dice.text("filled"), .value = static_cast<std::uint8_t>(dice.number(0, 255))});
     made.delayed.push_back(node_in(dice, snapshot));
-    made.ordered.emplace_back(node_in(dice, snapshot), node_in(dice, snapshot));
+    made.ordered.push_back({node_in(dice, snapshot), node_in(dice, snapshot)});
   }
   made.poisoned_workspaces = dice.number(-1, 255);
   for (bool* flag : {&made.red_zones, &made.changed_inputs, &made.recaptured, &made.scribbled_host,

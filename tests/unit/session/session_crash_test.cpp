@@ -11,7 +11,7 @@
 namespace profiling {
 namespace {
 
-/// A child process that records without end and tells by one byte of each append that returned.
+/// A child process that records endlessly and sends one byte for each append that returned.
 class RecordingChild {
  public:
   explicit RecordingChild(const std::string& path) {
@@ -34,7 +34,7 @@ class RecordingChild {
     char byte = 0;
     return ::read(from_child_, &byte, 1) == 1;
   }
-  /// Kills the child; returns how many finished appends it had told of and nobody had read.
+  /// Kills the child; returns the number of reported but unread finished appends.
   int kill_now() {
     if (pid_ <= 0) return 0;
     ::kill(pid_, SIGKILL);
@@ -94,7 +94,7 @@ TEST(SessionCrash, OpensWhileTheWriterLives) {
   const auto session = open_session(folder.file("s"), codec);
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(session.value().runs.size(), 1U);
-  EXPECT_TRUE(writer.value()->append(sample_run(1)).ok()) << "the reader stood in the writer's way";
+  EXPECT_TRUE(writer.value()->append(sample_run(1)).ok()) << "the reader blocked the writer";
 }
 
 }  // namespace

@@ -41,12 +41,12 @@ TEST_F(SessionHistory, KeepsEveryField) {
   EXPECT_EQ(session.value().runs.size(), 1U);
 }
 
-TEST_F(SessionHistory, RefusesWhatTheWindowCouldNotIndex) {
+TEST_F(SessionHistory, RefusesIndicesThatTheWindowCannotUse) {
   RecordedHistory broken = sample_history(0);
   broken.history.amax.pop_back();
   engine::Status kept = append({broken});
   ASSERT_FALSE(kept.ok());
-  EXPECT_THAT(kept.error().message, HasSubstr("3 steps of 2 experts have 5 rows"));
+  EXPECT_THAT(kept.error().message, HasSubstr("steps is 3; 5 values are not that times 2 experts"));
 }
 
 TEST_F(SessionHistory, RefusesARingOfAnotherLength) {
@@ -54,7 +54,7 @@ TEST_F(SessionHistory, RefusesARingOfAnotherLength) {
   broken.history.ring.push_back(1.0F);
   const engine::Status kept = append({broken});
   ASSERT_FALSE(kept.ok());
-  EXPECT_THAT(kept.error().message, HasSubstr("13 numbers where 12 belong"));
+  EXPECT_THAT(kept.error().message, HasSubstr("a ring of 13 values"));
 }
 
 struct Attack {
@@ -74,17 +74,19 @@ INSTANTIATE_TEST_SUITE_P(
     SessionHistory, HostileHistory,
     testing::Values(
         Attack{"UPDATE amax_histories SET steps = 257", "steps"},
-        Attack{"UPDATE amax_histories SET experts = 1", "step is 0; it must be between 1 and 1"},
+        Attack{"UPDATE amax_histories SET experts = 1", "6 values are not that times 1 experts"},
         Attack{"UPDATE amax_histories SET ring_rows = 1000000", "ring_rows"},
         Attack{"UPDATE amax_histories SET ring_rows = 3", "ring"},
         Attack{"UPDATE amax_histories SET outlier_factor = -1.0", "outlier_factor"},
         Attack{"UPDATE amax_histories SET history_id = 2", "history_id"},
-        Attack{"DELETE FROM amax_history_steps WHERE step = 1 AND expert = 0", "step"},
-        Attack{"DELETE FROM amax_history_steps WHERE step = 2", "3 steps of 2 experts have 4 rows"},
-        Attack{"INSERT INTO amax_history_steps VALUES(1,3,0,0,0,0,0,0,0,0,0)", "more rows"},
-        Attack{"UPDATE amax_history_steps SET saturated = -1", "saturated"},
-        Attack{"DELETE FROM amax_history_rings WHERE step = 0", "step"},
-        Attack{"UPDATE amax_history_rings SET ring = x'00' WHERE step = 2", "blob ring"},
+        Attack{"DELETE FROM amax_history_steps WHERE cell = 2", "cell is 3 where 2 comes next"},
+        Attack{"DELETE FROM amax_history_steps WHERE cell > 3", "4 values are not that times"},
+        Attack{"INSERT INTO amax_history_steps SELECT history_id, 6, tokens, amax, history_amax, "
+               "scale_used, scale_wanted, saturated, underflowed, snr_db, 3, 0 FROM "
+               "amax_history_steps WHERE cell = 5",
+               "7 values are not that times"},
+        Attack{"UPDATE amax_history_steps SET saturated = -1", "saturated is -1"},
+        Attack{"UPDATE amax_histories SET ring = x'00'", "blob ring is not a zstd frame"},
         Attack{"UPDATE amax_history_idle SET expert = 300", "expert"},
         Attack{"UPDATE amax_history_idle SET step = 200", "step"}));
 

@@ -1,6 +1,8 @@
 // Notes pinned to ranges of time: written with their run, changed after it.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include "profiling/session/sqlite_handle.h"
 #include "tests/unit/session/sample_recording.h"
 
 namespace profiling {
@@ -36,6 +38,32 @@ TEST(TimeNotes, ChangeWhileRecordingAndAfter) {
 
 TEST(TimeNotes, AForeignFileIsRefused) {
   EXPECT_FALSE(store_time_notes("/nowhere/at.all", 0, {}).ok());
+  const ScratchFolder folder;
+  const std::string fifo = folder.file("was_a.session");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const engine::Status refused = store_time_notes(fifo, 0, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("a FIFO"), std::string::npos) << refused.error().message;
+}
+
+TEST(TimeNotes, ATriggerOfTheFileDoesNotRun) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("trapped.session");
+  const SampleCodec codec;
+  {
+    auto writer = SessionWriter::create(path, codec);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    ASSERT_TRUE(writer.value()->append(sample_run(1)).ok());
+  }
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+  const Database database(raw);
+  const auto run = [&](const char* sql) { return execute_sql(database.get(), path, sql).ok(); };
+  ASSERT_TRUE(run("CREATE TRIGGER trap AFTER INSERT ON time_notes BEGIN DELETE FROM runs; END"));
+  EXPECT_TRUE(store_time_notes(path, 0, {{.begin_ns = 1, .end_ns = 2, .text = "mine"}}).ok());
+  auto count = Statement::prepare(database.get(), path, "SELECT 1 FROM runs");
+  ASSERT_TRUE(count.ok());
+  EXPECT_TRUE(count.value().next().value());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr int kRounds = 25;
 
-TEST(SessionVisit, RandomValuesComeBack) {
+TEST(SessionVisit, RandomValuesRoundTrip) {
   const ScratchFolder folder;
   const SampleCodec codec;
   const std::string path = folder.file("s");
@@ -55,7 +55,7 @@ TEST(SessionVisit, RandomValuesComeBack) {
 }
 
 // The query of the session's README.
-TEST(SessionVisit, AnswersWhichNodesAreConcerned) {
+TEST(SessionVisit, AnswersWhichNodesAreAffected) {
   const ScratchFolder folder;
   ASSERT_EQ(record(folder.file("s"), 1), "");
   sqlite3* database = nullptr;
@@ -93,7 +93,7 @@ std::string refusal(const RecordedVisit& visit) {
   return status.ok() ? "recorded" : status.error().message;
 }
 
-TEST(SessionVisit, WhatCouldNotBeReadIsNotWritten) {
+TEST(SessionVisit, UnreadableValuesAreNotWritten) {
   RecordedVisit visit = sample_visit(1);
   visit.report.experiments[0].finding = 99;
   EXPECT_THAT(refusal(visit), HasSubstr("the visit is not recorded: experiment finding is 99"));
@@ -105,10 +105,10 @@ TEST(SessionVisit, WhatCouldNotBeReadIsNotWritten) {
   EXPECT_THAT(refusal(visit), HasSubstr("edge from node 2 to node 1"));
   visit = sample_visit(1);
   visit.report.experiments[0].outcome.seconds = -1.0;
-  EXPECT_THAT(refusal(visit), HasSubstr("outcome seconds is -1"));
+  EXPECT_THAT(refusal(visit), HasSubstr("outcome.seconds is -1"));
   visit = sample_visit(1);
   visit.report.conclusion = std::string("a\0b", 3);
-  EXPECT_THAT(refusal(visit), HasSubstr("conclusion is not valid UTF-8 text"));
+  EXPECT_THAT(refusal(visit), HasSubstr("table visits: conclusion is not valid UTF-8 text"));
 }
 
 TEST(SessionVisit, TenThousandNodesWithAllTheirParameters) {

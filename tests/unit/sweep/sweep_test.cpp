@@ -55,7 +55,7 @@ TEST(SweepPlan, IsEveryCombinationOnce) {
   for (const PlannedRun& run : plan) EXPECT_EQ(run.refused, "");
 }
 
-TEST(SweepPlan, WithoutAxesIsTheBaseAlone) {
+TEST(SweepPlan, WithoutAxesIsTheBaseOnly) {
   EXPECT_THAT(labels(plan_sweep({}, {}, cpu_only())), ElementsAre("fp8-block pow2"));
 }
 
@@ -70,7 +70,7 @@ TEST(SweepPlan, RefusesWithTheGatesSentence) {
   EXPECT_THAT(app::backends_of(cpu_only()), ElementsAre(GemmBackend::CpuReference));
 }
 
-TEST(SweepPlan, MeasuresWhatDoesNotDifferOnce) {
+TEST(SweepPlan, MeasuresEqualRequestsOnce) {
   const std::vector<PlannedRun> plan = plan_sweep(
       {}, {.workspaces = {engine::WorkspaceStrategy::PerMatmul, engine::WorkspaceStrategy::Shared}},
       cpu_only());
@@ -79,14 +79,14 @@ TEST(SweepPlan, MeasuresWhatDoesNotDifferOnce) {
   EXPECT_THAT(plan[1].refused, HasSubstr("no workspace"));
 }
 
-TEST(SweepPlan, SplitsAFileLeavesOut) {
+TEST(SweepPlan, SkipsSplitsFromAFile) {
   const std::vector<PlannedRun> plan = plan_sweep(
       {}, {.routings = {engine::RoutingDistribution::Zipf, engine::RoutingDistribution::File}},
       cpu_only());
   EXPECT_THAT(labels(plan), ElementsAre("fp8-block pow2, zipf"));
 }
 
-TEST(InterleavedPlan, AlternatesSoThatDriftFallsOnBoth) {
+TEST(InterleavedPlan, InterleavesSoThatDriftAffectsBoth) {
   app::InterleavedOrder order;
   order.b.seed = 2;
   order.iterations = 7;
@@ -110,7 +110,7 @@ TEST(InterleavedPlan, NamesTheSideThatIsRefused) {
   EXPECT_THAT(plan_interleaved(order, cpu_only()).error().message, HasSubstr("iterations"));
 }
 
-TEST(Batch, SkipsWhatIsRefusedAndTagsTheRest) {
+TEST(Batch, SkipsRefusedRunsAndTagsTheRest) {
   Batch batch(GroupKind::Sweep, 1234, three());
   ASSERT_NE(batch.next(), nullptr);
   EXPECT_EQ(batch.progress(0.0, 0.0).remaining_seconds, -1.0);
@@ -129,7 +129,7 @@ TEST(Batch, SkipsWhatIsRefusedAndTagsTheRest) {
   EXPECT_EQ(batch.next(), nullptr);
 }
 
-TEST(Batch, ASweepGoesOnAfterAFailureAndAMeasurementEnds) {
+TEST(Batch, ASweepContinuesAfterAFailureAndAMeasurementEnds) {
   Batch sweep(GroupKind::Sweep, 1, three());
   sweep.failed("out of memory");
   EXPECT_EQ(sweep.state(), BatchState::Running);
@@ -142,7 +142,7 @@ TEST(Batch, ASweepGoesOnAfterAFailureAndAMeasurementEnds) {
   EXPECT_EQ(blocks.error(), "one could not be measured: out of memory");
 }
 
-TEST(Batch, CancelKeepsWhatIsDone) {
+TEST(Batch, CancelKeepsFinishedRuns) {
   Batch batch(GroupKind::Sweep, 1, three());
   batch.started(0.0);
   batch.measured(1.0);

@@ -65,7 +65,7 @@ TEST(HostSpans, RecordsCarryTagIterationAndTimesSinceTheFirstIteration) {
   EXPECT_FALSE(collector->method().empty());
 }
 
-TEST(HostSpans, ARunThatDidNotEndLeavesNothingToTheNext) {
+TEST(HostSpans, AnUnfinishedRunDoesNotAffectTheNext) {
   const auto collector = profiling::make_host_span_collector();
   collector->begin_run();
   collector->begin_iteration(4);
@@ -81,7 +81,7 @@ TEST(HostSpans, ARunThatDidNotEndLeavesNothingToTheNext) {
   EXPECT_GE(activity.records[0].start_ns, 0);  // without an iteration the run's begin is zero
 }
 
-TEST(HostSpans, ThreadsMayHandInSpansTogether) {
+TEST(HostSpans, ThreadsMayAddSpansConcurrently) {
   constexpr int kThreads = 4;
   constexpr int kSpans = 5000;
   const auto collector = profiling::make_host_span_collector();

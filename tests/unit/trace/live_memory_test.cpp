@@ -1,4 +1,4 @@
-// What is live is what was allocated and not yet released, device and host apart.
+// Live memory is allocated and not yet released, device and host separately.
 #include "profiling/trace/live_memory.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ TEST(LiveMemory, FollowsAllocationsAndReleases) {
   EXPECT_EQ(live.unknown_releases, 0U);
 }
 
-TEST(LiveMemory, KeepsHostMemoryApart) {
+TEST(LiveMemory, KeepsHostMemorySeparate) {
   const std::vector<MemoryEvent> events = {allocate(1, 100, Space::PinnedHost),
                                            allocate(2, 50, Space::Managed),
                                            allocate(3, 5, Space::Unknown), release(1)};
@@ -45,7 +45,7 @@ TEST(LiveMemory, ReleasesOfEarlierAllocationsDoNotCount) {
   EXPECT_EQ(live.unknown_releases, 2U);
 }
 
-TEST(LiveMemory, AnAddressGivenOutAgainIsHeldOnce) {
+TEST(LiveMemory, AReusedAddressIsCountedOnce) {
   const std::vector<MemoryEvent> events = {allocate(1, 8), allocate(1, 100), release(1)};
   EXPECT_THAT(live_memory(events).device_bytes, ElementsAre(8, 100, 0));
 }
@@ -62,7 +62,7 @@ TEST(LiveMemory, AddsUpPools) {
   EXPECT_THAT(live_memory(events).pool_bytes, ElementsAre(64, 96, 32, 32, 0));
 }
 
-TEST(LiveMemory, BlocksAreWhatNobodyReleased) {
+TEST(LiveMemory, BlocksAreUnreleasedAllocations) {
   const std::vector<MemoryEvent> events = {allocate(7, 8), allocate(1, 4), release(7),
                                            allocate(3, 2), allocate(3, 16)};
   const std::vector<LiveBlock> blocks = live_blocks(events);
@@ -74,7 +74,7 @@ TEST(LiveMemory, BlocksAreWhatNobodyReleased) {
   EXPECT_THAT(live_blocks({}), IsEmpty());
 }
 
-TEST(LiveMemory, OfNothingIsNothing) { EXPECT_THAT(live_memory({}).device_bytes, IsEmpty()); }
+TEST(LiveMemory, WithoutEventsIsEmpty) { EXPECT_THAT(live_memory({}).device_bytes, IsEmpty()); }
 
 }  // namespace
 }  // namespace profiling

@@ -52,7 +52,7 @@ TEST(RecordSearch, ByNameStageAndExpert) {
   EXPECT_TRUE(profiling::find_records({}, "x").empty());
 }
 
-TEST(RecordSearch, HitAfterHitAndAroundTheEnd) {
+TEST(RecordSearch, StepsThroughHitsAndWrapsAround) {
   const Hits hits = {2, 6, 9};
   EXPECT_EQ(profiling::next_hit(hits, -1, 1), 0U);
   EXPECT_EQ(profiling::next_hit(hits, 2, 1), 1U);
@@ -76,7 +76,8 @@ TEST(RecordSearch, NeighboursStayInTheirRow) {
 
 TEST(RecordSearch, EdgesStayInTheirReplay) {
   const Activity activity = diamond();
-  EXPECT_EQ(profiling::along_edge(activity, 7, -1), 5U);  // of its two causes the later to end
+  EXPECT_EQ(profiling::along_edge(activity, 7, -1),
+            5U);  // of its two predecessors the later to end
   EXPECT_EQ(profiling::along_edge(activity, 5, -1), 4U);
   EXPECT_FALSE(profiling::along_edge(activity, 4, -1).has_value());
   EXPECT_EQ(profiling::along_edge(activity, 0, 1), 1U);  // of its two followers the first

@@ -37,9 +37,9 @@ TEST(SumReplays, GapsAndOverlapsShow) {
   EXPECT_EQ(sums[1].gaps_ns, 0);
 }
 
-TEST(SumReplays, AGapIsWhatNoStreamCovers) {
+TEST(SumReplays, AGapIsTimeThatNoStreamCovers) {
   Activity activity;
-  // A long kernel on one stream hides the pauses of another behind it.
+  // A long kernel on one stream hides the gaps of another.
   activity.records = {record(0, 100, 500), record(0, 110, 120), record(0, 300, 310),
                       record(0, 530, 600), record(0, 540, 560), record(0, 620, 630)};
   const std::vector<ReplaySum> sums = sum_replays(activity);
@@ -69,7 +69,7 @@ TEST(SummarizeGaps, CountsWholeReplaysOfTheRangeWithMoreThanOneRecord) {
   EXPECT_FALSE(summarize_gaps({}, {0, 10000}));
 }
 
-TEST(SumReplays, NothingRecordedIsNothing) { EXPECT_TRUE(sum_replays({}).empty()); }
+TEST(SumReplays, WithoutRecordsIsEmpty) { EXPECT_TRUE(sum_replays({}).empty()); }
 
 }  // namespace
 }  // namespace profiling

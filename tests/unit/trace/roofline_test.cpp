@@ -51,7 +51,7 @@ TEST(StageWork, ScalesAndAccumulationCount) {
                    2.0 * 2.0 * (48 * 64 + 2 * 32 * 64 + 48 * 32));
 }
 
-TEST(StageWork, APassThatDoesNotRunHasNone) {
+TEST(StageWork, APassThatDoesNotRunHasNoWork) {
   engine::RunResult result = small_result();
   result.effective.linear.passes = engine::StepPasses::Forward;
   EXPECT_EQ(stage_work(result, Stage::Dgrad), std::nullopt);

@@ -1,4 +1,4 @@
-// Summaries of activity against numbers worked out by hand.
+// Summaries of activity against hand-computed numbers.
 #include "profiling/trace/statistics.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using profiling::Activity;
 using profiling::ActivityRecord;
 using testing::ElementsAre;
 
-TEST(Quantile, InterpolatesLinearlyAsNumpyDoes) {
+TEST(Quantile, InterpolatesLinearlyLikeNumpy) {
   const std::vector<double> samples = {40.0, 10.0, 20.0, 30.0};
   EXPECT_DOUBLE_EQ(profiling::quantile(samples, 0.0), 10.0);
   EXPECT_DOUBLE_EQ(profiling::quantile(samples, 0.5), 25.0);
@@ -24,7 +24,7 @@ TEST(Quantile, InterpolatesLinearlyAsNumpyDoes) {
   EXPECT_DOUBLE_EQ(profiling::quantile(std::vector<double>{7.0}, 0.3), 7.0);
 }
 
-TEST(Quantile, NothingAndNanGiveNan) {
+TEST(Quantile, EmptyAndNanSamplesGiveNan) {
   EXPECT_TRUE(std::isnan(profiling::quantile({}, 0.5)));
   const std::vector<double> samples = {1.0, std::nan(""), 2.0};
   EXPECT_TRUE(std::isnan(profiling::quantile(samples, 0.5)));
@@ -69,7 +69,7 @@ Activity two_iterations() {
 constexpr profiling::TimeRange kAll = {.begin_ns = std::numeric_limits<std::int64_t>::min(),
                                        .end_ns = std::numeric_limits<std::int64_t>::max()};
 
-TEST(KernelTable, OneRowANameAndStageLargestTotalFirst) {
+TEST(KernelTable, OneRowPerNameAndStageLargestTotalFirst) {
   const auto table = profiling::kernel_table(two_iterations(), kAll, false);
   ASSERT_EQ(table.size(), 3U);
   EXPECT_EQ(table[0].name, 1U);
@@ -83,7 +83,7 @@ TEST(KernelTable, OneRowANameAndStageLargestTotalFirst) {
   EXPECT_EQ(table[2].stage, Stage::Check);
 }
 
-TEST(KernelTable, LeavesOutWhatWasNotTimedWhenAsked) {
+TEST(KernelTable, OmitsUntimedRecordsOnRequest) {
   const auto table = profiling::kernel_table(two_iterations(), kAll, true);
   ASSERT_EQ(table.size(), 2U);
   EXPECT_DOUBLE_EQ(table[1].time.sum, 30.0);
@@ -116,7 +116,7 @@ TEST(ExpertTimes, EmptyWhereNoRecordNamesAnExpert) {
   EXPECT_TRUE(profiling::expert_times(two_iterations(), Stage::Quantize).empty());
 }
 
-TEST(NodeMatrix, WithoutGraphARowAStageLayerExpertAndName) {
+TEST(NodeMatrix, WithoutGraphOneRowPerStageLayerExpertAndName) {
   const profiling::NodeMatrix matrix = profiling::node_matrix(two_iterations());
   EXPECT_EQ(matrix.iterations, 2);
   ASSERT_EQ(matrix.rows.size(), 3U);
@@ -127,7 +127,7 @@ TEST(NodeMatrix, WithoutGraphARowAStageLayerExpertAndName) {
   EXPECT_DOUBLE_EQ(matrix.rows[2].time.median, 55.0);
 }
 
-TEST(NodeMatrix, WithGraphARowANodeInOrderOfFirstStart) {
+TEST(NodeMatrix, WithGraphOneRowPerNodeInOrderOfFirstStart) {
   Activity activity{.names = {"cast", "gemm"}, .records = {}, .nodes = {}};
   activity.nodes = {{.id = 7, .name = "memset", .stage = Stage::Amax, .dependencies = {}},
                     {.id = 9, .name = "cast", .stage = Stage::Quantize, .dependencies = {7}},
@@ -155,7 +155,7 @@ TEST(NodeMatrix, WithGraphARowANodeInOrderOfFirstStart) {
   EXPECT_TRUE(std::isnan(matrix.duration_ns[2 * 3 + 0]));
 }
 
-TEST(NodeMatrix, SeveralLayersAreTold) {
+TEST(NodeMatrix, SeveralLayersAreLabelled) {
   Activity activity = two_iterations();
   activity.records.back().layer = 1;
   const profiling::NodeMatrix matrix = profiling::node_matrix(activity);
@@ -168,7 +168,7 @@ TEST(NodeMatrix, ARecordedIterationOutOfRangeCannotBlowItUp) {
   Activity activity = two_iterations();
   activity.records.push_back(record(500, 1, 0, Stage::Fprop, 2'000'000'000));
   EXPECT_EQ(profiling::node_matrix(activity).iterations, 2);
-  // The largest legal iteration with many names: cut to the limit, and said so.
+  // The largest legal iteration with many names: cut to the limit and reported.
   activity.records.push_back(record(600, 1, 0, Stage::Fprop, 99'999));
   for (int i = 0; i < 1000; ++i) {
     activity.records.push_back(record(700 + i, 1, 0, Stage::Fprop, 0, i + 10));

@@ -30,7 +30,7 @@ TEST(TimelineLanes, BackToBackWithinTheClocksSlackSharesARow) {
   EXPECT_EQ(timeline[0].rows[1].size(), 1U);
 }
 
-TEST(TimelineLanes, LanesApartAndOverlapOnRowsOfItsOwn) {
+TEST(TimelineLanes, LanesAreSeparateAndOverlapGetsItsOwnRows) {
   std::vector<ActivityRecord> records = {
       {.start_ns = 0, .end_ns = 10, .kind = ActivityKind::Kernel, .lane = 7},
       {.start_ns = 2, .end_ns = 4, .kind = ActivityKind::HostSpan, .lane = 7},
@@ -49,7 +49,7 @@ TEST(TimelineLanes, LanesApartAndOverlapOnRowsOfItsOwn) {
   EXPECT_EQ(timeline[2].rows[1].size(), 1U);
 }
 
-TEST(TimelineLanes, EventsStandBelowTheWorkAndNestedStagesOnRowsOfTheirOwn) {
+TEST(TimelineLanes, EventsAreBelowTheWorkAndNestedStagesGetTheirOwnRows) {
   using profiling::HostEventKind;
   profiling::Activity activity;
   activity.host_events = {
@@ -86,7 +86,7 @@ TEST(TimelineLanes, RowsAreLimitedAndNoRecordIsLost) {
   EXPECT_EQ(total, records.size());
 }
 
-TEST(TimelineLanes, ReplaysStandAboveTheirNodes) {
+TEST(TimelineLanes, ReplaysAreAboveTheirNodes) {
   const std::vector<ActivityRecord> records = {
       {.start_ns = -9, .end_ns = -1, .kind = ActivityKind::Memcpy},
       {.start_ns = 0, .end_ns = 10, .node_id = 1, .iteration = 0},
@@ -109,7 +109,7 @@ TEST(TimelineLanes, ReplaysStandAboveTheirNodes) {
   EXPECT_EQ(count_of(timeline[2]), 1U);
 }
 
-TEST(TimelineLanes, ALaneAnExpertUntilThereAreMany) {
+TEST(TimelineLanes, OneLanePerExpertUntilThereAreMany) {
   std::vector<ActivityRecord> records;
   for (std::int16_t expert = -1; expert < 4; ++expert) {
     records.push_back({.start_ns = expert, .end_ns = expert + 1, .expert = expert});
@@ -133,7 +133,7 @@ TEST(TimelineLanes, ALaneAnExpertUntilThereAreMany) {
   EXPECT_EQ(total, records.size());
 }
 
-TEST(TimelineLanes, NothingMakesNothing) {
+TEST(TimelineLanes, WithoutRecordsThereAreNoLanes) {
   EXPECT_TRUE(profiling::lanes_by_stream({}).empty());
   EXPECT_TRUE(profiling::lanes_by_replay({}, {}).empty());
   EXPECT_TRUE(profiling::lanes_by_expert({}).empty());

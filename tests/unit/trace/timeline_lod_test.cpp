@@ -26,7 +26,7 @@ std::uint64_t count_of(const std::vector<TimelineSegment>& segments) {
   return count;
 }
 
-/// A lane without overlap: short kernels, seldom a long one, seldom a pause.
+/// A lane without overlap: short kernels, occasionally a long one or a gap.
 std::vector<ActivityRecord> random_lane(std::size_t count) {
   std::mt19937_64 random(11);
   std::vector<ActivityRecord> records(count);
@@ -114,7 +114,7 @@ TEST(TimelineLod, EverySegmentIsTrueToItsRecords) {
   }
 }
 
-TEST(TimelineLod, ZoomedInEveryRecordIsItself) {
+TEST(TimelineLod, ZoomedInEveryRecordIsSeparate) {
   const std::vector<ActivityRecord> records = random_lane(100'000);
   const TimelineLod row = row_of_all(records);
   const auto segments = row.query(records[5000].start_ns, records[5099].end_ns, 4000);
@@ -170,7 +170,7 @@ TEST(TimelineLod, NothingToShow) {
   EXPECT_TRUE(row.query(row.end_ns() + 1, row.end_ns() + 100, 10).empty());
 }
 
-/// Whatever overlaps: short and long records in one row, as the last row of a busy lane holds them.
+/// Overlapping short and long records in one row, like the last row of a busy lane.
 std::vector<ActivityRecord> random_overlap(std::mt19937_64& random) {
   std::vector<ActivityRecord> records(1 + random() % 3000);
   std::int64_t time = 0;

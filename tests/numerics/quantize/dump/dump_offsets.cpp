@@ -8,9 +8,9 @@ void dump_offsets(const Case& test) {
   using enum kernels::IntegerType;
   const auto splits = test.values<std::int64_t>("splits");
   const auto splits32 = test.values<std::int32_t>("splits32");  // taken if there are any
-  // A pointer array each: bytes a group, bytes a unit, rows a unit.
+  // One pointer array each: bytes per group, bytes per unit, rows per unit.
   const auto strides = test.values<std::int64_t>("strides");
-  // An offset array each: rows a unit, stride, 1 = 32 bits, 1 = leading zero.
+  // One offset array each: rows per unit, stride, 1 = 32 bits, 1 = leading zero.
   const auto forms = test.values<std::int64_t>("forms");
   const std::size_t groups = splits.size();
   const std::size_t pointer_arrays = strides.size() / 3;

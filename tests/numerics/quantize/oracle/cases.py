@@ -1,4 +1,4 @@
-"""Grouped operands, and the program under test, which QUANTIZE_DUMP names: many cases a call."""
+"""Grouped operands, and the program under test, which QUANTIZE_DUMP names: many cases per call."""
 
 import os
 import subprocess
@@ -120,7 +120,7 @@ def run(folder, recipe, cases):
 
 
 def check(got, want_parts, name, starts=None):
-    """want_parts lie one after another (or at `starts`); all else must hold the sentinel."""
+    """want_parts are consecutive (or at `starts`); everything else must hold the sentinel."""
     sentinel = BYTE_SENTINEL if got.dtype == np.uint8 else FLOAT_SENTINEL
     want = np.full(got.shape, sentinel, got.dtype)
     at = 0

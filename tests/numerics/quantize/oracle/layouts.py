@@ -18,7 +18,7 @@ def padded(matrix, row_step, column_step, fill=0):
 
 
 def spread(block_values, rows, columns, shape):
-    """One value a block, repeated over the elements of the block and cut to the matrix."""
+    """One value per block, repeated over the elements of the block and cut to the matrix."""
     repeated = np.repeat(np.repeat(block_values, rows, axis=0), columns, axis=1)
     return repeated[:shape[0], :shape[1]]
 
@@ -45,5 +45,5 @@ def micro_scales(lines, swizzled, transposed):
 
 
 def nibbles(codes):
-    """Two E2M1 codes a byte, the even element in the low half."""
+    """Two E2M1 codes per byte, the even element in the low half."""
     return codes[:, 0::2] | (codes[:, 1::2] << 4)

@@ -20,7 +20,7 @@ def block_shape(layout, column):
 
 
 def repeated(values, layout, column, rows, columns):
-    """One value a block -> [lines, scales of a line], as the one-byte layouts store them."""
+    """One value per block -> [lines, scales of a line], as the one-byte layouts store them."""
     height, width = block_shape(layout, column)
     if column:
         return np.repeat(values, width, axis=1)[:, :columns].T
@@ -28,7 +28,7 @@ def repeated(values, layout, column, rows, columns):
 
 
 class Encoded:
-    """One direction of a grouped operand: what is stored, and the values that it stands for."""
+    """One direction of a grouped operand: what is stored, and the values it represents."""
 
     def __init__(self, rng, shape, layout, column, format_name, swizzled, hadamard, type_name):
         columns = shape["columns"]

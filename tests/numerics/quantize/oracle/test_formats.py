@@ -1,4 +1,4 @@
-"""The oracle itself: golden vectors of the specification and cross-checks of its own pieces."""
+"""The oracle itself: golden vectors of the specification and cross-checks of its parts."""
 
 import ml_dtypes
 import numpy as np

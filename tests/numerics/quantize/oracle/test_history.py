@@ -103,4 +103,4 @@ def test_steps(tmp_path, fmt, algorithm, length, margin, pow2, outlier):
                 10 * np.log10(np.sum(own.astype(float)**2) / error), abs=1e-9), where
             saturated_with_outlier += int(over) if (step, e) == (outlier, 1) else 0
     if outlier >= 0:
-        assert saturated_with_outlier > 0, "the outlier met a stale scale and did not saturate"
+        assert saturated_with_outlier > 0, "the outlier had a stale scale but did not saturate"

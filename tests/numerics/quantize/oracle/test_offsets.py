@@ -4,10 +4,10 @@ import numpy as np
 
 from cases import run
 
-# Bytes a group, bytes a unit, rows a unit.
+# Bytes per group, bytes per unit, rows per unit.
 STRIDES = [[1000, 0, 1], [0, 1, 1], [0, 7168, 1], [0, 16, 4], [0, 368, 4],
            [16, 2 * 7185, 48], [0, 0, 128], [1, 128, 128]]
-# Rows a unit, stride, 32 bits, leading zero.
+# Rows per unit, stride, 32 bits, leading zero.
 FORMS = [[128, 128, 0, 1], [128, 1, 1, 1], [1, 1, 1, 0], [4, 57, 0, 0],
          [1, 7168, 0, 1], [16, 0, 1, 1], [48, -3, 0, 1], [128, 7168, 1, 0]]
 SPLITS = [

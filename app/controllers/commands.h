@@ -1,0 +1,184 @@
+// Everything the window can be asked to do, by a key, a page, the palette or a tour: one variant,
+// handled between frames by the one visitor in Shell.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/controllers/session_view.h"
+#include "app/sweep/interleaved_plan.h"
+#include "engine/model/amax_history.h"
+#include "engine/model/recipe_comparison.h"
+#include "engine/model/run_request.h"
+#include "profiling/session/session_file.h"
+#include "profiling/trace/kernel_durations.h"
+
+namespace app {
+
+/// Commands without arguments; the table in gui/shell/keys.h gives each its name and its keys.
+enum class Action {
+  Run,
+  Cancel,
+  ReplaceWorker,
+  ToggleLive,
+  Undo,
+  Redo,
+  PreviousRun,
+  NextRun,
+  BackToLive,
+  OpenRecording,
+  OpenSample,
+  SaveSession,
+  ExportTrace,
+  ExportRecords,
+  ToggleRecording,
+  RecordElsewhere,
+  ShowPerformance,
+  ShowNumerics,
+  ShowGraphs,
+  ShowCompare,
+  ShowRecipes,
+  ToggleRail,
+  LargerText,
+  SmallerText,
+  ToggleTheme,
+  Screenshot,
+  Palette,
+  Help,
+  AllowLibrary,
+  RefuseLibrary,
+  Close,
+  TourPause,
+  TourBack,
+  TourNext,
+  TourStop,
+  KeepTour,
+  Quit,
+};
+
+/// What a path chosen in the file dialog is for.
+enum class FilePurpose {
+  OpenRecording,
+  OpenSecond,  // to compare with
+  SaveSession,
+  RecordElsewhere,
+  OpenGraph,
+  ExportReport,
+  ExportTrace,
+  ExportRecords,
+  Activations,
+  Weights,
+  Gradients,
+  Routing
+};
+
+/// A change in the rail, or on a page as if made in the rail. The changes of one drag are one undo
+/// step.
+struct EditRequest {
+  engine::RunRequest request;
+};
+/// Replaces the request in one undo step; a different library restarts the worker.
+struct ChooseRequest {
+  engine::RunRequest request;
+};
+/// Replaces the current worker; empty = the worker's default library.
+struct StartWorker {
+  std::string cublaslt;
+};
+/// Asks the worker for the header of a tensor file.
+struct InspectFile {
+  std::string path;
+};
+struct SelectRun {
+  std::size_t index = 0;
+};
+/// In the run on screen; -1 = none.
+struct SelectExpert {
+  int expert = -1;
+};
+/// Replaces the notes of the run on screen.
+struct SetNotes {
+  std::vector<profiling::TimeNote> notes;
+};
+
+/// A recording, a captured graph, a tensor or a tour, by its suffix.
+struct OpenFile {
+  std::string path;
+};
+/// X takes its values from this file.
+struct UseTensor {
+  std::string path;
+};
+/// Asks the user for a path.
+struct AskPath {
+  FilePurpose purpose = FilePurpose::OpenRecording;
+};
+/// Asks for the path.
+struct ExportReport {
+  DoctorState::Report report;
+};
+/// Records of the run on screen as a file; asks for the path.
+struct RecordsOrder {
+  bool csv = false;                             // else a Chrome trace
+  std::optional<profiling::TimeRange> range{};  // since the first timed iteration; none = all
+};
+struct CsvOrder {
+  std::string stem;  // of the file's name: "performance-kernels"
+  std::string text;
+};
+/// A part of the window as a PNG, without overlays.
+struct PictureOrder {
+  std::string stem;            // "performance-timeline"
+  std::array<float, 2> min{};  // window pixels
+  std::array<float, 2> max{};
+};
+/// A list of recent files is about to be shown: checks which still exist.
+struct CheckRecentFiles {};
+
+struct FetchLibrary {
+  std::string version;
+};
+struct CancelFetch {};
+/// Restarts the worker with this library, which the user chose.
+struct UseLibrary {
+  std::string path;
+};
+struct CancelVisit {};
+
+struct ShowPage {
+  Page page = Page::Performance;
+  std::optional<std::string> view{};  // empty = its first; nullopt = as it was
+};
+/// On the current page.
+struct Select {
+  Selection selection;
+};
+struct PlayTour {
+  std::string path;
+};
+/// The tour's step that waited for an answer about a library.
+struct RepeatTourStep {};
+/// For the status bar: what was just done, or why it was not possible.
+struct StatusMessage {
+  std::string text;
+};
+
+using Command =
+    std::variant<Action, EditRequest, ChooseRequest, StartWorker, InspectFile, SelectRun,
+                 SelectExpert, SetNotes, engine::ComparisonRequest, engine::AmaxHistoryRequest,
+                 VisitOrder, CancelVisit, SweepOrder, InterleavedOrder, OpenFile, UseTensor,
+                 AskPath, ExportReport, RecordsOrder, CsvOrder, PictureOrder, CheckRecentFiles,
+                 FetchLibrary, CancelFetch, UseLibrary, ShowPage, Select, PlayTour, RepeatTourStep,
+                 StatusMessage>;
+
+/// For std::visit: combines the call operators of lambdas.
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+
+}  // namespace app

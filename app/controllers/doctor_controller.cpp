@@ -1,0 +1,177 @@
+#include "app/controllers/doctor_controller.h"
+
+#include <utility>
+
+#include "app/doctor/shipped_facts.h"
+#include "app/doctor/stalled_run.h"
+#include "app/doctor/worker_runner.h"
+#include "app/protocol/request_json.h"
+#include "profiling/session/snapshot_file.h"
+
+namespace app {
+namespace {
+
+using Facts = engine::Result<std::vector<profiling::LibraryFact>>;
+
+std::string subject_text(const VisitOrder& order) {
+  if (order.subject.gallery_case.empty()) {
+    return order.uses_current_request ? "the step in the rail" : "the step on screen";
+  }
+  return order.subject.gallery_case + (order.subject.healthy ? ", healthy twin" : "");
+}
+
+engine::Result<DoctorState::Report> by_the_rules(profiling::Snapshot snapshot) {
+  const Facts facts = shipped_facts();
+  if (!facts.ok()) return facts.error();
+  profiling::DoctorReport report;
+  report.snapshot = std::move(snapshot);
+  report.findings = profiling::diagnose(report.snapshot, facts.value());
+  return std::make_shared<const profiling::DoctorReport>(std::move(report));
+}
+
+profiling::RecordedVisit kept_visit(const engine::RunRequest& request,
+                                    profiling::DoctorReport report) {
+  return {
+      .request = request, .report = std::move(report), .wall_clock_ms = profiling::unix_time_ms()};
+}
+
+/// What a copy is worth making for: pulses only move the marker board.
+bool grew(const profiling::DoctorReport& now, const DoctorState::Report& before) {
+  if (before == nullptr || now.experiments.size() != before->experiments.size() ||
+      now.findings.size() != before->findings.size() ||
+      now.snapshot.graphs.size() != before->snapshot.graphs.size()) {
+    return true;
+  }
+  for (std::size_t i = 0; i < now.findings.size(); ++i) {
+    if (now.findings[i].confidence != before->findings[i].confidence) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+DoctorController::DoctorController(std::function<void()> wake)
+    : wake_(std::move(wake)),
+      visit_task_(wake_),
+      stall_task_(wake_),
+      run_task_(wake_),
+      file_task_(wake_) {}
+
+DoctorController::~DoctorController() { *cancel_ = true; }
+
+void DoctorController::visit(const VisitOrder& order, const WorkerCommand& worker,
+                             const std::vector<std::string>& allowed_libraries) {
+  if (visit_task_.running()) return;
+  cancel_ = std::make_shared<std::atomic<bool>>(false);
+  shared_ = std::make_shared<Shared>();
+  state_.busy = true;
+  state_.proving = order.options.prove;
+  state_.error.clear();
+  state_.progress = {};
+  state_.so_far.reset();
+  state_.subject = subject_text(order);
+  visit_task_.start([order, worker, allowed_libraries, shared = shared_, cancel = cancel_,
+                     wake = wake_]() -> VisitResult {
+    const Facts facts = shipped_facts();
+    if (!facts.ok()) return facts.error();
+    WorkerRunner runner({.worker = worker, .allowed_libraries = allowed_libraries});
+    const auto publish = [&](const VisitProgress& progress) {
+      {
+        const std::lock_guard lock(shared->mutex);
+        shared->changed = true;
+        shared->progress.doing = progress.doing;
+        shared->progress.experiment = progress.experiment;
+        shared->progress.experiments = progress.experiments;
+        shared->progress.replay = progress.replay;
+        shared->progress.board = progress.board;
+        if (grew(progress.so_far, shared->so_far)) {
+          shared->so_far = std::make_shared<const profiling::DoctorReport>(progress.so_far);
+        }
+      }
+      wake();
+    };
+    auto report = app::visit(order.subject, order.options, facts.value(), runner, publish, *cancel);
+    if (!report.ok()) return report.error();
+    const bool of_gallery = !order.subject.gallery_case.empty();
+    return kept_visit(of_gallery ? engine::RunRequest() : order.subject.request,
+                      std::move(report).value());
+  });
+}
+
+void DoctorController::stalled(const engine::RunRequest& request,
+                               const std::shared_ptr<const DoctorDone>& seen) {
+  stall_task_.start([request, seen]() -> VisitResult {
+    const Facts facts = shipped_facts();
+    if (!facts.ok()) return facts.error();
+    return kept_visit(request, report_of_stall(request, *seen, facts.value()));
+  });
+}
+
+void DoctorController::cancel() { *cancel_ = true; }
+
+void DoctorController::examine(const std::shared_ptr<const profiling::RecordedRun>& run) {
+  if (run == examined_run_) return;
+  examined_run_ = run;
+  state_.run_report.reset();
+  // What the rules still say of the run before must not be taken for this one's.
+  run_task_.drop();
+  if (run == nullptr || run->snapshot.graphs.empty()) return;
+  run_task_.start([run] { return by_the_rules(run->snapshot); });
+}
+
+void DoctorController::open(const std::string& path) {
+  state_.file_error.clear();
+  file_task_.start([path]() -> Examined {
+    auto opened = profiling::open_snapshot(path, request_codec());
+    if (!opened.ok()) return opened.error();
+    return by_the_rules(std::move(opened.value().front().snapshot));
+  });
+}
+
+bool DoctorController::tick() {
+  bool changed = false;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (std::exchange(shared_->changed, false)) {
+      state_.progress = shared_->progress;
+      state_.so_far = shared_->so_far;
+      changed = true;
+    }
+  }
+  if (auto result = visit_task_.take()) {
+    changed = true;
+    state_.busy = false;
+    if (result->ok()) {
+      finished_.push_back(std::move(*result).value());
+    } else {
+      state_.error = result->error().code == engine::ErrorCode::Cancelled
+                         ? "The visit was cancelled."
+                         : result->error().message;
+    }
+  }
+  if (auto result = stall_task_.take()) {
+    changed = true;
+    if (result->ok()) {
+      finished_.push_back(std::move(*result).value());
+    } else {
+      state_.error = result->error().message;
+    }
+  }
+  if (auto report = run_task_.take()) {
+    changed = true;
+    if (report->ok()) state_.run_report = std::move(*report).value();
+    if (!report->ok()) state_.error = report->error().message;
+  }
+  if (auto report = file_task_.take()) {
+    changed = true;
+    if (report->ok()) {
+      state_.file_report = std::move(*report).value();
+      ++state_.files_opened;
+    } else {
+      state_.file_error = report->error().message;
+    }
+  }
+  return changed;
+}
+
+}  // namespace app

@@ -1,0 +1,67 @@
+// The graph doctor's work off the window's thread: visits, each experiment of which runs in a
+// process of its own; the rules alone on snapshots that were recorded; files that are opened.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/controllers/background.h"
+#include "app/controllers/session_view.h"
+#include "app/protocol/worker_command.h"
+
+namespace app {
+
+class DoctorController {
+ public:
+  explicit DoctorController(std::function<void()> wake);
+  /// Cancels what is under way; its worker is gone when this returns.
+  ~DoctorController();
+  DoctorController(const DoctorController&) = delete;
+  DoctorController& operator=(const DoctorController&) = delete;
+
+  /// Refused while another visit is under way.
+  void visit(const VisitOrder& order, const WorkerCommand& worker,
+             const std::vector<std::string>& allowed_libraries);
+  void cancel();
+  /// A run that stalled becomes a visit.
+  void stalled(const engine::RunRequest& request, const std::shared_ptr<const DoctorDone>& seen);
+  /// The rules on the snapshot of the run on screen; the newest asked for wins.
+  void examine(const std::shared_ptr<const profiling::RecordedRun>& run);
+  /// The rules on the first snapshot of a recording or a dot file.
+  void open(const std::string& path);
+
+  /// Takes in what has ended; true when there is something to draw.
+  bool tick();
+  /// Visits that have just ended, once.
+  std::vector<profiling::RecordedVisit> take_visits() { return std::exchange(finished_, {}); }
+  const DoctorState& state() const { return state_; }
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    bool changed = false;
+    VisitProgress progress;  // without so_far
+    DoctorState::Report so_far;
+  };
+  using VisitResult = engine::Result<profiling::RecordedVisit>;
+  using Examined = engine::Result<DoctorState::Report>;
+
+  std::function<void()> wake_;
+  DoctorState state_;
+  std::shared_ptr<const profiling::RecordedRun> examined_run_;
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
+  std::vector<profiling::RecordedVisit> finished_;
+  BackgroundTask<VisitResult> visit_task_;
+  BackgroundTask<VisitResult> stall_task_;
+  BackgroundTask<Examined> run_task_;
+  BackgroundTask<Examined> file_task_;
+};
+
+}  // namespace app

@@ -1,0 +1,288 @@
+#include "app/controllers/files_controller.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "app/controllers/tour_script.h"
+#include "app/protocol/paths.h"
+#include "app/protocol/request_json.h"
+#include "profiling/export/chrome_trace.h"
+#include "profiling/export/replaced_file.h"
+#include "profiling/hazards/report/report.h"
+
+namespace app {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Written = WriteQueue::Outcome;
+
+Written refused(const char* what, engine::Error error) {
+  error.message = what + error.message;
+  return error;
+}
+
+/// A file of its own, whole or not at all.
+engine::Status write_file(const std::string& path, const std::string& text) {
+  auto file = profiling::ReplacedFile::create(path);
+  if (!file.ok()) return file.error();
+  file.value().write(text);
+  return file.value().commit();
+}
+
+/// "3 run(s), 1 comparison(s)": what there was of each.
+std::string written_words(const Recorder::Progress& progress) {
+  std::string words = fmt::format("{} run(s)", progress.written);
+  if (progress.comparisons > 0) words += fmt::format(", {} comparison(s)", progress.comparisons);
+  if (progress.histories > 0) {
+    words += fmt::format(", {} amax {}", progress.histories,
+                         progress.histories == 1 ? "history" : "histories");
+  }
+  if (progress.visits > 0) words += fmt::format(", {} visit(s) to the doctor", progress.visits);
+  return words;
+}
+
+std::string with_suffix(const std::string& path, const char* suffix) {
+  return path.ends_with(suffix) ? path : path + suffix;
+}
+
+RecentFile checked_file(const std::string& path) {
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  return {path, error ? error.message() : there ? "" : "It is no longer there"};
+}
+
+}  // namespace
+
+FileKind file_kind(const std::string& path) {
+  const auto ends = [&](const char* suffix) { return path.ends_with(suffix); };
+  if (ends(".session")) return FileKind::Recording;
+  if (ends(".dot") || ends(".gv")) return FileKind::Graph;
+  if (ends(".npy") || ends(".safetensors")) return FileKind::Tensor;
+  return is_tour_file(path) ? FileKind::Tour : FileKind::Unknown;
+}
+
+std::string shipped_recording(const std::string& name) {
+  return assets_folder() + "/sessions/" + name;
+}
+
+FilesController::FilesController(const std::function<void()>& wake, RememberedFiles& remembered,
+                                 Notices& notices)
+    : wake_(wake),
+      remembered_(remembered),
+      notices_(notices),
+      loader_(wake),
+      second_loader_(wake),
+      checker_(wake),
+      writes_(wake),
+      recording_path_(dated_path("expertscope", ".session")) {}
+
+void FilesController::open_recording(const std::string& path) {
+  loader_.start([path] { return profiling::open_session(path, request_codec()); });
+}
+
+void FilesController::open_second(const std::string& path) {
+  remember_folder(path);
+  second_loader_.start([path] { return profiling::open_session(path, request_codec()); });
+}
+
+void FilesController::open_sample() {
+  const std::string path = shipped_recording();
+  std::error_code error;
+  if (fs::exists(path, error)) return open_recording(path);
+  notices_.add(Severity::Warn, "The recording that ships is not at " + path);
+}
+
+void FilesController::toggle_recording() {
+  if (recorder_ != nullptr) return recorder_->finish();
+  record_to(dated_path("expertscope", ".session"));
+}
+
+void FilesController::record_to(const std::string& path) {
+  recording_path_ = path;
+  recorder_ = std::make_unique<Recorder>(path, wake_);
+}
+
+void FilesController::move_recording(const std::string& path) {
+  if (recorder_ != nullptr) recorder_->move_to(with_suffix(path, ".session"));
+}
+
+void FilesController::save_session(const SessionState& state, const std::string& path) {
+  if (saver_ != nullptr) {
+    notices_.add(Severity::Warn, "A session is still being saved to " + saver_->progress().path);
+    return;
+  }
+  saver_ = std::make_unique<Recorder>(with_suffix(path, ".session"), wake_);
+  for (const SessionState::Run& run : state.live_runs()) {
+    saver_->append(run);
+    saver_->set_notes(run, state.notes_of(run));
+  }
+  for (const SessionState::Comparison& one : state.live_comparisons()) saver_->append(one);
+  for (const SessionState::History& one : state.live_histories()) saver_->append(one);
+  for (const SessionState::Visit& one : state.live_visits()) saver_->append(one);
+  saver_->finish();
+}
+
+void FilesController::save_notes(const SessionState& state,
+                                 const std::vector<profiling::TimeNote>& notes) {
+  if (!state.from_file()) {
+    if (recorder_ != nullptr) recorder_->set_notes(state.shown(), notes);
+    return notices_.set_status("Notes are kept with the run: Save or Record writes them");
+  }
+  writes_.put([path = state.session_path(), index = state.run_index(), notes]() -> Written {
+    const engine::Status status = profiling::store_time_notes(path, index, notes);
+    if (!status.ok()) return refused("Notes not kept: ", status.error());
+    return "Notes kept in " + path;
+  });
+}
+
+void FilesController::save_text(const std::string& path, const std::string& text,
+                                const std::string& done) {
+  writes_.put([path, text, done]() -> Written {
+    const engine::Status status = write_file(path, text);
+    if (!status.ok()) return refused("Not saved: ", status.error());
+    return done;
+  });
+}
+
+void FilesController::save_table(const CsvOrder& order) {
+  const std::string path = dated_path(order.stem, ".csv");
+  save_text(path, order.text, "Table saved: " + path);
+}
+
+void FilesController::save_report(DoctorState::Report report, const std::string& path) {
+  const bool json = path.ends_with(".json");
+  writes_.put([report = std::move(report), json,
+               path = json ? path : with_suffix(path, ".md")]() -> Written {
+    const engine::Status status =
+        write_file(path, json ? profiling::to_json(*report) : profiling::to_markdown(*report));
+    if (!status.ok()) return refused("Not written: ", status.error());
+    return "Report written: " + path;
+  });
+}
+
+void FilesController::save_records(const SessionState::Run& run, const RecordsOrder& order,
+                                   const std::string& path) {
+  if (run == nullptr) return;
+  writes_.put([path = with_suffix(path, order.csv ? ".csv" : ".json"), run, order]() -> Written {
+    profiling::Session session;
+    session.runs.push_back(*run);
+    profiling::TraceChoice choice{.run = 0};
+    if (order.range) choice.range = *order.range;
+    const engine::Status status = order.csv ? profiling::export_records_csv(session, path, choice)
+                                            : profiling::export_chrome_trace(session, path, choice);
+    if (!status.ok()) return refused("Not exported: ", status.error());
+    return "Exported: " + path;
+  });
+}
+
+void FilesController::remember_file(const std::string& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  const std::string name = error ? path : absolute.lexically_normal().string();
+  std::vector<std::string>& recent = remembered_.recent;
+  std::erase(recent, name);
+  recent.insert(recent.begin(), name);
+  if (recent.size() > kMaxRecentFiles) recent.resize(kMaxRecentFiles);
+}
+
+void FilesController::remember_folder(const std::string& path) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  if (!error) remembered_.folder = folder.string();
+}
+
+void FilesController::check_recent() {
+  checker_.start([paths = remembered_.recent] {
+    std::vector<RecentFile> files;
+    for (const std::string& path : paths) files.push_back(checked_file(path));
+    return files;
+  });
+}
+
+std::vector<RecentFile> FilesController::recent() const {
+  std::vector<RecentFile> files;
+  for (const std::string& path : remembered_.recent) {
+    const auto found = std::ranges::find(checked_, path, &RecentFile::path);
+    files.push_back({path, found == checked_.end() ? "" : found->missing});
+  }
+  return files;
+}
+
+std::string FilesController::dated_path(const std::string& stem, const char* suffix) const {
+  std::error_code error;
+  const fs::path folder =
+      remembered_.folder.empty() ? fs::current_path(error) : fs::path(remembered_.folder);
+  const std::string name =
+      fmt::format("{}-{:%Y%m%d-%H%M%S}", stem, fmt::localtime(std::time(nullptr)));
+  fs::path path = folder / (name + suffix);
+  // Two in one second: files are never written over.
+  for (int i = 2; fs::exists(path, error); ++i) {
+    path = folder / fmt::format("{}-{}{}", name, i, suffix);
+  }
+  return path.string();
+}
+
+bool FilesController::take_outcomes() {
+  bool changed = false;
+  for (const std::string& failure : BackgroundFailures::take()) {
+    notices_.add(Severity::Bad, "A part of the window could not be worked out: " + failure);
+    changed = true;
+  }
+  while (const auto outcome = writes_.take()) {
+    changed = true;
+    if (!outcome->ok()) {
+      notices_.add(Severity::Bad, outcome->error().message);
+    } else if (outcome->value().starts_with("Notes")) {
+      // Notes are edited word by word; a file is worth a line of its own.
+      notices_.set_status(outcome->value());
+    } else {
+      notices_.add(Severity::Good, outcome->value());
+    }
+  }
+  return changed;
+}
+
+/// True when it said something, or has ended.
+bool FilesController::settle(std::unique_ptr<Recorder>& one, const char* done, const char* failed) {
+  if (one == nullptr) return false;
+  const Recorder::Progress progress = one->progress();
+  const std::vector<std::string> said = one->take_notices();
+  for (const std::string& notice : said) notices_.add(Severity::Warn, notice);
+  if (!progress.finished) return !said.empty();
+  if (progress.error.empty()) {
+    notices_.add(Severity::Good,
+                 fmt::format("{} {} {}", written_words(progress), done, progress.path));
+  } else {
+    notices_.add(Severity::Bad, failed + progress.error +
+                                    (progress.waiting > 0 ? ". Save writes what the window holds "
+                                                            "to another place"
+                                                          : ""));
+  }
+  one.reset();
+  return true;
+}
+
+bool FilesController::tick() {
+  // Each of them is asked, whatever the others say.
+  bool changed = take_outcomes();
+  changed = settle(recorder_, "recorded in", "The recording ended: ") || changed;
+  changed = settle(saver_, "saved in", "Not saved: ") || changed;
+  if (auto checked = checker_.take()) {
+    checked_ = std::move(*checked);
+    changed = true;
+  }
+  Recorder::Progress now = recorder_ == nullptr ? Recorder::Progress{} : recorder_->progress();
+  changed = changed || now.written != progress_.written || now.waiting != progress_.waiting ||
+            now.error != progress_.error;
+  if (recorder_ != nullptr) recording_path_ = now.path;
+  progress_ = std::move(now);
+  return changed;
+}
+
+}  // namespace app

@@ -1,0 +1,111 @@
+// Files: what is opened, recorded, saved, exported and remembered. Everything is read and written
+// on other threads; writes keep their order.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/controllers/background.h"
+#include "app/controllers/commands.h"
+#include "app/controllers/notices.h"
+#include "app/controllers/recorder.h"
+#include "app/controllers/session_state.h"
+
+namespace app {
+
+enum class FileKind { Recording, Graph, Tensor, Tour, Unknown };
+/// By its suffix.
+FileKind file_kind(const std::string& path);
+
+/// The path of a recording in the assets.
+std::string shipped_recording(const std::string& name = "h200.session");
+
+/// Kept between starts of the window.
+struct RememberedFiles {
+  std::string folder{};               // where the last file was opened or saved
+  std::vector<std::string> recent{};  // opened before, newest first
+  bool operator==(const RememberedFiles&) const = default;
+};
+inline constexpr std::size_t kMaxRecentFiles = 12;
+
+struct RecentFile {
+  std::string path;
+  std::string missing;  // why it cannot be opened; empty = it can, or is not known yet
+};
+
+class FilesController {
+ public:
+  /// `remembered` and `notices` outlive it.
+  FilesController(const std::function<void()>& wake, RememberedFiles& remembered, Notices& notices);
+
+  void open_recording(const std::string& path);
+  /// The recording in the assets.
+  void open_sample();
+  /// To compare with.
+  void open_second(const std::string& path);
+  /// Whatever was read since the last call.
+  std::optional<engine::Result<profiling::Session>> take_recording() { return loader_.take(); }
+  std::optional<engine::Result<profiling::Session>> take_second() { return second_loader_.take(); }
+
+  /// Starts to write every result, or stops; pending results are still written.
+  void toggle_recording();
+  void record_to(const std::string& path);
+  void move_recording(const std::string& path);
+  /// Blocks until everything is in the file.
+  void close_recording() { recorder_.reset(); }
+  bool recording() const { return recorder_ != nullptr; }
+  /// As of the last tick().
+  const Recorder::Progress& recording_progress() const { return progress_; }
+  /// Of the current recording, or of the next.
+  const std::string& recording_path() const { return recording_path_; }
+  template <class Entry>
+  void record(Entry entry) {
+    if (recorder_ != nullptr) recorder_->append(std::move(entry));
+  }
+
+  /// All live results, with notes.
+  void save_session(const SessionState& state, const std::string& path);
+  /// Into the recording that the run on screen is from, or with the live run.
+  void save_notes(const SessionState& state, const std::vector<profiling::TimeNote>& notes);
+  void save_table(const CsvOrder& order);
+  void save_report(DoctorState::Report report, const std::string& path);
+  void save_records(const SessionState::Run& run, const RecordsOrder& order,
+                    const std::string& path);
+  /// `done` is the notice after success.
+  void save_text(const std::string& path, const std::string& text, const std::string& done);
+
+  /// `path` moved or put to the front of the recent files.
+  void remember_file(const std::string& path);
+  void remember_folder(const std::string& path);
+  /// Checks in the background which recent files still exist.
+  void check_recent();
+  std::vector<RecentFile> recent() const;
+  const std::string& folder() const { return remembered_.folder; }
+  /// In the last folder; a name that is not taken.
+  std::string dated_path(const std::string& stem, const char* suffix) const;
+
+  /// Collects results of writes; true when there is something to draw.
+  bool tick();
+
+ private:
+  bool take_outcomes();
+  bool settle(std::unique_ptr<Recorder>& one, const char* done, const char* failed);
+
+  std::function<void()> wake_;
+  RememberedFiles& remembered_;
+  Notices& notices_;
+  BackgroundTask<engine::Result<profiling::Session>> loader_;
+  BackgroundTask<engine::Result<profiling::Session>> second_loader_;
+  BackgroundTask<std::vector<RecentFile>> checker_;
+  std::vector<RecentFile> checked_;
+  WriteQueue writes_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Recorder> saver_;  // writes all live results, then ends
+  std::string recording_path_;
+  Recorder::Progress progress_;
+};
+
+}  // namespace app

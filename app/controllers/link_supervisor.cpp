@@ -1,0 +1,142 @@
+// Automatic restarts are limited, so that a worker that dies at its start does not spin the
+// machine.
+#include "app/controllers/link_supervisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/sweep/planned_run.h"
+
+namespace app {
+namespace {
+
+constexpr std::size_t kMaxAutomaticStarts = 3;
+constexpr std::chrono::seconds kAutomaticWindow{20};
+// Results older than this many requests cannot arrive any more: newest wins.
+constexpr std::size_t kRememberedRequests = 64;
+
+}  // namespace
+
+LinkSupervisor::LinkSupervisor(WorkerCommand worker, std::function<void()> wake)
+    : worker_(std::move(worker)), wake_(std::move(wake)) {}
+
+void LinkSupervisor::start(const std::string& cublaslt) {
+  give_up_present();
+  cublaslt_ = cublaslt;
+  WorkerCommand worker = worker_;
+  if (!cublaslt.empty()) worker.cublaslt = cublaslt;
+  engine::Result<std::vector<std::string>> argv = worker.argv();
+  no_worker_ = argv.ok() ? std::string() : argv.error().message;
+  if (!argv.ok()) return;
+  link_ = WorkerLink::start({.argv = std::move(argv).value(),
+                             .wake = wake_,
+                             .progress_stall_seconds = 0,
+                             .allowed_libraries = allowed_libraries_});
+  if (watching_) link_->watch_device(true);
+}
+
+void LinkSupervisor::give_up_present() {
+  hello_.reset();
+  requests_.clear();
+  newest_id_ = 0;
+  newest_run_id_ = 0;
+  newest_history_id_ = 0;
+  answered_id_ = 0;
+  if (link_ == nullptr) return;
+  // The link's destructor joins threads; a worker stuck in the kernel may keep it for a while.
+  std::shared_ptr<WorkerLink> old(std::move(link_));
+  old->kill();
+  auto before = std::make_shared<engine::GuardedThread>(std::move(taking_down_));
+  taking_down_ = engine::GuardedThread(
+      [held = std::move(old), before = std::move(before)]() mutable {
+        held.reset();
+        before->join();
+      },
+      // Without a thread it was taken down on this one, when the work above was given up.
+      [](const engine::Error&) {});
+}
+
+std::vector<LinkEvent> LinkSupervisor::poll() {
+  if (link_ == nullptr) return {};
+  std::vector<LinkEvent> events = link_->poll();
+  for (const LinkEvent& event : events) {
+    if (const auto* hello = std::get_if<WorkerHello>(&event)) hello_ = *hello;
+  }
+  // Not before its last words were taken: a new link forgets what was asked of the old one.
+  if (automatic && events.empty() && link_->status().state == LinkState::Lost) {
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(automatic_starts_, [&](auto at) { return now - at > kAutomaticWindow; });
+    if (automatic_starts_.size() < kMaxAutomaticStarts) {
+      automatic_starts_.push_back(now);
+      start(cublaslt_);
+    } else {
+      automatic = false;
+    }
+  }
+  return events;
+}
+
+LinkStatus LinkSupervisor::status() const {
+  if (link_ != nullptr) return link_->status();
+  LinkStatus none;
+  none.state = LinkState::Lost;
+  none.reason = no_worker_.empty() ? "no worker was started" : no_worker_;
+  return none;
+}
+
+std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
+  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
+  newest_id_ = newest_run_id_ = link_->submit(request);
+  requests_[newest_id_] = request;
+  while (requests_.size() > kRememberedRequests) requests_.erase(requests_.begin());
+  return newest_id_;
+}
+
+std::uint64_t LinkSupervisor::compare(const engine::ComparisonRequest& request) {
+  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
+  newest_id_ = link_->compare(request);
+  return newest_id_;
+}
+
+std::uint64_t LinkSupervisor::step_history(const engine::AmaxHistoryRequest& request) {
+  if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
+  newest_id_ = newest_history_id_ = link_->step_history(request);
+  return newest_id_;
+}
+
+void LinkSupervisor::cancel() {
+  if (link_ != nullptr) link_->cancel();
+}
+
+void LinkSupervisor::inspect_file(const std::string& path) {
+  if (link_ != nullptr) link_->inspect_file(path);
+}
+
+void LinkSupervisor::allow_libraries(const std::vector<std::string>& paths) {
+  allowed_libraries_ = paths;
+  if (link_ != nullptr) link_->allow_libraries(paths);
+}
+
+void LinkSupervisor::watch_device(bool on) {
+  if (on == watching_) return;
+  watching_ = on;
+  if (link_ != nullptr) link_->watch_device(on);
+}
+
+const engine::RunRequest* LinkSupervisor::request_of(std::uint64_t id) const {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : &found->second;
+}
+
+void LinkSupervisor::answered(std::uint64_t id) { answered_id_ = std::max(answered_id_, id); }
+
+const BackendOffer* LinkSupervisor::offer(engine::GemmBackend kind) const {
+  return hello_ ? offer_of(*hello_, kind) : nullptr;
+}
+
+engine::DeviceCapability LinkSupervisor::capability(engine::GemmBackend kind) const {
+  const BackendOffer* one = offer(kind);
+  return one == nullptr ? engine::DeviceCapability{} : capability_of(*one);
+}
+
+}  // namespace app

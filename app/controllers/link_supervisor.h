@@ -1,0 +1,88 @@
+// Keeps one worker at the window's side: starts it, starts another when it is lost, and remembers
+// what was asked of it. Never waits: a link that is given up is taken down on a thread of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/protocol/worker_command.h"
+#include "app/protocol/worker_link.h"
+#include "engine/gemm/support.h"
+#include "engine/model/guarded_thread.h"
+
+namespace app {
+
+class LinkSupervisor {
+ public:
+  LinkSupervisor(WorkerCommand worker, std::function<void()> wake);
+
+  /// Starts a worker, in place of the present one; `cublaslt` empty = the worker's own choice.
+  void start(const std::string& cublaslt);
+  /// Events since the last call. Starts a new worker when one is lost and `automatic` is on.
+  std::vector<LinkEvent> poll();
+
+  bool started() const { return link_ != nullptr; }
+  LinkStatus status() const;
+  const std::optional<WorkerHello>& hello() const { return hello_; }
+  const std::string& cublaslt() const { return cublaslt_; }
+
+  /// 0 when there is no worker to ask.
+  std::uint64_t submit(const engine::RunRequest& request);
+  /// As for submit(); a run that is on its way is superseded.
+  std::uint64_t compare(const engine::ComparisonRequest& request);
+  std::uint64_t step_history(const engine::AmaxHistoryRequest& request);
+  void cancel();
+  void inspect_file(const std::string& path);
+  /// Of this worker and those after it (WorkerLink::allow_libraries).
+  void allow_libraries(const std::vector<std::string>& paths);
+  /// Of this worker and those after it; costs nothing when nothing changes.
+  void watch_device(bool on);
+  /// The request that a result of this id answers; null when unknown.
+  const engine::RunRequest* request_of(std::uint64_t id) const;
+  /// Of the newest run; comparisons do not count.
+  std::uint64_t newest_id() const { return newest_run_id_; }
+  /// Of any kind of order.
+  std::uint64_t newest_order() const { return newest_id_; }
+  /// The worker has finished or refused `id`.
+  void answered(std::uint64_t id);
+  bool waiting() const { return newest_id_ != answered_id_; }
+  /// The order that is waited for is a comparison.
+  bool comparing() const {
+    return waiting() && newest_id_ != newest_run_id_ && newest_id_ != newest_history_id_;
+  }
+  /// The order that is waited for is an amax history.
+  bool stepping() const { return waiting() && newest_id_ == newest_history_id_; }
+  bool is_history(std::uint64_t id) const { return id != 0 && id == newest_history_id_; }
+
+  const BackendOffer* offer(engine::GemmBackend kind) const;
+  engine::DeviceCapability capability(engine::GemmBackend kind) const;
+
+  bool automatic = false;
+
+ private:
+  void give_up_present();
+
+  WorkerCommand worker_;
+  std::string cublaslt_;   // in place of the command's
+  std::string no_worker_;  // why none could be started
+  std::function<void()> wake_;
+  std::vector<std::string> allowed_libraries_;
+  bool watching_ = false;
+  std::unique_ptr<WorkerLink> link_;
+  std::optional<WorkerHello> hello_;
+  std::map<std::uint64_t, engine::RunRequest> requests_;
+  std::uint64_t newest_id_ = 0;  // of any order
+  std::uint64_t newest_run_id_ = 0;
+  std::uint64_t newest_history_id_ = 0;
+  std::uint64_t answered_id_ = 0;
+  std::vector<std::chrono::steady_clock::time_point> automatic_starts_;
+  engine::GuardedThread taking_down_;
+};
+
+}  // namespace app

@@ -1,0 +1,235 @@
+// The queue holds shared pointers to immutable runs, so handing one over costs nothing. An entry
+// leaves it only when it is in the file: whatever goes wrong, the rest still waits.
+#include "app/controllers/recorder.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "app/protocol/request_json.h"
+
+namespace app {
+namespace {
+
+// How often an idle recorder looks whether its file still has its name, and a blocked one tries
+// again.
+constexpr std::chrono::seconds kLookEvery{2};
+// What may wait for a disk that stays full; a run can have a hundred megabytes.
+constexpr std::size_t kMaxWaiting = 256;
+
+}  // namespace
+
+Recorder::Recorder(std::string path, std::function<void()> wake)
+    : path_(std::move(path)), wake_(std::move(wake)) {
+  progress_.path = path_;
+  thread_ = engine::GuardedThread([this] { write_all(); },
+                                  [this](const engine::Error& error) { end(error.message); });
+}
+
+Recorder::~Recorder() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  finish();
+  thread_.join();
+}
+
+void Recorder::append(Run run) { put(std::move(run)); }
+void Recorder::append(Comparison comparison) { put(std::move(comparison)); }
+void Recorder::append(History history) { put(std::move(history)); }
+void Recorder::append(Visit visit) { put(std::move(visit)); }
+
+void Recorder::set_notes(Run run, std::vector<profiling::TimeNote> notes) {
+  put(NotesOf{std::move(run), std::move(notes)});
+}
+
+void Recorder::put(Entry entry) {
+  const std::lock_guard lock(mutex_);
+  if (!progress_.error.empty() && waiting_.size() >= kMaxWaiting) {
+    notices_.push_back(
+        fmt::format("Not recorded: {} results wait for {} already; this one is only in the window",
+                    waiting_.size(), progress_.path));
+    return;
+  }
+  waiting_.push_back(std::move(entry));
+  progress_.waiting = waiting_.size();
+  changed_.notify_one();
+}
+
+void Recorder::move_to(std::string path) {
+  const std::lock_guard lock(mutex_);
+  wanted_path_ = std::move(path);
+  changed_.notify_one();
+}
+
+void Recorder::finish() {
+  const std::lock_guard lock(mutex_);
+  finishing_ = true;
+  changed_.notify_one();
+}
+
+Recorder::Progress Recorder::progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+std::vector<std::string> Recorder::take_notices() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(notices_, {});
+}
+
+void Recorder::add_notice(std::string notice) {
+  if (notice.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    notices_.push_back(std::move(notice));
+  }
+  wake_();
+}
+
+void Recorder::set_error(const std::string& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (progress_.error == error) return;
+    progress_.error = error;
+  }
+  wake_();
+}
+
+void Recorder::end(const std::string& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    progress_.error = error;
+    progress_.finished = true;
+  }
+  wake_();
+}
+
+engine::Status Recorder::write(profiling::SessionWriter& writer, const Entry& entry) {
+  if (const auto* notes = std::get_if<NotesOf>(&entry)) {
+    const auto found = runs_.find(notes->run);
+    // Finished before the recording began: it is not in this file.
+    if (found == runs_.end()) return {};
+    return writer.set_time_notes(found->second, notes->notes);
+  }
+  if (const auto* comparison = std::get_if<Comparison>(&entry)) return writer.append(**comparison);
+  if (const auto* history = std::get_if<History>(&entry)) return writer.append(**history);
+  if (const auto* visit = std::get_if<Visit>(&entry)) return writer.append(**visit);
+  return writer.append(*std::get<Run>(entry));
+}
+
+/// An entry that is in the file now.
+void Recorder::count(const Entry& entry) {
+  if (std::holds_alternative<NotesOf>(entry)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto* run = std::get_if<Run>(&entry)) {
+      std::erase_if(runs_, [](const auto& written) { return written.first.expired(); });
+      runs_[*run] = progress_.written;
+    }
+    ++(std::holds_alternative<Run>(entry)          ? progress_.written
+       : std::holds_alternative<Comparison>(entry) ? progress_.comparisons
+       : std::holds_alternative<History>(entry)    ? progress_.histories
+                                                   : progress_.visits);
+  }
+  wake_();
+}
+
+/// Goes where a person wants it, and where its file has been taken from.
+void Recorder::keep_in_place(profiling::SessionWriter& writer) {
+  std::optional<std::string> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = std::exchange(wanted_path_, std::nullopt);
+  }
+  const engine::Status status = wanted ? writer.move_to(*wanted) : writer.keep_in_place();
+  if (!status.ok()) {
+    wanted ? add_notice("The recording stays where it is: " + status.error().message)
+           : set_error(status.error().message);
+  } else if (wanted) {
+    add_notice("The recording goes on in " + *wanted);
+  }
+  bool nothing_waits = false;
+  {
+    const std::lock_guard lock(mutex_);
+    progress_.path = writer.path();
+    nothing_waits = waiting_.empty();
+  }
+  if (status.ok() && nothing_waits) set_error("");
+  add_notice(writer.take_notice());
+}
+
+void Recorder::write_until_finished(profiling::SessionWriter& writer) {
+  bool blocked = false;
+  while (true) {
+    bool last_try = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kLookEvery, [&] {
+        return finishing_ || wanted_path_ || (!blocked && !waiting_.empty());
+      });
+      last_try = finishing_;
+    }
+    keep_in_place(writer);
+    Entry entry;
+    {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.empty()) {
+        if (last_try) return;
+        continue;
+      }
+      entry = waiting_.front();
+    }
+    const engine::Status status = engine::guarded([&] { return write(writer, entry); });
+    blocked = !status.ok() && status.error().code != engine::ErrorCode::InvalidArgument;
+    if (blocked) {
+      set_error(status.error().message);
+      if (last_try) return;
+      continue;
+    }
+    // One that breaks a rule would break it again.
+    status.ok() ? count(entry) : add_notice(status.error().message);
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.pop_front();
+      progress_.waiting = waiting_.size();
+      progress_.path = writer.path();
+    }
+    set_error("");
+    add_notice(writer.take_notice());
+  }
+}
+
+/// The window closes and nobody can be asked any more: what still waits goes to the folder for
+/// temporary files rather than nowhere.
+void Recorder::rescue(profiling::SessionWriter& writer) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!closing_ || waiting_.empty()) return;
+  }
+  std::error_code error;
+  const std::filesystem::path name = std::filesystem::path(writer.path()).filename();
+  const std::string path = (std::filesystem::temp_directory_path(error) / name).string();
+  if (error || !writer.move_to(path).ok()) return;
+  fmt::print(stderr, "The recording could not be written on where it was: it is in {}\n", path);
+  write_until_finished(writer);
+}
+
+void Recorder::write_all() {
+  auto created = profiling::SessionWriter::create(path_, request_codec());
+  if (!created.ok()) return end(created.error().message);
+  profiling::SessionWriter& writer = *created.value();
+  write_until_finished(writer);
+  rescue(writer);
+  const engine::Status closed = writer.close();
+  add_notice(writer.take_notice());
+  const Progress last = progress();
+  if (last.waiting > 0) return end(last.error);
+  end(closed.ok() ? "" : closed.error().message);
+}
+
+}  // namespace app

@@ -1,0 +1,98 @@
+// Writes runs, comparisons, amax histories and visits into a session file on a thread of its own: a
+// slow disk must not hold up a frame, and a full one must not cost a run.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/model/guarded_thread.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+class Recorder {
+ public:
+  using Run = std::shared_ptr<const profiling::RecordedRun>;
+  using Comparison = std::shared_ptr<const profiling::RecordedComparison>;
+  using History = std::shared_ptr<const profiling::RecordedHistory>;
+  using Visit = std::shared_ptr<const profiling::RecordedVisit>;
+
+  struct Progress {
+    std::size_t written = 0;      // runs
+    std::size_t comparisons = 0;  // and comparisons
+    std::size_t histories = 0;    // and amax histories
+    std::size_t visits = 0;       // and visits to the graph doctor
+    std::size_t waiting = 0;      // of all kinds, not in the file yet
+    bool finished = false;        // closed; what was not written never will be
+    std::string path;             // where the recording is now
+    /// Why nothing can be written at the moment. What waits is tried again every few seconds, after
+    /// move_to(), and a last time when the recording ends. If it ended: why not all is in the file.
+    std::string error;
+  };
+
+  Recorder(std::string path, std::function<void()> wake);
+  /// Writes what was given and closes the file.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  void append(Run run);
+  void append(Comparison comparison);
+  void append(History history);
+  void append(Visit visit);
+  /// In place of those that the run was written with; only for runs appended before.
+  void set_notes(Run run, std::vector<profiling::TimeNote> notes);
+  /// Copies what was recorded to this name and goes on there.
+  void move_to(std::string path);
+  /// No more follows: the file is closed as soon as the last is written.
+  void finish();
+  Progress progress() const;
+  /// Sentences for the person, each once.
+  std::vector<std::string> take_notices();
+
+ private:
+  struct NotesOf {
+    Run run;
+    std::vector<profiling::TimeNote> notes;
+  };
+  using Entry = std::variant<Run, Comparison, History, Visit, NotesOf>;
+  /// The place of a run in the file. Held weakly: a recording of hours must not keep every run in
+  /// memory, and a run that the window has forgotten gets no more notes.
+  using WrittenRuns = std::map<std::weak_ptr<const profiling::RecordedRun>, std::size_t,
+                               std::owner_less<std::weak_ptr<const profiling::RecordedRun>>>;
+
+  void put(Entry entry);
+  void write_all();
+  void write_until_finished(profiling::SessionWriter& writer);
+  void keep_in_place(profiling::SessionWriter& writer);
+  void rescue(profiling::SessionWriter& writer);
+  engine::Status write(profiling::SessionWriter& writer, const Entry& entry);
+  void count(const Entry& entry);
+  void end(const std::string& error);
+  void set_error(const std::string& error);
+  void add_notice(std::string notice);
+
+  const std::string path_;
+  const std::function<void()> wake_;
+  WrittenRuns runs_;  // the thread's own
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Entry> waiting_;
+  std::optional<std::string> wanted_path_;
+  std::vector<std::string> notices_;
+  bool finishing_ = false;
+  bool closing_ = false;  // the window too
+  Progress progress_;
+  engine::GuardedThread thread_;
+};
+
+}  // namespace app

@@ -1,0 +1,266 @@
+#include "app/controllers/runs_controller.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/protocol/recorded_run.h"
+
+namespace app {
+
+RunsController::RunsController(const WorkerCommand& worker, const std::function<void()>& wake,
+                               LibraryController& libraries, Notices& notices)
+    : link(worker, wake), libraries_(libraries), notices_(notices) {}
+
+void RunsController::start_worker(const std::string& cublaslt) {
+  if (!libraries_.may_load(cublaslt, link, StartWorker{cublaslt})) return;
+  asked_inspection_.clear();
+  state.last_error.clear();
+  next_comparison_.reset();
+  next_history_.reset();
+  link.start(cublaslt);
+  if (!link.started()) {
+    notices_.add(Severity::Bad, "No worker was started: " + link.status().reason);
+  }
+}
+
+void RunsController::replace_worker() {
+  const bool stuck = link.status().cancel_overdue;
+  start_worker(link.cublaslt());
+  if (stuck && std::exchange(state.live, false)) {
+    notices_.add(Severity::Warn,
+                 "Live is off: the next worker would get the run that the last one did not end.");
+  }
+}
+
+void RunsController::submit() {
+  if (!engine::validate(state.requested).ok()) return;
+  if (!libraries_.may_load(state.requested.cublaslt_library, link, Action::Run)) return;
+  state.back_to_live();
+  state.last_error.clear();
+  // The run supersedes a comparison on its way, which then follows it.
+  if (link.comparing() && !next_comparison_) next_comparison_ = asked_comparison_;
+  if (link.stepping() && !next_history_) next_history_ = asked_history_;
+  frames_while_timing_ = 0;
+  link.submit(state.requested);
+}
+
+void RunsController::compare(const engine::ComparisonRequest& request) {
+  const engine::Status status = engine::validate(request);
+  state.comparison_error = status.ok() ? "" : status.error().message;
+  if (!status.ok()) return;
+  if (!libraries_.may_load(request.request.cublaslt_library, link, request)) return;
+  state.back_to_live();
+  next_comparison_ = request;
+  compare_next();
+}
+
+void RunsController::compare_next() {
+  if (!next_comparison_ || (link.waiting() && !link.comparing())) return;
+  asked_comparison_ = *std::exchange(next_comparison_, std::nullopt);
+  if (link.compare(asked_comparison_) != 0) return;
+  state.comparison_error = "There is no worker: " + link.status().reason;
+}
+
+void RunsController::step_history(const engine::AmaxHistoryRequest& request) {
+  const engine::Status status = engine::validate(request);
+  state.history_error = status.ok() ? "" : status.error().message;
+  if (!status.ok()) return;
+  if (!libraries_.may_load(request.request.cublaslt_library, link, request)) return;
+  state.back_to_live();
+  next_history_ = request;
+  step_next();
+}
+
+void RunsController::step_next() {
+  if (!next_history_ || (link.waiting() && !link.stepping())) return;
+  asked_history_ = *std::exchange(next_history_, std::nullopt);
+  if (link.step_history(asked_history_) != 0) return;
+  state.history_error = "There is no worker: " + link.status().reason;
+}
+
+void RunsController::start(const SweepOrder& order) {
+  if (!libraries_.may_load(order.base.cublaslt_library, link, order)) return;
+  // As for a run: what comes next is live.
+  state.back_to_live();
+  batches_.start(order, link.hello());
+  batches_.step(link);
+}
+
+void RunsController::start(const InterleavedOrder& order) {
+  if (!libraries_.may_load(order.a.cublaslt_library, link, order) ||
+      !libraries_.may_load(order.b.cublaslt_library, link, order)) {
+    return;
+  }
+  state.back_to_live();
+  batches_.start(order, link.hello());
+  batches_.step(link);
+}
+
+void RunsController::cancel() {
+  next_comparison_.reset();
+  batches_.cancel();
+  next_history_.reset();
+  link.cancel();
+}
+
+void RunsController::edit(const engine::RunRequest& request, std::uint64_t gesture) {
+  if (request == state.requested) return;
+  notices_.set_status("");
+  history_.changed(state.requested, request, gesture);
+  state.requested = request;
+  if (state.live) submit();
+}
+
+void RunsController::choose(const engine::RunRequest& request) {
+  history_.changed(state.requested, request, 0);
+  show(request);
+}
+
+void RunsController::show(const engine::RunRequest& request) {
+  const bool other_library = request.cublaslt_library != state.requested.cublaslt_library;
+  state.requested = request;
+  // One process can load only one cuBLASLt.
+  if (other_library) start_worker(request.cublaslt_library);
+  if (state.live) submit();
+}
+
+void RunsController::undo(bool back) {
+  const std::optional<RequestHistory::Step> step = back ? history_.undo() : history_.redo();
+  if (!step) return;
+  notices_.set_status((back ? "Undone: " : "Redone: ") + step->words);
+  show(step->request);
+}
+
+void RunsController::set_live(bool live) {
+  state.live = live;
+  if (live) submit();
+}
+
+void RunsController::inspect_file(const std::string& path) {
+  if (path == asked_inspection_ || !link.hello()) return;
+  asked_inspection_ = path;
+  link.inspect_file(path);
+}
+
+bool RunsController::tick() {
+  const bool automatic = link.automatic;
+  std::vector<LinkEvent> events = link.poll();
+  for (LinkEvent& event : events) {
+    std::visit([this](auto& one) { take(std::move(one)); }, event);
+  }
+  compare_next();
+  bool changed = step_batches() || !events.empty();
+  step_next();
+  if (automatic && !link.automatic) {
+    notices_.add(Severity::Bad,
+                 "The worker was lost too often: it is no longer restarted automatically.");
+    changed = true;
+  }
+  return changed;
+}
+
+void RunsController::take(WorkerHello&& hello) {
+  const auto available = [&](engine::GemmBackend kind) {
+    return std::ranges::any_of(
+        hello.backends, [&](const BackendOffer& one) { return one.kind == kind && one.available; });
+  };
+  if (!std::exchange(keep_backend_, true)) {
+    state.requested.backend = available(engine::GemmBackend::CublasLtGrouped)
+                                  ? engine::GemmBackend::CublasLtGrouped
+                                  : engine::GemmBackend::CpuReference;
+  }
+  const bool run = run_at_greeting_ || (state.live && !state.from_file() &&
+                                        (state.shown() == nullptr || state.stale()));
+  run_at_greeting_ = false;
+  if (run) submit();
+}
+
+void RunsController::take(RunDone&& done) {
+  const std::uint64_t id = done.result.id;
+  const engine::RunRequest* known = link.request_of(id);
+  const engine::RunRequest request = known != nullptr ? *known : done.result.effective;
+  link.answered(id);
+  profiling::RecordedRun run = recorded_run(std::move(done), request);
+  if (const std::optional<profiling::RunGroup> group = batches_.take_result(id)) run.group = *group;
+  state.add_live_run(std::move(run));
+  const int frames = std::exchange(frames_while_timing_, 0);
+  if (local_worker()) state.set_frames_of_newest(frames);
+  state.last_error.clear();
+  results_.emplace_back(state.live_runs().back());
+}
+
+void RunsController::take(ComparisonDone&& done) {
+  link.answered(done.comparison.id);
+  state.add_live_comparison(
+      {.comparison = std::move(done.comparison), .wall_clock_ms = profiling::unix_time_ms()});
+  state.comparison_error.clear();
+  results_.emplace_back(state.live_comparisons().back());
+}
+
+void RunsController::take(HistoryDone&& done) {
+  link.answered(done.history.id);
+  state.add_live_history(
+      {.history = std::move(done.history), .wall_clock_ms = profiling::unix_time_ms()});
+  state.history_error.clear();
+  results_.emplace_back(state.live_histories().back());
+}
+
+void RunsController::take(RunError&& error) {
+  const bool of_history = link.is_history(error.id);
+  const engine::RunRequest* request = link.request_of(error.id);
+  if (error.stalled != nullptr) {
+    std::string text = "The run stalled: " + error.error.message + ".";
+    if (std::exchange(state.live, false)) {
+      text += " Live is off, or the next worker would run into it again.";
+    }
+    notices_.add(Severity::Bad, std::move(text));
+    stall_ = {request == nullptr ? state.requested : *request, error.stalled};
+  }
+  link.answered(error.id);
+  if (batches_.take_error(error.id, error.error, link)) return;
+  if (error.error.code == engine::ErrorCode::Cancelled) return;
+  (of_history           ? state.history_error
+   : request == nullptr ? state.comparison_error
+                        : state.last_error) = error.error.message;
+}
+
+void RunsController::take(LogReport&& line) {
+  if (line.level <= 0) return;
+  notices_.add(line.level > 1 ? Severity::Bad : Severity::Warn, "Worker: " + line.text);
+}
+
+bool RunsController::step_batches() {
+  batches_.step(link);
+  if (!batches_.take_end()) return false;
+  const BatchStatus now = batch();
+  const char* what = now.kind == profiling::GroupKind::Sweep ? "Sweep" : "A against B";
+  if (now.state == BatchState::Failed) {
+    notices_.add(Severity::Bad, fmt::format("{} ended: {}", what, now.error));
+  } else if (now.state == BatchState::Cancelled) {
+    notices_.add(Severity::Warn, fmt::format("{} cancelled: {} of {} runs are kept", what,
+                                             now.progress.measured, now.progress.total));
+  }
+  return true;
+}
+
+bool RunsController::timing() const {
+  const LinkStatus now = link.status();
+  return now.state == LinkState::Busy && now.pulse.iterations > 0 && now.pulse.iteration >= 0 &&
+         local_worker();
+}
+
+void RunsController::frame_drawn() {
+  if (timing()) ++frames_while_timing_;
+}
+
+bool RunsController::local_worker() const {
+  std::array<char, 256> name{};
+  const bool named = ::gethostname(name.data(), name.size() - 1) == 0;
+  return named && link.hello() && link.hello()->host == name.data();
+}
+
+}  // namespace app

@@ -1,0 +1,115 @@
+// Runs, comparisons, amax histories and batches: the request in the rail with its undo history, the
+// worker, and the results.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/controllers/batch_controller.h"
+#include "app/controllers/library_controller.h"
+#include "app/controllers/link_supervisor.h"
+#include "app/controllers/notices.h"
+#include "app/controllers/request_history.h"
+#include "app/controllers/session_state.h"
+
+namespace app {
+
+class RunsController {
+ public:
+  /// A result that goes into a recording.
+  using Result = std::variant<SessionState::Run, SessionState::Comparison, SessionState::History>;
+  /// A run whose replay or launch did not finish, and what the worker observed.
+  struct Stall {
+    engine::RunRequest request;
+    std::shared_ptr<const DoctorDone> seen;
+  };
+
+  /// `libraries` and `notices` outlive it.
+  RunsController(const WorkerCommand& worker, const std::function<void()>& wake,
+                 LibraryController& libraries, Notices& notices);
+
+  SessionState state;
+  LinkSupervisor link;
+
+  /// The first worker's greeting chooses the backend, unless the request came with one ...
+  void keep_backend() { keep_backend_ = true; }
+  /// ... and runs the request, where it is asked to.
+  void run_at_greeting() { run_at_greeting_ = true; }
+  void start_worker(const std::string& cublaslt);
+  /// By another of the same kind, immediately, whatever it is doing.
+  void replace_worker();
+
+  /// The request in the rail.
+  void submit();
+  /// These wait for a run in progress.
+  void compare(const engine::ComparisonRequest& request);
+  void step_history(const engine::AmaxHistoryRequest& request);
+  void start(const SweepOrder& order);
+  void start(const InterleavedOrder& order);
+  void cancel();
+  bool comparing() const { return link.comparing() || next_comparison_.has_value(); }
+  bool stepping() const { return link.stepping() || next_history_.has_value(); }
+  BatchStatus batch() const { return batches_.status(link.status()); }
+  bool batch_running() const { return batches_.running(); }
+
+  /// A change of a control; those with the same non-zero `gesture` are one undo step.
+  void edit(const engine::RunRequest& request, std::uint64_t gesture);
+  void choose(const engine::RunRequest& request);
+  /// Replaces the request without an undo step.
+  void show(const engine::RunRequest& request);
+  void undo(bool back);
+  const RequestHistory& history() const { return history_; }
+  void set_live(bool live);
+
+  /// Processes the worker's events and sends it what is next; true when there is something to draw.
+  bool tick();
+  /// Each result is returned once.
+  std::vector<Result> take_results() { return std::exchange(results_, {}); }
+  std::vector<FileReport> take_file_reports() { return std::exchange(file_reports_, {}); }
+  std::optional<Stall> take_stall() { return std::exchange(stall_, std::nullopt); }
+  /// Asks for the header of a tensor file, once per worker.
+  void inspect_file(const std::string& path);
+
+  /// A worker of this machine times iterations: drawing now would disturb what it measures.
+  bool timing() const;
+  /// A frame was drawn: counted while a run times its iterations.
+  void frame_drawn();
+
+ private:
+  void take(WorkerHello&& hello);
+  void take(RunDone&& done);
+  void take(ComparisonDone&& done);
+  void take(HistoryDone&& done);
+  void take(RunError&& error);
+  void take(FileReport&& report) { file_reports_.push_back(std::move(report)); }
+  void take(LogReport&& line);
+  /// Answers to requests that only the command line makes.
+  void take(auto&&) {}
+  void compare_next();
+  void step_next();
+  bool step_batches();
+  bool local_worker() const;
+
+  LibraryController& libraries_;
+  Notices& notices_;
+  BatchController batches_;
+  RequestHistory history_;
+  // Sent at once, they would supersede the run in progress: they wait for it.
+  std::optional<engine::ComparisonRequest> next_comparison_;
+  engine::ComparisonRequest asked_comparison_;
+  std::optional<engine::AmaxHistoryRequest> next_history_;
+  engine::AmaxHistoryRequest asked_history_;
+  std::vector<Result> results_;
+  std::vector<FileReport> file_reports_;
+  std::optional<Stall> stall_;
+  std::string asked_inspection_;  // the file that the present worker was asked about
+  bool keep_backend_ = false;
+  bool run_at_greeting_ = false;
+  int frames_while_timing_ = 0;  // of the run in progress
+};
+
+}  // namespace app

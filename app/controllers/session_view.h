@@ -1,0 +1,130 @@
+// What the pages see: a read-only picture of the window's state for one frame.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/doctor/visit.h"
+#include "app/protocol/worker_link.h"
+#include "app/sweep/batch.h"
+#include "app/sweep/sweep_plan.h"
+#include "engine/model/run_request.h"
+#include "profiling/session/session_file.h"
+
+namespace app {
+
+enum class Page { Performance, Numerics, Graphs, Compare };
+/// As written in tours and in the control map.
+constexpr std::string_view page_name(Page page) {
+  return std::array<std::string_view, 4>{"performance", "numerics", "graphs",
+                                         "compare"}[static_cast<std::size_t>(page)];
+}
+
+/// What is selected on a page, by the user or by a tour's step: ranges [first, second), as if
+/// dragged, and an expert, as if clicked.
+struct Selection {
+  std::optional<std::array<double, 2>> timeline_ns{};  // since the first timed iteration
+  std::optional<std::array<double, 2>> values_log2{};  // of the histograms in Numerics
+  int expert = -1;                                     // -1 = none
+  bool empty() const { return !timeline_ns && !values_log2 && expert < 0; }
+};
+
+/// The page on screen, as the newest frame showed it.
+struct PageState {
+  Page page = Page::Performance;
+  std::string view{};  // one of the page's own: "recipes", "doctor"; empty = its first
+  Selection selection{};
+};
+
+/// What to examine, and how.
+struct VisitOrder {
+  DoctorSubject subject;
+  VisitOptions options;
+  bool uses_current_request = true;  // the rail's; false = that of a run or visit on screen
+};
+
+/// What the graph doctor is doing and what the rules found without a visit. Reports are immutable
+/// once published.
+struct DoctorState {
+  using Report = std::shared_ptr<const profiling::DoctorReport>;
+  bool busy = false;       // a visit is in progress
+  bool proving = false;    // with experiments
+  std::string subject;     // of the newest visit
+  std::string error;       // why it failed
+  VisitProgress progress;  // of the visit in progress; its so_far is below
+  Report so_far;           // null = nothing yet
+  Report run_report;       // of the run on screen: rules only; null = no snapshot, or not ready yet
+  Report file_report;      // of the newest opened file
+  int files_opened = 0;
+  std::string file_error;
+};
+
+/// The newest fetch of a cuBLASLt library in this window.
+struct LibraryFetch {
+  std::string version;  // empty = there was none
+  bool busy = false;
+  std::string line;   // its newest output
+  std::string error;  // why it failed
+  std::string path;   // of the library once it exists
+};
+
+/// One request varied along axes.
+struct SweepOrder {
+  engine::RunRequest base;
+  SweepAxes axes;
+};
+
+/// The newest sweep or interleaved measurement of this window.
+struct BatchStatus {
+  profiling::GroupKind kind = profiling::GroupKind::None;  // None = there was none
+  std::int64_t id = 0;                                     // of its runs' group; 0 = it was refused
+  BatchState state = BatchState::Done;
+  BatchProgress progress;
+  std::shared_ptr<const std::vector<BatchRow>> rows;  // null = it was refused
+  std::string error;                                  // why it was refused or failed
+};
+
+/// Read-only picture of the window's state for one frame.
+struct SessionView {
+  engine::RunRequest requested;  // what the rail shows
+  /// The run on screen; null = none yet. Immutable once published, so panels may cache what they
+  /// derive from it, keyed by `run_generation`.
+  std::shared_ptr<const profiling::RecordedRun> run;
+  std::uint64_t run_generation = 0;  // changes whenever `run` does
+  int expert = -1;                   // selected, in `run`; -1 = none
+  bool stale = false;                // the rail asks for something newer than `run`
+  bool from_file = false;            // `run` comes from an opened recording
+  std::vector<std::shared_ptr<const profiling::RecordedRun>>
+      runs;  // all available runs, oldest first
+  std::size_t run_index = 0;
+  std::string session_path;  // of the opened recording, empty = live
+  std::vector<std::shared_ptr<const profiling::RecordedComparison>>
+      comparisons;               // of recipes, live or of the recording, oldest first
+  bool recipes = false;          // Numerics shows all recipes side by side, not the run
+  bool comparing = false;        // one is in progress, or waits for the run before it
+  std::string comparison_error;  // of the newest order; empty after a success
+  std::vector<std::shared_ptr<const profiling::RecordedHistory>>
+      histories{};              // of amax, live or of the recording, oldest first
+  bool stepping = false;        // one is in progress, or waits
+  std::string history_error{};  // of the newest order
+  std::vector<std::shared_ptr<const profiling::RecordedVisit>>
+      visits;  // to the graph doctor, live or of the recording, oldest first
+  DoctorState doctor{};
+  LibraryFetch library{};
+  const std::vector<profiling::TimeNote>* notes = nullptr;  // of `run`; null without one
+  /// Frames drawn while `run` timed its iterations on this machine; -1 = elsewhere or not known.
+  int frames_while_timing = -1;
+  BatchStatus batch{};
+  std::vector<std::shared_ptr<const profiling::RecordedRun>>
+      second_runs{};          // of the second recording, for Compare
+  std::string second_path{};  // empty = none
+  LinkStatus link{};
+  std::optional<WorkerHello> hello{};
+};
+
+}  // namespace app

@@ -1,0 +1,385 @@
+#include "app/controllers/tour_controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "app/protocol/paths.h"
+#include "app/protocol/request_json.h"
+#include "engine/model/text.h"
+
+namespace app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kWorkerSeconds = 30;
+// Pages build what they derive from a run on its first frame and may size themselves on the next.
+constexpr int kSettleFrames = 4;
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A path, or the name of a recording that ships.
+std::string recording_of(const TourStep& step) {
+  if (step.recording.empty()) return step.open_sample ? shipped_recording() : std::string();
+  return fs::path(step.recording).has_parent_path() ? step.recording
+                                                    : shipped_recording(step.recording);
+}
+
+}  // namespace
+
+void Tour::go(std::size_t index) {
+  index_ = index;
+  phase_ = Phase::Begin;
+  trouble_.clear();
+}
+
+void Tour::back() {
+  if (!at_first()) go(index_ - 1);
+}
+
+void Tour::next() {
+  if (!at_last()) go(index_ + 1);
+}
+
+void Tour::finish_step() {
+  if (at_last()) {
+    phase_ = Phase::Done;
+  } else {
+    next();
+  }
+}
+
+void Tour::wait_for(std::uint64_t run_id) {
+  awaited_run_ = run_id;
+  phase_ = Phase::Wait;
+}
+
+void Tour::show(Seconds now, std::string trouble) {
+  phase_ = Phase::Show;
+  shown_at_ = now;
+  trouble_ = std::move(trouble);
+}
+
+bool Tour::advance(Seconds now) {
+  if (!playing_ || phase_ != Phase::Show || now - shown_at_ < reading_seconds(step())) return false;
+  if (at_last()) {
+    playing_ = false;
+  } else {
+    next();
+  }
+  return true;
+}
+
+TourController::TourController(const Parts& parts, const std::function<void()>& wake)
+    : parts_(parts), finder_(wake), loader_(wake) {}
+
+void TourController::find_shipped() {
+  finder_.start([folder = assets_folder() + "/tours", describe = parts_.describe] {
+    std::error_code error;
+    std::vector<std::string> paths;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+      if (is_tour_file(entry.path().string())) paths.push_back(entry.path().string());
+    }
+    std::ranges::sort(paths);
+    std::vector<Found> found;
+    for (const std::string& path : paths) {
+      const auto script = load_tour(path, describe);
+      found.push_back(script.ok() ? Found(Named{script.value().title, path})
+                                  : Found(script.error()));
+    }
+    return found;
+  });
+}
+
+void TourController::begin(TourScript script) {
+  SessionState& state = parts_.runs.state;
+  before_ = {.request = state.requested,
+             .live = state.live,
+             .page = on_screen_,
+             .recording = state.session_path()};
+  // Every run of a tour is one of its steps.
+  state.live = false;
+  tour_.emplace(std::move(script));
+}
+
+void TourController::play_to_pictures(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail(folder + ": " + error.message());
+  auto script = load_tour(path, parts_.describe);
+  if (!script.ok()) return fail(script.error().message);
+  const std::string recording = folder + "/tour.session";
+  // A second tour replaces the first one's recording.
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(recording + suffix, error);
+  parts_.files.record_to(recording);
+  parts_.libraries.refuse_questions();
+  pictures_.emplace(Pictures{.folder = folder, .deadline = {}});
+  begin(std::move(script).value());
+  set_deadline(kWorkerSeconds);
+}
+
+void TourController::stop() {
+  if (!to_person()) return;
+  tour_.reset();
+  parts_.libraries.consent.withdraw<RepeatTourStep>();
+  SessionState& state = parts_.runs.state;
+  commands_.push_back(ShowPage{before_.page.page, before_.page.view});
+  on_screen_ = before_.page;  // where a tour that follows at once comes back to
+  state.live = before_.live;
+  if (before_.recording.empty()) {
+    state.back_to_live();
+  } else if (before_.recording != state.session_path()) {
+    parts_.files.open_recording(before_.recording);
+  }
+  const bool changed = state.requested != before_.request;
+  state.requested = before_.request;
+  if (changed && state.live && before_.recording.empty()) parts_.runs.submit();
+  parts_.notices.set_status("The tour has ended: the rail is as it was before");
+}
+
+bool TourController::tick() {
+  bool changed = false;
+  if (const auto found = finder_.take()) {
+    changed = true;
+    for (const Found& tour : found.value()) {
+      if (tour.ok()) {
+        shipped_.push_back(tour.value());
+      } else {
+        parts_.notices.add(Severity::Warn, "A tour cannot be played: " + tour.error().message);
+      }
+    }
+  }
+  if (auto script = loader_.take()) {
+    changed = true;
+    if (script->ok()) {
+      stop();
+      parts_.notices.set_status("");
+      parts_.notices.clear();
+      begin(std::move(*script).value());
+    } else {
+      parts_.notices.add(Severity::Bad, "Not played: " + script->error().message);
+    }
+  }
+  if (!tour_) return changed;
+  if (pictures_) {
+    const LinkSupervisor& link = parts_.runs.link;
+    if (const auto library = parts_.libraries.take_refused()) {
+      fail(
+          fmt::format("{} names the cuBLASLt library {}; loading it would run its code, so it is "
+                      "refused. If you know this library: --allow-library {}",
+                      tour_->script().path, *library, *library));
+    } else if (link.started() && link.status().state == LinkState::Lost) {
+      fail("the worker is lost: " + link.status().reason);
+    } else if (const std::string late = overdue(); !late.empty()) {
+      fail(late);
+    }
+    if (!tour_) return true;
+  }
+  switch (tour_->phase()) {
+    case Tour::Phase::Begin:
+      // The first greeting may still choose the backend.
+      if (pictures_ && !parts_.runs.link.hello()) return changed;
+      begin_step();
+      return true;
+    case Tour::Phase::Wait:
+      return wait_for_result() || changed;
+    case Tour::Phase::Show:
+      return pictures_ ? true : tour_->advance(now_seconds()) || changed;
+    case Tour::Phase::Done:
+      break;
+  }
+  return changed;
+}
+
+bool TourController::wait_for_result() {
+  SessionState& state = parts_.runs.state;
+  if (!state.last_error.empty()) {
+    fail_step(state.last_error);
+    return true;
+  }
+  const std::string recording = recording_of(tour_->step());
+  const bool arrived = recording.empty() ? state.shown() != nullptr && !state.from_file() &&
+                                               state.shown()->result.id >= tour_->awaited_run()
+                                         : state.session_path() == recording;
+  if (!arrived) return false;
+  if (tour_->step().run >= 0) state.select_run(static_cast<std::size_t>(tour_->step().run));
+  show_step();
+  return true;
+}
+
+engine::Result<engine::RunRequest> TourController::request_of_step() const {
+  // From the start each time, so that Back gives what was there before.
+  engine::RunRequest request = before_.request;
+  for (std::size_t i = 0; i <= tour_->index(); ++i) {
+    const TourStep& step = tour_->script().steps[i];
+    if (step.request_patch.empty()) continue;
+    auto patched = patched_request(request, step, parts_.presets);
+    if (!patched.ok()) return patched.error();
+    request = std::move(patched).value();
+  }
+  return request;
+}
+
+void TourController::begin_step() {
+  const TourStep& step = tour_->step();
+  SessionState& state = parts_.runs.state;
+  if (pictures_) {
+    parts_.notices.clear();
+    set_deadline(step.seconds);
+    if (tour_->at_first()) before_.request = state.requested;
+  }
+  state.last_error.clear();
+  commands_.push_back(ShowPage{step.page, step.view});
+  if (const std::string recording = recording_of(step); !recording.empty()) {
+    tour_->wait_for(0);
+    if (state.session_path() != recording) parts_.files.open_recording(recording);
+  } else if (step.request_patch.empty()) {
+    show_step();
+  } else {
+    begin_run();
+  }
+}
+
+void TourController::begin_run() {
+  RunsController& runs = parts_.runs;
+  SessionState& state = runs.state;
+  auto request = request_of_step();
+  if (!request.ok()) return fail_step(request.error().message);
+  state.requested = std::move(request).value();
+  state.back_to_live();
+  // Back to a step that has run: its result is still at hand. A picture is of a run of its own.
+  const std::vector<SessionState::Run>& known = state.live_runs();
+  const auto same = std::find_if(known.rbegin(), known.rend(), [&](const SessionState::Run& run) {
+    return run->request == state.requested;
+  });
+  if (same != known.rend() && !pictures_) {
+    state.select_run(static_cast<std::size_t>(known.rend() - same) - 1);
+    return show_step();
+  }
+  if (!runs.link.started() || runs.link.status().state == LinkState::Lost) {
+    return fail_step("This step is run live and needs a worker");
+  }
+  const std::string& library = state.requested.cublaslt_library;
+  parts_.libraries.consent.named(library, tour_->script().path);
+  if (!parts_.libraries.may_load(library, runs.link, RepeatTourStep{})) {
+    if (pictures_) return;  // refused: tick() says so
+    // It must not go on by itself before the answer.
+    tour_->pause();
+    return fail_step("it names a library, and waits for your answer above");
+  }
+  runs.submit();
+  tour_->wait_for(runs.link.newest_id());
+}
+
+void TourController::show_step() {
+  const std::optional<Selection>& selection = tour_->step().selection;
+  commands_.push_back(Select{selection.value_or(Selection{})});
+  parts_.runs.state.expert = selection ? selection->expert : -1;
+  if (pictures_) {
+    pictures_->frames = 0;
+    set_deadline(tour_->step().seconds);
+  }
+  tour_->show(now_seconds());
+}
+
+void TourController::fail_step(const std::string& why) {
+  pictures_ ? fail(why) : tour_->show(now_seconds(), why);
+}
+
+void TourController::repeat_step() {
+  if (to_person()) begin_step();
+}
+
+void TourController::library_refused() {
+  if (to_person() && tour_->phase() == Tour::Phase::Show && !tour_->trouble().empty()) {
+    tour_->show(0, "the library that it names was refused");
+  }
+}
+
+void TourController::fail(const std::string& why) {
+  end_ = End{.complete = false, .text = why};
+  tour_.reset();
+  parts_.files.close_recording();
+}
+
+void TourController::set_deadline(double seconds) {
+  pictures_->deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(seconds));
+}
+
+std::string TourController::overdue() const {
+  if (tour_->phase() == Tour::Phase::Done || Clock::now() < pictures_->deadline) return {};
+  if (!parts_.runs.link.hello()) return "the worker did not answer in time";
+  return fmt::format("step {} did not finish within {:.0f} s", tour_->step().name,
+                     tour_->step().seconds);
+}
+
+void TourController::frame_drawn(const PageState& on_screen) {
+  on_screen_ = on_screen;
+  if (pictures_ && tour_ && tour_->phase() == Tour::Phase::Show) ++pictures_->frames;
+}
+
+std::optional<std::string> TourController::wanted_picture() const {
+  if (!pictures_ || !tour_ || tour_->phase() != Tour::Phase::Show ||
+      pictures_->frames < kSettleFrames) {
+    return std::nullopt;
+  }
+  return picture_path();
+}
+
+std::string TourController::picture_path() const {
+  // The name is the file's word, not a path. Steps of one name must not share a picture.
+  const std::string name = engine::file_name_of(tour_->step().name);
+  const auto& steps = tour_->script().steps;
+  const auto before = steps.begin() + static_cast<std::ptrdiff_t>(tour_->index());
+  const auto same = std::count_if(steps.begin(), before, [&](const TourStep& one) {
+    return engine::file_name_of(one.name) == name;
+  });
+  return pictures_->folder + "/" + name + (same == 0 ? "" : fmt::format("-{}", same + 1)) + ".png";
+}
+
+void TourController::picture_written(const std::string& problem) {
+  if (!problem.empty()) return fail(problem);
+  tour_->finish_step();
+  set_deadline(tour_->step().seconds);
+  if (tour_->phase() != Tour::Phase::Done) return;
+  // Waits until the last run is in the file.
+  parts_.files.close_recording();
+  tour_.reset();
+  end_ = End{.complete = true, .text = parts_.files.recording_path()};
+}
+
+void TourController::add_step() {
+  const SessionState& state = parts_.runs.state;
+  TourStep step;
+  step.name = fmt::format("{:02}-step", draft.steps.size() + 1);
+  step.caption = std::exchange(draft.words, {});
+  step.page = on_screen_.page;
+  step.view = on_screen_.view;
+  if (state.from_file()) {
+    const fs::path path = state.session_path();
+    const bool shipped = path == shipped_recording(path.filename().string());
+    step.recording = shipped ? path.filename().string() : fs::absolute(path).string();
+    step.run = static_cast<int>(state.run_index());
+  } else {
+    const SessionState::Run run = state.shown();
+    step.request_patch = request_to_json(run == nullptr ? state.requested : run->request);
+  }
+  step.selection = on_screen_.selection;
+  step.selection->expert = state.expert;
+  draft.steps.push_back(std::move(step));
+}
+
+void TourController::save_draft() {
+  const std::string path = parts_.files.dated_path("tour", ".json");
+  parts_.files.save_text(path, tour_text({.title = "Kept tour", .steps = draft.steps}),
+                         "Tour saved: " + path);
+  drop_draft();
+}
+
+}  // namespace app

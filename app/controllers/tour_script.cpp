@@ -1,0 +1,193 @@
+#include "app/controllers/tour_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "app/protocol/request_json.h"
+#include "app/protocol/request_log.h"
+#include "engine/input/json_text.h"
+#include "engine/input/regular_file.h"
+#include "engine/model/text.h"
+
+namespace app {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kFurthest = 1e18;  // end of a range: nanoseconds must fit 64 bits
+constexpr double kLongestStepSeconds = 24 * 3600;
+constexpr std::int64_t kLastRun = 1'000'000;  // far more than a recording may hold
+
+std::optional<Page> page_named(const std::string& name) {
+  for (const Page one : {Page::Performance, Page::Numerics, Page::Graphs, Page::Compare}) {
+    if (page_name(one) == name) return one;
+  }
+  return std::nullopt;
+}
+
+/// "name": [first, second], scaled; nothing where it is missing or no range that a plot can show.
+std::optional<std::array<double, 2>> range_of(const json& select, const char* name, double scale) {
+  if (!select.contains(name)) return std::nullopt;
+  const auto ends = select.at(name).get<std::array<double, 2>>();
+  if (ends[0] >= ends[1]) return std::nullopt;
+  if (std::max(-ends[0], ends[1]) > kFurthest / scale) return std::nullopt;
+  return std::array<double, 2>{scale * ends[0], scale * ends[1]};
+}
+
+engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view text,
+                                       DescribeRequest describe) {
+  auto logged = parse_request_log(text, path);
+  if (!logged.ok()) return logged.error();
+  TourScript script;
+  script.path = path;
+  script.title = std::filesystem::path(path).stem().string();
+  for (std::size_t i = 0; i < logged.value().size(); ++i) {
+    LoggedRequest& one = logged.value()[i];
+    TourStep step;
+    step.name = fmt::format("{:02}-request", i + 1);
+    step.title = fmt::format("Request {}", i + 1);
+    step.caption = one.caption.empty() ? describe(one.request) : std::move(one.caption);
+    step.request_patch = request_to_json(one.request);
+    script.steps.push_back(std::move(step));
+  }
+  return script;
+}
+
+}  // namespace
+
+bool is_tour_file(const std::string& path) {
+  return path.ends_with(".json") || path.ends_with(".jsonl") || path.ends_with(".log");
+}
+
+double reading_seconds(const TourStep& step) {
+  // About three words a second, and time to look at what the caption speaks of.
+  constexpr double kWordSeconds = 0.35;
+  constexpr double kLookSeconds = 5.0;
+  const auto words = std::count(step.caption.begin(), step.caption.end(), ' ') + 1;
+  return kLookSeconds + kWordSeconds * static_cast<double>(words);
+}
+
+engine::Result<TourScript> load_tour(const std::string& path, DescribeRequest describe) {
+  const auto refuse = [&](const std::string& why) {
+    return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
+  };
+  const engine::Result<std::string> text = engine::read_file(path, kMaxRequestFileBytes);
+  if (!text.ok()) return text.error();
+  const engine::Result<json> parsed = engine::parse_json(text.value());
+  const bool one_object =
+      parsed.ok() && parsed.value().is_object() && parsed.value().contains("steps");
+  if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text.value(), describe);
+  if (!parsed.ok()) return refuse(parsed.error().message);
+  const json& document = parsed.value();
+  if (!document.is_object() || !document.contains("steps") || !document["steps"].is_array()) {
+    return refuse("it must be a JSON object with a list \"steps\"");
+  }
+  TourScript script;
+  script.path = path;
+  std::vector<TourStep>& steps = script.steps;
+  try {
+    script.title = document.value("title", std::filesystem::path(path).stem().string());
+    for (const json& entry : document["steps"]) {
+      TourStep step;
+      step.name = entry.at("name").get<std::string>();
+      step.caption = entry.at("caption").get<std::string>();
+      const auto page = page_named(entry.at("page").get<std::string>());
+      if (!page) return refuse("step " + step.name + " names an unknown page");
+      step.page = *page;
+      step.title = entry.value("title", std::string());
+      step.view = entry.value("view", std::string());
+      step.preset = entry.value("preset", std::string());
+      if (entry.contains("request")) step.request_patch = entry["request"].dump();
+      step.open_sample = entry.value("open_sample", false);
+      step.recording = entry.value("recording", std::string());
+      if (entry.contains("select")) {
+        const json& select = entry["select"];
+        const auto expert = engine::whole_number(select, "expert", -1, engine::kMaxExperts - 1, -1);
+        if (!expert.ok()) return refuse("step " + step.name + ": " + expert.error().message);
+        step.selection = {.timeline_ns = range_of(select, "timeline_ms", 1e6),
+                          .values_log2 = range_of(select, "values_log2", 1.0),
+                          .expert = static_cast<int>(expert.value())};
+        if (step.selection->empty()) {
+          return refuse("step " + step.name +
+                        " selects neither timeline_ms nor values_log2 nor an expert");
+        }
+      }
+      const auto run = engine::whole_number(entry, "run", -1, kLastRun, step.run);
+      if (!run.ok()) return refuse("step " + step.name + ": " + run.error().message);
+      step.run = static_cast<int>(run.value());
+      const auto seconds =
+          engine::real_number(entry, "seconds", 0, kLongestStepSeconds, step.seconds);
+      if (!seconds.ok()) return refuse("step " + step.name + ": " + seconds.error().message);
+      step.seconds = seconds.value();
+      steps.push_back(std::move(step));
+    }
+  } catch (const json::exception& error) {
+    return refuse(engine::shown_text(error.what(), 200));
+  }
+  if (steps.empty()) return refuse("it has no steps");
+  return script;
+}
+
+std::string tour_text(const TourScript& script) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const TourStep& step : script.steps) {
+    nlohmann::ordered_json entry = {
+        {"name", step.name}, {"caption", step.caption}, {"page", page_name(step.page)}};
+    const auto add = [&entry](const char* key, const std::string& value) {
+      if (!value.empty()) entry[key] = value;
+    };
+    add("title", step.title);
+    add("view", step.view);
+    add("preset", step.preset);
+    add("recording", step.recording);
+    if (!step.request_patch.empty()) {
+      const auto request = engine::parse_json<nlohmann::ordered_json>(step.request_patch);
+      if (request.ok()) entry["request"] = request.value();
+    }
+    if (step.open_sample) entry["open_sample"] = true;
+    if (step.run >= 0) entry["run"] = step.run;
+    if (step.selection && !step.selection->empty()) {
+      nlohmann::ordered_json& select = entry["select"];
+      if (const auto& range = step.selection->timeline_ns) {
+        select["timeline_ms"] = {(*range)[0] / 1e6, (*range)[1] / 1e6};
+      }
+      if (const auto& range = step.selection->values_log2) select["values_log2"] = *range;
+      if (step.selection->expert >= 0) select["expert"] = step.selection->expert;
+    }
+    steps.push_back(std::move(entry));
+  }
+  return nlohmann::ordered_json{{"title", script.title}, {"steps", std::move(steps)}}.dump(2) +
+         "\n";
+}
+
+engine::Result<engine::RunRequest> patched_request(
+    const engine::RunRequest& request, const TourStep& step,
+    const std::vector<engine::ShapePreset>& presets) {
+  engine::RunRequest base = request;
+  if (!step.preset.empty()) {
+    const auto found =
+        std::find_if(presets.begin(), presets.end(),
+                     [&](const engine::ShapePreset& preset) { return preset.name == step.preset; });
+    if (found == presets.end()) {
+      return engine::Error{engine::ErrorCode::NotFound,
+                           "tour step " + step.name + ": no preset is named " + step.preset};
+    }
+    base.shape = found->shape;
+    base.shape.preset = found->name;
+  }
+  engine::Result<json> document = engine::parse_json(request_to_json(base));
+  const engine::Result<json> patch = engine::parse_json(step.request_patch);
+  if (!document.ok()) return document.error();
+  if (!patch.ok()) {
+    return engine::Error{patch.error().code,
+                         "tour step " + step.name + ": " + patch.error().message};
+  }
+  document.value().merge_patch(patch.value());
+  return request_from_json(document.value().dump());
+}
+
+}  // namespace app

@@ -1,0 +1,54 @@
+// The file of a tour: a list of steps, each a caption and what the window shows with it (a request
+// to run, or a recording).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/controllers/session_view.h"
+#include "engine/input/presets.h"
+
+namespace app {
+
+struct TourStep {
+  std::string name;   // of the picture: "01-first-numbers"
+  std::string title;  // a few words; empty = the name
+  std::string caption;
+  Page page = Page::Performance;
+  std::string view;           // of the page: "recipes", "replays", "topology", "memory", "doctor"
+  std::string preset;         // shape preset; empty = as it is
+  std::string request_patch;  // JSON merged into the request; empty = no run is asked for
+  bool open_sample = false;   // show the recording that ships
+  std::string recording;      // or this one: a path, or a name in assets/sessions
+  std::optional<Selection> selection{};  // made when the result is on screen
+  int run = -1;                          // of the recording; -1 = its first
+  double seconds = 60;                   // until the step counts as failed
+};
+
+struct TourScript {
+  std::string path = {};  // where it was read from
+  std::string title;
+  std::vector<TourStep> steps;
+};
+
+/// What a step of a request log says where the log says nothing.
+using DescribeRequest = std::string (*)(const engine::RunRequest&);
+
+/// A tour (.json with "steps") or a request log (one request a line, with captions). The error
+/// names the file and what is wrong with it.
+engine::Result<TourScript> load_tour(const std::string& path, DescribeRequest describe);
+/// The file of a tour: what load_tour() reads back as the same steps.
+std::string tour_text(const TourScript& script);
+/// Whether this file looks like one, by its ending.
+bool is_tour_file(const std::string& path);
+
+/// Seconds that a person needs to read the caption.
+double reading_seconds(const TourStep& step);
+
+/// The request of a step: the preset's shape, then the patch.
+engine::Result<engine::RunRequest> patched_request(const engine::RunRequest& request,
+                                                   const TourStep& step,
+                                                   const std::vector<engine::ShapePreset>& presets);
+
+}  // namespace app

@@ -1,0 +1,325 @@
+#include "app/controllers/workbench.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace app {
+
+Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
+    : options(std::move(opened)),
+      libraries(wake),
+      runs(options.worker, wake, libraries, notices),
+      files(wake, remembered, notices),
+      doctor(wake),
+      tours({.runs = runs,
+             .files = files,
+             .libraries = libraries,
+             .notices = notices,
+             .presets = options.presets,
+             .describe = options.describe},
+            wake) {
+  for (const std::string& library : options.allowed_libraries) libraries.consent.allow(library);
+  runs.link.allow_libraries(libraries.consent.allowed());
+}
+
+void Workbench::begin_with(const engine::RunRequest& request, const std::string& file, bool run) {
+  runs.state.requested = request;
+  libraries.consent.named(request.cublaslt_library, file);
+  runs.keep_backend();
+  if (run) runs.run_at_greeting();
+}
+
+void Workbench::open_file(const std::string& path) {
+  switch (file_kind(path)) {
+    case FileKind::Recording:
+      open_recording(path);
+      break;
+    case FileKind::Graph:
+      open_graph(path);
+      break;
+    case FileKind::Tour:
+      tours.play(path);
+      break;
+    case FileKind::Tensor:
+      files.remember_folder(path);
+      commands_.push_back(UseTensor{path});
+      break;
+    case FileKind::Unknown:
+      return notices.add(Severity::Warn,
+                         path +
+                             " cannot be used: known are recordings (.session), captured graphs "
+                             "(.dot, .gv), tensors (.npy, .safetensors), tours (.json) and request "
+                             "logs (.jsonl). Of a folder, drop the files one by one");
+  }
+  files.remember_file(path);
+}
+
+void Workbench::open_recording(const std::string& path) {
+  files.remember_folder(path);
+  files.open_recording(path);
+}
+
+void Workbench::open_graph(const std::string& path) {
+  doctor.open(path);
+  commands_.push_back(ShowPage{Page::Graphs});
+}
+
+void Workbench::examine(const VisitOrder& order) {
+  if (!libraries.may_load(order.subject.request.cublaslt_library, runs.link, order)) return;
+  // A visit is kept beside the live runs: a recording on screen would hide it.
+  runs.state.back_to_live();
+  doctor.visit(order, options.worker, libraries.consent.allowed());
+}
+
+void Workbench::use_library(const std::string& path) {
+  // This person has had it fetched.
+  libraries.consent.allow(path);
+  runs.link.allow_libraries(libraries.consent.allowed());
+  engine::RunRequest request = runs.state.requested;
+  request.cublaslt_library = path;
+  runs.show(request);
+}
+
+void Workbench::answer_library(bool yes) {
+  const LibraryConsent::Question* question = library_question();
+  if (question == nullptr) return;
+  const std::string library = question->library;
+  std::vector<Command> waited = libraries.consent.answer(yes);
+  if (yes) {
+    runs.link.allow_libraries(libraries.consent.allowed());
+    std::ranges::move(waited, std::back_inserter(commands_));
+    return;
+  }
+  if (runs.state.requested.cublaslt_library == library) {
+    engine::RunRequest request = runs.state.requested;
+    request.cublaslt_library.clear();
+    runs.edit(request, 0);
+  }
+  tours.library_refused();
+  notices.set_status("Refused: " + library + " is not loaded; the rail asks for the worker's own");
+}
+
+void Workbench::set_notes(const std::vector<profiling::TimeNote>& notes) {
+  const SessionState::Run run = runs.state.shown();
+  if (run == nullptr) return;
+  runs.state.set_notes(run, notes);
+  files.save_notes(runs.state, notes);
+}
+
+bool Workbench::act(Action action) {
+  SessionState& state = runs.state;
+  switch (action) {
+    case Action::Run:
+      runs.submit();
+      return true;
+    case Action::Cancel:
+      runs.cancel();
+      return true;
+    case Action::ReplaceWorker:
+      runs.replace_worker();
+      return true;
+    case Action::ToggleLive:
+      runs.set_live(!state.live);
+      return true;
+    case Action::Undo:
+    case Action::Redo:
+      runs.undo(action == Action::Undo);
+      return true;
+    case Action::PreviousRun:
+      state.select_run(state.run_index() - 1);
+      return true;
+    case Action::NextRun:
+      state.select_run(state.run_index() + 1);
+      return true;
+    case Action::BackToLive:
+      state.back_to_live();
+      return true;
+    case Action::OpenSample:
+      files.open_sample();
+      return true;
+    case Action::ToggleRecording:
+      files.toggle_recording();
+      return true;
+    case Action::AllowLibrary:
+    case Action::RefuseLibrary:
+      answer_library(action == Action::AllowLibrary);
+      return true;
+    case Action::KeepTour:
+      tours.draft.open = true;
+      return true;
+    case Action::TourPause:
+      tours.toggle();
+      return true;
+    case Action::TourBack:
+      tours.back();
+      return true;
+    case Action::TourNext:
+      tours.next();
+      return true;
+    case Action::TourStop:
+      tours.stop();
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Workbench::close_front() {
+  if (library_question() != nullptr) {
+    answer_library(false);
+  } else if (tours.to_person()) {
+    tours.stop();
+  } else {
+    notices.clear();
+  }
+}
+
+std::string Workbench::refusal(Action action) const {
+  const SessionState& state = runs.state;
+  const LinkStatus link = runs.link.status();
+  const Tour* tour = tours.to_person() ? tours.tour() : nullptr;
+  constexpr const char* kNoTour = "No tour is on screen";
+  switch (action) {
+    case Action::Run: {
+      const engine::Status status = engine::validate(state.requested);
+      if (!status.ok()) return status.error().message;
+      return link.state == LinkState::Lost ? "There is no worker: " + link.reason : "";
+    }
+    case Action::Cancel:
+      return runs.link.waiting() || runs.batch_running() || runs.comparing() || runs.stepping()
+                 ? ""
+                 : "Nothing is running";
+    case Action::ReplaceWorker:
+      return options.no_worker ? "This window was opened without a worker" : "";
+    case Action::Undo:
+      return runs.history().undo_depth() > 0 ? "" : "Nothing to undo: no control was changed yet";
+    case Action::Redo:
+      return runs.history().redo_depth() > 0 ? "" : "Nothing to redo";
+    case Action::PreviousRun:
+      return state.run_index() > 0 ? "" : "There is no run before this one";
+    case Action::NextRun:
+      return state.run_index() + 1 < state.runs().size() ? "" : "There is no run after this one";
+    case Action::BackToLive:
+      return state.from_file() ? "" : "No recording is open";
+    case Action::SaveSession:
+      return state.nothing_live() ? "No run of this window to save yet" : "";
+    case Action::ExportTrace:
+    case Action::ExportRecords:
+      return state.shown() == nullptr || state.shown()->activity.records.empty()
+                 ? "No run with records is on screen"
+                 : "";
+    case Action::RecordElsewhere:
+      return files.recording() ? "" : "Nothing is being recorded";
+    case Action::AllowLibrary:
+    case Action::RefuseLibrary:
+      return library_question() != nullptr ? "" : "No file asks for a library";
+    case Action::TourPause:
+    case Action::TourStop:
+      return tour != nullptr ? "" : kNoTour;
+    case Action::TourBack:
+      return tour == nullptr ? kNoTour : tour->at_first() ? "This is the first step" : "";
+    case Action::TourNext:
+      return tour == nullptr ? kNoTour : tour->at_last() ? "This is the last step" : "";
+    default:
+      return "";
+  }
+}
+
+std::string Workbench::no_visit() const {
+  if (doctor.state().busy) return "A visit is under way";
+  const std::optional<WorkerHello>& hello = runs.link.hello();
+  if (!hello) return "No worker has greeted yet";
+  const bool gpu = std::ranges::any_of(hello->backends, [](const BackendOffer& offer) {
+    return engine::traits_of(offer.kind).device && offer.available;
+  });
+  return gpu ? "" : "Graphs are captured and replayed on a GPU, which this worker does not have";
+}
+
+SessionView Workbench::view() const {
+  SessionView now = runs.state.view();
+  now.link = runs.link.status();
+  now.hello = runs.link.hello();
+  now.comparing = runs.comparing();
+  now.stepping = runs.stepping();
+  now.batch = runs.batch();
+  now.doctor = doctor.state();
+  now.library = libraries.newest_fetch();
+  return now;
+}
+
+bool Workbench::take_recordings() {
+  bool changed = false;
+  if (auto loaded = files.take_recording()) {
+    changed = true;
+    if (loaded->ok()) {
+      profiling::Session session = std::move(*loaded).value();
+      libraries.note(session);
+      runs.state.open_recording(std::move(session));
+      if (runs.state.runs().empty() && !runs.state.visits().empty()) {
+        commands_.push_back(ShowPage{Page::Graphs});
+      }
+    } else {
+      runs.state.last_error = loaded->error().message;
+      notices.add(Severity::Bad, "Not opened: " + loaded->error().message);
+    }
+  }
+  if (auto loaded = files.take_second()) {
+    changed = true;
+    if (!loaded->ok()) {
+      notices.add(Severity::Bad, "Not opened: " + loaded->error().message);
+    } else if (loaded->value().runs.empty()) {
+      notices.add(Severity::Warn, loaded->value().path + " holds no run to compare with");
+    } else {
+      libraries.note(loaded->value());
+      runs.state.open_second(std::move(*loaded).value());
+    }
+  }
+  return changed;
+}
+
+void Workbench::show_doctor() {
+  // A visit is kept beside the live runs: a recording on screen would hide it.
+  runs.state.back_to_live();
+  commands_.push_back(ShowPage{Page::Graphs, "doctor"});
+}
+
+bool Workbench::tick_doctor() {
+  if (const auto stall = runs.take_stall()) {
+    doctor.stalled(stall->request, stall->seen);
+    show_doctor();
+  }
+  doctor.examine(runs.state.shown());
+  const std::string error = doctor.state().file_error;
+  const bool changed = doctor.tick();
+  if (const std::string& now = doctor.state().file_error; !now.empty() && now != error) {
+    notices.add(Severity::Bad, "Not opened: " + now);
+  }
+  for (profiling::RecordedVisit& visit : doctor.take_visits()) {
+    runs.state.add_live_visit(std::move(visit));
+    files.record(runs.state.live_visits().back());
+  }
+  return changed;
+}
+
+bool Workbench::tick() {
+  // Each of them is asked, whatever the others say.
+  bool changed = runs.tick();
+  while (libraries.consent.question() != nullptr && runs.link.hello() &&
+         has_library(*runs.link.hello(), libraries.consent.question()->library)) {
+    answer_library(true);  // it is the worker's own
+  }
+  for (const RunsController::Result& result : runs.take_results()) {
+    std::visit([this](const auto& one) { files.record(one); }, result);
+  }
+  changed = take_recordings() || changed;
+  changed = files.tick() || changed;
+  changed = tick_doctor() || changed;
+  changed = libraries.tick() || changed;
+  changed = tours.tick() || changed;
+  std::ranges::move(tours.take_commands(), std::back_inserter(commands_));
+  changed = notices.take_changed() || changed;
+  return changed || !commands_.empty();
+}
+
+}  // namespace app

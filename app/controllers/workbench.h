@@ -1,0 +1,83 @@
+// Everything the window does except drawing: owns the controllers and passes results between them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/controllers/commands.h"
+#include "app/controllers/doctor_controller.h"
+#include "app/controllers/files_controller.h"
+#include "app/controllers/library_controller.h"
+#include "app/controllers/notices.h"
+#include "app/controllers/runs_controller.h"
+#include "app/controllers/tour_controller.h"
+#include "app/protocol/worker_command.h"
+
+namespace app {
+
+class Workbench {
+ public:
+  struct Options {
+    WorkerCommand worker;
+    bool no_worker = false;
+    /// Files may name these without a question.
+    std::vector<std::string> allowed_libraries{};
+    std::vector<engine::ShapePreset> presets{};
+    DescribeRequest describe = nullptr;
+  };
+
+  /// `wake` may be called from any thread when tick() would find a result; `remembered` outlives
+  /// this.
+  Workbench(Options options, const std::function<void()>& wake, RememberedFiles& remembered);
+
+  // `notices` before those who write them.
+  const Options options;
+  Notices notices;
+  LibraryController libraries;
+  RunsController runs;
+  FilesController files;
+  DoctorController doctor;
+  TourController tours;
+
+  /// Puts this request, which came from `file`, in the rail; `run`: as soon as there is a worker.
+  void begin_with(const engine::RunRequest& request, const std::string& file, bool run);
+  /// Recording, graph, tensor or tour, by its suffix; a notice if it is none of them.
+  void open_file(const std::string& path);
+  /// Replaces the runs on screen.
+  void open_recording(const std::string& path);
+  void open_graph(const std::string& path);
+  void examine(const VisitOrder& order);
+  void use_library(const std::string& path);
+  void set_notes(const std::vector<profiling::TimeNote>& notes);
+  /// Escape, when the shell has nothing open itself.
+  void close_front();
+
+  /// False = the shell handles the action.
+  bool act(Action action);
+
+  /// The answer to the question about a library.
+  void answer_library(bool yes);
+  const LibraryConsent::Question* library_question() const { return libraries.question(runs.link); }
+
+  /// Why the action is not possible now; empty = it is. Always empty for actions of the shell.
+  std::string refusal(Action action) const;
+  /// Why a visit to the doctor is not possible now; empty = it is.
+  std::string no_visit() const;
+  /// For one frame; the shell adds what only the pages know.
+  SessionView view() const;
+
+  /// Processes what has happened since; true when there is something to draw.
+  bool tick();
+  /// Commands of the controllers for the shell, and those whose library was just allowed, in order.
+  std::vector<Command> take_commands() { return std::exchange(commands_, {}); }
+
+ private:
+  bool take_recordings();
+  bool tick_doctor();
+  void show_doctor();
+
+  std::vector<Command> commands_;
+};
+
+}  // namespace app

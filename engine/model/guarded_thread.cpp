@@ -1,0 +1,46 @@
+#include "engine/model/guarded_thread.h"
+
+#include <system_error>
+#include <utility>
+
+namespace engine {
+
+Error caught_error() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::OutOfMemory, "there is not enough memory for it"};
+  } catch (const std::exception& thrown) {
+    return {ErrorCode::Internal, thrown.what()};
+  } catch (...) {
+    return {ErrorCode::Internal, "an exception of an unknown type"};
+  }
+}
+
+GuardedThread::GuardedThread(std::function<void()> work, std::function<void(const Error&)> failed) {
+  try {
+    thread_ = std::thread([work = std::move(work), failed]() mutable {
+      try {
+        work();
+      } catch (...) {
+        failed(caught_error());
+      }
+      // What the work holds may be large, or take long to end: that too is done here.
+      work = nullptr;
+    });
+  } catch (const std::system_error& none) {
+    failed({ErrorCode::Internal, std::string("no thread is left: ") + none.what()});
+  }
+}
+
+GuardedThread& GuardedThread::operator=(GuardedThread&& other) noexcept {
+  join();
+  thread_ = std::move(other.thread_);
+  return *this;
+}
+
+void GuardedThread::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace engine

@@ -1,0 +1,276 @@
+#include "profiling/session/layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/model/run_request.h"
+
+namespace profiling {
+namespace {
+
+using engine::Field;
+using engine::Kind;
+using engine::Type;
+using How = MemberLayout::How;
+
+constexpr std::size_t kMostByDefault = std::size_t{1} << 20;  // entries of a list
+
+std::size_t limit_of(const engine::FieldRules& rules) {
+  const bool said = rules.most != engine::FieldRules{}.most;
+  return said ? rules.most : kMostByDefault;
+}
+
+bool is_packed(const Type& element) {
+  return (element.kind == Kind::Real && element.size == sizeof(float)) ||
+         (element.kind == Kind::Unsigned && element.size == 1);
+}
+
+class Builder {
+ public:
+  explicit Builder(const RecordedKind& kind) : kind_(kind) {
+    Table& root = add({.name = std::string(kind.table),
+                       .rows = Table::Rows::Recorded,
+                       .key = std::string(kind.key),
+                       .record = kind.type});
+    add_members(root, *kind.type, 0, "");
+  }
+  Layout take() { return std::move(layout_); }
+
+ private:
+  Table& add(Table table) {
+    table.number = layout_.tables.size();
+    return *layout_.tables.emplace_back(std::make_unique<Table>(std::move(table)));
+  }
+
+  const MemberLayout& layout_of(const Type& record, const Field& field) const {
+    static constexpr MemberLayout kUsual{.type = nullptr, .member = {}};
+    const auto found = std::ranges::find_if(kind_.members, [&](const MemberLayout& member) {
+      return member.type == &record && member.member == field.name;
+    });
+    return found == kind_.members.end() ? kUsual : *found;
+  }
+
+  std::string name_of(const Table& owner, const MemberLayout& layout,
+                      const std::string& member) const {
+    return layout.table.empty() ? fmt::format("{}_{}", owner.name, member)
+                                : fmt::format("{}{}", kind_.prefix, layout.table);
+  }
+
+  /// For the entries of a list: "position", unless the rows of an owner are told apart by that.
+  static std::string free_key(const Table& owner, std::string_view member) {
+    const auto taken = [](const Table* level) { return level->key == "position"; };
+    return std::ranges::any_of(owner.chain(), taken) ? fmt::format("{}_position", member)
+                                                     : "position";
+  }
+
+  /// The table of the owner that has this name, made for a member before, or a new one.
+  std::pair<Table&, bool> part_of(const Table& owner, Table::Rows rows, std::string name,
+                                  std::string_view key) {
+    for (const auto& table : layout_.tables) {
+      if (table->owner == &owner && table->name == name) return {*table, false};
+    }
+    return {add({.name = std::move(name), .rows = rows, .key = std::string(key), .owner = &owner}),
+            true};
+  }
+
+  void add_members(Table& table, const Type& record, std::size_t offset,
+                   const std::string& prefix) {
+    const auto* defaults = static_cast<const char*>(record.defaults());
+    for (const Field& field : record.fields) {
+      const auto at =
+          static_cast<std::size_t>(static_cast<const char*>(field.in(defaults)) - defaults);
+      add_member(table, record, field, offset, offset + at, prefix);
+    }
+  }
+
+  /// `declared` is where the record that declares the field is in the table's record.
+  void add_member(Table& table, const Type& record, const Field& field, std::size_t declared,
+                  std::size_t offset, const std::string& prefix) {
+    const MemberLayout& layout = layout_of(record, field);
+    const Type& type = *field.type;
+    const std::string member = prefix + std::string(field.name);
+    if (layout.how == How::Apart) return;
+    switch (type.kind) {
+      case Kind::Record:
+        return add_record(table, field, layout, offset, prefix);
+      case Kind::List:
+        return add_list(table, field, layout, declared, offset, prefix);
+      case Kind::Choice:
+        for (std::size_t i = 0; i < type.choice.types.size(); ++i) {
+          if (type.choice.types[i] == nullptr) continue;
+          add_alternative(
+              table, *type.choice.types[i], i,
+              fmt::format("{}_{}", name_of(table, layout, member), type.choice.names[i]),
+              {.member = field.name, .offset = offset, .type = &type});
+        }
+        return;
+      case Kind::Maybe:
+        return add_alternative(table, *type.element, 0, name_of(table, layout, member),
+                               {.member = field.name, .offset = offset, .type = &type});
+      default:
+        add_column(table, field, layout, prefix,
+                   {.form = layout.how == How::Exact                ? Column::Form::ExactText
+                            : table.bulk && type.kind == Kind::Enum ? Column::Form::Number
+                                                                    : Column::Form::Value,
+                    .type = &type,
+                    .rules = field.rules,
+                    .offset = offset});
+    }
+  }
+
+  static void add_column(Table& table, const Field& field, const MemberLayout& layout,
+                         const std::string& prefix, Column column) {
+    column.name =
+        layout.column.empty() ? prefix + std::string(field.name) : std::string(layout.column);
+    table.columns.push_back(std::move(column));
+  }
+
+  void add_record(Table& table, const Field& field, const MemberLayout& layout, std::size_t offset,
+                  const std::string& prefix) {
+    if (field.type == &engine::kType<engine::RunRequest>) {
+      add_column(table, field, layout, prefix,
+                 {.form = Column::Form::Document, .type = field.type, .offset = offset});
+      if (layout.column.empty()) table.columns.back().name += "_json";
+      return;
+    }
+    if (layout.how != How::Rows) {
+      const bool flat = layout.how == How::Flat;
+      return add_members(table, *field.type, offset,
+                         flat ? prefix : prefix + std::string(field.name) + "_");
+    }
+    const auto [rows, fresh] =
+        part_of(table, Table::Rows::Members,
+                name_of(table, layout, prefix + std::string(field.name)), layout.key);
+    rows.places.push_back({.member = field.name, .offset = offset, .type = field.type});
+    if (!fresh) return;
+    rows.record = field.type;
+    add_members(rows, *field.type, 0, "");
+  }
+
+  void add_alternative(Table& table, const Type& type, std::size_t alternative, std::string name,
+                       const Table::Place& place) {
+    Table& rows = part_of(table, Table::Rows::Alternative, std::move(name), "").first;
+    rows.record = &type;
+    rows.alternative = alternative;
+    rows.places.push_back(place);
+    add_members(rows, type, 0, "");
+  }
+
+  void add_list(Table& table, const Field& field, const MemberLayout& layout, std::size_t declared,
+                std::size_t offset, const std::string& prefix) {
+    const Type& element = *field.type->element;
+    if (layout.how == How::Packed || (layout.table.empty() && is_packed(element))) {
+      return add_column(table, field, layout, prefix,
+                        {.form = Column::Form::Packed,
+                         .type = field.type,
+                         .rules = {.most = limit_of(field.rules)},
+                         .offset = offset});
+    }
+    Table& rows =
+        part_of(table, Table::Rows::Entries,
+                name_of(table, layout, prefix + std::string(field.name)),
+                layout.key.empty() ? free_key(table, field.name) : std::string(layout.key))
+            .first;
+    rows.places.push_back({.member = field.name, .offset = offset, .type = field.type});
+    rows.most = limit_of(field.rules);
+    rows.bulk = layout.how == How::Bulk;
+    rows.sparse = layout.how == How::Sparse;
+    rows.derived.assign(layout.derived.begin(), layout.derived.end());
+    rows.derived_from = declared;
+    if (rows.bulk || rows.sparse) {
+      table.columns.push_back({.name = prefix + std::string(field.name) + "_size",
+                               .form = rows.bulk ? Column::Form::BulkSize : Column::Form::Size,
+                               .type = field.type,
+                               .rules = {.low = 0, .high = static_cast<double>(rows.most)},
+                               .offset = offset});
+    }
+    if (element.kind == Kind::Record) {
+      rows.record = &element;
+      return add_members(rows, element, 0, "");
+    }
+    engine::FieldRules rules = field.rules;
+    rules.most = {};
+    add_column(rows, field, layout, "",
+               {.type = &element, .rules = rules, .list = rows.places.size() - 1});
+  }
+
+  const RecordedKind& kind_;
+  Layout layout_;
+};
+
+std::string column_definition(const Column& column) {
+  using Form = Column::Form;
+  const engine::FieldRules any;
+  switch (column.form) {
+    case Form::Packed:
+      return fmt::format("\"{}\" BLOB NOT NULL", column.name);
+    case Form::Document:
+    case Form::ExactText:
+      return fmt::format("\"{}\" TEXT NOT NULL", column.name);
+    case Form::Number:
+    case Form::Size:
+    case Form::BulkSize:
+      return fmt::format("\"{}\" INTEGER NOT NULL", column.name);
+    case Form::Value:
+      break;
+  }
+  switch (column.type->kind) {
+    case Kind::Real: {
+      const bool limited = column.rules.low != any.low || column.rules.high != any.high;
+      return fmt::format("\"{}\" REAL{}", column.name, limited ? " NOT NULL" : "");
+    }
+    case Kind::Enum:
+    case Kind::Text:
+      return fmt::format("\"{}\" TEXT NOT NULL", column.name);
+    default:
+      return fmt::format("\"{}\" INTEGER NOT NULL", column.name);
+  }
+}
+
+}  // namespace
+
+std::vector<const Table*> Table::chain() const {
+  std::vector<const Table*> tables;
+  for (const Table* table = this; table != nullptr; table = table->owner) tables.push_back(table);
+  std::ranges::reverse(tables);
+  return tables;
+}
+
+std::vector<const Table*> Layout::parts_of(const Table& owner) const {
+  std::vector<const Table*> parts;
+  for (const auto& table : tables) {
+    if (table->owner == &owner) parts.push_back(table.get());
+  }
+  return parts;
+}
+
+Layout make_layout(const RecordedKind& kind) { return Builder(kind).take(); }
+
+std::string definition_of(const Table& table) {
+  std::vector<std::string> lines;
+  std::vector<std::string> keys;
+  const bool has_rowid = table.owner == nullptr || table.bulk;
+  if (table.bulk) lines.emplace_back("\"record_id\" INTEGER PRIMARY KEY");
+  for (const Table* level : table.chain()) {
+    if (level->key.empty() || (level == &table && table.bulk)) continue;
+    const bool is_text = level->rows == Table::Rows::Members;
+    const char* type = table.owner == nullptr ? "INTEGER PRIMARY KEY"
+                       : is_text              ? "TEXT NOT NULL"
+                                              : "INTEGER NOT NULL";
+    lines.push_back(fmt::format("\"{}\" {}", level->key, type));
+    keys.push_back(fmt::format("\"{}\"", level->key));
+  }
+  for (const Column& column : table.columns) lines.push_back(column_definition(column));
+  for (const DerivedColumn& column : table.derived) {
+    lines.push_back(
+        fmt::format("\"{}\" {} NOT NULL", column.name, column.integer ? "INTEGER" : "REAL"));
+  }
+  if (!has_rowid) lines.push_back(fmt::format("PRIMARY KEY({})", fmt::join(keys, ", ")));
+  return fmt::format("CREATE TABLE \"{}\"(\n  {}\n) STRICT{}", table.name,
+                     fmt::join(lines, ",\n  "), has_rowid ? "" : ", WITHOUT ROWID");
+}
+
+}  // namespace profiling

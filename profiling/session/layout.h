@@ -1,0 +1,129 @@
+// How recorded values lie in tables, worked out from their descriptors (engine/model/fields.h), so
+// that a new member is in the file without further code:
+//   number, text       a column of the member's name; an enumerator by its name, NaN as NULL
+//   record             its columns, with the member's name and '_' in front
+//   list               a table with a row per entry, keyed by the owner's key and a position
+//   list of floats or  one cell: zstd of the numbers as they lie in memory, little-endian
+//    of bytes
+//   variant, optional  a table per alternative, with a row where it is chosen
+//   RunRequest         one cell: its JSON
+// Names that people query by, and the few lists that are kept in another way, are in tables.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/fields.h"
+
+namespace profiling {
+
+struct Column {
+  enum class Form : std::uint8_t {
+    Value,      // a number, an enumerator's name, or a text that is read as a person may see it
+    ExactText,  // a text that is read as it stands
+    Number,     // an enumerator's number
+    Packed,     // all numbers of a list
+    Document,   // a RunRequest
+    Size,       // how many entries a list has whose rows do not say so
+    BulkSize,   // the same of Table::bulk, which only SessionLimits bound
+  };
+  std::string name = {};
+  Form form = Form::Value;
+  const engine::Type* type = nullptr;
+  engine::FieldRules rules = {};
+  std::size_t offset = 0;  // in the row's record; in a table of lists: in the entry
+  std::size_t list = 0;    // index into Table::places, in a table of lists
+};
+
+/// Written for people who query the file; a reader works it out itself.
+struct DerivedColumn {
+  std::string_view name;
+  double (*value)(const void* owner, std::int64_t position);
+  bool integer = true;
+};
+
+struct Table {
+  enum class Rows : std::uint8_t {
+    Recorded,     // one per recorded run, comparison, ...; numbers from 1
+    Entries,      // one per entry of a list, or of several lists of one length; numbers from 0
+    Members,      // one per member of the owner that has this type; the member's name
+    Alternative,  // one where the owner's variant holds this alternative, or its optional a value
+  };
+  /// A member of the owner that has rows here.
+  struct Place {
+    std::string_view member;
+    std::size_t offset = 0;  // in the owner's record
+    const engine::Type* type = nullptr;
+  };
+  std::string name;
+  Rows rows = Rows::Recorded;
+  std::string key;  // column that tells the rows of one owner apart
+  const Table* owner = nullptr;
+  const engine::Type* record = nullptr;  // of a row; of Entries that are no records: none
+  std::vector<Place> places = {};
+  std::size_t alternative = 0;
+  std::vector<Column> columns = {};
+  std::vector<DerivedColumn> derived = {};
+  std::size_t derived_from = 0;  // offset of what DerivedColumn::value gets in the owner's record
+  std::size_t most = 0;          // rows of one owner
+  /// Millions of rows: found by their order alone, and the owner's row says how many there are.
+  bool bulk = false;
+  /// Entries that are 0 have no row, and the owner's row says how many entries there are.
+  bool sparse = false;
+  std::size_t number = 0;  // in Layout::tables
+
+  /// From the recorded table to this one.
+  std::vector<const Table*> chain() const;
+};
+
+/// All tables of one kind of recorded value; an owner comes before what it owns.
+struct Layout {
+  std::vector<std::unique_ptr<Table>> tables;
+
+  const Table& root() const { return *tables.front(); }
+  std::vector<const Table*> parts_of(const Table& owner) const;
+};
+
+/// A departure from the rules above for one member of one type.
+struct MemberLayout {
+  enum class How : std::uint8_t {
+    AsUsual,
+    Flat,    // the columns of this record without the member's name in front
+    Rows,    // this record as a row of `table`, beside the owner's other members that are
+    Packed,  // a list of records of numbers in one cell
+    Bulk,    // Table::bulk
+    Sparse,  // Table::sparse
+    Exact,   // Column::Form::ExactText
+    Apart,   // not here: recorded by itself
+  };
+  const engine::Type* type = nullptr;
+  std::string_view member = {};
+  How how = How::AsUsual;
+  std::string_view table = {};   // without the prefix of its kind; else "OWNER_MEMBER"
+  std::string_view key = {};     // else "position", or "MEMBER_position"
+  std::string_view column = {};  // of a number, a text, or a list of them; else the member's name
+  std::span<const DerivedColumn> derived = {};
+};
+
+struct RecordedKind {
+  const engine::Type* type;
+  std::string_view table;
+  std::string_view key;
+  std::string_view prefix = {};  // of the names of its other tables
+  std::span<const MemberLayout> members = {};
+};
+Layout make_layout(const RecordedKind& kind);
+
+/// For RecordedRun, RecordedComparison, RecordedHistory, RecordedVisit and KeptSnapshot.
+template <class Recorded>
+const Layout& layout_of();
+
+/// CREATE TABLE.
+std::string definition_of(const Table& table);
+
+}  // namespace profiling

@@ -1,0 +1,303 @@
+// Ranges first (engine::validate), then what refers to something: a reference may already rely on
+// the sizes above it.
+#include "profiling/session/limits.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/model/values.h"
+
+namespace profiling {
+namespace {
+
+constexpr auto kMaxTime_ns = static_cast<std::int64_t>(engine::kMaxTime_ns);
+
+/// Keeps the first broken limit; later checks then do nothing.
+class Limits {
+ public:
+  bool ok() const { return status_.ok(); }
+  engine::Status take() { return std::move(status_); }
+
+  template <class Describe>
+  void require(bool holds, Describe describe) {
+    if (holds || !status_.ok()) return;
+    status_ = engine::Error{engine::ErrorCode::InvalidArgument, describe()};
+  }
+  void between(const char* member, std::int64_t value, std::int64_t low, std::int64_t high) {
+    require(value >= low && value <= high, [&] {
+      return fmt::format("{} is {}; it must be between {} and {}", member, value, low, high);
+    });
+  }
+  void size(const char* member, std::size_t size, std::size_t most) {
+    require(size <= most,
+            [&] { return fmt::format("{} has {} entries; the limit is {}", member, size, most); });
+  }
+  /// Of all members of a value, and of theirs.
+  template <class Value>
+  void ranges(const char* member, const Value& value) {
+    if (!status_.ok()) return;
+    const engine::Status valid = engine::validate(value);
+    require(valid.ok(), [&] { return fmt::format("{}: {}", member, valid.error().message); });
+  }
+
+ private:
+  engine::Status status_;
+};
+
+void check_notes(const std::vector<TimeNote>& notes, Limits& limits) {
+  limits.size("time notes", notes.size(), kMaxTimeNotes);
+  for (const TimeNote& note : notes) limits.ranges("time note", note);
+}
+
+void check_experts_of(const engine::ScaleMap& map, std::size_t experts, Limits& limits) {
+  const std::size_t named = map.expert_first_row.size();
+  limits.require(named == 0 || named == experts + 1, [&] {
+    return fmt::format("scale map names the rows of {} experts, there are {}", named - 1, experts);
+  });
+}
+
+void check_result(const engine::RunResult& result, Limits& limits) {
+  const std::size_t experts = result.splits.size();
+  limits.require(experts == 0 || std::cmp_equal(experts, result.effective.shape.num_experts), [&] {
+    return fmt::format("splits has {} entries, the effective shape has {} experts", experts,
+                       result.effective.shape.num_experts);
+  });
+  limits.require(result.experts.empty() || result.experts.size() == experts, [&] {
+    return fmt::format("{} experts have results, splits has {} entries", result.experts.size(),
+                       experts);
+  });
+  for (const engine::ExpertResult& expert : result.experts) {
+    // Compared so that NaN passes: it says "could not be measured".
+    limits.require(!(expert.max_abs_error < 0.0) && !(expert.reference_rms < 0.0), [&] {
+      return fmt::format("expert error {} or reference {} is negative", expert.max_abs_error,
+                         expert.reference_rms);
+    });
+  }
+  for (const engine::OperandStatistics* operand :
+       {&result.activations, &result.weights, &result.gradients}) {
+    check_experts_of(operand->scale_map, experts, limits);
+  }
+  // Without a backward pass there is no dY, and nothing would check, show or keep what a file has.
+  limits.require(
+      result.backward || engine::equal_fields(result.gradients, engine::OperandStatistics{}),
+      [] { return std::string("it has statistics of dY but no backward pass"); });
+  for (const engine::ReplayCheck& check : result.replay_checks) {
+    limits.between("replay check layer", check.layer, 0,
+                   saturated_sum(result.effective.layers, -1));
+    std::int64_t lowest = 0;
+    for (const int expert : check.wrong_experts) {
+      limits.between("replay check expert", expert, lowest, std::ssize(result.splits) - 1);
+      lowest = saturated_sum(expert, 1);  // ascending and without repeats
+    }
+  }
+  for (const engine::ExpertTiming& timing : result.measurements.experts) {
+    limits.between("expert timing expert", timing.expert, 0, std::ssize(result.splits) - 1);
+  }
+}
+
+void check_power(const PowerTrace& power, Limits& limits) {
+  std::int64_t previous_ns = std::numeric_limits<std::int64_t>::min();
+  for (const PowerSample& sample : power.samples) {
+    limits.between("power sample time_ns (ascending)", sample.time_ns, previous_ns,
+                   std::numeric_limits<std::int64_t>::max());
+    previous_ns = sample.time_ns;
+  }
+}
+
+void check_nodes(const Activity& activity, const engine::RunResult& result, Limits& limits) {
+  limits.size("graph nodes", activity.nodes.size(), engine::kMaxGraphNodes);
+  std::unordered_set<std::uint64_t> earlier;
+  std::int64_t edges = 0;
+  for (const GraphNode& node : activity.nodes) {
+    limits.between("graph node layer", node.layer, 0, saturated_sum(result.effective.layers, -1));
+    for (const std::uint64_t dependency : node.dependencies) {
+      limits.require(earlier.contains(dependency), [&] {
+        return fmt::format("graph node {} depends on {}, which does not come before it", node.id,
+                           dependency);
+      });
+    }
+    edges += std::ssize(node.dependencies);
+    limits.between("graph edges", edges, 0, engine::kMaxGraphEdges);
+    limits.require(earlier.insert(node.id).second,
+                   [&] { return fmt::format("graph node {} is there twice", node.id); });
+    if (!limits.ok()) return;
+  }
+}
+
+/// What records and events have in common.
+template <class Event>
+void check_place(const char* layer, const char* iteration, const Event& event,
+                 const engine::RunResult& result, Limits& limits) {
+  limits.between(iteration, event.iteration, -1, std::ssize(result.iterations) - 1);
+  limits.between(layer, event.layer, 0, saturated_sum(result.effective.layers, -1));
+}
+
+void check_records(const Activity& activity, const engine::RunResult& result, Limits& limits) {
+  limits.size("names", activity.names.size(), kMostNames);
+  std::int64_t previous_ns = -kMaxTime_ns;
+  for (const ActivityRecord& record : activity.records) {
+    limits.between("record start_ns (ascending)", record.start_ns, previous_ns, kMaxTime_ns);
+    limits.between("record end_ns", record.end_ns, record.start_ns, kMaxTime_ns);
+    limits.between("record name", record.name, 0, std::ssize(activity.names) - 1);
+    limits.between("record expert", record.expert, -1, std::ssize(result.splits) - 1);
+    check_place("record layer", "record iteration", record, result, limits);
+    if (!limits.ok()) return;
+    previous_ns = record.start_ns;
+  }
+}
+
+void check_events(const Activity& activity, const engine::RunResult& result, Limits& limits) {
+  limits.size("host events", activity.host_events.size(), kMostHostEvents);
+  limits.size("memory events", activity.memory_events.size(), kMostMemoryEvents);
+  std::int64_t previous_ns = -kMaxTime_ns;
+  for (const HostEvent& event : activity.host_events) {
+    limits.between("host event start_ns (ascending)", event.start_ns, previous_ns, kMaxTime_ns);
+    limits.between("host event end_ns", event.end_ns, event.start_ns, kMaxTime_ns);
+    limits.between("host event name", event.name, 0, std::ssize(activity.names) - 1);
+    check_place("event layer", "event iteration", event, result, limits);
+    if (!limits.ok()) return;
+    previous_ns = event.start_ns;
+  }
+  previous_ns = -kMaxTime_ns;
+  for (const MemoryEvent& event : activity.memory_events) {
+    limits.between("memory event time_ns (ascending)", event.time_ns, previous_ns, kMaxTime_ns);
+    check_place("event layer", "event iteration", event, result, limits);
+    if (!limits.ok()) return;
+    previous_ns = event.time_ns;
+  }
+}
+
+/// Of the visit's own snapshot.
+void check_node(const char* member, NodeRef place, const Snapshot& snapshot, Limits& limits) {
+  limits.between(member, place.graph, 0, std::ssize(snapshot.graphs) - 1);
+  if (!limits.ok()) return;
+  const auto& nodes = snapshot.graphs[static_cast<std::size_t>(place.graph)].nodes;
+  limits.between(member, place.node, 0, std::ssize(nodes) - 1);
+}
+
+void check_experiment(const Experiment& made, const Snapshot& snapshot, Limits& limits) {
+  for (const MovedMemory& moved : made.moved) {
+    check_node("moved node", moved.node, snapshot, limits);
+  }
+  for (const NodeRef& node : made.delayed) check_node("delayed node", node, snapshot, limits);
+  for (const auto& [first, second] : made.ordered) {
+    check_node("ordered node", first, snapshot, limits);
+    check_node("ordered node", second, snapshot, limits);
+  }
+}
+
+void check_finding(const Finding& finding, const Snapshot& snapshot, Limits& limits) {
+  for (const NodeRef& node : finding.nodes) check_node("finding node", node, snapshot, limits);
+  for (const Access& access : finding.accesses) {
+    check_node("access node", access.node, snapshot, limits);
+  }
+  check_experiment(finding.proof.shows, snapshot, limits);
+  check_experiment(finding.proof.cures, snapshot, limits);
+}
+
+void check_stall(const Stall& stall, const Snapshot& snapshot, Limits& limits) {
+  // An experiment can stall without a graph: eager launches.
+  if (snapshot.graphs.empty()) {
+    limits.between("stall graph", stall.graph, 0, 0);
+    limits.size("stall nodes", stall.nodes.size(), 0);
+    return;
+  }
+  limits.between("stall graph", stall.graph, 0, std::ssize(snapshot.graphs) - 1);
+  if (!limits.ok()) return;
+  const auto& nodes = snapshot.graphs[static_cast<std::size_t>(stall.graph)].nodes;
+  limits.size("stall nodes", stall.nodes.size(), nodes.size());
+  limits.between("stall last_finished", stall.last_finished, -1, std::ssize(nodes) - 1);
+}
+
+void check_outcome(const Outcome& outcome, const Snapshot& snapshot, Limits& limits) {
+  for (const OutputCheck& check : outcome.checks) {
+    std::int64_t least = 0;
+    for (const int part : check.wrong_parts) {
+      limits.between("output check wrong part (ascending)", part, least,
+                     saturated_sum(check.parts, -1));
+      least = saturated_sum(part, 1);
+    }
+    if (!limits.ok()) return;
+  }
+  for (const Stall& stall : outcome.stall) check_stall(stall, snapshot, limits);
+}
+
+}  // namespace
+
+engine::Status check(const std::vector<TimeNote>& notes) {
+  Limits limits;
+  check_notes(notes, limits);
+  return limits.take();
+}
+
+engine::Status check(const RecordedRun& run) {
+  Limits limits;
+  limits.ranges("request", run.request);
+  limits.ranges("result", run.result);
+  limits.between("wall_clock_ms", run.wall_clock_ms, 0, kMaxTime_ns);
+  limits.ranges("power", run.power);
+  limits.ranges("group", run.group);
+  check_notes(run.notes, limits);
+  if (limits.ok()) check_result(run.result, limits);
+  if (limits.ok()) check_power(run.power, limits);
+  // Millions: their members are checked one by one here, or by the reader of their cells.
+  if (limits.ok()) check_nodes(run.activity, run.result, limits);
+  if (limits.ok()) check_records(run.activity, run.result, limits);
+  if (limits.ok()) check_events(run.activity, run.result, limits);
+  limits.ranges("snapshot", run.snapshot);
+  return limits.take();
+}
+
+engine::Status check(const RecordedComparison& recorded) {
+  const engine::RecipeComparison& comparison = recorded.comparison;
+  Limits limits;
+  limits.ranges("comparison", recorded);
+  if (!limits.ok()) return limits.take();
+  const std::size_t experts = comparison.splits.size();
+  for (const engine::QuantizationReport& report : comparison.reports) {
+    check_experts_of(report.statistics.scale_map, experts, limits);
+    limits.require(!(report.max_relative_error < 0.0), [&] {
+      return fmt::format("max_relative_error is {}; it must be at least 0",
+                         report.max_relative_error);
+    });
+    limits.require(report.experts.empty() || report.experts.size() == experts, [&] {
+      return fmt::format("report has rows of {} experts where {} were routed to",
+                         report.experts.size(), experts);
+    });
+  }
+  return limits.take();
+}
+
+engine::Status check(const RecordedHistory& recorded) {
+  const engine::AmaxHistory& history = recorded.history;
+  Limits limits;
+  limits.ranges("history", recorded);
+  limits.between("steps", history.steps, 1, history.request.steps);
+  limits.between("experts", history.experts, 1, engine::kMaxExperts);
+  limits.between("ring_rows", history.ring_rows, 1, engine::kMaxHistorySteps);
+  return limits.take();
+}
+
+engine::Status check(const RecordedVisit& visit) {
+  const DoctorReport& report = visit.report;
+  Limits limits;
+  limits.ranges("visit", visit);
+  for (const Finding& finding : report.findings) {
+    if (limits.ok()) check_finding(finding, report.snapshot, limits);
+  }
+  for (const ExperimentRecord& record : report.experiments) {
+    if (!limits.ok()) break;
+    limits.between("experiment finding", record.finding, -1, std::ssize(report.findings) - 1);
+    check_experiment(record.experiment, report.snapshot, limits);
+    if (limits.ok()) check_outcome(record.outcome, report.snapshot, limits);
+  }
+  for (const MovedMemory& moved : report.smallest_cure) {
+    check_node("cured node", moved.node, report.snapshot, limits);
+  }
+  return limits.take();
+}
+
+}  // namespace profiling

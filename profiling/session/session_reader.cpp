@@ -1,0 +1,379 @@
+// Opens a session file that may come from anywhere. Nothing in it is believed before it is checked,
+// and nothing is allocated by its word alone: identity, SQLite's guards, tables, cells, limits.
+// All of it is read in one transaction, so that a file that is being written is seen as it was at
+// one moment. Where SQLite can take no lock, a reading counts only if the file held still.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "profiling/session/kept_snapshot.h"
+#include "profiling/session/limits.h"
+#include "profiling/session/schema.h"
+#include "profiling/session/session_file.h"
+#include "profiling/session/session_reader.h"
+#include "profiling/session/sqlite_handle.h"
+#include "profiling/session/table_reader.h"
+
+namespace profiling {
+namespace {
+
+engine::Error refuse(const std::string& path, const std::string& why) {
+  return {engine::ErrorCode::InvalidArgument, fmt::format("{}: {}", path, why)};
+}
+
+/// How a file stood when it was looked at; different values mean that somebody wrote.
+struct FileState {
+  bool there = false;
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::int64_t bytes = 0;
+  std::int64_t changed_ns = 0;
+  bool operator==(const FileState&) const = default;
+};
+struct FileFacts {
+  FileState file;
+  FileState log;  // the write-ahead log that a living or dead writer left
+  bool operator==(const FileFacts&) const = default;
+};
+
+/// Regular files only: a pipe or a device would block or never end.
+engine::Result<FileState> regular_file(const std::string& path) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return FileState{};
+  if (!S_ISREG(found.st_mode)) return refuse(path, "is not a regular file");
+  return FileState{
+      .there = true,
+      .device = found.st_dev,
+      .inode = found.st_ino,
+      .bytes = found.st_size,
+      .changed_ns = found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec};
+}
+
+engine::Result<FileFacts> examine_files(const std::string& path, const SessionLimits& limits) {
+  const engine::Result<FileState> file = regular_file(path);
+  if (!file.ok()) return file.error();
+  if (!file.value().there) {
+    return engine::Error{engine::ErrorCode::NotFound, fmt::format("{}: no such file", path)};
+  }
+  const engine::Result<FileState> log = regular_file(path + "-wal");
+  if (!log.ok()) return log.error();
+  const FileFacts facts{.file = file.value(), .log = log.value()};
+  std::error_code ignored;
+  if (std::filesystem::exists(path + "-journal", ignored)) {
+    return refuse(path, fmt::format("{}-journal lies beside it, so a change was interrupted; open "
+                                    "both with sqlite3 once to undo it",
+                                    path));
+  }
+  const std::int64_t bytes = std::max(facts.file.bytes, facts.log.bytes);
+  if (bytes > limits.max_file_bytes) {
+    return refuse(path, fmt::format("has {} bytes; the limit is {}", bytes, limits.max_file_bytes));
+  }
+  return facts;
+}
+
+/// SQLite's file header is big-endian (sqlite.org/fileformat.html, section 1.3).
+using FileHeader = std::array<unsigned char, 100>;
+
+std::uint32_t header_word(const FileHeader& header, std::size_t offset) {
+  std::uint32_t word = 0;
+  for (std::size_t i = 0; i < 4; ++i) word = word << 8 | header.at(offset + i);
+  return word;
+}
+
+/// Whether it is a session file that this program reads.
+engine::Status check_identity(sqlite3* database, const std::string& path, const FileFacts& facts) {
+  FileHeader header{};
+  if (!read_file_start(database, header)) {
+    return refuse(path, fmt::format("has {} bytes and cannot be read as a session file; the header "
+                                    "alone takes {}",
+                                    facts.file.bytes, header.size()));
+  }
+  constexpr char kMagic[] = "SQLite format 3";
+  if (std::memcmp(header.data(), kMagic, sizeof(kMagic)) != 0) {
+    return refuse(path, "is not an SQLite database, so it is no session file");
+  }
+  const auto application = static_cast<std::int32_t>(header_word(header, 68));
+  if (application != kApplicationId) {
+    return refuse(path, fmt::format("is an SQLite database of another program (application_id {}, "
+                                    "a session file has {})",
+                                    application, kApplicationId));
+  }
+  const auto format = static_cast<std::int32_t>(header_word(header, 60));
+  if (format != kFormat) {
+    return refuse(path,
+                  fmt::format("has format {}; this program reads format {}{}", format, kFormat,
+                              format > kFormat ? ": a newer Expertscope wrote it" : ""));
+  }
+  // 1 stands for 65536. With a log beside it the file may rightly be shorter than it will be.
+  const std::int64_t stored = header[16] << 8 | header[17];
+  const std::int64_t page_bytes = stored == 1 ? 65536 : stored;
+  const std::int64_t declared = page_bytes * header_word(header, 28);
+  if (facts.log.bytes == 0 && declared > facts.file.bytes) {
+    return refuse(path, fmt::format("is cut short: it has {} bytes and declares {}",
+                                    facts.file.bytes, declared));
+  }
+  return {};
+}
+
+/// How SQLite may be let to a file that this program must not change.
+enum class Locking {
+  Locked,     // a living writer waits for nobody and is seen as of one moment
+  Immutable,  // no lock and nothing made beside the file: read-only media
+  Unlocked,   // likewise, with a dead writer's log beside it, whose index is kept in memory
+};
+
+/// A path as an SQLite URI.
+std::string uri_of(const std::string& path, Locking locking) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("/._-~").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  switch (locking) {
+    case Locking::Locked:
+      return uri + "?mode=ro";
+    case Locking::Immutable:
+      return uri + "?immutable=1";
+    case Locking::Unlocked:
+      return uri + "?mode=ro&vfs=unix-none";
+  }
+  return uri;
+}
+
+/// Stops statements that run on over a damaged tree. A row costs about 20 instructions.
+class WorkLimit {
+ public:
+  WorkLimit(sqlite3* database, const SessionLimits& limits)
+      : left_(1000 + limits.max_records * 50 / kStep) {
+    sqlite3_progress_handler(database, kStep, &WorkLimit::spend, this);
+  }
+  WorkLimit(const WorkLimit&) = delete;
+  WorkLimit& operator=(const WorkLimit&) = delete;
+
+ private:
+  static constexpr int kStep = 10000;
+  static int spend(void* self) { return --static_cast<WorkLimit*>(self)->left_ < 0 ? 1 : 0; }
+  std::int64_t left_;
+};
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+/// What has the name of one of our tables must be a table: a view or a virtual table would be code
+/// from a stranger. Whatever else is there is never named in a query.
+engine::Status check_tables(sqlite3* database, const std::string& path, MemoryBudget& budget) {
+  std::set<std::string> ours;
+  for (const TableDefinition& table : session_tables()) ours.insert(table.name);
+  bool has_runs = false;
+  RowReader rows(database, path, "sqlite_schema", "SELECT type, name, rootpage FROM sqlite_schema",
+                 budget, 0);
+  while (rows.next()) {
+    const std::string type = rows.text(0, "type");
+    const std::string name = lower_case(rows.exact_text(1, "name"));
+    if (!rows.ok() || !ours.contains(name) || type == "index") continue;
+    if (type != "table" || rows.integer(2, "rootpage") < 1) {
+      rows.refuse(fmt::format("'{}' is a {} where a table belongs", name,
+                              type == "table" ? "virtual table" : type.substr(0, 40)));
+    }
+    has_runs |= name == "runs";
+  }
+  engine::Status status = rows.take_status();
+  if (status.ok() && !has_runs) return refuse(path, "has no table 'runs'");
+  return status;
+}
+
+struct Opening {
+  std::unique_ptr<WorkLimit> work;  // outlives the statements of the database
+  Database database;
+  bool locked = false;
+};
+
+/// Opened, guarded, its identity checked, and at the begin of the one transaction that reads it.
+engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& facts,
+                                      const SessionLimits& limits, Locking locking) {
+  constexpr int kBusyMilliseconds = 2000;
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(uri_of(path, locking).c_str(), &raw,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  Opening opening{.work = nullptr, .database = Database(raw), .locked = locking == Locking::Locked};
+  if (code != SQLITE_OK) return refuse(path, sqlite3_errstr(code));
+  if (engine::Status ours = check_identity(raw, path, facts); !ours.ok()) return ours.error();
+  set_guards(raw);
+  opening.work = std::make_unique<WorkLimit>(raw, limits);
+  sqlite3_busy_timeout(raw, kBusyMilliseconds);
+  engine::Status status = execute_sql(raw, path, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0");
+  if (status.ok() && locking == Locking::Unlocked) {
+    // Exclusive: SQLite then keeps the log's index in memory. It must not tidy up either.
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    status = execute_sql(raw, path, "PRAGMA locking_mode=EXCLUSIVE");
+  }
+  // The first row, not BEGIN, fixes the moment that is seen.
+  if (status.ok()) status = execute_sql(raw, path, "BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
+  if (!status.ok()) return status.error();
+  return opening;
+}
+
+/// With locks where they can be had and anybody may need them.
+engine::Result<Opening> begin_reading(const std::string& path, const FileFacts& facts,
+                                      const SessionLimits& limits) {
+  // A writer has a log. Without one SQLite would make its index and leave it behind.
+  if (!facts.log.there) return begin_reading(path, facts, limits, Locking::Immutable);
+  engine::Result<Opening> opened = begin_reading(path, facts, limits, Locking::Locked);
+  std::error_code ignored;
+  if (opened.ok() || std::filesystem::exists(path + "-shm", ignored)) return opened;
+  // No index, and none can be made: the writer is dead and the folder cannot be written.
+  return begin_reading(path, facts, limits, Locking::Unlocked);
+}
+
+engine::Status read_notes(const TableSource& source, Session& session) {
+  RowReader rows(source.database, source.path, "notes", "SELECT key, value FROM notes ORDER BY key",
+                 source.budget, sizeof(session.notes[0]));
+  while (rows.next()) {
+    if (std::ssize(session.notes) == kMaxNotes) {
+      rows.refuse(fmt::format("the file has more notes than the limit of {}", kMaxNotes));
+      break;
+    }
+    std::string key = rows.text(0, "key");
+    session.notes.emplace_back(std::move(key), rows.text(1, "value"));
+  }
+  return rows.take_status();
+}
+
+/// Gives every captured graph to its run or visit.
+engine::Status read_snapshots(const TableSource& source, Session& session) {
+  std::vector<KeptSnapshot> kept;
+  engine::Status status = read_recorded(source, kept);
+  std::set<std::pair<KeptSnapshot::Owner, std::int64_t>> owners;
+  for (KeptSnapshot& snapshot : kept) {
+    const bool of_run = snapshot.owner == KeptSnapshot::Owner::Run;
+    const std::string_view owner = engine::name_of(snapshot.owner);
+    const std::size_t most = of_run ? session.runs.size() : session.visits.size();
+    if (!status.ok()) break;
+    if (std::cmp_greater(snapshot.owner_id, most)) {
+      status = refuse(source.path, fmt::format("a snapshot's owner_id is {}, but there are {} {}s",
+                                               snapshot.owner_id, most, owner));
+    } else if (!owners.emplace(snapshot.owner, snapshot.owner_id).second) {
+      status =
+          refuse(source.path, fmt::format("{} {} has two snapshots", owner, snapshot.owner_id));
+    } else {
+      const auto index = static_cast<std::size_t>(snapshot.owner_id - 1);
+      (of_run ? session.runs[index].snapshot : session.visits[index].report.snapshot) =
+          std::move(snapshot.snapshot);
+    }
+  }
+  return status;
+}
+
+template <class Recorded>
+engine::Status check_each(const std::string& path, const char* kind,
+                          const std::vector<Recorded>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const engine::Status limits = check(all[i]);
+    if (!limits.ok()) {
+      return refuse(path, fmt::format("{} {}: {}", kind, i + 1, limits.error().message));
+    }
+  }
+  return {};
+}
+
+engine::Status read_all(const TableSource& source, Session& session) {
+  engine::Status status = read_notes(source, session);
+  if (status.ok()) status = read_recorded(source, session.runs);
+  if (status.ok()) status = read_recorded(source, session.comparisons);
+  if (status.ok()) status = read_recorded(source, session.histories);
+  if (status.ok()) status = read_recorded(source, session.visits);
+  if (status.ok()) status = read_snapshots(source, session);
+  if (status.ok()) status = check_each(source.path, "run", session.runs);
+  if (status.ok()) status = check_each(source.path, "comparison", session.comparisons);
+  if (status.ok()) status = check_each(source.path, "history", session.histories);
+  return status.ok() ? check_each(source.path, "visit", session.visits) : status;
+}
+
+struct Reading {
+  Session session;
+  bool locked = false;
+};
+
+engine::Result<Reading> read_once(const std::string& path, const RequestCodec& codec,
+                                  const SessionLimits& limits) {
+  const engine::Result<FileFacts> before = examine_files(path, limits);
+  if (!before.ok()) return before.error();
+  const engine::Result<Opening> opened = begin_reading(path, before.value(), limits);
+  if (!opened.ok()) return opened.error();
+  sqlite3* database = opened.value().database.get();
+  // As of the transaction: a writer may have made the files larger since.
+  const engine::Result<FileFacts> facts = examine_files(path, limits);
+  if (!facts.ok()) return facts.error();
+  MemoryBudget budget(limits.max_memory_bytes);
+  Session session;
+  session.path = path;
+  const TableSource source{.database = database,
+                           .path = path,
+                           .codec = codec,
+                           .limits = limits,
+                           .file_bytes = facts.value().file.bytes + facts.value().log.bytes,
+                           .budget = budget};
+  engine::Status status = check_tables(database, path, budget);
+  if (status.ok()) status = read_all(source, session);
+  if (!status.ok()) return status.error();
+  return Reading{.session = std::move(session), .locked = opened.value().locked};
+}
+
+}  // namespace
+
+engine::Status check_readable(sqlite3* database, const std::string& path,
+                              const RequestCodec& codec) {
+  const SessionLimits limits;
+  MemoryBudget budget(limits.max_memory_bytes);
+  Session session;
+  return read_all({.database = database,
+                   .path = path,
+                   .codec = codec,
+                   .limits = limits,
+                   .file_bytes = limits.max_file_bytes,
+                   .budget = budget},
+                  session);
+}
+
+engine::Result<Session> open_session(const std::string& path, const RequestCodec& codec,
+                                     const SessionLimits& limits) {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    const engine::Result<FileFacts> before = examine_files(path, limits);
+    engine::Result<Reading> reading = read_once(path, codec, limits);
+    if (reading.ok() && reading.value().locked) return std::move(reading).value().session;
+    // What was read without a lock is believed only of a file that held still; errors too.
+    const engine::Result<FileFacts> after = examine_files(path, limits);
+    if (!before.ok() || !after.ok() || before.value() == after.value()) {
+      if (!reading.ok()) return reading.error();
+      return std::move(reading).value().session;
+    }
+    if (std::chrono::steady_clock::now() >= end) {
+      return refuse(path,
+                    fmt::format("is being written by another program and could not be read "
+                                "in {} s between its writes; try again when it is done ({})",
+                                kPatience.count(),
+                                reading.ok() ? "it changed meanwhile" : reading.error().message));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace profiling

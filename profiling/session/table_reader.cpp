@@ -1,0 +1,442 @@
+// Nothing is sized by a number in the file: lists grow by the rows that are really there, in the
+// order of their keys, without a gap. The two exceptions, bulk and sparse tables, are bounded by
+// the file's size and by the member's limit. Foreign tables, columns and indices are not looked at.
+#include "profiling/session/table_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "engine/model/values.h"
+#include "profiling/session/byte_blob.h"
+
+namespace profiling {
+namespace {
+
+using engine::Kind;
+using engine::Type;
+using Form = Column::Form;
+
+char* at(void* record, std::size_t offset) { return static_cast<char*>(record) + offset; }
+
+/// Of a column of integers.
+struct Range {
+  std::int64_t low = RowReader::kAnyLow;
+  std::int64_t high = RowReader::kAnyHigh;
+};
+
+Range range_of(const Column& column) {
+  const Type& type = *column.type;
+  if (column.form == Form::Number) {
+    const auto [low, high] = std::ranges::minmax(type.names, {}, &engine::EnumName::value);
+    return {low.value, high.value};
+  }
+  const engine::FieldRules any;
+  const bool limited = column.rules.low != any.low || column.rules.high != any.high;
+  Range range;
+  if (type.kind == Kind::Bool) {
+    range = {0, 1};
+  } else if (type.size < sizeof(std::int64_t)) {
+    const int bits = static_cast<int>(8 * type.size);
+    range = type.kind == Kind::Signed
+                ? Range{-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1}
+                : Range{0, (std::int64_t{1} << bits) - 1};
+  } else if (type.kind == Kind::Unsigned && limited) {
+    range.low = 0;  // without limits all 64 bits count, kept as signed
+  }
+  constexpr double kHigh = 9.2e18;
+  if (column.rules.low > -kHigh) {
+    range.low = std::max(range.low, static_cast<std::int64_t>(column.rules.low));
+  }
+  if (column.rules.high < kHigh) {
+    range.high = std::min(range.high, static_cast<std::int64_t>(column.rules.high));
+  }
+  return range;
+}
+
+void put_integer(std::size_t size, void* to, std::int64_t value) {
+  // Little-endian: the low bytes come first, whatever the width.
+  std::memcpy(to, &value, size);
+}
+
+/// One column of the file: where in a row it is and where its values go.
+struct Cell {
+  const Column* column;
+  int index;
+  Range range;
+};
+
+class TableReader {
+ public:
+  TableReader(const TableSource& source, const Table& table, const Type& list_type, void* list)
+      : source_(source), table_(table), chain_(table.chain()), list_type_(list_type), list_(list) {}
+
+  engine::Status read() {
+    if (engine::Status status = find_columns(); !status.ok()) return status;
+    if (missing_) return {};
+    RowReader rows(source_.database, source_.path, table_.name, query_, source_.budget,
+                   bytes_per_row());
+    if (table_.bulk) filled_.assign(list_type_.list.size(list_), 0);
+    while (rows.next()) {
+      index_ = 0;
+      void* owner = owner_of(rows);
+      if (rows.ok()) read_row(rows, owner);
+    }
+    engine::Status status = rows.take_status();
+    return status.ok() && table_.bulk ? check_complete() : status;
+  }
+
+ private:
+  engine::Error refuse(const std::string& why) const {
+    return {engine::ErrorCode::InvalidArgument,
+            fmt::format("{}: table {} {}", source_.path, table_.name, why)};
+  }
+
+  /// Which columns there are, and the query for them.
+  engine::Status find_columns() {
+    struct Found {
+      std::int64_t key = 0;  // place in the primary key, from 1
+      bool computed = false;
+    };
+    std::map<std::string, Found> found;
+    RowReader columns(source_.database, source_.path, table_.name,
+                      fmt::format("PRAGMA table_xinfo(\"{}\")", table_.name), source_.budget, 0);
+    while (columns.next()) {
+      // A name that is no text of ours is of no interest, whatever it is.
+      found[columns.text(1, "name")] = {.key = columns.integer(5, "pk"),
+                                        .computed = columns.integer(6, "hidden") != 0};
+    }
+    if (engine::Status status = columns.take_status(); !status.ok()) return status;
+    missing_ = found.empty();
+    if (missing_) return {};
+    std::string select;
+    std::string order;
+    std::int64_t keys = 0;
+    const auto add_key = [&](const std::string& key, bool ordered) -> engine::Status {
+      const auto column = found.find(key);
+      if (column == found.end() || column->second.computed) {
+        return refuse(fmt::format("has no column {}", key));
+      }
+      // Else SQLite would have to sort, in memory and time that the file decides on.
+      if (ordered && column->second.key != ++keys) {
+        return refuse(fmt::format("is not kept in the order of {}", key));
+      }
+      if (ordered) order += fmt::format("{}\"{}\"", order.empty() ? "" : ", ", key);
+      return {};
+    };
+    int index = 0;
+    for (const Table* level : chain_) {
+      if (level->key.empty() || (level->bulk && level == &table_)) continue;
+      if (engine::Status status = add_key(level->key, !table_.bulk); !status.ok()) return status;
+      select += fmt::format("{}\"{}\"", select.empty() ? "" : ", ", level->key);
+      ++index;
+    }
+    if (table_.bulk) {
+      if (engine::Status status = add_key("record_id", true); !status.ok()) return status;
+    }
+    for (const Column& column : table_.columns) {
+      const auto known = found.find(column.name);
+      if (known == found.end()) continue;
+      if (known->second.computed) {
+        return refuse(fmt::format("computes its column {}", column.name));
+      }
+      select += fmt::format(", \"{}\"", column.name);
+      cells_.push_back({.column = &column, .index = index++, .range = range_of(column)});
+    }
+    query_ = fmt::format("SELECT {} FROM \"{}\" ORDER BY {}", select, table_.name, order);
+    return {};
+  }
+
+  std::size_t bytes_per_row() const {
+    if (table_.rows == Table::Rows::Recorded) return list_type_.element->size;
+    if (table_.rows != Table::Rows::Entries || table_.bulk || table_.sparse) return 0;
+    std::size_t bytes = 0;
+    for (const Table::Place& place : table_.places) bytes += place.type->element->size;
+    return bytes;
+  }
+
+  /// The record that owns the row: along the keys, from the list of what is recorded.
+  void* owner_of(RowReader& rows) {
+    void* record = list_;
+    for (const Table* level : chain_) {
+      if (level == &table_ || !rows.ok()) return record;
+      record = step_into(rows, *level, record);
+    }
+    return record;
+  }
+
+  void* step_into(RowReader& rows, const Table& level, void* owner) {
+    switch (level.rows) {
+      case Table::Rows::Recorded: {
+        const auto size = static_cast<std::int64_t>(list_type_.list.size(list_));
+        const std::int64_t id = rows.integer(index_++, level.key, 1, size);
+        root_ = static_cast<std::size_t>(id - 1);
+        if (!rows.ok()) return nullptr;
+        return at(list_type_.list.data(list_), root_ * list_type_.element->size);
+      }
+      case Table::Rows::Entries: {
+        const Table::Place& place = level.places.front();
+        void* list = at(owner, place.offset);
+        const auto size = static_cast<std::int64_t>(place.type->list.size(list));
+        const std::int64_t entry = rows.integer(index_++, level.key, 0, size - 1);
+        if (!rows.ok()) return nullptr;
+        return at(place.type->list.data(list),
+                  static_cast<std::size_t>(entry) * place.type->element->size);
+      }
+      case Table::Rows::Members:
+        return member_of(rows, level, owner);
+      case Table::Rows::Alternative:
+        return held_by(rows, level, owner);
+    }
+    return nullptr;
+  }
+
+  void* member_of(RowReader& rows, const Table& level, void* owner) {
+    const std::string name = rows.text(index_++, level.key);
+    for (const Table::Place& place : level.places) {
+      if (place.member == name) return at(owner, place.offset);
+    }
+    rows.refuse(fmt::format("{} is '{}', which is none of the {} known", level.key,
+                            name.substr(0, 40), level.places.size()));
+    return nullptr;
+  }
+
+  /// What the alternative of a row that was read already holds.
+  static void* held_by(RowReader& rows, const Table& level, void* owner) {
+    const Table::Place& place = level.places.front();
+    void* choice = at(owner, place.offset);
+    if (place.type->kind == Kind::Maybe) {
+      if (const void* held = place.type->maybe.value(choice)) return const_cast<void*>(held);
+    } else if (place.type->choice.index(choice) == level.alternative) {
+      return place.type->choice.chosen(choice);
+    }
+    rows.refuse(fmt::format("its row of {} is missing", level.name));
+    return nullptr;
+  }
+
+  /// Makes room for the row and fills it.
+  void read_row(RowReader& rows, void* owner) {
+    switch (table_.rows) {
+      case Table::Rows::Recorded:
+        return read_recorded_row(rows);
+      case Table::Rows::Entries:
+        return read_entry(rows, owner);
+      case Table::Rows::Members: {
+        void* record = member_of(rows, table_, owner);
+        if (rows.ok()) read_cells(rows, record);
+        return;
+      }
+      case Table::Rows::Alternative: {
+        const Table::Place& place = table_.places.front();
+        void* choice = at(owner, place.offset);
+        if (place.type->kind == Kind::Maybe)
+          return read_cells(rows, place.type->maybe.make(choice));
+        const std::size_t held = place.type->choice.index(choice);
+        if (place.type->choice.types[held] != nullptr) {
+          return rows.refuse(fmt::format("{} is of two kinds", place.member));
+        }
+        return read_cells(rows, place.type->choice.choose(choice, table_.alternative));
+      }
+    }
+  }
+
+  void read_recorded_row(RowReader& rows) {
+    const std::size_t size = list_type_.list.size(list_);
+    if (std::cmp_equal(size, source_.limits.max_runs)) {
+      return rows.refuse(fmt::format("the file has more {} than the limit of {}", table_.name,
+                                     source_.limits.max_runs));
+    }
+    if (!is_next(rows, size, 1, std::numeric_limits<std::int64_t>::max())) return;
+    list_type_.list.resize(list_, size + 1);
+    read_cells(rows, at(list_type_.list.data(list_), size * list_type_.element->size));
+  }
+
+  /// Whether the key is that of the row that follows `size` others.
+  bool is_next(RowReader& rows, std::size_t size, std::int64_t first, std::int64_t most) {
+    const std::int64_t key = rows.integer(index_++, table_.key, first, most);
+    const std::int64_t next = static_cast<std::int64_t>(size) + first;
+    if (rows.ok() && key != next) {
+      rows.refuse(fmt::format("{} is {} where {} comes next", table_.key, key, next));
+    }
+    return rows.ok();
+  }
+
+  void read_entry(RowReader& rows, void* owner) {
+    const Table::Place& first = table_.places.front();
+    const std::size_t size = first.type->list.size(at(owner, first.offset));
+    std::size_t entry = size;
+    if (table_.bulk) {
+      entry = filled_[root_]++;
+      if (entry >= size) {
+        return rows.refuse(
+            fmt::format("there are more rows than the {}_size of {}", first.member, size));
+      }
+    } else if (table_.sparse) {
+      entry = static_cast<std::size_t>(
+          rows.integer(index_++, table_.key, 0, static_cast<std::int64_t>(size) - 1));
+      if (!rows.ok()) return;
+    } else if (!is_next(rows, size, 0, static_cast<std::int64_t>(table_.most) - 1)) {
+      return;
+    } else {
+      for (const Table::Place& place : table_.places) {
+        if (!place.type->list.resize(at(owner, place.offset), size + 1)) {
+          return rows.refuse(fmt::format("{} takes {} entries", place.member, size));
+        }
+      }
+    }
+    if (table_.record != nullptr) {
+      return read_cells(rows, at(first.type->list.data(at(owner, first.offset)),
+                                 entry * first.type->element->size));
+    }
+    for (const Cell& cell : cells_) {
+      const Table::Place& place = table_.places[cell.column->list];
+      read_cell(
+          rows, cell,
+          at(place.type->list.data(at(owner, place.offset)), entry * place.type->element->size));
+    }
+  }
+
+  void read_cells(RowReader& rows, void* record) {
+    for (const Cell& cell : cells_) read_cell(rows, cell, at(record, cell.column->offset));
+  }
+
+  void read_cell(RowReader& rows, const Cell& cell, void* to) {
+    const Column& column = *cell.column;
+    if (!rows.ok()) return;
+    switch (column.form) {
+      case Form::Value:
+        return read_value(rows, cell, to);
+      case Form::Number:
+        return put_integer(column.type->size, to,
+                           rows.integer(cell.index, column.name, cell.range.low, cell.range.high));
+      case Form::ExactText:
+        *static_cast<std::string*>(to) = rows.exact_text(cell.index, column.name);
+        return;
+      case Form::Packed:
+        return read_packed(rows, cell, to);
+      case Form::Document:
+        return read_document(rows, cell, to);
+      case Form::Size:
+      case Form::BulkSize:
+        return read_size(rows, cell, to);
+    }
+  }
+
+  static void read_value(RowReader& rows, const Cell& cell, void* to) {
+    const Column& column = *cell.column;
+    const Type& type = *column.type;
+    if (type.kind == Kind::Text) {
+      *static_cast<std::string*>(to) = rows.text(cell.index, column.name);
+    } else if (type.kind == Kind::Enum) {
+      const std::string name = rows.text(cell.index, column.name);
+      const auto known = std::ranges::find(type.names, name, &engine::EnumName::name);
+      if (rows.ok() && known == type.names.end()) {
+        rows.refuse(fmt::format("{} is '{}', which is none of the {} known", column.name,
+                                name.substr(0, 40), type.names.size()));
+      }
+      if (rows.ok()) put_integer(type.size, to, known->value);
+    } else if (type.kind == Kind::Real) {
+      engine::store(type, to, rows.real_or_nan(cell.index, column.name));
+      const std::string flaw = engine::number_flaw(type, to, column.rules);
+      if (!flaw.empty()) rows.refuse(fmt::format("{} {}", column.name, flaw));
+    } else {
+      put_integer(type.size, to,
+                  rows.integer(cell.index, column.name, cell.range.low, cell.range.high));
+    }
+  }
+
+  static void read_packed(RowReader& rows, const Cell& cell, void* list) {
+    const Column& column = *cell.column;
+    const std::span<const std::byte> blob = rows.blob(cell.index, column.name);
+    if (!rows.ok()) return;
+    const std::size_t element = column.type->element->size;
+    const engine::Result<std::size_t> content = content_bytes(blob);
+    if (!content.ok()) {
+      return rows.refuse(fmt::format("blob {} {}", column.name, content.error().message));
+    }
+    const std::size_t bytes = content.value();
+    const std::size_t most = column.rules.most;
+    if (bytes % element != 0 || bytes / element > most) {
+      return rows.refuse(fmt::format(
+          "blob {} declares {} bytes of content; it takes at most {} numbers of {} bytes",
+          column.name, bytes, most, element));
+    }
+    if (!rows.take(bytes)) return;
+    if (!column.type->list.resize(list, bytes / element)) {
+      return rows.refuse(fmt::format("blob {} has {} numbers", column.name, bytes / element));
+    }
+    const engine::Status status =
+        decompress_bytes(blob, {static_cast<std::byte*>(column.type->list.data(list)), bytes});
+    if (!status.ok()) {
+      rows.refuse(fmt::format("blob {} {}", column.name, status.error().message));
+    }
+  }
+
+  void read_document(RowReader& rows, const Cell& cell, void* to) const {
+    const std::string json = rows.exact_text(cell.index, cell.column->name);
+    if (!rows.ok()) return;
+    engine::Result<engine::RunRequest> request = source_.codec.from_json(json);
+    if (request.ok()) {
+      *static_cast<engine::RunRequest*>(to) = std::move(request).value();
+    } else {
+      rows.refuse(fmt::format("{}: {}", cell.column->name, request.error().message));
+    }
+  }
+
+  /// A row takes more than a byte, so the file's size bounds what may be made at its word.
+  void read_size(RowReader& rows, const Cell& cell, void* list) {
+    const Column& column = *cell.column;
+    const bool bulk = column.form == Form::BulkSize;
+    const std::int64_t limit =
+        bulk ? std::min(source_.limits.max_records - bulk_rows_, source_.file_bytes)
+             : cell.range.high;
+    const std::int64_t size = rows.integer(cell.index, column.name, 0, limit);
+    if (!rows.ok()) return;
+    if (bulk) bulk_rows_ += size;
+    const auto entries = static_cast<std::size_t>(size);
+    if (rows.take(entries * column.type->element->size)) column.type->list.resize(list, entries);
+  }
+
+  engine::Status check_complete() const {
+    const Table::Place& place = table_.places.front();
+    for (std::size_t i = 0; i < filled_.size(); ++i) {
+      void* record = at(list_type_.list.data(list_), i * list_type_.element->size);
+      const std::size_t size = place.type->list.size(at(record, place.offset));
+      if (filled_[i] == size) continue;
+      return refuse(fmt::format("has {} rows of {} {} and a {}_size of {}", filled_[i],
+                                chain_.front()->key, i + 1, place.member, size));
+    }
+    return {};
+  }
+
+  const TableSource& source_;
+  const Table& table_;
+  const std::vector<const Table*> chain_;
+  const Type& list_type_;
+  void* list_;
+  std::vector<Cell> cells_;
+  std::string query_;
+  bool missing_ = false;
+  int index_ = 0;         // of the next key in the row
+  std::size_t root_ = 0;  // the recorded value that owns the row
+  std::int64_t bulk_rows_ = 0;
+  std::vector<std::size_t> filled_;  // rows of each recorded value, in a bulk table
+};
+
+}  // namespace
+
+engine::Status read_recorded(const TableSource& source, const Layout& layout,
+                             const engine::Type& list_type, void* list) {
+  for (const auto& table : layout.tables) {
+    if (engine::Status status = TableReader(source, *table, list_type, list).read(); !status.ok()) {
+      return status;
+    }
+  }
+  return {};
+}
+
+}  // namespace profiling

@@ -1,0 +1,35 @@
+// Reads recorded values out of their tables, column by column name.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/model/error.h"
+#include "profiling/session/layout.h"
+#include "profiling/session/row_reader.h"
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+
+struct TableSource {
+  sqlite3* database = nullptr;
+  const std::string& path;
+  const RequestCodec& codec;
+  const SessionLimits& limits;
+  std::int64_t file_bytes = 0;  // main file and log: no table can hold more rows than bytes
+  MemoryBudget& budget;
+};
+
+/// Fills `list`, a vector of what the layout is of. A table or a column that the file does not have
+/// leaves the defaults of the members. Every cell is checked for its type and its member's range;
+/// what must hold between cells is limits.h.
+engine::Status read_recorded(const TableSource& source, const Layout& layout,
+                             const engine::Type& list_type, void* list);
+template <class Recorded>
+engine::Status read_recorded(const TableSource& source, std::vector<Recorded>& list) {
+  return read_recorded(source, layout_of<Recorded>(), engine::kType<std::vector<Recorded>>, &list);
+}
+
+}  // namespace profiling

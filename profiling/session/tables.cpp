@@ -1,0 +1,277 @@
+// The tables of a session file as far as they are not made by the rules of layout.h: the names that
+// people query by, and the lists that are kept in another way.
+#include <algorithm>
+#include <bit>
+
+#include "profiling/session/kept_snapshot.h"
+#include "profiling/session/layout.h"
+#include "profiling/session/schema.h"
+#include "profiling/session/session_file.h"
+
+namespace profiling {
+namespace {
+
+using How = MemberLayout::How;
+using engine::kType;
+
+std::int64_t bin_of(const void* histogram, std::int64_t position) {
+  return static_cast<const engine::MagnitudeHistogram*>(histogram)->first_bin + position;
+}
+
+constexpr DerivedColumn kBinColumns[] = {
+    {.name = "bin",
+     .value = [](const void* histogram,
+                 std::int64_t at) { return static_cast<double>(bin_of(histogram, at)); }},
+    // The smallest magnitude that falls into the bin.
+    {.name = "lower_edge",
+     .value =
+         [](const void* histogram, std::int64_t at) {
+           const auto bits = static_cast<std::uint32_t>(bin_of(histogram, at)) << 21U;
+           return static_cast<double>(std::bit_cast<float>(bits));
+         },
+     .integer = false}};
+
+std::int64_t experts_of(const void* history) {
+  return std::max(static_cast<const engine::AmaxHistory*>(history)->experts, 1);
+}
+
+constexpr DerivedColumn kStepColumns[] = {
+    {.name = "step",
+     .value = [](const void* history,
+                 std::int64_t cell) { return static_cast<double>(cell / experts_of(history)); }},
+    {.name = "expert", .value = [](const void* history, std::int64_t cell) {
+       return static_cast<double>(cell % experts_of(history));
+     }}};
+
+constexpr MemberLayout histogram(std::string_view member) {
+  return {.type = &kType<engine::OperandStatistics>,
+          .member = member,
+          .how = How::Rows,
+          .table = "histograms",
+          .key = "kind"};
+}
+
+constexpr MemberLayout operand(std::string_view member) {
+  return {.type = &kType<engine::RunResult>,
+          .member = member,
+          .how = How::Rows,
+          .table = "operands",
+          .key = "operand"};
+}
+
+constexpr MemberLayout experiment(std::string_view member) {
+  return {.type = &kType<Proof>,
+          .member = member,
+          .how = How::Rows,
+          .table = "proof_experiments",
+          .key = "purpose"};
+}
+
+constexpr MemberLayout history_step(std::string_view member, std::string_view column) {
+  return {.type = &kType<engine::AmaxHistory>,
+          .member = member,
+          .table = "steps",
+          .key = "cell",
+          .column = column,
+          .derived = kStepColumns};
+}
+
+template <class T>
+constexpr MemberLayout flat(std::string_view member) {
+  return {.type = &kType<T>, .member = member, .how = How::Flat};
+}
+
+template <class T>
+constexpr MemberLayout column(std::string_view member, std::string_view name) {
+  return {.type = &kType<T>, .member = member, .column = name};
+}
+
+template <class T>
+constexpr MemberLayout list(std::string_view member, std::string_view table, std::string_view key,
+                            std::string_view column = {}) {
+  return {.type = &kType<T>, .member = member, .table = table, .key = key, .column = column};
+}
+
+constexpr MemberLayout kMembers[] = {
+    // Runs.
+    flat<RecordedRun>("result"),
+    flat<RecordedRun>("activity"),
+    {.type = &kType<RecordedRun>, .member = "snapshot", .how = How::Apart},
+    list<RecordedRun>("notes", "time_notes", "position"),
+    {.type = &kType<TimeNote>, .member = "text", .how = How::Exact},
+    list<PowerTrace>("samples", "power_samples", "position"),
+    column<engine::RunResult>("id", "order_id"),
+    list<engine::RunResult>("deviations", "deviations", "position"),
+    list<engine::RunResult>("splits", "splits", "expert", "tokens"),
+    list<engine::RunResult>("experts", "experts", "expert"),
+    column<engine::ExpertResult>("rows", "tokens"),
+    list<engine::RunResult>("algorithms", "algorithms", "position"),
+    flat<engine::RunResult>("measurements"),
+    list<engine::Measurements>("experts", "expert_timings", "position"),
+    list<engine::Measurements>("observer", "observer_timings", "position"),
+    list<engine::RunResult>("iterations", "iterations", "iteration"),
+    list<engine::RunResult>("replay_checks", "replay_checks", "position"),
+    list<engine::ReplayCheck>("wrong_experts", "replay_wrong_experts", "wrong", "expert"),
+    operand("activations"),
+    operand("weights"),
+    operand("gradients"),
+    list<Activity>("names", "names", "name_id", "name"),
+    {.type = &kType<Activity>, .member = "records", .how = How::Bulk, .table = "records"},
+    column<ActivityRecord>("name", "name_id"),
+    list<Activity>("nodes", "graph_nodes", "node"),
+    column<GraphNode>("id", "node_id"),
+    list<GraphNode>("dependencies", "graph_edges", "position", "depends_on"),
+    list<Activity>("host_events", "host_events", "position"),
+    column<HostEvent>("name", "name_id"),
+    list<Activity>("memory_events", "memory_events", "position"),
+
+    // Operands, of runs and of comparisons.
+    histogram("before"),
+    histogram("after"),
+    histogram("amax"),
+    histogram("scale"),
+    {.type = &kType<engine::MagnitudeHistogram>,
+     .member = "counts",
+     .how = How::Sparse,
+     .table = "histogram_bins",
+     .column = "count",
+     .derived = kBinColumns},
+    list<engine::ScaleMap>("expert_first_row", "scale_map_experts", "position", "first_row"),
+
+    // Comparisons.
+    flat<RecordedComparison>("comparison"),
+    column<engine::RecipeComparison>("id", "order_id"),
+    flat<engine::RecipeComparison>("request"),
+    list<engine::RecipeComparison>("splits", "splits", "expert", "tokens"),
+    list<engine::RecipeComparison>("copy_times_ns", "copies", "launch", "duration_ns"),
+    list<engine::ComparisonRequest>("recipes", "recipes", "position"),
+    list<engine::RecipeComparison>("reports", "reports", "report"),
+    flat<engine::QuantizationReport>("recipe"),
+    flat<engine::QuantizationReport>("statistics"),
+    list<engine::QuantizationReport>("times_ns", "times", "launch", "duration_ns"),
+    {.type = &kType<engine::QuantizationReport>,
+     .member = "code_counts",
+     .how = How::Sparse,
+     .table = "codes",
+     .key = "code",
+     .column = "count"},
+    list<engine::QuantizationReport>("experts", "experts", "expert"),
+    column<engine::ExpertQuantization>("rows", "tokens"),
+
+    // Histories. The columns of one table are lists of one length.
+    flat<RecordedHistory>("history"),
+    column<engine::AmaxHistory>("id", "order_id"),
+    flat<engine::AmaxHistory>("request"),
+    column<engine::AmaxHistoryRequest>("tokens", "asked_tokens"),
+    column<engine::AmaxHistoryRequest>("steps", "asked_steps"),
+    list<engine::AmaxHistoryRequest>("idle", "idle", "position"),
+    history_step("rows", "tokens"),
+    history_step("amax", "amax"),
+    history_step("history_amax", "history_amax"),
+    history_step("scale_used", "scale_used"),
+    history_step("scale_wanted", "scale_wanted"),
+    history_step("saturated", "saturated"),
+    history_step("underflowed", "underflowed"),
+    history_step("snr_db", "snr_db"),
+
+    // Visits.
+    flat<RecordedVisit>("report"),
+    {.type = &kType<DoctorReport>, .member = "snapshot", .how = How::Apart},
+    list<DoctorReport>("findings", "findings", "finding"),
+    list<Finding>("nodes", "finding_nodes", "position"),
+    list<Finding>("accesses", "finding_accesses", "position"),
+    flat<Access>("node"),
+    list<Finding>("evidence", "finding_evidence", "position", "evidence"),
+    experiment("shows"),
+    experiment("cures"),
+    list<DoctorReport>("experiments", "experiments", "experiment"),
+    column<ExperimentRecord>("finding", "of_finding"),
+    flat<ExperimentRecord>("experiment"),
+    flat<ExperimentRecord>("outcome"),
+    list<Outcome>("checks", "experiment_checks", "check_position"),
+    list<OutputCheck>("wrong_parts", "experiment_wrong_parts", "position", "part"),
+    list<Outcome>("stall", "experiment_stalls", "stall"),
+    list<Stall>("nodes", "experiment_stall_nodes", "node", "state"),
+    list<Outcome>("replay_us", "experiment_replays", "position", "replay_us"),
+    list<DoctorReport>("smallest_cure", "smallest_cures", "position"),
+    flat<MovedMemory>("node"),
+
+    // Snapshots.
+    flat<KeptSnapshot>("snapshot"),
+    list<Snapshot>("graphs", "snapshot_graphs", "graph"),
+    list<Snapshot>("ledger", "snapshot_allocations", "position"),
+    column<engine::Allocation>("id", "allocation_id"),
+    list<GraphSnapshot>("events", "snapshot_events", "position"),
+    list<GraphSnapshot>("nodes", "snapshot_nodes", "node"),
+    column<SnapshotNode>("id", "node_id"),
+    {.type = &kType<SnapshotNode>, .member = "parameters", .table = "snapshot"},
+    {.type = &kType<KernelNode>, .member = "slots", .how = How::Packed},
+    list<GraphSnapshot>("edges", "snapshot_edges", "position"),
+    column<SnapshotEdge>("from", "from_node"),
+    column<SnapshotEdge>("to", "to_node"),
+};
+
+constexpr RecordedKind kRuns = {
+    .type = &kType<RecordedRun>, .table = "runs", .key = "run_id", .members = kMembers};
+constexpr RecordedKind kComparisons = {.type = &kType<RecordedComparison>,
+                                       .table = "comparisons",
+                                       .key = "comparison_id",
+                                       .prefix = "comparison_",
+                                       .members = kMembers};
+constexpr RecordedKind kHistories = {.type = &kType<RecordedHistory>,
+                                     .table = "amax_histories",
+                                     .key = "history_id",
+                                     .prefix = "amax_history_",
+                                     .members = kMembers};
+constexpr RecordedKind kVisits = {
+    .type = &kType<RecordedVisit>, .table = "visits", .key = "visit_id", .members = kMembers};
+constexpr RecordedKind kSnapshots = {
+    .type = &kType<KeptSnapshot>, .table = "snapshots", .key = "snapshot_id", .members = kMembers};
+
+}  // namespace
+
+template <>
+const Layout& layout_of<RecordedRun>() {
+  static const Layout layout = make_layout(kRuns);
+  return layout;
+}
+template <>
+const Layout& layout_of<RecordedComparison>() {
+  static const Layout layout = make_layout(kComparisons);
+  return layout;
+}
+template <>
+const Layout& layout_of<RecordedHistory>() {
+  static const Layout layout = make_layout(kHistories);
+  return layout;
+}
+template <>
+const Layout& layout_of<RecordedVisit>() {
+  static const Layout layout = make_layout(kVisits);
+  return layout;
+}
+template <>
+const Layout& layout_of<KeptSnapshot>() {
+  static const Layout layout = make_layout(kSnapshots);
+  return layout;
+}
+
+std::vector<TableDefinition> session_tables() {
+  std::vector<TableDefinition> all = {{"notes",
+                                       "CREATE TABLE notes(\n  key TEXT PRIMARY KEY,\n  value TEXT "
+                                       "NOT NULL\n) STRICT, WITHOUT ROWID"},
+                                      {"stages",
+                                       "CREATE TABLE stages(\n  stage INTEGER PRIMARY KEY,\n  name "
+                                       "TEXT NOT NULL\n) STRICT"},
+                                      {"activity_kinds",
+                                       "CREATE TABLE activity_kinds(\n  kind INTEGER PRIMARY "
+                                       "KEY,\n  name TEXT NOT NULL\n) STRICT"}};
+  for (const Layout* layout :
+       {&layout_of<RecordedRun>(), &layout_of<RecordedComparison>(), &layout_of<RecordedHistory>(),
+        &layout_of<RecordedVisit>(), &layout_of<KeptSnapshot>()}) {
+    for (const auto& table : layout->tables) all.push_back({table->name, definition_of(*table)});
+  }
+  return all;
+}
+
+}  // namespace profiling

@@ -1,0 +1,304 @@
+// The controllers together, over a worker that does nothing but answer, and without a window.
+#include "app/controllers/workbench.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "app/protocol/request_json.h"
+
+namespace app {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+namespace fs = std::filesystem;
+
+bool description_fails = false;
+std::string describe(const engine::RunRequest&) {
+  if (description_fails) throw std::runtime_error("no words for it");
+  return "a request";
+}
+
+class WorkbenchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "workbench-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    remembered_.folder = folder_;
+    description_fails = false;
+  }
+  void TearDown() override {
+    workbench_.reset();
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  /// With a worker that behaves like this; empty = with none.
+  void open(const std::string& mode) {
+    Workbench::Options options;
+    options.worker.program = FAKE_WORKER;
+    options.worker.arguments = {mode};
+    options.no_worker = mode.empty();
+    options.describe = describe;
+    workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_);
+    if (mode.empty()) return;
+    runs().start_worker("");
+    ASSERT_TRUE(tick_until([&] { return runs().link.hello().has_value(); }));
+  }
+
+  template <class Condition>
+  bool tick_until(Condition condition) {
+    const auto limit = std::chrono::steady_clock::now() + 20s;
+    while (std::chrono::steady_clock::now() < limit) {
+      if (condition()) return true;
+      workbench_->tick();
+      for (const Command& command : workbench_->take_commands()) {
+        if (const auto* page = std::get_if<ShowPage>(&command)) page_ = *page;
+        if (std::holds_alternative<RepeatTourStep>(command)) tours().repeat_step();
+        if (const auto* action = std::get_if<Action>(&command)) workbench_->act(*action);
+      }
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  }
+  bool run_and_wait() {
+    const std::size_t before = state().live_runs().size();
+    workbench_->act(Action::Run);
+    return tick_until([&] { return state().live_runs().size() > before; });
+  }
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+  std::vector<std::string> notices() const {
+    std::vector<std::string> texts;
+    for (const Notice& one : workbench_->notices.all()) texts.push_back(one.text);
+    return texts;
+  }
+  bool wait_for_notice(const std::string& part) {
+    return tick_until([&] { return ::testing::Value(notices(), Contains(HasSubstr(part))); });
+  }
+  engine::RunRequest with_seed(std::uint64_t seed) const {
+    engine::RunRequest request = workbench_->runs.state.requested;
+    request.seed = seed;
+    return request;
+  }
+  RunsController& runs() { return workbench_->runs; }
+  SessionState& state() { return workbench_->runs.state; }
+  TourController& tours() { return workbench_->tours; }
+
+  std::string folder_;
+  RememberedFiles remembered_;
+  std::unique_ptr<Workbench> workbench_;
+  ShowPage page_;  // the newest order
+};
+
+TEST_F(WorkbenchTest, RunsAreShownRecordedAndReadAgain) {
+  open("");
+  EXPECT_THAT(workbench_->refusal(Action::Run), HasSubstr("There is no worker"));
+  EXPECT_EQ(workbench_->refusal(Action::SaveSession), "No run of this window to save yet");
+  open("good");
+  workbench_->act(Action::ToggleRecording);
+  const std::string path = workbench_->files.recording_path();
+  ASSERT_TRUE(run_and_wait());
+  EXPECT_EQ(state().shown(), state().live_runs().back());
+  workbench_->act(Action::ToggleRecording);
+  ASSERT_TRUE(wait_for_notice("1 run(s) recorded in " + path));
+  workbench_->open_file(path);
+  ASSERT_TRUE(tick_until([&] { return state().from_file(); }));
+  EXPECT_EQ(state().session_path(), path);
+  EXPECT_THAT(state().runs(), SizeIs(1));
+  EXPECT_THAT(remembered_.recent, Contains(path));
+  workbench_->act(Action::BackToLive);
+  EXPECT_FALSE(state().from_file());
+}
+
+TEST_F(WorkbenchTest, AnExceptionInTheBackgroundIsShownAndTheNextOrderWorks) {
+  open("");
+  const std::string log = write("requests.jsonl", request_to_json({}) + "\n");
+  description_fails = true;
+  workbench_->open_file(log);
+  ASSERT_TRUE(wait_for_notice("no words for it"));
+  EXPECT_EQ(tours().tour(), nullptr);
+  description_fails = false;
+  workbench_->open_file(log);
+  ASSERT_TRUE(tick_until([&] { return tours().tour() != nullptr; }));
+  EXPECT_EQ(tours().tour()->step().caption, "a request");
+}
+
+TEST_F(WorkbenchTest, WhatCannotBeReadOrWrittenIsSaid) {
+  open("");
+  workbench_->open_file(folder_ + "/none.session");
+  ASSERT_TRUE(wait_for_notice("Not opened: "));
+  EXPECT_NE(state().last_error, "");
+  workbench_->open_file(folder_);
+  EXPECT_THAT(notices(), Contains(HasSubstr("is a folder")));
+  workbench_->open_file("picture.bmp");
+  EXPECT_THAT(notices(), Contains(HasSubstr("cannot be used: known are recordings")));
+  workbench_->files.save_text(folder_ + "/no/such/folder.txt", "text", "done");
+  ASSERT_TRUE(wait_for_notice("Not saved: "));
+  workbench_->files.save_text(folder_ + "/a.txt", "text", "It is there");
+  EXPECT_TRUE(wait_for_notice("It is there"));
+}
+
+TEST_F(WorkbenchTest, EditsAreStepsAndADragIsOne) {
+  open("");
+  EXPECT_EQ(workbench_->refusal(Action::Undo), "Nothing to undo: no control was changed yet");
+  const engine::RunRequest first = state().requested;
+  runs().edit(with_seed(11), 0);
+  for (std::uint64_t seed = 12; seed < 20; ++seed) runs().edit(with_seed(seed), 3);
+  workbench_->act(Action::Undo);
+  EXPECT_EQ(state().requested.seed, 11U);
+  EXPECT_THAT(workbench_->notices.status_message(), HasSubstr("Undone: "));
+  workbench_->act(Action::Undo);
+  EXPECT_EQ(state().requested, first);
+  workbench_->act(Action::Redo);
+  workbench_->act(Action::Redo);
+  EXPECT_EQ(state().requested.seed, 19U);
+}
+
+TEST_F(WorkbenchTest, LiveRunsEveryEditAndTheNewestWins) {
+  open("good");
+  workbench_->act(Action::ToggleLive);
+  for (std::uint64_t seed = 1; seed < 6; ++seed) runs().edit(with_seed(100 + seed), 0);
+  ASSERT_TRUE(tick_until(
+      [&] { return state().shown() != nullptr && state().shown()->request.seed == 105; }));
+  EXPECT_FALSE(state().stale());
+}
+
+TEST_F(WorkbenchTest, ALibraryThatOnlyAFileNamesWaitsForTheAnswer) {
+  open("good");
+  engine::RunRequest request = with_seed(7);
+  request.cublaslt_library = "/tmp/stranger.so";
+  workbench_->begin_with(request, "stranger.json", false);
+  workbench_->act(Action::Run);
+  ASSERT_NE(workbench_->library_question(), nullptr);
+  EXPECT_EQ(workbench_->library_question()->file, "stranger.json");
+  EXPECT_FALSE(runs().link.waiting());
+  workbench_->act(Action::RefuseLibrary);
+  EXPECT_EQ(workbench_->library_question(), nullptr);
+  EXPECT_EQ(state().requested.cublaslt_library, "");
+  EXPECT_EQ(workbench_->refusal(Action::AllowLibrary), "No file asks for a library");
+  runs().edit(request, 0);
+  workbench_->act(Action::Run);
+  workbench_->act(Action::AllowLibrary);
+  EXPECT_TRUE(tick_until([&] { return state().shown() != nullptr; }));
+}
+
+TEST_F(WorkbenchTest, ATourGivesEverythingBack) {
+  open("good");
+  runs().edit(with_seed(5), 0);
+  state().live = true;
+  tours().frame_drawn({.page = Page::Compare});
+  const std::string path = write("tour.json", R"({"title": "t", "steps": [
+      {"name": "a", "caption": "one", "page": "numerics", "view": "recipes",
+       "request": {"seed": "41"}},
+      {"name": "b", "caption": "two", "page": "performance", "request": {"seed": "42"},
+       "select": {"expert": 3}}]})");
+  workbench_->open_file(path);
+  const auto shows = [&](std::size_t index) {
+    return tick_until([&] {
+      const Tour* tour = tours().tour();
+      return tour != nullptr && tour->index() == index && tour->phase() == Tour::Phase::Show;
+    });
+  };
+  ASSERT_TRUE(shows(0));
+  EXPECT_EQ(page_.page, Page::Numerics);
+  EXPECT_EQ(page_.view, "recipes");
+  EXPECT_EQ(state().shown()->request.seed, 41U);
+  EXPECT_EQ(workbench_->refusal(Action::TourBack), "This is the first step");
+  workbench_->act(Action::TourNext);
+  ASSERT_TRUE(shows(1));
+  EXPECT_EQ(state().shown()->request.seed, 42U);
+  EXPECT_EQ(state().expert, 3);
+  const std::size_t known = state().live_runs().size();
+  workbench_->act(Action::TourBack);
+  ASSERT_TRUE(shows(0));
+  EXPECT_EQ(state().live_runs().size(), known) << "the step's run is still at hand";
+  workbench_->close_front();
+  EXPECT_EQ(tours().tour(), nullptr);
+  EXPECT_EQ(state().requested.seed, 5U);
+  EXPECT_TRUE(state().live);
+  tick_until([&] { return page_.page == Page::Compare; });
+  EXPECT_EQ(page_.page, Page::Compare);
+}
+
+TEST_F(WorkbenchTest, ATourToPicturesMakesOneOfEachStepAndARecording) {
+  open("good");
+  const std::string path = write("tour.json", R"({"title": "t", "steps": [
+      {"name": "same", "caption": "one", "page": "numerics", "request": {"seed": "41"}},
+      {"name": "same", "caption": "two", "page": "numerics", "request": {"seed": "42"}}]})");
+  const std::string folder = folder_ + "/pictures";
+  tours().play_to_pictures(path, folder);
+  std::vector<std::string> pictures;
+  std::optional<TourController::End> end;
+  ASSERT_TRUE(tick_until([&] {
+    tours().frame_drawn({});
+    if (const auto picture = tours().wanted_picture()) {
+      pictures.push_back(*picture);
+      tours().picture_written("");
+    }
+    return (end = tours().take_end()).has_value();
+  }));
+  EXPECT_TRUE(end->complete) << end->text;
+  EXPECT_THAT(pictures, ::testing::ElementsAre(folder + "/same.png", folder + "/same-2.png"));
+  EXPECT_EQ(end->text, folder + "/tour.session");
+  EXPECT_TRUE(fs::exists(end->text));
+}
+
+TEST_F(WorkbenchTest, ATourToPicturesFailsWithoutItsResult) {
+  const auto end_of = [&](const std::string& request) {
+    open("good");
+    tours().play_to_pictures(write("tour.json", R"({"steps": [{"name": "a", "caption": "b",
+        "page": "numerics", "seconds": 1, "request": )" +
+                                                    request + "}]}"),
+                             folder_ + "/pictures");
+    std::optional<TourController::End> end;
+    tick_until([&] { return (end = tours().take_end()).has_value(); });
+    return end.value_or(TourController::End{.complete = true, .text = "no end"});
+  };
+  const TourController::End stranger = end_of(R"({"cublaslt_library": "/tmp/stranger.so"})");
+  EXPECT_FALSE(stranger.complete);
+  EXPECT_THAT(stranger.text, HasSubstr("--allow-library /tmp/stranger.so"));
+  EXPECT_THAT(end_of(R"({"no_such_field": 1})").text, HasSubstr("no_such_field"));
+}
+
+TEST_F(WorkbenchTest, AStalledRunShowsTheDoctorAndEndsLive) {
+  open("stall-in-run");
+  state().live = true;
+  workbench_->act(Action::Run);
+  ASSERT_TRUE(tick_until([&] { return !state().live_visits().empty(); }));
+  EXPECT_FALSE(state().live);
+  EXPECT_EQ(page_.page, Page::Graphs);
+  EXPECT_EQ(page_.view, "doctor");
+  EXPECT_THAT(notices(), Contains(HasSubstr("The run stalled: ")));
+}
+
+TEST_F(WorkbenchTest, ABatchWithoutAWorkerSaysWhyAndOneWithRuns) {
+  open("");
+  runs().start(SweepOrder{});
+  EXPECT_THAT(runs().batch().error, HasSubstr("start one first"));
+  open("good");
+  engine::RunRequest other = with_seed(9);
+  runs().start(InterleavedOrder{.a = with_seed(8), .b = other});
+  EXPECT_TRUE(runs().batch_running());
+  EXPECT_EQ(workbench_->refusal(Action::Cancel), "");
+  ASSERT_TRUE(tick_until([&] { return !runs().batch_running(); }));
+  EXPECT_EQ(runs().batch().state, BatchState::Done) << runs().batch().error;
+  EXPECT_EQ(state().shown()->group.kind, profiling::GroupKind::Interleaved);
+}
+
+}  // namespace
+}  // namespace app
