@@ -14,7 +14,6 @@
 #include "app/sweep/planned_run.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
-#include "engine/model/backend_traits.h"
 
 namespace app::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/model/backend_traits.h"
+#include "engine/gemm/support.h"
 #include "engine/model/recipe_traits.h"
 #include "profiling/export/setting_names.h"
 
@@ -102,18 +102,20 @@ std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAx
   std::vector<PlannedRun> plan;
   std::vector<engine::RunRequest> seen;
   for (engine::RunRequest& request : requests) {
-    engine::RunRequest effective = engine::forced_settings(request).effective;
-    if (std::ranges::find(seen, effective) != seen.end()) continue;
-    seen.push_back(std::move(effective));
+    // Where the workspace has no effect all of its points would measure the same.
+    std::string same;
+    if (!axes.workspaces.empty() && request.workspace != axes.workspaces.front()) {
+      same = engine::inapplicable_reason("workspace", request);
+    }
+    if (same.empty()) {
+      engine::RunRequest effective = engine::forced_settings(request).effective;
+      if (std::ranges::find(seen, effective) != seen.end()) continue;
+      seen.push_back(std::move(effective));
+    }
     PlannedRun run;
     run.label = label_of(request, axes);
     run.refused = refusal_of(request, hello);
-    if (run.refused.empty() && !axes.workspaces.empty() &&
-        !engine::traits_of(request.backend).device &&
-        request.workspace != axes.workspaces.front()) {
-      // All of them would measure the same.
-      run.refused = engine::workspace_support(request.workspace, request, {}).sentence;
-    }
+    if (run.refused.empty()) run.refused = std::move(same);
     run.request = std::move(request);
     plan.push_back(std::move(run));
   }

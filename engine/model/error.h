@@ -39,8 +39,7 @@ struct Error {
 /// What is wrong with a record beyond the limits of its single fields.
 struct Flaw {
   std::string field = {};  // of the record: "n", "idle[2].step"
-  std::string says =
-      {};  // completes the sentence that the field's path begins: "is 17; it must ..."
+  std::string says = {};   // the rest of the sentence that the path begins: "is 17; it must ..."
 
   bool empty() const { return says.empty(); }
 };

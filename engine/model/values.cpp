@@ -108,9 +108,8 @@ class Validator {
   }
 
   void number(const Type& type, const void* value, const FieldRules& rules, const FieldPath& path) {
-    if (std::string says = number_flaw(type, value, rules); !says.empty()) {
-      flaw = {path.text(), std::move(says)};
-    }
+    std::string wrong = number_flaw(type, value, rules);
+    if (!wrong.empty()) flaw = {path.text(), std::move(wrong)};
   }
 };
 

@@ -167,7 +167,7 @@ class Measurement {
   }
 
   ScaleMapSource scale_source(const CudaQuantizer& quantizer) const {
-    return {.layout = quantizer.form(Direction::Rowwise)->layout.scales,
+    return {.layout = quantizer.form(Direction::Rowwise)->layout,
             .splits = splits_,
             .columns = input_.columns};
   }

@@ -1,4 +1,4 @@
-// Walks the three scale layouts in one place, so that no statistic can disagree with another about
+// Walks the scales of an operand in one place, so that no statistic can disagree with another about
 // where a scale lies or which floats are padding.
 #include "engine/quantize/statistics_fold.h"
 
@@ -12,46 +12,11 @@
 namespace engine {
 namespace {
 
-using kernels::ceil_div;
-using kernels::kBlock;
-using kernels::round_up;
-using kernels::ScaleLayout;
-
-/// Where the scales of one group lie in the array, and how they map to data.
-struct GroupScales {
-  std::int64_t rows = 0;        // scales along the data's rows
-  std::int64_t columns = 0;     // scales along the data's columns
-  std::int64_t row_stride = 0;  // floats from one scale row to the next
-  std::int64_t column_stride = 0;
-  std::int64_t floats = 0;  // span in the array, padding included
-};
-
-GroupScales group_scales(ScaleLayout layout, std::int64_t data_rows, std::int64_t data_columns) {
-  const std::int64_t blocks_x = ceil_div(data_columns, kBlock);
-  switch (layout) {
-    case ScaleLayout::Block1x128: {
-      const std::int64_t padded = round_up(data_rows, 4);
-      return {.rows = data_rows,
-              .columns = blocks_x,
-              .row_stride = 1,
-              .column_stride = padded,
-              .floats = blocks_x * padded};
-    }
-    case ScaleLayout::Block128x128: {
-      const std::int64_t padded = round_up(blocks_x, 4);
-      const std::int64_t blocks_y = ceil_div(data_rows, kBlock);
-      return {.rows = blocks_y,
-              .columns = blocks_x,
-              .row_stride = padded,
-              .column_stride = 1,
-              .floats = blocks_y * padded};
-    }
-    case ScaleLayout::PerTensor:
-    default:  // one-byte scales do not come here
-      break;
-  }
-  const std::int64_t present = data_rows > 0 ? 1 : 0;
-  return {.rows = present, .columns = 1, .row_stride = 1, .column_stride = 1, .floats = 1};
+/// The scales of one group. One per tensor has a place in the array even where a group has no rows.
+ScaleGrid group_scales(const ScaleMapSource& source, std::int64_t data_rows) {
+  ScaleGrid grid = scale_grid(source.layout, data_rows, source.columns);
+  if (data_rows == 0) grid.rows = 0;
+  return grid;
 }
 
 /// A scale that is not padding.
@@ -69,7 +34,7 @@ void for_each_scale(const ScaleMapSource& source, const Visit& visit) {
   std::int64_t first_row = 0;
   std::int64_t first = 0;
   for (const std::int64_t data_rows : source.splits) {
-    const GroupScales group = group_scales(source.layout, data_rows, source.columns);
+    const ScaleGrid group = group_scales(source, data_rows);
     const auto one = [&](std::int64_t row, std::int64_t column) {
       visit(ScalePlace{.index = first + row * group.row_stride + column * group.column_stride,
                        .row = first_row + row,
@@ -87,7 +52,7 @@ void for_each_scale(const ScaleMapSource& source, const Visit& visit) {
         for (std::int64_t column = 0; column < group.columns; ++column) one(row, column);
       }
     }
-    first += group.floats;
+    first += group.span;
     first_row += group.rows;
   }
 }
@@ -109,24 +74,25 @@ void count_magnitude(std::uint32_t bits, kernels::MagnitudeCounts& counts) {
 std::int64_t scale_count(const ScaleMapSource& source) {
   std::int64_t floats = 0;
   for (const std::int64_t rows : source.splits) {
-    floats += group_scales(source.layout, rows, source.columns).floats;
+    floats += group_scales(source, rows).span;
   }
   return floats;
 }
 
 ScaleMap fold_scale_map(const ScaleMapSource& source) {
   ScaleMap map;
-  const bool per_tensor = source.layout == ScaleLayout::PerTensor;
-  map.block_rows = source.layout == ScaleLayout::Block1x128 ? 1 : kBlock;
+  const bool per_tensor = source.layout.per_tensor();
+  const ScaleGrid grid = scale_grid(source.layout, 1, source.columns);
+  map.block_rows = grid.block_rows;
   if (per_tensor) {
     map.block_rows =
         source.splits.empty() ? 0 : *std::max_element(source.splits.begin(), source.splits.end());
   }
-  map.block_columns = per_tensor ? source.columns : kBlock;
-  map.source_columns = per_tensor ? 1 : ceil_div(source.columns, kBlock);
+  map.block_columns = grid.block_columns;
+  map.source_columns = grid.columns;
   map.expert_first_row.push_back(0);
   for (const std::int64_t rows : source.splits) {
-    map.source_rows += group_scales(source.layout, rows, source.columns).rows;
+    map.source_rows += group_scales(source, rows).rows;
     map.expert_first_row.push_back(map.source_rows);
   }
   const std::int64_t block_rows = map.block_rows;
@@ -138,8 +104,7 @@ ScaleMap fold_scale_map(const ScaleMapSource& source) {
         per_tensor ? place.group_rows
                    : std::min(block_rows, place.group_rows - place.group_row * block_rows);
     const std::int64_t columns =
-        per_tensor ? source.columns
-                   : std::min<std::int64_t>(kBlock, source.columns - place.column * kBlock);
+        std::min(grid.block_columns, source.columns - place.column * grid.block_columns);
     scale.elements = rows * columns;
     if (source.losses != nullptr) scale.losses = source.losses[place.index];
     folder.add(scale);

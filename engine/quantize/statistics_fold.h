@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "engine/model/run_result.h"
+#include "engine/quantize/operand_layout.h"
 #include "engine/quantize/scale_folder.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {
 
-/// One operand's scales on the host. Layouts and padding as kernels/quantize/quantize_block.h says;
-/// PerTensor has one value a group. Groups without rows have no scale that any element used: they
-/// are left out of maps and histograms.
+/// One operand's FP32 scales on the host, laid out as scale_grid() says. Groups without rows have
+/// no scale that any element used: they are left out of maps and histograms.
 struct ScaleMapSource {
   const float* scale_inv = nullptr;
-  kernels::ScaleLayout layout = kernels::ScaleLayout::PerTensor;
+  OperandLayout layout = {};                     // rowwise
   std::vector<std::int64_t> splits = {};         // rows per group
   std::int64_t columns = 0;                      // data columns
   const kernels::BlockLosses* losses = nullptr;  // optional, laid out as scale_inv

@@ -38,7 +38,7 @@ struct TimeNote {
                           "created_ms", {.low = 0, .high = engine::kMaxTime_ns})};
   }
   engine::Flaw flaw() const {
-    return end_ns < begin_ns ? engine::Flaw{"end_ns", "lies before its begin_ns"} : engine::Flaw{};
+    return end_ns < begin_ns ? engine::Flaw{"end_ns", "lies before its begin_ns"} : engine::Flaw();
   }
 };
 

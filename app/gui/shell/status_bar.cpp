@@ -9,7 +9,6 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/control_map_file.h"
-#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"

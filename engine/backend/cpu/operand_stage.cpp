@@ -87,7 +87,7 @@ kernels::QuantizedView OperandStage::view(int layer, int expert, std::int64_t (&
 
 ScaleMapSource OperandStage::scales() const {
   return {.scale_inv = scales_.get(),
-          .layout = layout(0).scales,
+          .layout = layout(0),
           .splits = plan_.splits,
           .columns = plan_.columns};
 }

@@ -13,8 +13,9 @@
 namespace engine {
 namespace {
 
-using kernels::ScaleLayout;
-
+constexpr OperandLayout kPerTensor = {.kernel = QuantizeKernel::PerTensor};
+constexpr OperandLayout kLines = {.kernel = QuantizeKernel::Block1x128};
+constexpr OperandLayout kTiles = {.kernel = QuantizeKernel::Block128x128};
 constexpr float kPoison = 1e30F;  // in every padding float: must never appear
 
 std::uint64_t total(const MagnitudeHistogram& histogram) {
@@ -31,7 +32,7 @@ std::uint64_t count_at(const MagnitudeHistogram& histogram, float value) {
 
 TEST(FoldScaleMap, ReadsRowScalesThatAreStoredColumnByColumn) {
   // Groups of 3 and 5 rows (padded to 4 and 8), two blocks along 256 columns.
-  ScaleMapSource source{.layout = ScaleLayout::Block1x128, .splits = {3, 0, 5}, .columns = 256};
+  ScaleMapSource source{.layout = kLines, .splits = {3, 0, 5}, .columns = 256};
   ASSERT_EQ(scale_count(source), 2 * (4 + 8));
   std::vector<float> scales(24, kPoison);
   const auto exponent = [](std::int64_t row, std::int64_t column) {
@@ -66,7 +67,7 @@ TEST(FoldScaleMap, ReadsRowScalesThatAreStoredColumnByColumn) {
 
 TEST(FoldScaleMap, ReadsTileScalesRowByRow) {
   // 300 rows = 3 tiles, 5 tiles along 600 columns (padded to 8); then a group of one tile row.
-  ScaleMapSource source{.layout = ScaleLayout::Block128x128, .splits = {300, 1}, .columns = 600};
+  ScaleMapSource source{.layout = kTiles, .splits = {300, 1}, .columns = 600};
   ASSERT_EQ(scale_count(source), 4 * 8);
   std::vector<float> scales(32, kPoison);
   for (int row = 0; row < 4; ++row) {
@@ -82,8 +83,7 @@ TEST(FoldScaleMap, ReadsTileScalesRowByRow) {
 }
 
 TEST(FoldScaleMap, FoldsToTheCellLimitWithMeanAndMaximum) {
-  ScaleMapSource source{
-      .layout = ScaleLayout::Block1x128, .splits = {4 * kScaleMapCells}, .columns = 128};
+  ScaleMapSource source{.layout = kLines, .splits = {4 * kScaleMapCells}, .columns = 128};
   std::vector<float> scales(static_cast<std::size_t>(4 * kScaleMapCells));
   for (std::size_t row = 0; row < scales.size(); ++row) {
     scales[row] = std::ldexp(1.0F, static_cast<int>(row % 4));
@@ -97,8 +97,7 @@ TEST(FoldScaleMap, FoldsToTheCellLimitWithMeanAndMaximum) {
 }
 
 TEST(FoldScaleMap, CellsReportTheSpreadOfTheirScalesAndTheSummaryTheirNumber) {
-  ScaleMapSource source{
-      .layout = ScaleLayout::Block1x128, .splits = {4 * kScaleMapCells}, .columns = 128};
+  ScaleMapSource source{.layout = kLines, .splits = {4 * kScaleMapCells}, .columns = 128};
   std::vector<float> scales(static_cast<std::size_t>(4 * kScaleMapCells));
   for (std::size_t row = 0; row < scales.size(); ++row) {
     scales[row] = std::ldexp(1.0F, static_cast<int>(row % 4));
@@ -116,10 +115,8 @@ TEST(FoldScaleMap, CellsReportTheSpreadOfTheirScalesAndTheSummaryTheirNumber) {
 
 TEST(FoldScaleMap, EqualScalesHaveZeroDeviation) {
   const std::vector<float> scales(400, 0.1F);
-  const ScaleMap map = fold_scale_map({.scale_inv = scales.data(),
-                                       .layout = ScaleLayout::Block1x128,
-                                       .splits = {400},
-                                       .columns = 128});
+  const ScaleMap map = fold_scale_map(
+      {.scale_inv = scales.data(), .layout = kLines, .splits = {400}, .columns = 128});
   EXPECT_EQ(map.summary.deviation, 0.0);
   EXPECT_EQ(map.summary.distinct, 1U);
   EXPECT_THAT(map.deviation, testing::Each(0.0F));
@@ -134,7 +131,7 @@ TEST(FoldScaleMap, LossesAreSharesOfTheElementsInACell) {
   losses[4] = {.saturated = 0, .underflowed = 64};
   losses[5] = {.saturated = 144, .underflowed = 0};
   const ScaleMap map = fold_scale_map({.scale_inv = scales.data(),
-                                       .layout = ScaleLayout::Block128x128,
+                                       .layout = kTiles,
                                        .splits = {130},
                                        .columns = 200,
                                        .losses = losses.data()});
@@ -146,10 +143,8 @@ TEST(FoldScaleMap, LossesAreSharesOfTheElementsInACell) {
 
 TEST(FoldScaleMap, LeavesOutEmptyGroupsOfPerTensorScales) {
   const std::vector<float> scales = {2.0F, 1.0F, 8.0F};
-  const ScaleMap map = fold_scale_map({.scale_inv = scales.data(),
-                                       .layout = ScaleLayout::PerTensor,
-                                       .splits = {10, 0, 30},
-                                       .columns = 64});
+  const ScaleMap map = fold_scale_map(
+      {.scale_inv = scales.data(), .layout = kPerTensor, .splits = {10, 0, 30}, .columns = 64});
   EXPECT_THAT(map.mean, testing::ElementsAre(1.0F, 3.0F));
   EXPECT_THAT(map.expert_first_row, testing::ElementsAre(0, 1, 1, 2));
   EXPECT_EQ(map.block_rows, 30);
@@ -157,8 +152,7 @@ TEST(FoldScaleMap, LeavesOutEmptyGroupsOfPerTensorScales) {
 }
 
 TEST(FoldScaleMap, WithoutRowsThereAreNoCells) {
-  const ScaleMap map =
-      fold_scale_map({.layout = ScaleLayout::Block1x128, .splits = {0, 0}, .columns = 256});
+  const ScaleMap map = fold_scale_map({.layout = kLines, .splits = {0, 0}, .columns = 256});
   EXPECT_EQ(map.rows, 0);
   EXPECT_TRUE(map.mean.empty());
   EXPECT_THAT(map.expert_first_row, testing::ElementsAre(0, 0, 0));
@@ -166,8 +160,8 @@ TEST(FoldScaleMap, WithoutRowsThereAreNoCells) {
 
 TEST(FoldScaleMap, ACellWithoutAFiniteScaleIsNaN) {
   const float scale = std::numeric_limits<float>::infinity();
-  const ScaleMap map = fold_scale_map(
-      {.scale_inv = &scale, .layout = ScaleLayout::PerTensor, .splits = {4}, .columns = 16});
+  const ScaleMap map =
+      fold_scale_map({.scale_inv = &scale, .layout = kPerTensor, .splits = {4}, .columns = 16});
   EXPECT_TRUE(std::isnan(map.mean.at(0)));
   EXPECT_TRUE(std::isnan(map.maximum.at(0)));
 }
@@ -189,7 +183,7 @@ TEST(Histograms, TrimEmptyEndsAndKeepEmptyBinsInside) {
 }
 
 TEST(Histograms, CountEveryScaleOnceAndNoPadding) {
-  ScaleMapSource source{.layout = ScaleLayout::Block1x128, .splits = {3}, .columns = 128};
+  ScaleMapSource source{.layout = kLines, .splits = {3}, .columns = 128};
   const std::vector<float> scale_inv = {1.0F / 448.0F, 1.0F / 256.0F, 1.0F / 3.0F, kPoison};
   source.scale_inv = scale_inv.data();
   const MagnitudeHistogram scales = scale_histogram(source);

@@ -127,12 +127,12 @@ class PlantedViolation(unittest.TestCase):
             ("std::ifstream file(path);", "regular_file.h"),
             ("ImGui::TextUnformatted(text.c_str());", "theme/text.h"),
             ("draw->AddText(at, color, text.c_str());", "theme/text.h"),
-            ("thread_ = std::thread([this] { work(); });", "guarded_thread.h"),
-            ("auto sums = std::async(std::launch::async, sum);", "guarded_thread.h"),
             ("if (recipe.scaling == engine::Scaling::Block) {", "recipe_traits.h"),
             ("case engine::Scaling::Nvfp4:", "recipe_traits.h"),
             ("return backend != GemmBackend::CpuReference;", "backend_traits.h"),
             ("if (WorkspaceStrategy::Shared == strategy) {", "backend_traits.h"),
+            ("thread_ = std::thread([this] { work(); });", "guarded_thread.h"),
+            ("auto sums = std::async(std::launch::async, sum);", "guarded_thread.h"),
         ):
             self.assert_found({"app/gui/a.cpp": f"void f() {{\n  {call}\n}}\n"}, "app/gui/a.cpp:2", where)
             self.assertEqual(self.violations({"tests/unit/a.cpp": call, "app/gui/a.cpp": f"// {call}\n"}), [])

@@ -32,6 +32,39 @@ void for_each_layout(const OperandExtent& extent, Visit visit) {
   }
 }
 
+/// What the table of recipes says, and what the kernels that it is about write.
+TEST(OperandLayout, AgreesWithTheTraitsOfItsRecipe) {
+  constexpr std::int64_t kRows = 1024;
+  constexpr std::int64_t kColumns = 4096;
+  const std::vector<std::int64_t> splits = {kRows};
+  for (const Recipe& recipe : kRecipes) {
+    const RecipeTraits& traits = traits_of(recipe);
+    for (const OperandRole role : {OperandRole::Activations, OperandRole::Weights}) {
+      const OperandExtent extent{.capacity_rows = kRows, .num_groups = 1, .columns = kColumns};
+      const OperandLayout rowwise = operand_layout(recipe, role, Direction::Rowwise, extent);
+      const OperandLayout columnwise = operand_layout(recipe, role, Direction::Columnwise, extent);
+      const bool square = role == OperandRole::Weights && recipe.square_weight_blocks;
+      const double bytes =
+          static_cast<double>(written_code_bytes(rowwise, splits, kColumns)) +
+          (traits.per_tensor()
+               ? 0.0
+               : static_cast<double>(written_scale_bytes(rowwise, splits, kColumns)));
+      EXPECT_DOUBLE_EQ(bytes / (kRows * kColumns),
+                       traits.element_bytes(square && traits.square_weights))
+          << traits.title;
+      const ScaleGrid grid = scale_grid(rowwise, kRows, kColumns);
+      EXPECT_EQ(grid.block_columns, traits.per_tensor() ? kColumns : traits.block) << traits.title;
+      EXPECT_EQ(rowwise.per_tensor(), traits.per_tensor());
+      EXPECT_EQ(rowwise.fp32_scales(), traits.scale == ScaleNumber::Fp32);
+      EXPECT_EQ(rowwise.e2m1(), !traits.chooses_format());
+      EXPECT_EQ(amax_count(rowwise, 1) == 1, traits.per_tensor() || traits.expert_amax());
+      EXPECT_FALSE(rowwise.transposed);
+      EXPECT_EQ(columnwise.transposed, traits.transposed_columnwise);
+    }
+  }
+  EXPECT_NE(quantize_refusal({.scaling = Scaling::None}), "");
+}
+
 TEST(OperandLayout, CapacityHoldsEveryRouting) {
   const std::vector<std::vector<std::int64_t>> routings = {{1000},
                                                            {0, 1000, 0},
