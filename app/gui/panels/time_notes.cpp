@@ -15,7 +15,7 @@
 namespace app {
 namespace {
 
-constexpr const char* kWords = "##performance.note";
+constexpr const char* kNotePopup = "##performance.note";
 constexpr const char* kList = "##performance.notes";
 constexpr float kStripHeight = 16;
 
@@ -207,9 +207,9 @@ void TimeNotes::draw_words(const PanelContext& context) {
   if (!edited_) return;
   const Theme& theme = context.theme;
   const bool opening = std::exchange(open_words_, false);
-  if (opening) ImGui::OpenPopup(kWords);
+  if (opening) ImGui::OpenPopup(kNotePopup);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
-  const bool open = ImGui::BeginPopup(kWords);
+  const bool open = ImGui::BeginPopup(kNotePopup);
   ImGui::PopStyleVar();
   if (!open) {
     edited_.reset();

@@ -61,13 +61,13 @@ void offer_copy(const PanelContext& context, const Column& column, const Cell& c
 
 /// Names keep room for a few words; a narrower table scrolls.
 float least_width(const Theme& theme, const std::vector<Column>& columns) {
-  constexpr float kWords = 80.0F;
+  constexpr float kTextWidth = 80.0F;
   constexpr float kPadding = 8.0F;  // of a cell, on both sides
   float sum = 0.0F;
   for (const Column& column : columns) {
     sum += theme.px(kPadding + (column.width > 0.0F ? column.width
                                 : column.numeric    ? 0.0F
-                                                    : kWords));
+                                                    : kTextWidth));
   }
   return sum;
 }
