@@ -7,6 +7,7 @@
 
 #include "engine/model/backend_traits.h"
 #include "engine/model/recipe_traits.h"
+#include "engine/model/run_request.h"
 #include "kernels/common/types.h"
 
 namespace engine {

@@ -38,7 +38,7 @@ constexpr const BackendTraits& traits_of(GemmBackend backend) {
   return kBackendTraits[static_cast<std::size_t>(backend)];
 }
 
-/// Which memory cuBLASLt works in. What is hazardous is in engine/gemm/support.
+/// Which memory cuBLASLt works in. For hazards see engine/gemm/support.
 enum class WorkspaceStrategy {
   PerMatmul,  // every product of the step owns one: always right
   Shared,     // one for all products of the step

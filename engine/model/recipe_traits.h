@@ -12,11 +12,11 @@ namespace engine {
 
 enum class Scaling {
   None,              // BF16 or FP16: nothing is quantized
-  PerTensorCurrent,  // FP8, one scale an expert from this tensor's own amax
-  Block,             // FP8, 1x128 or 128x128 blocks, an operand at a time
-  PerTensorDelayed,  // FP8, one scale an expert from the amax of earlier steps
-  Mxfp8,             // FP8, a power-of-two scale for 1x32 elements
-  Nvfp4,             // E2M1, an E4M3 scale for 1x16 elements and an FP32 amax an expert
+  PerTensorCurrent,  // FP8, one scale per expert from this tensor's own amax
+  Block,             // FP8, 1x128 or 128x128 blocks, chosen per operand
+  PerTensorDelayed,  // FP8, one scale per expert from the amax of earlier steps
+  Mxfp8,             // FP8, a power-of-two scale per 1x32 elements
+  Nvfp4,             // E2M1, an E4M3 scale per 1x16 elements and an FP32 amax per expert
 };
 constexpr auto enum_names(Scaling) {
   return std::to_array<std::string_view>(

@@ -13,6 +13,8 @@
 namespace app {
 namespace {
 
+namespace table {
+
 using enum ControlKind;
 
 /// The labels of a table of traits, by the order of its enumeration. They are literals, so they end
@@ -263,6 +265,10 @@ constexpr RequestControl kControls[] = {
                  "what does watching cost",
              .beside = true}),
 };
+
+}  // namespace table
+
+using table::kControls;
 
 engine::FoundLeaf leaf_of(const RequestControl& control, const engine::RunRequest& request) {
   return engine::find_leaf(engine::kType<engine::RunRequest>, &request, control.field);
