@@ -25,6 +25,7 @@
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
 #include "engine/gemm/cublaslt_grouped.h"
+#include "engine/gemm/support.h"
 #include "kernels/common/fp8_encode.h"
 
 namespace {
