@@ -1,5 +1,9 @@
-"""Operands and routing from files, picked and corrected in the rail."""
+"""Operands and routing from files, picked and corrected in the rail; a recording whose disk is full."""
+import contextlib
 import json
+import os
+import resource
+import sqlite3
 import struct
 
 import pytest
@@ -88,3 +92,41 @@ def test_splits_from_json_must_fit_the_tokens(open_window, tmp_path):
     window.click("run.now")
     window.wait("a run with the splits", lambda m: m["state"]["shown_run_id"] > before
                 and not m["state"]["stale"])
+
+
+def recorded_runs(path):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return database.execute("SELECT count(*) FROM runs").fetchone()[0]
+
+
+def test_a_recording_that_cannot_be_written_goes_on_elsewhere(open_window):
+    window = open_window()
+    window.wait_for_result()
+    window.click("top.record")
+    window.wait("the recording", lambda m: m["state"]["recording"])
+    first = window.folder / window.state()["recording_path"]
+    window.press("F5")
+    window.wait("a recorded run", lambda m: any(c["label"] == "Stop (1)" for c in m["controls"]))
+    # As on a full disk: no file may become longer than the recording's log is now.
+    longest = os.path.getsize(f"{first}-wal")
+    assert longest > 2 * os.path.getsize(window.map_path), "the window's map must fit below the limit"
+    _, hard = resource.prlimit(window.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(window.process.pid, resource.RLIMIT_FSIZE, (longest, hard))
+    window.press("F5")
+    window.wait("the banner", lambda m: any(c["id"] == "recorder.elsewhere" for c in m["controls"]))
+    assert any("ulimit -f" in c["value"] + c["label"] for c in window.map()["controls"])
+    window.click("recorder.elsewhere")
+    window.wait("the dialog", lambda m: any(c["id"] == "file.accept" and c["enabled"] for c in m["controls"]))
+    name = window.control("file.path")["value"]
+    # It would find out by itself, too, but the dialog is open already.
+    resource.prlimit(window.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    window.click("file.accept")
+    state = window.wait("the other file", lambda m: m["state"]["recording_path"].endswith(name)
+                        and any(c["label"] == "Stop (2)" for c in m["controls"]))["state"]
+    second = window.folder / state["recording_path"]
+    assert second != first and window.control("recorder.elsewhere") is None
+    window.press("F5")
+    window.wait("another run", lambda m: any(c["label"] == "Stop (3)" for c in m["controls"]))
+    window.click("top.record")
+    window.wait("the end of the recording", lambda m: not m["state"]["recording"])
+    assert recorded_runs(second) == 3
