@@ -152,8 +152,9 @@ engine::Status use_log(sqlite3* database, const std::string& path) {
   }
   engine::Status status;
   if (mode != "wal") {
-    // OFF first: the change is then one write of one page.
-    status = execute_sql(database, path, "PRAGMA journal_mode=OFF; PRAGMA journal_mode=WAL");
+    // In memory first: a kill then leaves no journal. OFF, one write of one page, is what a
+    // defensive connection refuses without a word.
+    status = execute_sql(database, path, "PRAGMA journal_mode=MEMORY; PRAGMA journal_mode=WAL");
   }
   return status.ok() ? execute_sql(database, path, "PRAGMA synchronous=FULL") : status;
 }

@@ -106,7 +106,7 @@ TEST(HostThread, AThreadThatRunsAndOneThatIsGone) {
   stop = true;
   busy.join();
   EXPECT_THAT(running, HasSubstr("runs on a core"));
-  EXPECT_THAT(profiling::host_thread_text(thread), HasSubstr("not known"));
+  EXPECT_THAT(profiling::host_thread_text(thread), HasSubstr("unknown"));
 }
 
 /// The process of a worker whose engine thread is stuck forever inside a launch.

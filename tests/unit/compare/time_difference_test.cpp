@@ -117,7 +117,7 @@ TEST(TimeDifference, BlocksMustNotOverlap) {
   // One block of B lies among A's: drift, whatever the other samples show.
   const TimeDifference mixed = time_difference(a, blocks({900, 1050, 890, 905}, 200, 20));
   EXPECT_EQ(mixed.verdict, TimeVerdict::Ambiguous);
-  EXPECT_THAT(mixed.reason, HasSubstr("mix"));
+  EXPECT_THAT(mixed.reason, HasSubstr("overlap"));
   EXPECT_THAT(time_difference(blocks({1000, 1010}, 50, 10), blocks({900, 910}, 50, 20)).reason,
               HasSubstr("4 blocks are too few"));
 }
