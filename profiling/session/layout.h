@@ -71,8 +71,8 @@ struct Table {
   std::vector<DerivedColumn> derived = {};
   std::size_t derived_from = 0;  // offset of what DerivedColumn::value gets in the owner's record
   std::size_t most = 0;          // rows of one owner
-  /// Millions of rows of the recorded value itself: found by their order alone, and its row says how
-  /// many there are.
+  /// Millions of rows of the recorded value itself: found by their order alone, and its row says
+  /// how many there are.
   bool bulk = false;
   /// Entries that are 0 have no row, and the owner's row says how many entries there are.
   bool sparse = false;
