@@ -165,6 +165,10 @@ configure() {
     # A folder configured for the CPU flavour has cached that there is no header.
     selection+=("-DEXPERTSCOPE_CUBLAS_INCLUDE=$cublas_root/include")
   fi
+  # CMake forgets every option when the compiler's path changes; starting afresh keeps those given here.
+  local known
+  known=$(sed -n 's/^CMAKE_CUDA_COMPILER:[^=]*=//p' "$folder/CMakeCache.txt" 2>/dev/null) || true
+  [[ -z $known || -z ${nvcc:-} || $known == "$nvcc" ]] || selection+=(--fresh)
   quietly "$folder/configure.log" cmake -S "$root" -B "$folder" -G Ninja "${selection[@]}" "$@" ||
     die "CMake could not configure $folder (its messages are above)"
 }
