@@ -23,22 +23,10 @@ void print_operand(const char* name, const engine::OperandStatistics& operand) {
         operand.saturated, operand.elements, operand.underflowed);
 }
 
-const char* product_word(engine::Product product) {
-  switch (product) {
-    case engine::Product::Fprop:
-      return "fprop";
-    case engine::Product::Dgrad:
-      return "dgrad";
-    case engine::Product::Wgrad:
-      return "wgrad";
-  }
-  return "product";
-}
-
 void print_algorithms(const engine::RunResult& result) {
   for (const engine::AlgorithmChoice& choice : result.algorithms) {
     print("{:<12}{}: candidate {} of {} at {:.1f} us; the heuristic's first takes {:.1f} us\n",
-          "algorithm", product_word(choice.product), choice.chosen + 1, choice.candidates,
+          "algorithm", engine::name_of(choice.product), choice.chosen + 1, choice.candidates,
           choice.chosen_us, choice.first_us);
   }
 }
@@ -65,7 +53,7 @@ void print_replays(const engine::RunResult& result) {
     if (check.wrong_experts.empty()) continue;
     if (wrong++ == 0) {
       print("{:<12}replay {}, {} of layer {}: {} experts differ, first {}\n", "wrong", check.replay,
-            product_word(check.product), check.layer, check.wrong_experts.size(),
+            engine::name_of(check.product), check.layer, check.wrong_experts.size(),
             check.wrong_experts.front());
     }
   }

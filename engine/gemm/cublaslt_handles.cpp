@@ -4,18 +4,6 @@
 
 namespace engine {
 
-const char* product_name(Product product) {
-  switch (product) {
-    case Product::Fprop:
-      return "fprop";
-    case Product::Dgrad:
-      return "dgrad";
-    case Product::Wgrad:
-      return "wgrad";
-  }
-  return "product";
-}
-
 cublasLtMatmulMatrixScale_t scale_mode(MatrixScaling scaling,
                                        cublasLtMatmulMatrixScale_t per_tensor) {
   switch (scaling) {
@@ -35,7 +23,7 @@ cublasLtMatmulMatrixScale_t scale_mode(MatrixScaling scaling,
 }
 
 std::string describe(const ProductConfig& config) {
-  return fmt::format("The {} {}{}", config.recipe, product_name(config.product),
+  return fmt::format("The {} {}{}", config.recipe, name_of(config.product),
                      config.fast_accumulation ? " with fast accumulation" : "");
 }
 

@@ -101,7 +101,4 @@ class GroupedProduct {
                                                 void* workspace, cudaStream_t stream) = 0;
 };
 
-/// "fprop", "dgrad", "wgrad".
-const char* product_name(Product product);
-
 }  // namespace engine

@@ -140,8 +140,7 @@ Status GroupedStep::launch_expert(Product product, int expert, cudaStream_t stre
       return products_[index].matmul->launch_expert(expert, workspace, stream);
     });
   }
-  return Error{ErrorCode::InvalidArgument,
-               fmt::format("The step has no {}", product_name(product))};
+  return Error{ErrorCode::InvalidArgument, fmt::format("The step has no {}", name_of(product))};
 }
 
 Status GroupedStep::quantize_activations(cudaStream_t stream, kernels::StampBuffer stamps) const {

@@ -11,15 +11,14 @@
 namespace engine {
 namespace {
 
-constexpr int kLayouts = 3;  // TN, NN, NT: one a kind of product
+constexpr int kLayouts = 3;  // TN, NN, NT: one per kind of product
 
 std::string owner(WorkspaceSharing sharing, int index) {
-  constexpr std::array kLayoutNames = {"fprop", "dgrad", "wgrad"};
   switch (sharing) {
     case WorkspaceSharing::None:
       return fmt::format("workspace of product {}", index + 1);
     case WorkspaceSharing::SameLayout:
-      return fmt::format("workspace of every {}", kLayoutNames.at(static_cast<std::size_t>(index)));
+      return fmt::format("workspace of every {}", name_of(static_cast<Product>(index)));
     case WorkspaceSharing::All:
       break;
   }

@@ -210,6 +210,18 @@ enum class Product : std::uint8_t { Fprop, Dgrad, Wgrad };
 constexpr auto enum_names(Product) {
   return std::to_array<std::string_view>({"fprop", "dgrad", "wgrad"});
 }
+/// What the product makes: "Y", "dX" or "dW".
+constexpr const char* output_name(Product product) {
+  switch (product) {
+    case Product::Fprop:
+      return "Y";
+    case Product::Dgrad:
+      return "dX";
+    case Product::Wgrad:
+      break;
+  }
+  return "dW";
+}
 
 /// Replays against an eager run, bit for bit. A run without a graph has none.
 struct ReplayCheck {

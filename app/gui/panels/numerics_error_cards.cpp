@@ -29,9 +29,9 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
        .title = "Error per expert",
        .question = "Which expert's product suffers most? A click selects an expert, here and in "
                    "Performance.",
-       .note =
-           selected_note(context.view.expert) +
-           fmt::format("SNR of {} against the unquantized product", product_name(model_.product())),
+       .note = selected_note(context.view.expert) +
+               fmt::format("SNR of {} against the unquantized product",
+                           engine::output_name(model_.product())),
        .measured = "10 log10 of the sum of squares of the unquantized product over the sum of "
                    "squared errors, all finite elements of layer 0. A fading bar is an exact "
                    "match, hatching an expert without rows.",
@@ -75,7 +75,7 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
     };
     plot::read_out(context, fmt::format("expert {}", hovered),
                    {{"rows", plot::count_text(static_cast<std::uint64_t>(expert.rows)), 0},
-                    {std::string("SNR of ") + product_name(model_.product()),
+                    {std::string("SNR of ") + engine::output_name(model_.product()),
                      expert.rows == 0 ? "no rows" : with_unit(error.snr_db), theme.colors.accent},
                     {"SNR of X", expert.rows == 0 ? "no rows" : with_unit(expert.x_snr_db), 0},
                     {"max error", plot::number_text(error.max_abs_error), 0},
@@ -90,7 +90,7 @@ void NumericsPanel::draw_snr(const PanelContext& context, const Area& area) {
   controls::record(
       context, "numerics.snr_per_expert", "SNR per expert", "plot",
       fmt::format("experts={};worst_db={:.2f};product={};selected={}", model_.snr_bars().size(),
-                  worst, product_name(model_.product()), context.view.expert),
+                  worst, engine::output_name(model_.product()), context.view.expert),
       at, ImVec2(at.x + room.x, at.y + room.y));
 }
 

@@ -34,18 +34,6 @@ std::vector<plot::Column> expert_error_columns(engine::Product product) {
           {"underfl.", 44, true, "Elements of X that were not zero and became zero"}};
 }
 
-const char* product_name(engine::Product product) {
-  switch (product) {
-    case engine::Product::Fprop:
-      return "Y";
-    case engine::Product::Dgrad:
-      return "dX";
-    case engine::Product::Wgrad:
-      break;
-  }
-  return "dW";
-}
-
 engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert,
                                        engine::Product product) {
   switch (product) {

@@ -76,8 +76,6 @@ class NumericsModel {
 
 /// The table's columns name the product.
 std::vector<plot::Column> expert_error_columns(engine::Product product);
-/// "Y", "dX" or "dW".
-const char* product_name(engine::Product product);
 /// The figures of one product of an expert, wherever the result stores them.
 engine::ProductAccuracyRow accuracy_of(const engine::ExpertResult& expert, engine::Product product);
 /// "FP8 block 1x128 / 128x128, E4M3, pow-2 scales".

@@ -308,7 +308,7 @@ void ReplaysView::draw_checks(const PanelContext& context, const Area& area) {
     std::string text = fmt::format("replay{0}layer{0}product{0}wrong_experts\n", separator);
     for (const engine::ReplayCheck& check : checks) {
       text += fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, check.replay, check.layer,
-                          product_name(check.product), fmt::join(check.wrong_experts, " "));
+                          engine::output_name(check.product), fmt::join(check.wrong_experts, " "));
     }
     return text;
   };

@@ -12,29 +12,17 @@
 namespace app {
 namespace {
 
-const char* product_text(engine::Product product) {
-  switch (product) {
-    case engine::Product::Fprop:
-      return "fprop";
-    case engine::Product::Dgrad:
-      return "dgrad";
-    case engine::Product::Wgrad:
-      break;
-  }
-  return "wgrad";
-}
-
 /// "fprop: 412.0 us → 398.1 us, 3.4 % less (number 3 of 8)", as measured before the iterations.
 std::string gain_text(const engine::AlgorithmChoice& choice) {
   const std::string first = plot::duration_text(1e3 * choice.first_us);
   if (choice.chosen == 0 || choice.first_us <= 0) {
-    return fmt::format("{}: {}, the first of {} is the quickest", product_text(choice.product),
+    return fmt::format("{}: {}, the first of {} is the quickest", engine::name_of(choice.product),
                        first, choice.candidates);
   }
-  return fmt::format("{}: {} → {}, {:.1f} % less (number {} of {})", product_text(choice.product),
-                     first, plot::duration_text(1e3 * choice.chosen_us),
-                     100.0 * (1.0 - choice.chosen_us / choice.first_us), choice.chosen + 1,
-                     choice.candidates);
+  return fmt::format(
+      "{}: {} → {}, {:.1f} % less (number {} of {})", engine::name_of(choice.product), first,
+      plot::duration_text(1e3 * choice.chosen_us),
+      100.0 * (1.0 - choice.chosen_us / choice.first_us), choice.chosen + 1, choice.candidates);
 }
 
 }  // namespace

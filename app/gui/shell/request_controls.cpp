@@ -225,7 +225,7 @@ constexpr RequestControl kControls[] = {
             {.tooltip =
                  "A replay that takes this many times the 99th percentile of those before it, and "
                  "at least 0.5 s, is a stall: the run ends and says where it stands. 0 = it may "
-                 "take for ever"}),
+                 "take forever"}),
     control(
         "Engine", "engine.markers", "launch.markers", Switch, "Markers",
         {.tooltip = "A node behind every kernel of the graph says that it is done, so that a stall "

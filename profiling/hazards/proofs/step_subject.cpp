@@ -20,18 +20,6 @@ namespace {
 using engine::Result;
 using engine::Status;
 
-const char* product_output(engine::Product product) {
-  switch (product) {
-    case engine::Product::Fprop:
-      return "Y";
-    case engine::Product::Dgrad:
-      return "dX";
-    case engine::Product::Wgrad:
-      return "dW";
-  }
-  return "output";
-}
-
 /// Other splits of the same tokens, with an empty expert if reordering alone changes nothing.
 std::vector<std::int64_t> other_splits(const std::vector<std::int64_t>& splits) {
   std::vector<std::int64_t> changed(splits.rbegin(), splits.rend());
@@ -63,7 +51,7 @@ class StepSubject final : public Subject {
     std::vector<SubjectOutput> outputs;
     for (const engine::StepOutput& output : engine::step_outputs(*step_)) {
       outputs.push_back(
-          {.name = fmt::format("{}, layer {}", product_output(output.product), output.layer),
+          {.name = fmt::format("{}, layer {}", engine::output_name(output.product), output.layer),
            .parts = step_->config().num_groups});
     }
     return outputs;

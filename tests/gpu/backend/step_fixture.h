@@ -148,7 +148,7 @@ class StepFixture : public ::testing::Test {
       if (error <= absolute + 0.016 * std::abs(want[i])) continue;
       if (wrong++ == 0) first = i;
     }
-    EXPECT_EQ(wrong, 0U) << product_name(output.product) << " of layer " << output.layer << ": of "
+    EXPECT_EQ(wrong, 0U) << name_of(output.product) << " of layer " << output.layer << ": of "
                          << want.size() << " values; first at row "
                          << first / static_cast<std::size_t>(output.columns) << ", column "
                          << first % static_cast<std::size_t>(output.columns) << ": "
@@ -156,7 +156,7 @@ class StepFixture : public ::testing::Test {
                          << (wrong > 0 ? want[first] : 0.0);
     const auto behind = got.value().begin() + static_cast<std::ptrdiff_t>(want.size());
     EXPECT_TRUE(std::all_of(behind, got.value().end(), [](float value) { return value != value; }))
-        << product_name(output.product) << ": rows behind the last group were written";
+        << name_of(output.product) << ": rows behind the last group were written";
   }
 
   /// Every output of the step against the host.

@@ -305,7 +305,7 @@ TEST_F(CallersTensors, AListOf65ExpertsNamesTheLastOnesBits) {
     expect_host_products(splits);
   }
   for (const ReplayCheck& check : compare_checksums(1, step_outputs(*step_), sums[0], sums[1])) {
-    EXPECT_THAT(check.wrong_experts, ::testing::IsEmpty()) << product_name(check.product);
+    EXPECT_THAT(check.wrong_experts, ::testing::IsEmpty()) << name_of(check.product);
   }
 }
 
