@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "app/protocol/doctor_order.h"
+#include "app/protocol/orders.h"
 #include "profiling/hazards/model/doctor_report.h"
 #include "profiling/hazards/rules/diagnosis.h"
 

@@ -1,6 +1,6 @@
 // A file mapped read-only for as long as the object lives. Larger than memory is fine: pages come
-// and go. The file must not shrink meanwhile: the kernel ends a reader past its new end with
-// SIGBUS. A worker is replaced then, and explain_missing_pages() has said why.
+// and go. A file that becomes shorter meanwhile reads as zeros past its new end, in a program that
+// called survive_missing_pages(); in any other the kernel ends the reader with SIGBUS.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,11 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// For a program's start: if SIGBUS ends it, a line on stderr says what that means.
-void explain_missing_pages();
+/// For a program's start: pages that a mapped file has lost read as zeros.
+void survive_missing_pages();
+
+/// After work that read mapped files: an error naming one that has lost pages since the last call.
+/// Its values were partly zeros, so the result must not be used. Any thread.
+Status check_missing_pages();
 
 }  // namespace engine
