@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 
 namespace engine {
 namespace {

@@ -26,7 +26,7 @@
 #include "engine/device/handles.h"
 #include "engine/gemm/cublaslt_grouped.h"
 #include "engine/gemm/support.h"
-#include "kernels/common/fp8_encode.h"
+#include "kernels/common/fp8_codes.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
 #include "engine/model/recipe_traits.h"
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 
 namespace engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/hazards/amax_barrier.h"
+#include "kernels/hazards/grouped_scale.h"
 #include "profiling/hazards/gallery/cases.h"
 
 namespace profiling {

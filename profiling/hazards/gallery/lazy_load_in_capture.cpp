@@ -2,7 +2,7 @@
 // launched it before.
 #include <memory>
 
-#include "kernels/hazards/late_loaded.h"
+#include "kernels/hazards/grouped_scale.h"
 #include "profiling/hazards/gallery/cases.h"
 
 namespace profiling {

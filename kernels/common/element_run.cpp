@@ -1,19 +1,12 @@
 // Inner loops of the CPU twins. Built with -ffp-contract=off: fusing the scaling product with
 // the addition inside fp8_encode would skip a rounding required by the definition.
-#include "kernels/common/row_cast.h"
+#include "kernels/common/element_run.h"
 
 #include <limits>
 
-#include "kernels/common/fp8_encode.h"
+#include "kernels/common/fp8_codes.h"
 #include "kernels/common/input_elements.h"
-
-// The load-time dispatch runs before a sanitizer is initialized, so those builds do without it.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define KERNELS_VECTOR_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#else
-#define KERNELS_VECTOR_CLONES
-#endif
+#include "kernels/common/silu.h"
 
 namespace kernels {
 namespace {
@@ -110,6 +103,45 @@ void cast_run(const ElementRun& run, float scale, Fp8Format format, std::uint8_t
     (e4m3 ? bf16_to_e4m3 : bf16_to_e5m2)(narrow, run.count, scale, output);
   } else {
     (e4m3 ? fp16_to_e4m3 : fp16_to_e5m2)(narrow, run.count, scale, output);
+  }
+}
+
+std::uint16_t round_to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return 0x7FFF;
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+}
+
+std::uint16_t round_to_fp16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16) & 0x8000U;
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  if (magnitude > 0x7F800000U) return 0x7FFF;
+  if (magnitude >= 0x477FF000U)
+    return static_cast<std::uint16_t>(sign | 0x7C00U);  // 65520 and above
+  if (magnitude < 0x38800000U) {
+    // Below the smallest normal: the FP32 adder rounds to the grid of FP16's subnormals.
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U));
+  }
+  const std::uint32_t odd = (magnitude >> 13) & 1U;
+  return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0xFFFU + odd) >> 13));
+}
+
+void activate_run(InputType type, const float* up, std::int64_t count, float* gate) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = exact_multiply(silu(gate[i]), up[i]);
+    switch (type) {
+      case InputType::Bf16:
+        gate[i] = InputElement<InputType::Bf16>::value(round_to_bf16(value));
+        break;
+      case InputType::Fp16:
+        gate[i] = InputElement<InputType::Fp16>::value(round_to_fp16(value));
+        break;
+      case InputType::Fp32:
+        gate[i] = value;
+        break;
+    }
   }
 }
 

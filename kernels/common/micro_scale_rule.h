@@ -1,14 +1,59 @@
-// The arithmetic of NVFP4, the same on the host and on the device: E2M1 codes, block scales, global
-// scale, Hadamard transform of 16. Built without FMA contraction.
+// The arithmetic of MXFP8 and NVFP4, the same on the host and on the device. Built without FMA
+// contraction.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
-#include "kernels/common/nvfp4_format.h"
-#include "kernels/common/scale_rule.h"
-#include "kernels/common/silu.h"  // exact_add and its like
+#include "kernels/common/formats.h"
+#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
+#include "kernels/common/silu.h"        // exact_add and its like
 
 namespace kernels {
+
+// MXFP8: a scale is E8M0, a byte that holds the exponent of a power of two, 2^(byte - 127).
+
+/// 1 / format_max rounded to FP32: the rule multiplies, it does not divide.
+constexpr std::uint32_t mx_reciprocal_bits(Fp8Format format) {
+  return format == Fp8Format::E4m3 ? 0x3B124925U : 0x37924925U;
+}
+
+/// The FP32 bits of a non-negative value rounded up to a power of two, as its exponent. NaN 0xFF,
+/// inf 0xFE. Values up to 2^-127 give 0.
+KERNELS_HOST_DEVICE constexpr std::uint8_t e8m0_round_up(std::uint32_t bits) {
+  if (bits > 0x7F800000U) return 0xFF;
+  if (bits == 0x7F800000U) return 0xFE;
+  const std::uint32_t exponent = bits >> 23;
+  const std::uint32_t mantissa = bits & 0x7FFFFFU;
+  if (exponent == 0 && mantissa <= 0x400000U) return 0;
+  return static_cast<std::uint8_t>(exponent + (mantissa != 0 && exponent != 0xFE ? 1 : 0));
+}
+
+/// Bits of 2^(127 - byte), the multiplier of elements: 2^-127 for 254, NaN for 255.
+KERNELS_HOST_DEVICE constexpr std::uint32_t mx_multiplier_bits(std::uint8_t byte) {
+  if (byte == 0xFF) return 0x7FC00000U;
+  if (byte == 0xFE) return 0x00400000U;
+  return (254U - byte) << 23;
+}
+
+/// Bits of 2^(byte - 127), the multiplier of codes.
+KERNELS_HOST_DEVICE constexpr std::uint32_t mx_decode_bits(std::uint8_t byte) {
+  if (byte == 0xFF) return 0x7FC00000U;
+  if (byte == 0) return 0x00400000U;
+  return static_cast<std::uint32_t>(byte) << 23;
+}
+
+// NVFP4: E2M1 codes, E4M3 block scales, a global scale, and the Hadamard transform of 16.
+
+inline constexpr std::int64_t kNvBlock = 16;  // adjacent elements that share a scale
+inline constexpr float kE2m1Max = 6.0F;
+
+/// Signs s of the random Hadamard transform: bit i set = s_i is -1. It maps 16 elements x to y_j =
+/// sum_i x_i * s_i * (-1)^popcount(i & j) / 4, evaluated as a Walsh-Hadamard transform in FP32:
+/// signs first, then stages of distance 1, 2, 4, 8 (a + b to the lower index, a - b to the upper),
+/// then * 0.25, then rounded to BF16 whatever the input type. Blocks are 16 consecutive rows of one
+/// column; missing rows count as 0.
+inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
 
 inline constexpr float kLargestFloat = 3.402823466e38F;
 
