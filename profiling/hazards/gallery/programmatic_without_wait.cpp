@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/hazards/grouped_scale.h"
-#include "profiling/hazards/gallery/cases.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

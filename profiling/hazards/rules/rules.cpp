@@ -1,4 +1,4 @@
-#include "profiling/hazards/rules/context.h"
+#include "profiling/hazards/rules/rules.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "profiling/export/csv_columns.h"
+#include "profiling/export/csv_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
