@@ -79,7 +79,7 @@ TourController::TourController(const Parts& parts, const std::function<void()>& 
     : parts_(parts), finder_(wake), loader_(wake) {}
 
 void TourController::find_shipped() {
-  finder_.start([folder = assets_folder() + "/tours", describe = parts_.describe] {
+  finder_.start([folder = assets_folder() + "/tours"] {
     std::error_code error;
     std::vector<std::string> paths;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -88,7 +88,7 @@ void TourController::find_shipped() {
     std::ranges::sort(paths);
     std::vector<Found> found;
     for (const std::string& path : paths) {
-      const auto script = load_tour(path, describe);
+      const auto script = load_tour(path);
       found.push_back(script.ok() ? Found(Named{script.value().title, path})
                                   : Found(script.error()));
     }
@@ -111,7 +111,7 @@ void TourController::play_to_pictures(const std::string& path, const std::string
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail(folder + ": " + error.message());
-  auto script = load_tour(path, parts_.describe);
+  auto script = load_tour(path);
   if (!script.ok()) return fail(script.error().message);
   const std::string recording = folder + "/tour.session";
   // A second tour replaces the first one's recording.

@@ -79,7 +79,6 @@ class TourController {
     LibraryController& libraries;
     Notices& notices;
     const std::vector<engine::ShapePreset>& presets;
-    DescribeRequest describe;
   };
   struct Named {
     std::string title;
@@ -99,7 +98,7 @@ class TourController {
 
   /// To the user, as soon as it is read.
   void play(const std::string& path) {
-    loader_.start([path, describe = parts_.describe] { return load_tour(path, describe); });
+    loader_.start([path] { return load_tour(path); });
   }
   /// Unattended; writes one picture per step and a recording of the runs to `folder`.
   void play_to_pictures(const std::string& path, const std::string& folder);

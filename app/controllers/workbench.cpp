@@ -18,8 +18,7 @@ Workbench::Workbench(Options opened, const std::function<void()>& wake, Remember
              .files = files,
              .libraries = libraries,
              .notices = notices,
-             .presets = options.presets,
-             .describe = options.describe},
+             .presets = options.presets},
             wake) {
   for (const std::string& library : options.allowed_libraries) libraries.consent.allow(library);
   runs.link.allow_libraries(libraries.consent.allowed());

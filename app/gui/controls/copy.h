@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 
 namespace app::controls {
 

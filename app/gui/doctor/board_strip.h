@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 #include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/snapshot.h"
 

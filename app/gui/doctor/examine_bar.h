@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/doctor/doctor_words.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/view.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {

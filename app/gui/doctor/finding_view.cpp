@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/graph/node_text.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"

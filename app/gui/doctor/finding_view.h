@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/panels/card_layout.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/board_strip.h"
 #include "app/gui/doctor/doctor_words.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/theme/text.h"
 
 namespace app {

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "app/gui/panels/card_layout.h"
-#include "app/gui/view.h"
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "profiling/hazards/model/snapshot.h"
 
 namespace app {

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <cmath>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/graph/node_text.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/plot/plot_text.h"
 
 namespace app {

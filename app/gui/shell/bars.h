@@ -10,8 +10,8 @@
 
 #include "app/controllers/files_controller.h"
 #include "app/controllers/tour_controller.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/view.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {

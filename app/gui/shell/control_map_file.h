@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 
 namespace app {
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "app/gui/controls/widgets.h"
-#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
@@ -51,7 +50,7 @@ void ControlRail::path_chosen(FilePurpose purpose, const std::string& path,
                                           : engine::OperandRole::Gradients;
   FileField& field = file_field(role);
   field = {.text = path, .inspected_path = path, .error = {}, .tensors = {}};
-  choices::input_of(request, role) = engine::FileInput{path, {}};
+  input_of(request, role) = engine::FileInput{path, {}};
 }
 
 void ControlRail::follow(const engine::RunRequest& request) {

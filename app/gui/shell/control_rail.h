@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "app/controllers/link_supervisor.h"
+#include "app/controllers/request_controls.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/file_dialog.h"
-#include "app/gui/shell/request_controls.h"
-#include "app/gui/view.h"
 #include "engine/input/presets.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {
+
+/// The request's own field for the values of an operand.
+engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role);
 
 struct RailWishes {
   bool run = false;

@@ -5,9 +5,9 @@
 #include <array>
 #include <utility>
 
+#include "app/controllers/request_actions.h"
 #include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/shell/request_actions.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {

@@ -1,12 +1,21 @@
 // Draws any control of the table. What cannot be had is greyed out with the gate table's own
 // sentence; what has no effect says why; what is hazardous carries a mark and stays possible.
+#include "app/controllers/request_controls.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/control_rail.h"
-#include "app/gui/shell/request_choices.h"
-#include "app/gui/shell/request_controls.h"
 #include "engine/gemm/support.h"
 
 namespace app {
+namespace {
+
+/// A choice as the gate table allows it, with its sentence.
+controls::Options gate(const engine::Verdict& verdict) {
+  return {.enabled = verdict.support != engine::Support::Refused,
+          .reason = verdict.sentence,
+          .tooltip = verdict.sentence};
+}
+
+}  // namespace
 
 engine::Verdict ControlRail::verdict_on(const RequestControl& control, engine::RunRequest request,
                                         std::int64_t value) const {
@@ -70,7 +79,7 @@ void ControlRail::draw_segments(const RequestControl& control, engine::RunReques
     if (!control.options.gated || !link_->hello()) break;
     const engine::Verdict verdict = verdict_on(control, request, choice.value);
     const bool chosen = std::ssize(gates) == index;
-    gates.push_back(choices::gate(verdict));
+    gates.push_back(gate(verdict));
     if (chosen && options.enabled && verdict.support == engine::Support::Hazardous) {
       options.hazardous = true;
       options.reason = verdict.sentence;
@@ -102,7 +111,7 @@ void ControlRail::draw_switch(const RequestControl& control, engine::RunRequest&
     };
     const engine::Verdict verdict = verdict_on(control, request, 1);
     if (refused(verdict) && !refused(verdict_on(control, request, 0))) {
-      options = choices::gate(verdict);
+      options = gate(verdict);
     }
   }
   if (control.options.row != nullptr) {

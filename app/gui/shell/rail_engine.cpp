@@ -2,10 +2,10 @@
 // cuBLASLt's algorithms has gained in the run on screen.
 #include <fmt/format.h>
 
+#include "app/controllers/request_controls.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/shell/control_rail.h"
-#include "app/gui/shell/request_controls.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 

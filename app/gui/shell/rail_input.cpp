@@ -6,10 +6,9 @@
 #include <array>
 #include <numeric>
 
+#include "app/controllers/request_controls.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/control_rail.h"
-#include "app/gui/shell/request_choices.h"
-#include "app/gui/shell/request_controls.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"
@@ -69,6 +68,18 @@ const OperandText& text_of(engine::OperandRole role) {
 
 }  // namespace
 
+engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role) {
+  switch (role) {
+    case engine::OperandRole::Activations:
+      return request.activations;
+    case engine::OperandRole::Weights:
+      return request.weights;
+    case engine::OperandRole::Gradients:
+      break;
+  }
+  return request.linear.gradients;
+}
+
 ControlRail::FileField& ControlRail::file_field(engine::OperandRole role) {
   switch (role) {
     case engine::OperandRole::Activations:
@@ -116,7 +127,7 @@ void ControlRail::draw_shape(engine::RunRequest& request, bool& live) {
 void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& request) {
   const std::string prefix = text_of(role).prefix;
   const RequestControl& source = request_control(prefix + ".source");
-  engine::InputSpec& input = choices::input_of(request, role);
+  engine::InputSpec& input = input_of(request, role);
   // The table's choices are those without a file.
   std::vector<std::string> names = choice_labels(source);
   const int from_file = static_cast<int>(names.size());
@@ -145,7 +156,7 @@ void ControlRail::draw_operand(engine::OperandRole role, engine::RunRequest& req
 void ControlRail::draw_operand_file(engine::OperandRole role, engine::RunRequest& request) {
   const OperandText& text = text_of(role);
   const std::string prefix = text.prefix;
-  engine::InputSpec& input = choices::input_of(request, role);
+  engine::InputSpec& input = input_of(request, role);
   auto& file = std::get<engine::FileInput>(input);
   FileField& field = file_field(role);
   const float browse_width = context_->theme.px(32);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/controllers/workbench.h"
+#include "app/gui/cards/page.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/command_palette.h"
 #include "app/gui/shell/control_map_file.h"

@@ -1,5 +1,5 @@
 // Shares need not sum to 1: they are relative.
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/cards/card_layout.h"
 
 #include <cmath>
 #include <numeric>

@@ -1,5 +1,5 @@
 // Every choice of the rail as an action by name, for the command palette: the same table, the same
-// gates, the same sentences.
+// gates, the same sentences. And a request in words.
 #pragma once
 
 #include <functional>
@@ -28,5 +28,8 @@ std::vector<RequestAction> request_actions(const engine::RunRequest& request,
 /// Why the choice cannot be had or would have no effect; empty = it can.
 std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
                        const LinkSupervisor& link);
+
+/// The request in one line that tells runs apart: preset or sizes, recipe, routing, launch.
+std::string summary_of(const engine::RunRequest& request);
 
 }  // namespace app

@@ -1,13 +1,13 @@
 // The table of controls against the description of the request: nothing that can be set is without
 // a control, and no choice of one is missing.
-#include "app/gui/shell/request_controls.h"
+#include "app/controllers/request_controls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "app/gui/shell/request_actions.h"
+#include "app/controllers/request_actions.h"
 #include "engine/gemm/support.h"
 #include "engine/model/values.h"
 

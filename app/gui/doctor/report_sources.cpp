@@ -1,4 +1,4 @@
-#include "app/gui/graph/report_sources.h"
+#include "app/gui/doctor/report_sources.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Uses a child window only where scrolling is needed: the usual case costs nothing.
-#include "app/gui/panels/card_ground.h"
+#include "app/gui/cards/card_ground.h"
 
 namespace app {
 

@@ -1,5 +1,5 @@
 // Cards, headlines and empty states.
-#include "app/gui/panels/card.h"
+#include "app/gui/cards/card.h"
 
 #include <fmt/format.h>
 

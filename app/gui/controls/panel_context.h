@@ -1,19 +1,42 @@
-// What a page draws with, and what it may ask for. Pages hold only a little state of their own: no
-// I/O, no lock, no sleep.
+// What everything in the window draws with, and what it may ask for; and the map of the frame's
+// controls.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <imgui.h>
+
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/controllers/commands.h"
 #include "app/controllers/session_view.h"
-#include "app/gui/controls/control_map.h"
 #include "app/gui/theme/theme.h"
 
 namespace app {
+
+struct ControlEntry {
+  std::string id;     // stable and unique: "recipe.pow2", "tab.numerics"
+  std::string label;  // as displayed
+  std::string kind;   // button, checkbox, combo, drag, input, tab, plot, text, menu, option
+  std::string value;  // "true", "E4M3", "1024", ...
+  ImVec2 min{};       // window pixels, top-left origin
+  ImVec2 max{};
+  bool enabled = true;
+  std::string reason;   // why disabled
+  bool visible = true;  // completely inside its region; false = scrolled or clipped away
+};
+
+/// The controls of the current frame: what accessibility tools and window tests find and click.
+/// Every interactive widget goes through controls/widgets.h, which records it here.
+class ControlMap {
+ public:
+  void begin_frame() { entries_.clear(); }
+  void add(ControlEntry entry) { entries_.push_back(std::move(entry)); }
+  const std::vector<ControlEntry>& entries() const { return entries_; }
+
+ private:
+  std::vector<ControlEntry> entries_;
+};
 
 /// Plot keys pressed since the last frame, handled by the plot under the mouse.
 struct PlotKeys {
@@ -45,27 +68,5 @@ struct PanelContext {
 inline void select_expert(const PanelContext& context, int expert) {
   context.commands.push_back(SelectExpert{context.view.expert == expert ? -1 : expert});
 }
-
-/// A page fills the region right of the rail. One class each in panels/ and compare/.
-class PagePanel {
- public:
-  virtual ~PagePanel() = default;
-  /// Draws into the current ImGui window, using the whole of `size`.
-  virtual void draw(const PanelContext& context, ImVec2 size) = 0;
-  /// Called between frames, a few times per second: true when a background result is to be drawn.
-  virtual bool tick() { return false; }
-  /// Switches to one of the page's views; empty = its first, an unknown name changes nothing.
-  virtual void show_view(std::string_view) {}
-  virtual std::string_view view() const { return {}; }
-  /// Selects as a user would, as soon as the run on screen is ready.
-  virtual void select(const Selection&) {}
-  virtual Selection selected() const { return {}; }
-};
-
-/// `wake`, here and below, may be called from any thread when tick() would find a result.
-std::unique_ptr<PagePanel> make_performance_panel(const std::function<void()>& wake);
-std::unique_ptr<PagePanel> make_numerics_panel();
-std::unique_ptr<PagePanel> make_graphs_panel(const std::function<void()>& wake);
-std::unique_ptr<PagePanel> make_compare_panel(const std::function<void()>& wake);
 
 }  // namespace app

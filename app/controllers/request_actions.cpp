@@ -1,12 +1,12 @@
-// The palette's view of the table of controls.
-#include "app/gui/shell/request_actions.h"
+#include "app/controllers/request_actions.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "app/gui/shell/request_controls.h"
+#include "app/controllers/request_controls.h"
 #include "engine/gemm/support.h"
+#include "engine/model/recipe_traits.h"
 
 namespace app {
 namespace {
@@ -83,6 +83,26 @@ std::string refusal_of(const RequestAction& action, const RunRequest& request,
     if (action.field == control.field) verdict = control_support(control, changed, link);
   }
   return verdict.support == engine::Support::Refused ? verdict.sentence : std::string();
+}
+
+std::string summary_of(const RunRequest& request) {
+  const engine::ShapeSpec& shape = request.shape;
+  const std::string what = shape.preset.empty() ? fmt::format("{}x{} {}x{}", shape.num_experts,
+                                                              shape.tokens, shape.n, shape.k)
+                                                : shape.preset;
+  const engine::RecipeTraits& traits = engine::traits_of(request.recipe);
+  std::string recipe(traits.label);
+  if (traits.chooses_format()) {
+    recipe += " ";
+    recipe +=
+        choice_label("recipe.format", static_cast<std::int64_t>(request.recipe.activation_format));
+  }
+  if (traits.chooses_pow2() && request.recipe.pow2_scales) recipe += " pow-2";
+  return fmt::format(
+      "{} · {} · {} · {} ×{}", what, recipe,
+      choice_label("routing.distribution", static_cast<std::int64_t>(request.routing.distribution)),
+      request.launch.kind == engine::LaunchKind::Eager ? "eager" : "graph",
+      request.launch.iterations);
 }
 
 }  // namespace app

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/plot/format.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -2,8 +2,8 @@
 // them readable: cards are stacked where it is narrow, and scroll where it is low.
 #pragma once
 
-#include "app/gui/panels/card_layout.h"
-#include "app/gui/view.h"
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 
 namespace app {
 

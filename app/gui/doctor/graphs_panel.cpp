@@ -8,14 +8,15 @@
 #include <string>
 #include <utility>
 
+#include "app/gui/cards/card.h"
+#include "app/gui/cards/page.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/doctor_view.h"
 #include "app/gui/doctor/live_replay.h"
+#include "app/gui/doctor/report_sources.h"
 #include "app/gui/graph/memory_view.h"
 #include "app/gui/graph/node_details.h"
-#include "app/gui/graph/report_sources.h"
 #include "app/gui/graph/topology_view.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/panels/replays_view.h"
 
 namespace app {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/view.h"
 
 namespace app {
 

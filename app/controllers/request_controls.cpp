@@ -1,4 +1,4 @@
-#include "app/gui/shell/request_controls.h"
+#include "app/controllers/request_controls.h"
 
 #include <algorithm>
 #include <array>
