@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
 #include "app/gui/cards/card_ground.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/doctor/board_strip.h"
+#include "app/gui/doctor/replay_board.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/names.h"

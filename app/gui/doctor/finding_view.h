@@ -12,6 +12,14 @@
 
 namespace app {
 
+/// Indices, in the report's experiments, of the experiment that shows a finding's fault and of the
+/// one that removes it; -1 = not run.
+struct ProofRecords {
+  int shows = -1;
+  int cures = -1;
+};
+ProofRecords records_of(const profiling::DoctorReport& report, int finding);
+
 class FindingView {
  public:
   /// Draw separate cards.

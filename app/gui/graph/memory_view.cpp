@@ -7,7 +7,7 @@
 
 #include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/graph/node_text.h"
+#include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
 #include "profiling/hazards/model/names.h"

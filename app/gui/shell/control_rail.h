@@ -62,6 +62,9 @@ class ControlRail {
   void draw_operand(engine::OperandRole role, engine::RunRequest& request);
   void draw_operand_file(engine::OperandRole role, engine::RunRequest& request);
   void draw_routing_file(engine::RoutingSpec& routing);
+  /// A field for a path with a button that browses; true once the field was edited and left.
+  bool draw_path(const std::string& prefix, std::string& text, const char* tooltip,
+                 FilePurpose purpose);
   void draw_engine(engine::RunRequest& request);
   void draw_backend(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
-#include "app/gui/controls/copy.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"

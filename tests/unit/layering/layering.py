@@ -109,8 +109,8 @@ ONE_PLACE = (
         "files are read through engine/input/regular_file.h, which waits for no FIFO",
         (
             # What the kernel tells: /proc and /sys.
-            "app/gui/bench/recording_probe.cpp",
             "app/gui/bench/window_bench.cpp",
+            "app/gui/bench/window_probes.cpp",
             "engine/backend/cpu/machine.cpp",
             "engine/device/device_facts.cpp",
             "profiling/trace/host_thread.cpp",

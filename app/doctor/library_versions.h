@@ -1,13 +1,19 @@
-// Fetches a version of cuBLASLt to compare with, by running the script in assets.
+// cuBLASLt versions: the known facts about them that ship with the programs, and fetching one to
+// compare with, by running the script in assets.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "engine/model/error.h"
+#include "profiling/hazards/rules/library_facts.h"
 
 namespace app {
+
+/// From the assets.
+engine::Result<std::vector<profiling::LibraryFact>> shipped_facts();
 
 /// Where a fetched version is: the user's cache, where workers look. Empty without a home folder.
 std::string fetched_library(const std::string& version);

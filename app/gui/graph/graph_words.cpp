@@ -1,4 +1,5 @@
-#include "app/gui/graph/node_text.h"
+// Names of kernels are shortened, and lists cut after three: these are lines, not reports.
+#include "app/gui/graph/graph_words.h"
 
 #include <fmt/format.h>
 
@@ -74,6 +75,80 @@ std::vector<profiling::Touch> touches_of(const MemoryMap& memory, int node) {
       memory.touches.begin(), memory.touches.end(), profiling::Touch{.node = node},
       [](const profiling::Touch& a, const profiling::Touch& b) { return a.node < b.node; });
   return {first, last};
+}
+
+using profiling::NodeState;
+
+ImU32 confidence_color(const Theme& theme, profiling::Confidence confidence) {
+  switch (confidence) {
+    case profiling::Confidence::Proved:
+    case profiling::Confidence::Likely:
+      return theme.colors.bad;
+    case profiling::Confidence::Possible:
+      return theme.colors.warn;
+    case profiling::Confidence::Disproved:
+      return theme.colors.good;
+  }
+  return theme.colors.line;
+}
+
+BoardCount count_board(const std::vector<NodeState>& board) {
+  BoardCount count;
+  for (const NodeState state : board) {
+    ++(state == NodeState::Done         ? count.done
+       : state == NodeState::Running    ? count.running
+       : state == NodeState::NotReached ? count.not_reached
+                                        : count.unmarked);
+  }
+  return count;
+}
+
+std::string board_text(const profiling::GraphSnapshot* graph, int replay,
+                       const std::vector<NodeState>& board) {
+  if (board.empty()) return "no replay is in progress";
+  const BoardCount count = count_board(board);
+  std::string text = fmt::format("replay {}: {} of {} nodes done", replay, count.done,
+                                 static_cast<int>(board.size()) - count.unmarked);
+  int named = 0;
+  for (std::size_t i = 0; i < board.size() && graph != nullptr && named < 3; ++i) {
+    if (board[i] != NodeState::Running) continue;
+    text += (named++ == 0 ? ", running: " : "; ") + node_title(*graph, static_cast<int>(i));
+  }
+  if (count.running > named && named > 0)
+    text += fmt::format(" and {} more", count.running - named);
+  return text;
+}
+
+std::string stall_text(const profiling::Snapshot& snapshot, const profiling::Stall& stall) {
+  const auto index = static_cast<std::size_t>(stall.graph);
+  const profiling::GraphSnapshot* graph =
+      stall.graph >= 0 && index < snapshot.graphs.size() ? &snapshot.graphs[index] : nullptr;
+  std::string text = fmt::format("Replay {} did not end within {:.3g} s ({}): ", stall.replay,
+                                 stall.waited_seconds, profiling::deadline_text(stall));
+  text += fmt::format("{}.", profiling::name_of(stall.kind));
+  int named = 0;
+  for (std::size_t i = 0; i < stall.nodes.size() && graph != nullptr && named < 3; ++i) {
+    if (stall.nodes[i] != NodeState::Running) continue;
+    text += (named++ == 0 ? " Running: " : "; ") + node_title(*graph, static_cast<int>(i));
+  }
+  if (named > 0) text += ".";
+  if (graph != nullptr && stall.last_finished >= 0) {
+    text += " Last finished: " + node_title(*graph, stall.last_finished) + ".";
+  }
+  if (!stall.evidence.empty()) text += " Evidence: " + stall.evidence + ".";
+  if (!stall.core_dump.empty()) text += " Core dump: " + stall.core_dump + ".";
+  return text;
+}
+
+std::string verdict_text(const profiling::Outcome& outcome) {
+  const int first = profiling::first_wrong_replay(outcome);
+  if (outcome.verdict == profiling::Verdict::Wrong && first > 0) {
+    return fmt::format("wrong from replay {} on", first);
+  }
+  if (outcome.verdict == profiling::Verdict::Hung && !outcome.stall.empty()) {
+    return fmt::format("hung in replay {}", outcome.stall.front().replay);
+  }
+  return std::string(profiling::name_of(outcome.verdict));
 }
 
 }  // namespace app

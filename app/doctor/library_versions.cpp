@@ -1,4 +1,5 @@
-#include "app/doctor/library_fetch.h"
+// Only versions with a pinned hash are fetched, and each is checked before it is used.
+#include "app/doctor/library_versions.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,6 +30,10 @@ std::string cache_folder() {
 }
 
 }  // namespace
+
+engine::Result<std::vector<profiling::LibraryFact>> shipped_facts() {
+  return profiling::load_library_facts(assets_folder() + "/facts/cublaslt.json");
+}
 
 std::string fetched_library(const std::string& version) {
   const std::string cache = cache_folder();

@@ -1,11 +1,14 @@
-#include "app/sweep/sweep_plan.h"
+// The worker's own gates decide what is refused: nothing is planned that it could not do.
+#include "app/sweep/plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "engine/gemm/support.h"
+#include "engine/model/backend_traits.h"
 #include "engine/model/recipe_traits.h"
 #include "profiling/export/setting_names.h"
 
@@ -13,6 +16,22 @@ namespace app {
 namespace {
 
 using engine::Scaling;
+
+/// "13.10.0" -> {13, 10, 0}; missing parts are 0.
+std::vector<long> numbers_of(const std::string& version) {
+  std::vector<long> numbers;
+  const char* at = version.data();
+  const char* end = at + version.size();
+  while (at < end) {
+    long number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) break;
+    numbers.push_back(number);
+    at = next < end && *next == '.' ? next + 1 : end;
+  }
+  numbers.resize(std::max<std::size_t>(numbers.size(), 3));
+  return numbers;
+}
 
 template <class Enum>
 std::vector<Enum> every() {
@@ -67,6 +86,48 @@ void vary_recipe(const engine::RunRequest& base, const SweepAxes& axes,
 
 }  // namespace
 
+const BackendOffer* offer_of(const WorkerHello& hello, engine::GemmBackend kind) {
+  // One offer of a worker serves every backend of its device.
+  const auto found = std::ranges::find_if(hello.backends, [&](const BackendOffer& one) {
+    return engine::traits_of(one.kind).device == engine::traits_of(kind).device;
+  });
+  return found == hello.backends.end() ? nullptr : &*found;
+}
+
+engine::DeviceCapability capability_of(const BackendOffer& offer) {
+  if (!engine::traits_of(offer.kind).device) return {};
+  const std::vector<long> architecture = numbers_of(offer.device.compute_capability);
+  const std::vector<long> version = numbers_of(offer.device.cublaslt_version);
+  return {.cuda = offer.available,
+          .compute_major = static_cast<int>(architecture[0]),
+          .compute_minor = static_cast<int>(architecture[1]),
+          .cublaslt_version = version[0] * 10000 + version[1] * 100 + version[2]};
+}
+
+std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hello) {
+  if (const engine::Status limits = engine::validate(request); !limits.ok()) {
+    return limits.error().message;
+  }
+  const BackendOffer* offer = offer_of(hello, request.backend);
+  if (offer == nullptr || !offer->available) {
+    return offer != nullptr && !offer->reason.empty()
+               ? offer->reason
+               : fmt::format("The worker has no backend {}", engine::name_of(request.backend));
+  }
+  const engine::DeviceCapability device = capability_of(*offer);
+  const engine::Verdict recipe =
+      engine::recipe_support(request.recipe, request.backend, device, request.linear);
+  if (recipe.support == engine::Support::Refused) return recipe.sentence;
+  // Without CUDA the worker runs eagerly and without a workspace, and says so in its result.
+  if (!engine::traits_of(request.backend).device) return {};
+  for (const engine::Verdict& verdict :
+       {engine::workspace_support(request.workspace, request, device),
+        engine::launch_support(request.launch, request.backend, device)}) {
+    if (verdict.support == engine::Support::Refused) return verdict.sentence;
+  }
+  return {};
+}
+
 std::vector<engine::GemmBackend> backends_of(const WorkerHello& hello) {
   std::vector<engine::GemmBackend> backends;
   for (const engine::GemmBackend kind : every<engine::GemmBackend>()) {
@@ -118,6 +179,30 @@ std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAx
     if (run.refused.empty()) run.refused = std::move(same);
     run.request = std::move(request);
     plan.push_back(std::move(run));
+  }
+  return plan;
+}
+
+engine::Result<std::vector<PlannedRun>> plan_interleaved(const InterleavedOrder& order,
+                                                         const WorkerHello& hello) {
+  if (order.blocks < kMinBlocks || order.blocks > kMaxBlocks || order.blocks % 2 != 0) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("blocks is {}; it must be an even number from {} to {}",
+                                     order.blocks, kMinBlocks, kMaxBlocks)};
+  }
+  PlannedRun sides[] = {{.request = order.a, .label = "A", .refused = {}},
+                        {.request = order.b, .label = "B", .refused = {}}};
+  for (PlannedRun& side : sides) {
+    side.request.launch.iterations = order.iterations;
+    if (const std::string refused = refusal_of(side.request, hello); !refused.empty()) {
+      return engine::Error{engine::ErrorCode::Unsupported,
+                           fmt::format("{} cannot be measured: {}", side.label, refused)};
+    }
+  }
+  std::vector<PlannedRun> plan;
+  for (int block = 0; block < order.blocks; ++block) {
+    const bool outer = block % 4 == 0 || block % 4 == 3;
+    plan.push_back(sides[outer ? 0 : 1]);
   }
   return plan;
 }

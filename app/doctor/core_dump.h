@@ -1,5 +1,5 @@
-// Starts a worker in such a way that it can leave a lightweight core dump of its device when it
-// hangs.
+// Core dumps of a device that hangs: how a worker is started so that it can leave a lightweight
+// one, and what cuda-gdb reads in it.
 #pragma once
 
 #include <string>
