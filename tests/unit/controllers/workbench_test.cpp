@@ -261,6 +261,22 @@ TEST_F(WorkbenchTest, ATourToPicturesFailsWithoutItsResult) {
   EXPECT_THAT(end_of(R"({"no_such_field": 1})").text, HasSubstr("no_such_field"));
 }
 
+TEST_F(WorkbenchTest, ATourToPicturesIsReadOnAThreadAndAnUnreadableOneEndsWithItsError) {
+  open("good");
+  const std::string path = write("tour.json", R"({"steps": 1})");
+  const std::string folder = folder_ + "/pictures";
+  state().live = true;
+  tours().play_to_pictures(path, folder);
+  EXPECT_FALSE(tours().take_end().has_value()) << "it was read by the caller";
+  EXPECT_FALSE(state().live);
+  std::optional<TourController::End> end;
+  ASSERT_TRUE(tick_until([&] { return (end = tours().take_end()).has_value(); }));
+  EXPECT_FALSE(end->complete);
+  EXPECT_EQ(end->text, path + ": it must be a JSON object with a list \"steps\"");
+  EXPECT_THAT(notices(), ::testing::IsEmpty());
+  EXPECT_FALSE(fs::exists(folder + "/tour.session"));
+}
+
 TEST_F(WorkbenchTest, AStalledRunShowsTheDoctorAndEndsLive) {
   open("stall-in-run");
   state().live = true;
