@@ -68,7 +68,7 @@ int draw_board(const PanelContext& context, const char* id, ImVec2 size,
     if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) clicked = static_cast<int>(i);
   }
   const BoardCount count = count_board(board);
-  controls::record(context, "doctor.board", "nodes of the replay under way", "plot",
+  controls::record(context, "doctor.board", "nodes of the replay in progress", "plot",
                    fmt::format("done={};running={};not_reached={}", count.done, count.running,
                                count.not_reached),
                    at, ImVec2(at.x + size.x, at.y + size.y));
@@ -135,11 +135,11 @@ bool LiveReplay::follow(const LinkStatus& link) {
   pulse_.replay = link.pulse.replay;
   pulse_.board = link.pulse.board;
   pulse_.device = link.pulse.device;
-  return under_way() && Clock::now() - moved_at_ >= kWorthShowing;
+  return in_progress() && Clock::now() - moved_at_ >= kWorthShowing;
 }
 
 bool LiveReplay::tick() {
-  if (!under_way() || Clock::now() - moved_at_ < kWorthShowing) return false;
+  if (!in_progress() || Clock::now() - moved_at_ < kWorthShowing) return false;
   return drawn_at_ < moved_at_ || Clock::now() - drawn_at_ >= kBetweenClocks;
 }
 
@@ -154,7 +154,7 @@ void LiveReplay::draw(const PanelContext& context, const Area& area,
   if (!pulse_.device.empty()) text += "; " + pulse_.device;
   Card card(context,
             {.id = "replays.live_card",
-             .title = "Replay under way",
+             .title = "Replay in progress",
              .question = "How far is the replay?",
              .measured = "A marker after every node writes to host memory, which is read without a "
                          "CUDA call. At its deadline the replay counts as stalled.",
@@ -167,7 +167,7 @@ void LiveReplay::draw(const PanelContext& context, const Area& area,
   show_text(text);
   ImGui::PopStyleColor();
   ImGui::PopTextWrapPos();
-  controls::record(context, "replays.live", "replay under way", "text", text, at,
+  controls::record(context, "replays.live", "replay in progress", "text", text, at,
                    ImGui::GetItemRectMax());
   draw_board(context, "##replays.board", ImGui::GetContentRegionAvail(), pulse_.board,
              fits ? graph : nullptr);

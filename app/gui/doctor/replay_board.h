@@ -36,7 +36,7 @@ class LiveReplay {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool under_way() const { return !pulse_.board.empty(); }
+  bool in_progress() const { return !pulse_.board.empty(); }
 
   PulseReport pulse_;  // the newest pulse's replay, board and device; without a board: none
   Clock::time_point moved_at_{};

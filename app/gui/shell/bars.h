@@ -52,7 +52,7 @@ struct DeviceWords {
   std::string tooltip;
   bool operator==(const DeviceWords&) const = default;
 };
-/// Empty while an order is under way: nothing is read then.
+/// Empty while an order is in progress: nothing is read then.
 DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello>& hello);
 
 struct StatusLine {
