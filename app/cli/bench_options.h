@@ -9,7 +9,6 @@
 
 #include "app/protocol/worker_command.h"
 #include "engine/model/error.h"
-#include "engine/model/linear_bench.h"
 
 namespace app::cli {
 

@@ -15,9 +15,8 @@
 #include "app/cli/doctor.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
-#include "app/doctor/conclusion.h"
-#include "app/doctor/library_fetch.h"
-#include "app/doctor/shipped_facts.h"
+#include "app/doctor/library_versions.h"
+#include "app/doctor/report_words.h"
 #include "app/doctor/visit.h"
 #include "app/protocol/request_json.h"
 #include "engine/gemm/library_file.h"
@@ -26,7 +25,6 @@
 #include "profiling/hazards/model/names.h"
 #include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"
-#include "profiling/session/snapshot_file.h"
 
 namespace app::cli {
 

@@ -10,8 +10,7 @@
 #include <map>
 
 #include "app/cli/terminal.h"
-#include "app/doctor/conclusion.h"
-#include "app/doctor/experiment_title.h"
+#include "app/doctor/report_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app::cli {

@@ -13,7 +13,7 @@
 
 #include "engine/input/tensor_source.h"
 #include "engine/model/amax_history.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
@@ -22,7 +22,6 @@
 #include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/snapshot.h"
 #include "profiling/power/power_summary.h"
-#include "profiling/power/power_trace.h"
 #include "profiling/trace/activity.h"
 
 namespace app {

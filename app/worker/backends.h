@@ -9,7 +9,7 @@
 #include "app/protocol/worker_link.h"
 #include "engine/backend/backend.h"
 #include "profiling/power/power_sampler.h"
-#include "profiling/power/power_trace.h"
+#include "profiling/power/power_summary.h"
 #include "profiling/trace/host_spans.h"
 
 namespace app {

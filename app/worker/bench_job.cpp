@@ -9,18 +9,13 @@
 
 #include "app/worker/handlers.h"
 #include "app/worker/peer_process.h"
-#include "engine/bench/cpu_target.h"
 #include "engine/bench/linear_bench.h"
-#include "engine/bench/linear_cpu.h"
 #include "engine/bench/measured_span.h"
 #include "engine/bench/quantize_bench.h"
-#include "engine/bench/replay_tracer.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/power/power_sampler.h"
 #include "profiling/trace/replay_sums.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
-#include "engine/bench/cuda_target.h"
-#include "engine/bench/linear_cuda.h"
 #include "engine/device/device_facts.h"
 #endif
 

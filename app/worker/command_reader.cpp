@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "app/protocol/convert.h"
-#include "engine/input/mapped_file.h"
+#include "engine/input/regular_file.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {

@@ -7,7 +7,7 @@
 
 #include "app/worker/frame_sender.h"
 #include "engine/model/error.h"
-#include "profiling/hazards/model/stalled_run.h"
+#include "profiling/hazards/model/experiment.h"
 
 namespace app {
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "app/worker/handlers.h"
-#include "engine/input/mapped_file.h"
+#include "engine/input/regular_file.h"
 
 namespace app {
 namespace {

@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "engine/input/json_text.h"
-#include "engine/input/mapped_file.h"
 #include "engine/input/presets.h"
 #include "engine/input/regular_file.h"
-#include "engine/input/splits_file.h"
+#include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/text.h"
 
