@@ -1,6 +1,6 @@
 // What the engine of a worker can be ordered to do, and what it answers. A new kind of order is a
-// message in expertscope.proto, an alternative of Task and of Answer here, and a handler in the
-// worker's app/worker/engine_loop.h; everything between only passes them on.
+// message in expertscope.proto, an alternative of Task and of Answer here, and a carry_out() in
+// app/worker/handlers.h; everything between only passes them on.
 #pragma once
 
 #include <array>
