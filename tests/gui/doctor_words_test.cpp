@@ -1,6 +1,8 @@
-#include "app/gui/graph/graph_words.h"
-
 #include <gtest/gtest.h>
+
+#include "app/gui/doctor/examine_bar.h"
+#include "app/gui/doctor/finding_view.h"
+#include "app/gui/graph/graph_words.h"
 
 namespace app {
 namespace {
