@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "app/cli/doctor_options.h"
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
 #include "app/protocol/request_json.h"
 #include "profiling/session/session_file.h"
 

@@ -48,7 +48,7 @@ const std::vector<PinnedLibrary>& pinned_libraries();
 class LibraryFile {
  public:
   /// Opens and checks `path`. NotFound, or InvalidArgument where it is not what it should be; the
-  /// error names the file, what is wrong and the way out. Hashing takes seconds.
+  /// error names the file, what is wrong and the remedy. Hashing takes seconds.
   static Result<LibraryFile> open(const std::string& path);
   static Result<LibraryFile> open(const std::string& path, const CublasLtPlaces& places,
                                   const std::vector<PinnedLibrary>& pins);

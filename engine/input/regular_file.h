@@ -47,7 +47,7 @@ class RegularFile {
 
 /// The same look at the name alone: for what is about to be replaced, and for files whose locks
 /// this process may hold, which closing any descriptor of theirs would give up. NotFound, or Io
-/// with what it is instead; the way out is the caller's to name.
+/// with what it is instead; the remedy is the caller's to name.
 Status check_regular_file(const std::string& path);
 
 /// The whole of a file of at most `max_bytes`.

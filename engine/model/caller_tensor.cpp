@@ -24,33 +24,33 @@ struct Difference {
   std::string attribute;  // empty = none found
   std::string found;
   std::string wanted;
-  std::string way_out;
+  std::string remedy;
 };
 
 class Comparison {
  public:
   /// Keeps the first difference.
   Comparison& same(const char* attribute, bool equal, std::string found, std::string wanted,
-                   const char* way_out) {
+                   const char* remedy) {
     if (!equal && first_.attribute.empty()) {
-      first_ = {attribute, std::move(found), std::move(wanted), way_out};
+      first_ = {attribute, std::move(found), std::move(wanted), remedy};
     }
     return *this;
   }
   Comparison& count(const char* attribute, std::int64_t found, std::int64_t wanted,
-                    const char* way_out) {
-    return same(attribute, found == wanted, fmt::to_string(found), fmt::to_string(wanted), way_out);
+                    const char* remedy) {
+    return same(attribute, found == wanted, fmt::to_string(found), fmt::to_string(wanted), remedy);
   }
-  Comparison& flag(const char* attribute, bool found, bool wanted, const char* way_out) {
+  Comparison& flag(const char* attribute, bool found, bool wanted, const char* remedy) {
     const auto text = [](bool on) { return std::string(on ? "on" : "off"); };
-    return same(attribute, found == wanted, text(found), text(wanted), way_out);
+    return same(attribute, found == wanted, text(found), text(wanted), remedy);
   }
   /// `what` begins the sentence: "Weight of expert 3 in layer 0".
   Status status(const std::string& what) const {
     if (first_.attribute.empty()) return {};
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: {} is {} where {} is needed; {}", what, first_.attribute,
-                             first_.found, first_.wanted, first_.way_out)};
+                             first_.found, first_.wanted, first_.remedy)};
   }
 
  private:

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "kernels/common/element_run.h"  // round_to_bf16, round_to_fp16
-#include "kernels/common/element_run.h"
 #include "kernels/common/fp8_codes.h"
 #include "kernels/dequantize/decode_patch.h"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/plot/plot_text.h"
 

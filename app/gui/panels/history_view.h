@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "app/gui/cards/card_layout.h"
 #include "app/gui/controls/flow.h"
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/panels/history_model.h"
 #include "app/gui/plot/heatmap_plot.h"
-#include "app/gui/view.h"
 
 namespace app {
 

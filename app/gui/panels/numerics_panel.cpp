@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "app/gui/cards/card_ground.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/card_ground.h"
 
 namespace app {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/gui/controls/flow.h"
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 #include "engine/model/error.h"
 
 namespace app {

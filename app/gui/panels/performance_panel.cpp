@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/gui/panels/card_ground.h"
+#include "app/gui/cards/card_ground.h"
 
 namespace app {
 namespace {

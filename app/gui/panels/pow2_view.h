@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/panels/pow2_model.h"
-#include "app/gui/view.h"
 
 namespace app {
 

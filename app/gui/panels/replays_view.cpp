@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_ground.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/card.h"
-#include "app/gui/panels/card_ground.h"
 #include "app/gui/panels/measure_words.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/plot/series_plot.h"

@@ -5,14 +5,14 @@
 #include <functional>
 #include <string>
 
-#include "app/gui/panels/card.h"
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/panels/graphs_model.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/plot/heatmap_plot.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 
 namespace app::plot {
 
