@@ -35,7 +35,7 @@ profiling::RecordedVisit kept_visit(const engine::RunRequest& request,
       .request = request, .report = std::move(report), .wall_clock_ms = profiling::unix_time_ms()};
 }
 
-/// What a copy is worth making for: pulses only move the marker board.
+/// Changes that are worth a copy of the report: most pulses only move the marker board.
 bool grew(const profiling::DoctorReport& now, const DoctorState::Report& before) {
   if (before == nullptr || now.experiments.size() != before->experiments.size() ||
       now.findings.size() != before->findings.size() ||
@@ -113,7 +113,7 @@ void DoctorController::examine(const std::shared_ptr<const profiling::RecordedRu
   if (run == examined_run_) return;
   examined_run_ = run;
   state_.run_report.reset();
-  // What the rules still say of the run before must not be taken for this one's.
+  // Findings of the previous run must not appear as this one's.
   run_task_.drop();
   if (run == nullptr || run->snapshot.graphs.empty()) return;
   run_task_.start([run] { return by_the_rules(run->snapshot); });
