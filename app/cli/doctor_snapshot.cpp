@@ -6,7 +6,7 @@
 #include "app/cli/doctor_options.h"
 #include "app/doctor/report_words.h"
 #include "app/protocol/request_json.h"
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 
 namespace app::cli {
 

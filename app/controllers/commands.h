@@ -15,7 +15,7 @@
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
-#include "profiling/trace/kernel_durations.h"
+#include "profiling/trace/statistics.h"
 
 namespace app {
 

@@ -6,7 +6,7 @@
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/request_json.h"
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 
 namespace app {
 namespace {

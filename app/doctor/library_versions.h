@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/model/error.h"
-#include "profiling/hazards/rules/library_facts.h"
+#include "profiling/hazards/rules/diagnosis.h"
 
 namespace app {
 

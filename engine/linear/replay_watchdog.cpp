@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "engine/device/event_wait.h"
+#include "engine/device/handles.h"
 
 namespace engine {
 

@@ -74,7 +74,7 @@ WINDOW_MAY_USE = (
     "profiling/hazards/rules/",
     "profiling/hazards/snapshot/",
     "profiling/power/power_summary.h",
-    "profiling/power/power_trace.h",
+    "profiling/power/power_summary.h",
     "profiling/session/",
     "profiling/trace/",
 )
