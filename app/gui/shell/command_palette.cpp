@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
