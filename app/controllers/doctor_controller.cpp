@@ -6,6 +6,7 @@
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/request_json.h"
+#include "engine/model/backend_traits.h"
 #include "profiling/session/session_file.h"
 
 namespace app {
@@ -49,6 +50,22 @@ bool grew(const profiling::DoctorReport& now, const DoctorState::Report& before)
 }
 
 }  // namespace
+
+std::string visit_refusal(const DoctorState& doctor, const LinkStatus& link,
+                          const std::optional<WorkerHello>& hello) {
+  if (doctor.busy) return "A visit is in progress";
+  if (!hello) {
+    return link.reason.empty() ? "No worker has greeted yet" : "No worker: " + link.reason;
+  }
+  std::string why = "The worker offers no CUDA backend";
+  for (const BackendOffer& offer : hello->backends) {
+    if (!engine::traits_of(offer.kind).device) continue;
+    if (offer.available) return "";
+    if (!offer.reason.empty()) why = offer.reason;
+  }
+  return "Graphs are captured and replayed on a GPU. " + why +
+         ". Recorded visits, recordings and .dot files can be examined without one.";
+}
 
 DoctorController::DoctorController(std::function<void()> wake)
     : wake_(std::move(wake)),

@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "engine/model/backend_traits.h"
-
 namespace app {
 
 Workbench::Workbench(Options opened, const std::function<void()>& wake, RememberedFiles& remembered)
@@ -226,16 +224,6 @@ std::string Workbench::refusal(Action action) const {
     default:
       return "";
   }
-}
-
-std::string Workbench::no_visit() const {
-  if (doctor.state().busy) return "A visit is in progress";
-  const std::optional<WorkerHello>& hello = runs.link.hello();
-  if (!hello) return "No worker has greeted yet";
-  const bool gpu = std::ranges::any_of(hello->backends, [](const BackendOffer& offer) {
-    return engine::traits_of(offer.kind).device && offer.available;
-  });
-  return gpu ? "" : "Graphs are captured and replayed on a GPU, which this worker does not have";
 }
 
 SessionView Workbench::view() const {

@@ -14,6 +14,7 @@
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/names.h"
+#include "profiling/trace/statistics.h"
 
 namespace app {
 namespace {
@@ -65,13 +66,6 @@ std::function<std::string()> checks_text(const profiling::DoctorReport* report, 
     }
     return text;
   };
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 void wrapped(const std::string& text, ImU32 color) {
@@ -131,7 +125,8 @@ void DoctorView::follow(const PanelContext& context, const GraphScene& scene) {
   if (scene.report() == nullptr) return;
   for (std::size_t i = 0; i < scene.report()->experiments.size(); ++i) {
     const profiling::ExperimentRecord& record = scene.report()->experiments[i];
-    const double median = median_of(record.outcome.replay_us);
+    const std::vector<double>& times = record.outcome.replay_us;
+    const double median = times.empty() ? 0.0 : profiling::quantile(times, 0.5);
     const std::string outcome = verdict_text(record.outcome);
     rows_.push_back(
         {.cells = {{.text = std::to_string(i + 1), .key = static_cast<double>(i)},
@@ -223,7 +218,8 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
   if (report != nullptr) {
     conclusion = draw_report(context, *report, scene.graph());
   } else {
-    const std::string why = ExamineBar::obstacle(context);
+    const std::string why =
+        visit_refusal(context.view.doctor, context.view.link, context.view.hello);
     wrapped(why.empty() ? "Nothing examined yet." : why, theme.colors.dim_text);
     conclusion = why;
   }

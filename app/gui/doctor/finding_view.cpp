@@ -253,7 +253,7 @@ void FindingView::draw_chosen(const PanelContext& context, const Area& area, Gra
   }
   heading(context, "Proof");
   if (!finding.proof.words.empty()) show_wrapped(finding.proof.words);
-  const std::string why = ExamineBar::obstacle(context);
+  const std::string why = visit_refusal(context.view.doctor, context.view.link, context.view.hello);
   const bool of_gallery = profiling::gallery_subject(report->snapshot.subject).has_value();
   if (controls::button(
           context, "doctor.prove_this", "Prove this",

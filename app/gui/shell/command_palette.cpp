@@ -206,7 +206,8 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .refusal = file.missing,
                        .command = OpenFile{file.path}});
   }
-  const std::string no_visit = workbench.no_visit();
+  const std::string no_visit = visit_refusal(workbench.doctor.state(), workbench.runs.link.status(),
+                                             workbench.runs.link.hello());
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
     VisitOrder order;
     order.subject.request = requested;
