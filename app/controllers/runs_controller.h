@@ -35,12 +35,12 @@ class RunsController {
   SessionState state;
   LinkSupervisor link;
 
-  /// The first worker's greeting chooses the backend, unless the request came with one ...
+  /// The request came with its backend: the first worker's greeting does not choose one ...
   void keep_backend() { keep_backend_ = true; }
-  /// ... and runs the request, where it is asked to.
+  /// ... and the greeting starts a run of it.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
-  /// By another of the same kind, immediately, whatever it is doing.
+  /// By another with the same command and library, at once, even if it is busy.
   void replace_worker();
 
   /// The request in the rail.
