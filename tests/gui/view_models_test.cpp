@@ -64,8 +64,8 @@ TEST(SelectionList, ListsCountsAndWholeEdges) {
   const app::ValueSelection selection{.asked = {0.1, 0.7},
                                       .snapped = {0.0, 1.0},
                                       .series = {{.name = "before", .count = 3, .total = 12}}};
-  const std::string list = app::selection_list(selection, ',');
-  EXPECT_THAT(list, HasSubstr("before,"));
+  const std::string list = app::selection_list(selection);
+  EXPECT_THAT(list, HasSubstr("before\t"));
   EXPECT_THAT(list, HasSubstr("3"));
   EXPECT_THAT(list, HasSubstr("12"));
 }

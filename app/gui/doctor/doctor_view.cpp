@@ -9,7 +9,6 @@
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/board_strip.h"
 #include "app/gui/panels/card.h"
-#include "app/gui/panels/card_ground.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/names.h"

@@ -60,15 +60,15 @@ ValueSelection select_values(const NumericsModel& model, plot::Range range) {
   return selection;
 }
 
-std::string selection_list(const ValueSelection& selection, char separator) {
-  std::string text = fmt::format("series{0}from_log2{0}to_log2{0}count{0}of\n", separator);
+std::string selection_list(const ValueSelection& selection) {
+  const std::string range =
+      fmt::format("{:.4f}\t{:.4f}", selection.snapped.min, selection.snapped.max);
+  std::string text = "series\tfrom_log2\tto_log2\tcount\tof\n";
   for (const SelectedSeries& series : selection.series) {
-    text += fmt::format("{1}{0}{2:.4f}{0}{3:.4f}{0}{4:.0f}{0}{5:.0f}\n", separator, series.name,
-                        selection.snapped.min, selection.snapped.max, series.count, series.total);
+    text += fmt::format("{}\t{}\t{:.0f}\t{:.0f}\n", series.name, range, series.count, series.total);
   }
   for (std::size_t expert = 0; expert < selection.scales_of_experts.size(); ++expert) {
-    text += fmt::format("scales of expert {1}{0}{2:.4f}{0}{3:.4f}{0}{4}{0}\n", separator, expert,
-                        selection.snapped.min, selection.snapped.max,
+    text += fmt::format("scales of expert {}\t{}\t{}\t\n", expert, range,
                         selection.scales_of_experts[expert]);
   }
   return text;

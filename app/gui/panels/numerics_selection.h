@@ -28,6 +28,7 @@ struct ValueSelection {
 ValueSelection select_values(const NumericsModel& model, plot::Range range);
 /// Edges of the magnitude bins whose centres lie in the range; empty if there is none.
 plot::Range snapped_to_bins(plot::Range range);
-std::string selection_list(const ValueSelection& selection, char separator);
+/// Tab-separated.
+std::string selection_list(const ValueSelection& selection);
 
 }  // namespace app
