@@ -10,7 +10,7 @@
 #include "app/cli/doctor_progress.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/model/names.h"

@@ -8,7 +8,7 @@
 #include "app/cli/doctor_options.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
-#include "app/doctor/library_fetch.h"
+#include "app/doctor/library_versions.h"
 #include "engine/gemm/library_file.h"
 
 namespace app::cli {

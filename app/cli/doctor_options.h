@@ -9,7 +9,7 @@
 #include "app/cli/command.h"
 #include "app/cli/request_options.h"
 #include "app/cli/worker_session.h"
-#include "app/doctor/shipped_facts.h"
+#include "app/doctor/library_versions.h"
 #include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 

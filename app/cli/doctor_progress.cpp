@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "app/doctor/experiment_title.h"
+#include "app/doctor/report_words.h"
 
 namespace app::cli {
 namespace {

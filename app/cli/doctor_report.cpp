@@ -12,7 +12,7 @@
 #include "app/cli/doctor_options.h"
 #include "app/cli/doctor_text.h"
 #include "app/cli/terminal.h"
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
 #include "app/protocol/request_json.h"
 #include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"

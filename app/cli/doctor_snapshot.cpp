@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "app/cli/doctor_options.h"
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
 #include "app/protocol/request_json.h"
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 
 namespace app::cli {
 

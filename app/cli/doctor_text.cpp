@@ -7,8 +7,7 @@
 #include <cctype>
 #include <map>
 
-#include "app/doctor/conclusion.h"
-#include "app/doctor/experiment_title.h"
+#include "app/doctor/report_words.h"
 #include "profiling/hazards/model/names.h"
 
 namespace app::cli {

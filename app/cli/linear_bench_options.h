@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/bench_order.h"
 #include "engine/model/error.h"
-#include "engine/model/linear_bench.h"
 
 namespace app::cli {
 

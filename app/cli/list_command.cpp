@@ -11,7 +11,7 @@
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
 #include "app/protocol/paths.h"
-#include "app/sweep/planned_run.h"
+#include "app/sweep/plan.h"
 #include "engine/gemm/support.h"
 #include "engine/input/presets.h"
 

@@ -8,7 +8,7 @@
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
-#include "engine/input/splits_file.h"
+#include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
 
 namespace app::cli {

@@ -13,7 +13,7 @@
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
-#include "app/sweep/sweep_plan.h"
+#include "app/sweep/plan.h"
 #include "engine/input/json_text.h"
 
 namespace app::cli {

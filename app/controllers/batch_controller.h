@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxWindowSweep = 60;
 
 class BatchController {
  public:
-  /// In place of what is under way. An order that cannot run leaves its reason in status().error.
+  /// Replaces the batch in progress. An order that cannot run leaves its reason in status().error.
   void start(const SweepOrder& order, const std::optional<WorkerHello>& hello);
   void start(const InterleavedOrder& order, const std::optional<WorkerHello>& hello);
   bool running() const;
@@ -41,7 +41,7 @@ class BatchController {
   profiling::GroupKind kind_ = profiling::GroupKind::None;  // of the newest order
   std::string refusal_;                                     // of an order that was not begun
   std::shared_ptr<const std::vector<BatchRow>> rows_;
-  std::uint64_t order_id_ = 0;  // of the run under way; 0 = none
+  std::uint64_t order_id_ = 0;  // of the run in progress; 0 = none
   bool ended_ = false;
 };
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "app/controllers/session_view.h"
-#include "app/sweep/interleaved_plan.h"
+#include "app/sweep/plan.h"
 #include "engine/model/amax_history.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
-#include "profiling/trace/kernel_durations.h"
+#include "profiling/trace/statistics.h"
 
 namespace app {
 

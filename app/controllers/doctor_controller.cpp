@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "app/doctor/shipped_facts.h"
-#include "app/doctor/stalled_run.h"
+#include "app/doctor/library_versions.h"
+#include "app/doctor/visit.h"
 #include "app/doctor/worker_runner.h"
 #include "app/protocol/request_json.h"
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 
 namespace app {
 namespace {

@@ -20,12 +20,12 @@ namespace app {
 class DoctorController {
  public:
   explicit DoctorController(std::function<void()> wake);
-  /// Cancels what is under way; its worker is gone when this returns.
+  /// Cancels the visit in progress; its worker is gone when this returns.
   ~DoctorController();
   DoctorController(const DoctorController&) = delete;
   DoctorController& operator=(const DoctorController&) = delete;
 
-  /// Refused while another visit is under way.
+  /// Refused while another visit is in progress.
   void visit(const VisitOrder& order, const WorkerCommand& worker,
              const std::vector<std::string>& allowed_libraries);
   void cancel();

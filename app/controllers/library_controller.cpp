@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/doctor/library_fetch.h"
+#include "app/doctor/library_versions.h"
 
 namespace app {
 namespace {

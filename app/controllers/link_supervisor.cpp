@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/sweep/planned_run.h"
+#include "app/sweep/plan.h"
 
 namespace app {
 namespace {

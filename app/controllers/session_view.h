@@ -12,7 +12,7 @@
 #include "app/doctor/visit.h"
 #include "app/protocol/worker_link.h"
 #include "app/sweep/batch.h"
-#include "app/sweep/sweep_plan.h"
+#include "app/sweep/plan.h"
 #include "engine/model/run_request.h"
 #include "profiling/session/session_file.h"
 

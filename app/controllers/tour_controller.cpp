@@ -79,7 +79,7 @@ TourController::TourController(const Parts& parts, const std::function<void()>& 
     : parts_(parts), finder_(wake), loader_(wake) {}
 
 void TourController::find_shipped() {
-  finder_.start([folder = assets_folder() + "/tours", describe = parts_.describe] {
+  finder_.start([folder = assets_folder() + "/tours"] {
     std::error_code error;
     std::vector<std::string> paths;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -88,7 +88,7 @@ void TourController::find_shipped() {
     std::ranges::sort(paths);
     std::vector<Found> found;
     for (const std::string& path : paths) {
-      const auto script = load_tour(path, describe);
+      const auto script = load_tour(path);
       found.push_back(script.ok() ? Found(Named{script.value().title, path})
                                   : Found(script.error()));
     }
@@ -108,19 +108,37 @@ void TourController::begin(TourScript script) {
 }
 
 void TourController::play_to_pictures(const std::string& path, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail(folder + ": " + error.message());
-  auto script = load_tour(path, parts_.describe);
-  if (!script.ok()) return fail(script.error().message);
-  const std::string recording = folder + "/tour.session";
-  // A second tour replaces the first one's recording.
-  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(recording + suffix, error);
-  parts_.files.record_to(recording);
+  parts_.runs.state.live = false;  // a worker that greets before the tour is read runs nothing
   parts_.libraries.refuse_questions();
-  pictures_.emplace(Pictures{.folder = folder, .deadline = {}});
+  pictures_.emplace(Pictures{.recording = folder + "/tour.session", .folder = folder});
+  loader_.start([path, folder, recording = pictures_->recording]() -> engine::Result<TourScript> {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return engine::Error{engine::ErrorCode::Io, folder + ": " + error.message()};
+    auto script = load_tour(path);
+    // A second tour replaces the first one's recording.
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      if (script.ok()) fs::remove(recording + suffix, error);
+    }
+    return script;
+  });
+}
+
+void TourController::take_script(engine::Result<TourScript> script) {
+  const bool unattended = pictures_ && !tour_;
+  if (!script.ok()) {
+    if (unattended) return fail(script.error().message);
+    return parts_.notices.add(Severity::Bad, "Not played: " + script.error().message);
+  }
+  if (unattended) {
+    parts_.files.record_to(pictures_->recording);
+  } else {
+    stop();
+    parts_.notices.set_status("");
+    parts_.notices.clear();
+  }
   begin(std::move(script).value());
-  set_deadline(kWorkerSeconds);
+  if (unattended) set_deadline(kWorkerSeconds);
 }
 
 void TourController::stop() {
@@ -156,14 +174,7 @@ bool TourController::tick() {
   }
   if (auto script = loader_.take()) {
     changed = true;
-    if (script->ok()) {
-      stop();
-      parts_.notices.set_status("");
-      parts_.notices.clear();
-      begin(std::move(*script).value());
-    } else {
-      parts_.notices.add(Severity::Bad, "Not played: " + script->error().message);
-    }
+    take_script(std::move(*script));
   }
   if (!tour_) return changed;
   if (pictures_) {

@@ -79,7 +79,6 @@ class TourController {
     LibraryController& libraries;
     Notices& notices;
     const std::vector<engine::ShapePreset>& presets;
-    DescribeRequest describe;
   };
   struct Named {
     std::string title;
@@ -97,11 +96,12 @@ class TourController {
   void find_shipped();
   const std::vector<Named>& shipped() const { return shipped_; }
 
-  /// To the user, as soon as it is read.
+  /// To the user, as soon as a thread has read it.
   void play(const std::string& path) {
-    loader_.start([path, describe = parts_.describe] { return load_tour(path, describe); });
+    loader_.start([path] { return load_tour(path); });
   }
-  /// Unattended; writes one picture per step and a recording of the runs to `folder`.
+  /// Unattended, as soon as it is read; writes one picture per step and a recording of the runs to
+  /// `folder`.
   void play_to_pictures(const std::string& path, const std::string& folder);
 
   /// Null = none is playing.
@@ -152,11 +152,13 @@ class TourController {
     std::string recording;  // open before; empty = live
   };
   struct Pictures {
+    std::string recording;
     std::string folder;
-    Clock::time_point deadline;
+    Clock::time_point deadline{};
     int frames = 0;  // drawn with the step's result on screen
   };
 
+  void take_script(engine::Result<TourScript> script);
   void begin(TourScript script);
   bool wait_for_result();
   void begin_step();

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/controllers/request_actions.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
 #include "engine/input/json_text.h"
@@ -38,8 +39,7 @@ std::optional<std::array<double, 2>> range_of(const json& select, const char* na
   return std::array<double, 2>{scale * ends[0], scale * ends[1]};
 }
 
-engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view text,
-                                       DescribeRequest describe) {
+engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view text) {
   auto logged = parse_request_log(text, path);
   if (!logged.ok()) return logged.error();
   TourScript script;
@@ -50,7 +50,7 @@ engine::Result<TourScript> tour_of_log(const std::string& path, std::string_view
     TourStep step;
     step.name = fmt::format("{:02}-request", i + 1);
     step.title = fmt::format("Request {}", i + 1);
-    step.caption = one.caption.empty() ? describe(one.request) : std::move(one.caption);
+    step.caption = one.caption.empty() ? summary_of(one.request) : std::move(one.caption);
     step.request_patch = request_to_json(one.request);
     script.steps.push_back(std::move(step));
   }
@@ -71,7 +71,7 @@ double reading_seconds(const TourStep& step) {
   return kLookSeconds + kWordSeconds * static_cast<double>(words);
 }
 
-engine::Result<TourScript> load_tour(const std::string& path, DescribeRequest describe) {
+engine::Result<TourScript> load_tour(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return engine::Error{engine::ErrorCode::InvalidArgument, path + ": " + why};
   };
@@ -80,7 +80,7 @@ engine::Result<TourScript> load_tour(const std::string& path, DescribeRequest de
   const engine::Result<json> parsed = engine::parse_json(text.value());
   const bool one_object =
       parsed.ok() && parsed.value().is_object() && parsed.value().contains("steps");
-  if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text.value(), describe);
+  if (!one_object && !path.ends_with(".json")) return tour_of_log(path, text.value());
   if (!parsed.ok()) return refuse(parsed.error().message);
   const json& document = parsed.value();
   if (!document.is_object() || !document.contains("steps") || !document["steps"].is_array()) {

@@ -32,12 +32,9 @@ struct TourScript {
   std::vector<TourStep> steps;
 };
 
-/// What a step of a request log says where the log says nothing.
-using DescribeRequest = std::string (*)(const engine::RunRequest&);
-
-/// A tour (.json with "steps") or a request log (one request a line, with captions). The error
-/// names the file and what is wrong with it.
-engine::Result<TourScript> load_tour(const std::string& path, DescribeRequest describe);
+/// A tour (.json with "steps") or a request log (one request a line, with captions; without one a
+/// step shows summary_of() its request). The error names the file and what is wrong with it.
+engine::Result<TourScript> load_tour(const std::string& path);
 /// The file of a tour: what load_tour() reads back as the same steps.
 std::string tour_text(const TourScript& script);
 /// Whether this file looks like one, by its ending.

@@ -18,8 +18,7 @@ Workbench::Workbench(Options opened, const std::function<void()>& wake, Remember
              .files = files,
              .libraries = libraries,
              .notices = notices,
-             .presets = options.presets,
-             .describe = options.describe},
+             .presets = options.presets},
             wake) {
   for (const std::string& library : options.allowed_libraries) libraries.consent.allow(library);
   runs.link.allow_libraries(libraries.consent.allowed());
@@ -229,7 +228,7 @@ std::string Workbench::refusal(Action action) const {
 }
 
 std::string Workbench::no_visit() const {
-  if (doctor.state().busy) return "A visit is under way";
+  if (doctor.state().busy) return "A visit is in progress";
   const std::optional<WorkerHello>& hello = runs.link.hello();
   if (!hello) return "No worker has greeted yet";
   const bool gpu = std::ranges::any_of(hello->backends, [](const BackendOffer& offer) {

@@ -24,7 +24,6 @@ class Workbench {
     /// Files may name these without a question.
     std::vector<std::string> allowed_libraries{};
     std::vector<engine::ShapePreset> presets{};
-    DescribeRequest describe = nullptr;
   };
 
   /// `wake` may be called from any thread when tick() would find a result; `remembered` outlives

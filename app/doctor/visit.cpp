@@ -1,15 +1,16 @@
+// Experiments that were made are not made again; which come next depends on what they have shown.
 #include "app/doctor/visit.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "app/doctor/conclusion.h"
-#include "app/doctor/experiment_nodes.h"
-#include "app/doctor/experiment_title.h"
-#include "app/doctor/finding_order.h"
 #include "app/doctor/isolation.h"
+#include "app/doctor/report_words.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
@@ -35,6 +36,73 @@ constexpr int kMaxIsolationTrials = 40;
 constexpr std::size_t kMaxSmallerSets = 41;
 /// Findings that are examined with all other memory moved away.
 constexpr int kMaxSettled = 24;
+
+int rank(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::Proved:
+      return 0;
+    case Confidence::Likely:
+      return 1;
+    case Confidence::Possible:
+      return 2;
+    case Confidence::Disproved:
+      break;
+  }
+  return 3;
+}
+
+/// Most certain first; ties in the order of the rules. Records follow their findings.
+void order_by_certainty(DoctorReport& report) {
+  std::vector<Finding>& findings = report.findings;
+  std::vector<std::size_t> order(findings.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rank(findings[i].confidence); });
+  std::vector<Finding> sorted;
+  std::vector<int> place(findings.size());
+  for (const std::size_t i : order) {
+    place[i] = static_cast<int>(sorted.size());
+    sorted.push_back(std::move(findings[i]));
+  }
+  findings = std::move(sorted);
+  for (ExperimentRecord& record : report.experiments) {
+    if (record.finding >= 0) record.finding = place[static_cast<std::size_t>(record.finding)];
+  }
+}
+
+bool same_node(const Snapshot& ours, const Snapshot& theirs, NodeRef ref) {
+  const auto node_of = [ref](const Snapshot& snapshot) -> const profiling::SnapshotNode* {
+    const auto graph = static_cast<std::size_t>(ref.graph);
+    const auto node = static_cast<std::size_t>(ref.node);
+    if (ref.graph < 0 || ref.node < 0 || graph >= snapshot.graphs.size()) return nullptr;
+    if (node >= snapshot.graphs[graph].nodes.size()) return nullptr;
+    return &snapshot.graphs[graph].nodes[node];
+  };
+  const profiling::SnapshotNode* here = node_of(ours);
+  const profiling::SnapshotNode* there = node_of(theirs);
+  return here != nullptr && there != nullptr && here->type == there->type &&
+         here->name == there->name;
+}
+
+std::vector<NodeRef> named_nodes(const Experiment& experiment) {
+  std::vector<NodeRef> nodes = experiment.delayed;
+  for (const MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);
+  for (const auto& [first, second] : experiment.ordered) {
+    nodes.push_back(first);
+    nodes.push_back(second);
+  }
+  return nodes;
+}
+
+/// The first node named by `experiment` in `ours` that `theirs`, another process's capture, lacks
+/// or has as a different node. Empty if nothing was captured: then nothing was changed either.
+std::optional<NodeRef> find_foreign_node(const Snapshot& ours, const Snapshot& theirs,
+                                         const Experiment& experiment) {
+  if (theirs.graphs.empty()) return std::nullopt;
+  for (const NodeRef node : named_nodes(experiment)) {
+    if (!same_node(ours, theirs, node)) return node;
+  }
+  return std::nullopt;
+}
 
 /// Plain replays that fail in both of them prove nothing.
 bool can_be_settled(const profiling::Proof& proof) {
@@ -348,6 +416,24 @@ engine::Result<DoctorReport> visit(const DoctorSubject& subject, const VisitOpti
                                    const std::function<void(const VisitProgress&)>& progress,
                                    const std::atomic<bool>& cancel) {
   return Visit(subject, options, runner, progress, cancel).make(facts);
+}
+
+profiling::DoctorReport report_of_stall(const engine::RunRequest& request, const DoctorDone& seen,
+                                        const std::vector<profiling::LibraryFact>& facts) {
+  profiling::DoctorReport report;
+  report.snapshot = seen.snapshot;
+  report.findings = profiling::diagnose(report.snapshot, facts);
+  const std::string rules = conclusion_of(report);
+  profiling::ExperimentRecord& run = report.experiments.emplace_back();
+  run.title = "the run itself";
+  const bool eager = !seen.outcome.stall.empty() && seen.outcome.stall.front().replay == 0;
+  run.experiment.graph = !eager;
+  run.experiment.replays = request.launch.iterations;
+  run.experiment.markers = request.launch.markers;
+  run.outcome = seen.outcome;
+  const std::string symptom = symptom_of(run.experiment, run.outcome);
+  report.conclusion = fmt::format("In the run itself {}. {}", symptom, rules);
+  return report;
 }
 
 }  // namespace app

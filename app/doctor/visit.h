@@ -1,5 +1,6 @@
 // A visit to the graph doctor: takes a snapshot, runs the rules and, if asked, runs the experiments
-// that settle their findings. Blocks, so the window calls it on a separate thread.
+// that settle their findings. Blocks, so the window calls it on a separate thread. An ordinary
+// run that stalled is presented as a visit.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/protocol/doctor_order.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 #include "profiling/hazards/model/doctor_report.h"
@@ -65,5 +67,10 @@ engine::Result<profiling::DoctorReport> visit(
     const DoctorSubject& subject, const VisitOptions& options,
     const std::vector<profiling::LibraryFact>& facts, ExperimentRunner& runner,
     const std::function<void(const VisitProgress&)>& progress, const std::atomic<bool>& cancel);
+
+/// An ordinary run that stalled: its graph, the rules' findings, and the run as the only
+/// experiment.
+profiling::DoctorReport report_of_stall(const engine::RunRequest& request, const DoctorDone& seen,
+                                        const std::vector<profiling::LibraryFact>& facts);
 
 }  // namespace app

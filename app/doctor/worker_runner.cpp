@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "app/doctor/core_dump_request.h"
+#include "app/doctor/core_dump.h"
 #include "app/protocol/patience.h"
 #include "app/protocol/worker_link.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/run_result.h"
 #include "profiling/power/power_summary.h"
 

@@ -11,7 +11,7 @@
 #include "app/protocol/wire_fields.h"
 #include "app/protocol/worker_link.h"
 #include "engine/model/amax_history.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"

@@ -15,13 +15,13 @@
 #include "app/protocol/doctor_order.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/amax_history.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_result.h"
 #include "engine/model/text.h"
 #include "engine/observe/step_observer.h"
-#include "profiling/power/power_trace.h"
+#include "profiling/power/power_summary.h"
 #include "profiling/trace/activity.h"
 
 namespace app {

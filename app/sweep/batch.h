@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/sweep/planned_run.h"
+#include "app/sweep/plan.h"
 #include "profiling/session/run_group.h"
 
 namespace app {

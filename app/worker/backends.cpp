@@ -7,7 +7,7 @@
 #include <array>
 
 #include "app/protocol/wire.h"
-#include "engine/gemm/cublaslt_search.h"
+#include "engine/gemm/library_file.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/device_facts.h"
 #include "engine/model/backend_traits.h"

@@ -8,10 +8,8 @@
 #include "app/protocol/convert.h"
 #include "app/worker/bench_power.h"
 #include "app/worker/linear_bench_job.h"
-#include "engine/bench/cpu_target.h"
 #include "engine/bench/quantize_bench.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
-#include "engine/bench/cuda_target.h"
 #include "engine/device/device_facts.h"
 #include "engine/model/backend_traits.h"
 #endif

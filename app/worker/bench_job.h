@@ -6,7 +6,7 @@
 
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
 

@@ -1,6 +1,6 @@
 #include "app/worker/idle_readings.h"
 
-#include "profiling/power/power_reader.h"
+#include "profiling/power/power_sampler.h"
 
 namespace app {
 struct IdleReadings::Shared : profiling::NvmlThread::Shared {

@@ -11,8 +11,7 @@
 
 #include "engine/observe/step_observer.h"
 #include "profiling/power/nvml_library.h"
-#include "profiling/power/nvml_thread.h"
-#include "profiling/power/power_trace.h"
+#include "profiling/power/power_summary.h"
 
 namespace app {
 

@@ -13,7 +13,7 @@
 #include "app/protocol/doctor_order.h"
 #include "app/protocol/worker_link.h"
 #include "engine/model/amax_history.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/run_request.h"
 #include "engine/observe/step_observer.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/bench/replay_tracer.h"
+#include "engine/bench/linear_bench.h"
 #include "profiling/trace/host_spans.h"
 
 namespace app {

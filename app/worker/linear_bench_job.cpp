@@ -13,9 +13,7 @@
 #include "app/worker/kernel_tracer.h"
 #include "app/worker/peer_process.h"
 #include "engine/bench/linear_bench.h"
-#include "engine/bench/linear_cpu.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
-#include "engine/bench/linear_cuda.h"
 #include "engine/device/device_facts.h"
 #include "engine/model/backend_traits.h"
 #endif

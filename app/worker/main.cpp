@@ -21,7 +21,7 @@
 #include "app/worker/frame_sender.h"
 #include "app/worker/job_slot.h"
 #include "app/worker/pulse.h"
-#include "engine/input/mapped_file.h"
+#include "engine/input/regular_file.h"
 #include "engine/model/guarded_thread.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/bench/linear_subject.h"
+#include "engine/bench/linear_bench.h"
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "profiling/power/power_sampler.h"
-#include "profiling/power/power_trace.h"
+#include "profiling/power/power_summary.h"
 
 namespace app {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "app/worker/frame_sender.h"
-#include "profiling/hazards/model/stalled_run.h"
+#include "profiling/hazards/model/experiment.h"
 
 namespace app {
 

@@ -1,4 +1,4 @@
-#include "engine/bench/cpu_target.h"
+#include "engine/bench/quantize_bench.h"
 
 #include <omp.h>
 

@@ -1,4 +1,4 @@
-#include "engine/bench/cuda_target.h"
+#include "engine/bench/quantize_bench.h"
 
 #include <cuda_runtime_api.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/input/routing.h"
-#include "engine/model/quantiles.h"
+#include "engine/model/measurement.h"
 
 namespace engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/bench/linear_cpu.h"
+#include "engine/bench/linear_bench.h"
 
 #include <array>
 #include <mutex>

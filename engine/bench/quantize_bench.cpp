@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "engine/bench/quantize_cases.h"
-#include "engine/model/quantiles.h"
+#include "engine/model/measurement.h"
 
 namespace engine {
 namespace {

@@ -2,15 +2,74 @@
 // other load affect all of them equally, and also the copy that they are reported relative to.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
-#include "engine/bench/bench_target.h"
 #include "engine/bench/measured_span.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
+#include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
+#include "kernels/amax/group_amax.h"
+#include "kernels/offsets/splits_to_offsets.h"
+#include "kernels/quantize/quantize_block.h"
+#include "kernels/quantize/quantize_mxfp8.h"
+#include "kernels/quantize/quantize_nvfp4.h"
+#include "kernels/quantize/quantize_per_tensor.h"
 
 namespace engine {
+
+// What a benchmark runs on: memory, the grouped kernels or their twins, and a clock. Cases are
+// written once against this and measured on a device or on the CPU.
+
+/// Enqueues one launch (or a few that belong together).
+using Launch = std::function<Status()>;
+
+class BenchTarget {
+ public:
+  virtual ~BenchTarget() = default;
+
+  /// 256-byte aligned, zeroed; lives until release_all().
+  virtual Result<std::byte*> allocate(std::int64_t bytes) = 0;
+  virtual void release_all() = 0;
+  /// Returns when `to` holds the bytes.
+  virtual Status upload(std::byte* to, const void* from, std::int64_t bytes) = 0;
+  virtual Status copy(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
+
+  virtual Status run(const kernels::SplitsToOffsetsArgs& args) = 0;
+  virtual Status run(const kernels::GroupAmaxArgs& args) = 0;
+  virtual Status run(const kernels::PerTensorScaleArgs& args) = 0;
+  virtual Status run(const kernels::QuantizePerTensorArgs& args) = 0;
+  virtual Status run(const kernels::QuantizeMxfp8Args& args) = 0;
+  virtual Status run(const kernels::Nvfp4AmaxArgs& args) = 0;
+  virtual Status run(const kernels::QuantizeNvfp4Args& args) = 0;
+  /// `square`: one scale per 128 x 128 elements instead of 1 x 128.
+  virtual Status run_block(const kernels::QuantizeBlockArgs& args, bool square) = 0;
+
+  /// Microseconds of one of `launches` launches back to back, after one that is not timed.
+  virtual Result<double> time_us(const Launch& launch, int launches) = 0;
+  /// Number of launches per time.
+  virtual int launches_per_time() const = 0;
+  /// "CUDA events around ...": how times are taken.
+  virtual std::string time_method() const = 0;
+  /// In NVML's format; empty on the CPU.
+  virtual std::string pci_bus_id() const = 0;
+  /// "CUDA runtime 13.0"; empty on the CPU.
+  virtual std::string runtime() const = 0;
+  /// CPU threads that share a launch; 0 on a device.
+  virtual int threads() const = 0;
+};
+
+// The CPU twins as a benchmark's target.
+
+std::unique_ptr<BenchTarget> make_cpu_bench_target();
+
+// The current CUDA device as a benchmark's target. CUDA flavour only.
+
+Result<std::unique_ptr<BenchTarget>> make_cuda_bench_target();
 
 struct MeasuredRow {
   BenchRow row;

@@ -1,7 +1,8 @@
 // The machine's first CUDA device, or the reason why there is none.
 #pragma once
 
-#include "engine/model/device_capability.h"
+#include "engine/device/handles.h"
+#include "engine/model/backend_traits.h"
 #include "engine/model/error.h"
 #include "engine/model/run_result.h"
 
@@ -23,5 +24,10 @@ Result<std::int64_t> free_device_memory();
 std::string device_bus_id();
 /// "CUDA runtime 13.0".
 std::string cuda_runtime_text();
+
+// The contents of a captured graph, read from the graph itself.
+
+/// Counts of nodes by kind, those of child graphs included; host_launch_ns stays 0.
+Result<GraphFacts> count_nodes(cudaGraph_t graph);
 
 }  // namespace engine

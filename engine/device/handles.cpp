@@ -1,6 +1,12 @@
 // Factories of the owners in handles.h.
 #include "engine/device/handles.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "engine/device/check.h"
+
 namespace engine {
 
 Result<Stream> make_stream() {
@@ -25,6 +31,36 @@ Result<GraphExec> instantiate(const Graph& graph) {
   cudaGraphExec_t exec = nullptr;
   ENGINE_CUDA_TRY(cudaGraphInstantiate(&exec, graph.get(), 0), "Instantiating the graph");
   return GraphExec(exec);
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Short steps are timed through here with a few launches in flight: a pause, which the system may
+// make 50 us longer, would let the device run dry.
+constexpr std::chrono::microseconds kWithoutPause{200};
+constexpr std::chrono::microseconds kFirstPause{20};
+constexpr std::chrono::microseconds kLongestPause{1000};
+
+}  // namespace
+
+Result<Waited> wait_for(cudaEvent_t event, double seconds, const std::function<bool()>& cancelled) {
+  const Clock::time_point start = Clock::now();
+  std::chrono::microseconds pause = kFirstPause;
+  while (true) {
+    const cudaError_t state = cudaEventQuery(event);
+    if (state == cudaSuccess) return Waited::Done;
+    if (state != cudaErrorNotReady) return cuda_error(state, "Waiting for the device");
+    // Clear the error, or the next launch's check would report it.
+    (void)cudaGetLastError();
+    const Clock::duration waited = Clock::now() - start;
+    if (std::chrono::duration<double>(waited).count() > seconds) return Waited::Late;
+    if (cancelled()) return Waited::Cancelled;
+    if (waited < kWithoutPause) continue;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
 }
 
 }  // namespace engine

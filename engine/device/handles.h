@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-
+#include <functional>
 #include <utility>
 
 #include "engine/device/check.h"
@@ -70,5 +70,15 @@ Result<Graph> capture(cudaStream_t stream, Enqueue&& enqueue) {
 }
 
 Result<GraphExec> instantiate(const Graph& graph);
+
+// Waiting for the device with a deadline. Never blocks in the driver: a call that waits for a
+// spinning kernel would not return.
+
+enum class Waited { Done, Late, Cancelled };
+
+/// Polls until `event` has happened, `seconds` have passed, or `cancelled` says so. Seen as soon as
+/// by cudaEventSynchronize() in the first 200 us; later the pauses stay shorter than what was
+/// already waited, and than a millisecond. An error is a fault of the device.
+Result<Waited> wait_for(cudaEvent_t event, double seconds, const std::function<bool()>& cancelled);
 
 }  // namespace engine

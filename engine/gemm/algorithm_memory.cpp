@@ -1,5 +1,5 @@
 // Rounds go over all candidates in turn, so that a clock that changes meets them all alike.
-#include "engine/gemm/algorithm_memory.h"
+#include "engine/gemm/cublaslt_products.h"
 
 #include <algorithm>
 #include <chrono>

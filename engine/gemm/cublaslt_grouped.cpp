@@ -1,4 +1,4 @@
-#include "engine/gemm/cublaslt_grouped.h"
+#include "engine/gemm/cublaslt_products.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "engine/gemm/algorithm_memory.h"
-#include "engine/gemm/cublaslt_handles.h"
+#include "engine/gemm/cublaslt_library.h"
 #include "engine/gemm/support.h"
 
 namespace engine {

@@ -1,4 +1,4 @@
-#include "engine/gemm/cublaslt_per_expert.h"
+#include "engine/gemm/cublaslt_products.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
-#include "engine/gemm/cublaslt_handles.h"
+#include "engine/gemm/cublaslt_library.h"
 #include "engine/gemm/support.h"
 #include "engine/observe/scopes.h"
 

@@ -20,6 +20,22 @@
 
 namespace engine {
 
+// Where cuBLASLt libraries are looked for. No CUDA: the window and the CPU flavour list them too.
+
+/// The places of the search, in order of preference. Empty ones are skipped.
+struct CublasLtPlaces {
+  std::string named;  // $EXPERTSCOPE_CUBLASLT, a file
+  std::string executable_folder;
+  std::string cache_folder;  // holds cublas/<version>/lib; the newest version comes first
+  std::vector<std::string> system_folders;
+};
+
+/// The places of this process.
+CublasLtPlaces cublaslt_places();
+
+/// Libraries that exist, best first, without duplicates.
+std::vector<std::string> find_cublaslt_libraries(const CublasLtPlaces& places = cublaslt_places());
+
 /// A version whose content is known.
 struct PinnedLibrary {
   std::string_view version;  // "13.10.0.20"
@@ -29,12 +45,10 @@ struct PinnedLibrary {
 /// Those that can be fetched, oldest first; assets/fetch_cublaslt.py pins the wheels they come in.
 const std::vector<PinnedLibrary>& pinned_libraries();
 
-struct CublasLtPlaces;  // cublaslt_search.h
-
 class LibraryFile {
  public:
   /// Opens and checks `path`. NotFound, or InvalidArgument where it is not what it should be; the
-  /// error names the file, what is wrong and the way out. Hashing takes seconds.
+  /// error names the file, what is wrong and the remedy. Hashing takes seconds.
   static Result<LibraryFile> open(const std::string& path);
   static Result<LibraryFile> open(const std::string& path, const CublasLtPlaces& places,
                                   const std::vector<PinnedLibrary>& pins);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/model/device_capability.h"
+#include "engine/model/backend_traits.h"
 #include "engine/model/run_request.h"
 #include "engine/model/run_result.h"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -46,10 +47,34 @@ class RegularFile {
 
 /// The same look at the name alone: for what is about to be replaced, and for files whose locks
 /// this process may hold, which closing any descriptor of theirs would give up. NotFound, or Io
-/// with what it is instead; the way out is the caller's to name.
+/// with what it is instead; the remedy is the caller's to name.
 Status check_regular_file(const std::string& path);
 
 /// The whole of a file of at most `max_bytes`.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
+
+// A file mapped read-only for as long as the object lives. Larger than memory is fine: pages come
+// and go. The file must not shrink meanwhile: the kernel ends a reader past its new end with
+// SIGBUS. A worker is replaced then, and explain_missing_pages() has said why.
+
+class MappedFile {
+ public:
+  static Result<MappedFile> open(const std::string& path);
+  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile& operator=(MappedFile&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> bytes_;
+};
+
+/// For a program's start: if SIGBUS ends it, a line on stderr says what that means.
+void explain_missing_pages();
 
 }  // namespace engine

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/model/error.h"
@@ -64,7 +65,7 @@ struct TensorEntry {
 };
 
 /// Header only: no tensor data is read. .npy and .safetensors. Lists of numbered tensors (see
-/// tensor_list.h) come last, with {} in their names.
+/// tensor_lists()) come last, with {} in their names.
 Result<std::vector<TensorEntry>> inspect_file(const std::string& path);
 
 }  // namespace engine

@@ -7,8 +7,7 @@
 
 #include "engine/linear/product_shape.h"
 #include "engine/observe/scopes.h"
-#include "kernels/bias/add_bias.h"
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 
 namespace engine {
 

@@ -5,7 +5,7 @@
 
 #include "engine/linear/grouped_step.h"
 #include "engine/linear/product_shape.h"
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 
 namespace engine {
 namespace {

@@ -5,9 +5,11 @@
 #include <array>
 #include <vector>
 
+#include "engine/device/buffer.h"
 #include "engine/device/handles.h"
 #include "engine/linear/replay_watchdog.h"
 #include "engine/model/error.h"
+#include "engine/model/measurement.h"
 #include "engine/model/run_result.h"
 
 namespace engine {
@@ -44,6 +46,58 @@ class IterationClock {
   int begun_ = 0;
   double start_ns_ = 0.0;  // of the iteration read last
   std::vector<Iteration> iterations_;
+};
+
+// Times a few launches at a time with a pair of CUDA events, for work too short to be timed alone:
+// an event pair around nothing already takes about two microseconds.
+
+class BatchClock {
+ public:
+  static Result<BatchClock> create() {
+    BatchClock clock;
+    for (Event* event : {&clock.start_, &clock.end_}) {
+      Result<Event> made = make_timing_event();
+      if (!made.ok()) return made.error();
+      *event = std::move(made).value();
+    }
+    return clock;
+  }
+
+  /// Nanoseconds of one launch, the mean of `launches` back to back. Synchronises.
+  template <class Launch>
+  Result<double> time(int launches, cudaStream_t stream, Launch&& launch) const {
+    ENGINE_CUDA_TRY(cudaEventRecord(start_.get(), stream), "Recording the start of a batch");
+    for (int i = 0; i < launches; ++i) ENGINE_TRY(launch());
+    ENGINE_CUDA_TRY(cudaEventRecord(end_.get(), stream), "Recording the end of a batch");
+    ENGINE_CUDA_TRY(cudaEventSynchronize(end_.get()), "Waiting for a batch");
+    float elapsed_ms = 0.0F;
+    ENGINE_CUDA_TRY(cudaEventElapsedTime(&elapsed_ms, start_.get(), end_.get()), "Timing a batch");
+    return static_cast<double>(elapsed_ms) * 1e6 / launches;
+  }
+
+ private:
+  Event start_;
+  Event end_;
+};
+
+// What stands between two timed iterations: nothing, a rest, or a write that drives the step's data
+// out of the L2 cache. Outside of the iterations' events.
+
+class IterationConditions {
+ public:
+  /// Allocates what CacheMode::Cold needs: twice the device's L2 cache.
+  static Result<IterationConditions> create(const MeasureOptions& options);
+
+  /// Whether anything is done before an iteration at all.
+  bool any() const { return rest_ || static_cast<bool>(flush_); }
+  /// Whether the device is to be idle before an iteration.
+  bool rests() const { return rest_; }
+  /// Before the events of an iteration. Burst waits for the device.
+  Status before(cudaStream_t stream) const;
+
+ private:
+  bool rest_ = false;
+  DeviceBuffer flush_;
 };
 
 }  // namespace engine

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/gemm/cublaslt_grouped.h"
-#include "engine/gemm/cublaslt_per_expert.h"
+#include "engine/gemm/cublaslt_products.h"
 
 namespace engine {
 namespace {

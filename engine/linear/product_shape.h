@@ -4,7 +4,6 @@
 
 #include "engine/gemm/cublaslt_library.h"
 #include "engine/gemm/grouped_product.h"
-#include "engine/linear/pointer_arrays.h"
 #include "engine/linear/step_arrays.h"
 #include "engine/linear/step_config.h"
 #include "engine/linear/step_operand.h"

@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "engine/device/event_wait.h"
+#include "engine/device/handles.h"
 
 namespace engine {
 
 Status ReplayWatchdog::wait(cudaEvent_t event) {
   const double seconds = deadline_.seconds();
-  // A cancel is heard between replays: one under way cannot be called off.
+  // A cancel takes effect between replays: one in progress cannot be stopped.
   const Result<Waited> waited = wait_for(event, seconds, [] { return false; });
   if (!waited.ok()) return waited.error();
   if (waited.value() == Waited::Done) return {};

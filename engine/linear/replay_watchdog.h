@@ -15,7 +15,7 @@ class ReplayWatchdog {
   ReplayWatchdog(double deadline_factor, int markers, ReplayWatch& watch)
       : deadline_(deadline_factor), markers_(markers), watch_(watch) {}
 
-  /// Markers of two replays under way at once could not be told apart.
+  /// Markers of two replays in progress at once could not be told apart.
   bool one_at_a_time() const { return markers_ > 0; }
   /// Before a launch, where they come one at a time.
   void begins() { watch_.replay_begins(deadline_.replays() + 1); }

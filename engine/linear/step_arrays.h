@@ -1,11 +1,19 @@
-// The small arrays of a step, on the device: splits and what follows from them, dimensions,
-// scalars. Allocated once, addresses never change.
+// The arrays of addresses that grouped products read, and the launches that fill them. What depends
+// on the splits is filled on the device within the step, so a replay follows new splits.
 #pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "engine/device/buffer.h"
 #include "engine/linear/step_config.h"
+#include "kernels/offsets/splits_to_offsets.h"
 
 namespace engine {
+
+// The small arrays of a step, on the device: splits and what follows from them, dimensions,
+// scalars. Allocated once, addresses never change.
 
 struct StepArrays {
   DeviceBuffer splits;          // [num_groups], int64 or int32, written by whoever routes
@@ -27,6 +35,55 @@ struct StepArrays {
 
   /// Synchronises.
   static Result<StepArrays> create(const StepConfig& config, cudaStream_t stream);
+};
+
+// Where the groups of an operand or output start: a rule that depends on the splits, a fixed
+// stride, or a list.
+
+struct GroupAddresses {
+  /// base + group * bytes_per_group + bytes_per_unit * units of the groups before.
+  kernels::PointerArray rule = {};
+  /// Not empty: the addresses themselves.
+  std::vector<void*> listed = {};
+
+  /// Whether they are known without the splits.
+  bool fixed() const { return !listed.empty() || rule.bytes_per_unit == 0; }
+  explicit operator bool() const { return !listed.empty() || rule.base != nullptr; }
+};
+
+/// The addresses for these splits, as the offsets kernel makes them.
+std::vector<void*> resolve(const GroupAddresses& addresses, std::span<const std::int64_t> splits);
+
+/// What a product reads addresses of.
+enum class ProductArray { A, B, D, ScalesA, ScalesB };
+inline constexpr int kProductArrays = 5;
+
+class PointerArrays {
+ public:
+  static Result<PointerArrays> create(const StepConfig& config, const StepArrays& arrays);
+
+  /// The device array that will hold `addresses` whenever product number `product` runs.
+  /// Synchronises where the addresses are fixed.
+  Result<void* const*> add(int product, ProductArray which, const GroupAddresses& addresses,
+                           cudaStream_t stream);
+
+  /// At the head of the step: offsets and rows, and with SetupArrays::PerMatmul every array.
+  Status launch_head(kernels::LaunchStream stream) const;
+  /// Before a product: nothing with SetupArrays::PerMatmul.
+  Status launch_before(int product, kernels::LaunchStream stream) const;
+  /// Launches of one step.
+  int launches() const;
+
+ private:
+  void** array(int product, ProductArray which) const;
+  void plan(std::vector<kernels::SplitsToOffsetsArgs>& launches,
+            const kernels::PointerArray& pointer_array) const;
+
+  StepConfig config_;
+  kernels::SplitsToOffsetsArgs offsets_;  // without pointer arrays
+  DeviceBuffer pool_;
+  std::vector<kernels::SplitsToOffsetsArgs> head_;
+  std::vector<std::vector<kernels::SplitsToOffsetsArgs>> before_;  // a product
 };
 
 }  // namespace engine

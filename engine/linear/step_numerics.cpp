@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/linear/output_check.h"
-#include "engine/quantize/device_statistics.h"
+#include "engine/quantize/quantize_cuda.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
 

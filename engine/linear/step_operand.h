@@ -5,8 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "engine/device/buffer.h"
 #include "engine/gemm/grouped_product.h"
-#include "engine/linear/group_addresses.h"
+#include "engine/linear/step_arrays.h"
 #include "engine/linear/step_config.h"
 #include "engine/quantize/quantize_cuda.h"
 #include "kernels/amax/nvfp4_alpha.h"
@@ -73,5 +74,25 @@ class StepOperand {
 
 /// Device bytes that create() will allocate.
 std::int64_t operand_bytes(const StepConfig& config, const StepOperand::Setup& setup);
+
+// The alphas of one native NVFP4 product: an array of one value a group that a launch fills from
+// what the quantization of the step has left, and the pointers through which cuBLASLt reads it.
+
+class ProductAlphas {
+ public:
+  /// Of the product that reads these two operands. Synchronises; addresses never change.
+  static Result<ProductAlphas> create(const StepConfig& config, const OperandSource& a,
+                                      const OperandSource& b, cudaStream_t stream);
+
+  /// Before the product, behind the quantization of its operands.
+  Status launch(kernels::LaunchStream stream) const;
+  /// Device array [num_groups] of device pointers.
+  void* const* pointers() const { return pointers_.as<void*>(); }
+
+ private:
+  DeviceBuffer alphas_;    // float [num_groups]
+  DeviceBuffer pointers_;  // [num_groups]
+  kernels::Nvfp4AlphaArgs args_;
+};
 
 }  // namespace engine

@@ -8,7 +8,6 @@
 #include "engine/linear/step_config.h"
 #include "engine/model/caller_tensor.h"
 #include "engine/model/error.h"
-#include "engine/model/step_outputs.h"
 
 namespace engine {
 

@@ -3,12 +3,12 @@
 #include "engine/model/caller_tensor.h"
 
 #include <fmt/format.h>
-
 #include <utility>
 
 #include "engine/model/recipe_traits.h"
 
 namespace engine {
+
 namespace {
 
 constexpr std::uintptr_t kAlignment = 16;  // cuBLASLt's and the kernels' vector accesses
@@ -24,33 +24,33 @@ struct Difference {
   std::string attribute;  // empty = none found
   std::string found;
   std::string wanted;
-  std::string way_out;
+  std::string remedy;
 };
 
 class Comparison {
  public:
   /// Keeps the first difference.
   Comparison& same(const char* attribute, bool equal, std::string found, std::string wanted,
-                   const char* way_out) {
+                   const char* remedy) {
     if (!equal && first_.attribute.empty()) {
-      first_ = {attribute, std::move(found), std::move(wanted), way_out};
+      first_ = {attribute, std::move(found), std::move(wanted), remedy};
     }
     return *this;
   }
   Comparison& count(const char* attribute, std::int64_t found, std::int64_t wanted,
-                    const char* way_out) {
-    return same(attribute, found == wanted, fmt::to_string(found), fmt::to_string(wanted), way_out);
+                    const char* remedy) {
+    return same(attribute, found == wanted, fmt::to_string(found), fmt::to_string(wanted), remedy);
   }
-  Comparison& flag(const char* attribute, bool found, bool wanted, const char* way_out) {
+  Comparison& flag(const char* attribute, bool found, bool wanted, const char* remedy) {
     const auto text = [](bool on) { return std::string(on ? "on" : "off"); };
-    return same(attribute, found == wanted, text(found), text(wanted), way_out);
+    return same(attribute, found == wanted, text(found), text(wanted), remedy);
   }
   /// `what` begins the sentence: "Weight of expert 3 in layer 0".
   Status status(const std::string& what) const {
     if (first_.attribute.empty()) return {};
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: {} is {} where {} is needed; {}", what, first_.attribute,
-                             first_.found, first_.wanted, first_.way_out)};
+                             first_.found, first_.wanted, first_.remedy)};
   }
 
  private:
@@ -174,6 +174,63 @@ Status check_output(const OutputDemand& demand, const CallerTensor& tensor) {
              "make the tensor contiguous, row-major");
   compare_bytes(compare, tensor, demand.rows * demand.columns);
   return compare.status(demand.name);
+}
+
+// Which output a pass writes, and how large it is.
+namespace {
+
+/// One output of a layer, if it was given.
+Status take(const std::optional<CallerTensor>& given, const OutputDemand& demand, bool written,
+            void*& target) {
+  if (!given) return {};
+  if (!written) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{}: a tensor was given but this step does not write it; leave it "
+                             "out, or choose the passes and the bias that write it",
+                             demand.name)};
+  }
+  if (Status fits = check_output(demand, *given); !fits.ok()) return fits;
+  target = given->values;
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<LayerOutputs>> take_outputs(const OutputShape& shape,
+                                               const std::vector<CallerOutputs>& outputs) {
+  const auto layers = static_cast<std::size_t>(shape.layers);
+  if (!outputs.empty() && outputs.size() != layers) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("Outputs of {} layers were given but the step has {}; give one entry "
+                             "per layer, or none",
+                             outputs.size(), layers)};
+  }
+  std::vector<LayerOutputs> taken(layers);
+  for (std::size_t layer = 0; layer < outputs.size(); ++layer) {
+    const CallerOutputs& given = outputs[layer];
+    LayerOutputs& to = taken[layer];
+    const auto demand = [&](const char* name, ElementType type, std::int64_t rows,
+                            std::int64_t columns) -> OutputDemand {
+      return {.name = fmt::format("{}, layer {}", name, layer),
+              .type = type,
+              .rows = rows,
+              .columns = columns,
+              .device = shape.device};
+    };
+    // Every layer reads the same dY, so there is one db.
+    const bool writes_bias = shape.backward && shape.bias && layer == 0;
+    for (const Status& status :
+         {take(given.y, demand("Y", shape.type, shape.capacity_rows, shape.n), shape.forward, to.y),
+          take(given.dx, demand("dX", shape.type, shape.capacity_rows, shape.k), shape.backward,
+               to.dx),
+          take(given.dw, demand("dW", shape.wgrad_type, shape.num_groups * shape.n, shape.k),
+               shape.backward, to.dw),
+          take(given.bias_gradient, demand("db", shape.bias_type, shape.num_groups, shape.n),
+               writes_bias, to.bias_gradient)}) {
+      if (!status.ok()) return status.error();
+    }
+  }
+  return taken;
 }
 
 }  // namespace engine

@@ -13,7 +13,7 @@
 namespace engine {
 
 enum class ErrorCode {
-  InvalidArgument,  // the request is wrong: the message names the value, the limit and the way out
+  InvalidArgument,  // the request is wrong: the message names the value, the limit and the remedy
   NotFound,
   Io,
   Unsupported,  // a gate refused: the message is the gate's sentence

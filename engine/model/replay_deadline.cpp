@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/model/quantiles.h"
+#include "engine/model/measurement.h"
 
 namespace engine {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engine/model/amax_history.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 #include "engine/model/recipe_comparison.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"

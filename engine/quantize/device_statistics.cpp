@@ -1,9 +1,9 @@
-#include "engine/quantize/device_statistics.h"
+#include "engine/quantize/quantize_cuda.h"
 
 #include <utility>
 
 #include "engine/model/recipe_traits.h"
-#include "engine/quantize/micro_scale_fold.h"
+#include "engine/quantize/statistics_fold.h"
 #include "kernels/diagnostics/statistics.h"
 
 namespace engine {

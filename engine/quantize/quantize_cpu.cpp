@@ -3,10 +3,141 @@
 #include <algorithm>
 
 #include "engine/model/recipe_traits.h"
-#include "engine/quantize/cpu_kernels.h"
 #include "engine/quantize/rounding_key.h"
+#include "kernels/amax/delayed_scaling.h"
+#include "kernels/amax/group_amax.h"
+#include "kernels/quantize/quantize_block.h"
+#include "kernels/quantize/quantize_mxfp8.h"
+#include "kernels/quantize/quantize_nvfp4.h"
+#include "kernels/quantize/quantize_per_tensor.h"
 
 namespace engine {
+
+namespace {
+
+bool rowwise(const CpuCast& cast) { return cast.layout.direction == kernels::Direction::Rowwise; }
+
+/// A value for the direction of the cast, and nothing for the other.
+template <class T>
+T if_rowwise(const CpuCast& cast, T value) {
+  return rowwise(cast) ? value : T{};
+}
+template <class T>
+T if_columnwise(const CpuCast& cast, T value) {
+  return rowwise(cast) ? T{} : value;
+}
+
+kernels::ScaleOptions options(const Recipe& recipe) {
+  return {.pow2 = recipe.pow2_scales, .amax_epsilon = recipe.amax_epsilon};
+}
+
+void per_tensor_amax(const CpuCast& cast) {
+  kernels::group_amax_cpu({.input = cast.input, .amax = cast.amax});
+}
+
+void per_tensor(const CpuCast& cast) {
+  auto* const scale_inv = static_cast<float*>(cast.scales);
+  kernels::QuantizePerTensorArgs args{.input = cast.input,
+                                      .format = cast.layout.format,
+                                      .scale = cast.scale,
+                                      .rowwise = if_rowwise(cast, cast.codes),
+                                      .columnwise = if_columnwise(cast, cast.codes)};
+  if (!traits_of(cast.recipe).remembers_amax()) {
+    kernels::per_tensor_scale_cpu({.amax = cast.amax,
+                                   .num_groups = cast.input.num_groups,
+                                   .format = cast.layout.format,
+                                   .options = options(cast.recipe),
+                                   .scale = cast.scale,
+                                   .scale_inv = scale_inv});
+    return kernels::quantize_per_tensor_cpu(args);
+  }
+  // The update comes first, so that the scale_inv it leaves belongs to the codes of this step.
+  const DelayedScaling& delayed = cast.recipe.delayed;
+  kernels::delayed_scaling_update_cpu({.history = cast.history,
+                                       .length = delayed.history_length,
+                                       .num_groups = cast.input.num_groups,
+                                       .algorithm = delayed.algorithm,
+                                       .margin = delayed.margin,
+                                       .format = cast.layout.format,
+                                       .pow2 = cast.recipe.pow2_scales,
+                                       .scale = cast.scale,
+                                       .scale_inv = scale_inv});
+  args.amax = cast.history;
+  args.scale_inv = scale_inv;
+  kernels::quantize_per_tensor_cpu(args);
+  if (cast.amax != nullptr) std::copy_n(cast.history, cast.input.num_groups, cast.amax);
+}
+
+void block(const CpuCast& cast) {
+  const kernels::BlockOutput output{
+      .codes = cast.codes, .scale_inv = static_cast<float*>(cast.scales), .block_amax = cast.amax};
+  const kernels::QuantizeBlockArgs args{.input = cast.input,
+                                        .format = cast.layout.format,
+                                        .options = options(cast.recipe),
+                                        .rowwise = if_rowwise(cast, output),
+                                        .columnwise = if_columnwise(cast, output)};
+  if (cast.layout.kernel == QuantizeKernel::Block1x128) {
+    kernels::quantize_block_1x128_cpu(args);
+  } else {
+    kernels::quantize_block_128x128_cpu(args);
+  }
+}
+
+void mxfp8(const CpuCast& cast) {
+  const kernels::Mxfp8Output output{.codes = cast.codes,
+                                    .scales = static_cast<std::uint8_t*>(cast.scales)};
+  kernels::quantize_mxfp8_cpu({.input = cast.input,
+                               .format = cast.layout.format,
+                               .square_blocks = cast.layout.square,
+                               .rowwise = if_rowwise(cast, output),
+                               .columnwise = if_columnwise(cast, output)});
+}
+
+void nvfp4_amax(const CpuCast& cast) {
+  kernels::nvfp4_amax_cpu({.input = cast.input,
+                           .hadamard = cast.layout.hadamard,
+                           .rowwise_amax = if_rowwise(cast, cast.amax),
+                           .columnwise_amax = if_columnwise(cast, cast.amax)});
+}
+
+void nvfp4(const CpuCast& cast) {
+  const kernels::Nvfp4Output output{
+      .codes = cast.codes, .scales = static_cast<std::uint8_t*>(cast.scales), .amax = cast.amax};
+  kernels::quantize_nvfp4_cpu({.input = cast.input,
+                               .square_blocks = cast.layout.square,
+                               .hadamard = cast.layout.hadamard,
+                               .stochastic_rounding = cast.recipe.stochastic_rounding,
+                               .random_state = cast.random_state.data(),
+                               .rowwise = if_rowwise(cast, output),
+                               .columnwise = if_columnwise(cast, output)});
+}
+
+/// What does the two passes of one kernel.
+struct Twins {
+  void (*amax)(const CpuCast&);  // null: the second pass needs none
+  void (*codes)(const CpuCast&);
+};
+
+Twins twins_of(QuantizeKernel kernel) {
+  switch (kernel) {
+    case QuantizeKernel::PerTensor:
+      return {per_tensor_amax, per_tensor};
+    case QuantizeKernel::Block1x128:
+    case QuantizeKernel::Block128x128:
+      return {nullptr, block};
+    case QuantizeKernel::Mxfp8:
+      return {nullptr, mxfp8};
+    case QuantizeKernel::Nvfp4:
+      break;
+  }
+  return {nvfp4_amax, nvfp4};
+}
+
+}  // namespace
+
+void measure_amax_cpu(const CpuCast& cast) { twins_of(cast.layout.kernel).amax(cast); }
+
+void quantize_cpu(const CpuCast& cast) { twins_of(cast.layout.kernel).codes(cast); }
 
 CpuQuantizer::CpuQuantizer(const Setup& setup) : setup_(setup) {
   const kernels::GroupedInput& input = setup_.input;

@@ -2,12 +2,14 @@
 // the device arrays: their addresses never change, so that a captured launch can be replayed.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "engine/device/buffer.h"
 #include "engine/observe/step_observer.h"
 #include "engine/quantize/operand_layout.h"
+#include "engine/quantize/statistics_fold.h"
 
 namespace engine {
 
@@ -99,5 +101,25 @@ class CudaQuantizer {
   DeviceBuffer tickets_;                   // see LaunchControls
   DeviceBuffer random_state_;              // of stochastic rounding: {key, offset}
 };
+
+// What quantizing did to one operand that lies on the device.
+
+struct OperandNumbers {
+  OperandStatistics statistics;
+  std::vector<kernels::GroupQuantizationSums> sums;  // a group
+};
+
+/// Quantizes the operand once more, rowwise and with every amax kept (delayed scaling twice: its
+/// history is one step over the same operand), and measures that. Scaling::None measures the
+/// operand alone. `splits`: rows of every group. The operand and its codes stay on the device: what
+/// comes to the host is counts, sums and scales with their losses. Synchronises.
+Result<OperandNumbers> measure_on_device(const Recipe& recipe, OperandRole role,
+                                         const kernels::GroupedInput& input,
+                                         const std::vector<std::int64_t>& splits,
+                                         cudaStream_t stream);
+
+/// Device bytes that measure_on_device() allocates.
+std::int64_t measure_bytes(const Recipe& recipe, OperandRole role,
+                           const kernels::GroupedInput& input);
 
 }  // namespace engine

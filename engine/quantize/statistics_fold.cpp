@@ -8,8 +8,12 @@
 #include <limits>
 #include <numeric>
 #include <utility>
+#include <vector>
+
+#include "kernels/dequantize/decode_rule.h"
 
 namespace engine {
+
 namespace {
 
 /// The scales of one group. One per tensor has a place in the array even where a group has no rows.
@@ -178,6 +182,132 @@ ProductAccuracy product_accuracy(const kernels::GroupProductError& error) {
       .snr_db = snr_db(error.reference_squares, error.error_squares),
       .max_abs_error = error.max_abs_error,
       .reference_rms = std::sqrt(error.reference_squares / static_cast<double>(error.elements))};
+}
+
+ScaleFolder::ScaleFolder(ScaleMap geometry, bool with_losses)
+    : map_(std::move(geometry)), with_losses_(with_losses) {
+  map_.rows = static_cast<int>(std::min<std::int64_t>(map_.source_rows, kScaleMapCells));
+  map_.columns = static_cast<int>(std::min<std::int64_t>(map_.source_columns, kScaleMapCells));
+  const auto cells = static_cast<std::size_t>(map_.rows) * static_cast<std::size_t>(map_.columns);
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  cells_.resize(cells);
+  map_.maximum.assign(cells, kNone);
+  map_.minimum.assign(cells, kNone);
+}
+
+void ScaleFolder::add_exponent(float exponent, Cell& cell) {
+  if (cell.scales == 0) cell.pivot = exponent;
+  const double distance = static_cast<double>(exponent) - static_cast<double>(cell.pivot);
+  cell.sum += distance;
+  cell.squares += distance * distance;
+  ++cell.scales;
+}
+
+double ScaleFolder::mean(const Cell& cell) {
+  return static_cast<double>(cell.pivot) + cell.sum / static_cast<double>(cell.scales);
+}
+
+double ScaleFolder::deviation(const Cell& cell) {
+  const auto scales = static_cast<double>(cell.scales);
+  const double mean = cell.sum / scales;
+  return std::sqrt(std::max(0.0, cell.squares / scales - mean * mean));
+}
+
+void ScaleFolder::add(const FoldedScale& scale) {
+  const auto index =
+      static_cast<std::size_t>(scale.row * map_.rows / map_.source_rows * map_.columns +
+                               scale.column * map_.columns / map_.source_columns);
+  Cell& cell = cells_[index];
+  cell.elements += scale.elements;
+  cell.saturated += scale.losses.saturated;
+  cell.underflowed += scale.losses.underflowed;
+  map_.summary.saturated += scale.losses.saturated > 0 ? 1 : 0;
+  map_.summary.underflowed += scale.losses.underflowed > 0 ? 1 : 0;
+  if (!std::isfinite(scale.scale_inv) || scale.scale_inv <= 0.0F) return;
+  const float exponent = std::log2(scale.scale_inv);
+  // NaN, which the first scale of a cell meets here, is never above or below.
+  map_.maximum[index] = std::fmax(map_.maximum[index], exponent);
+  map_.minimum[index] = std::fmin(map_.minimum[index], exponent);
+  add_exponent(exponent, cell);
+  add_exponent(exponent, all_);
+  distinct_.insert(std::bit_cast<std::uint32_t>(scale.scale_inv));
+}
+
+ScaleMap ScaleFolder::take() {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  for (const Cell& cell : cells_) {
+    map_.mean.push_back(cell.scales > 0 ? static_cast<float>(mean(cell)) : kNone);
+    map_.deviation.push_back(cell.scales > 0 ? static_cast<float>(deviation(cell)) : kNone);
+    if (!with_losses_) continue;
+    const auto share = [&cell](std::uint64_t count) {
+      return cell.elements > 0 ? static_cast<float>(static_cast<double>(count) /
+                                                    static_cast<double>(cell.elements))
+                               : kNone;
+    };
+    map_.saturated_share.push_back(share(cell.saturated));
+    map_.underflowed_share.push_back(share(cell.underflowed));
+  }
+  map_.summary.scales = static_cast<std::uint64_t>(all_.scales);
+  map_.summary.distinct = distinct_.size();
+  if (all_.scales > 0) {
+    map_.summary.mean = mean(all_);
+    map_.summary.deviation = deviation(all_);
+  }
+  return std::move(map_);
+}
+
+namespace {
+
+ScaleMap geometry(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                  std::int64_t columns) {
+  ScaleMap map;
+  map.expert_first_row = {0};
+  for (const std::int64_t rows : splits) {
+    const ScaleGrid grid = scale_grid(layout, rows, columns);
+    map.block_rows = grid.block_rows;
+    map.block_columns = grid.block_columns;
+    map.source_columns = grid.columns;
+    map.source_rows += rows == 0 ? 0 : grid.rows;
+    map.expert_first_row.push_back(map.source_rows);
+  }
+  return map;
+}
+
+}  // namespace
+
+MicroScaleFold fold_micro_scales(const OperandLayout& layout, std::span<const std::int64_t> splits,
+                                 std::int64_t columns, std::span<const std::uint8_t> scales,
+                                 std::span<const kernels::MicroLosses> losses, const float* amax) {
+  const ScaleMap map = geometry(layout, splits, columns);
+  ScaleFolder folder(map, true);
+  kernels::MagnitudeCounts counts{};
+  std::vector<float> line;  // 1 / factor
+  std::int64_t first = 0;   // of the group's bytes
+  for (std::size_t group = 0; group < splits.size(); ++group) {
+    const ScaleGrid grid = scale_grid(layout, splits[group], columns);
+    const kernels::GroupView view{
+        .scales = scales.data() + first,
+        .amax = layout.e2m1() ? amax[group] : 0.0F,
+        .kind = layout.e2m1() ? kernels::ScaleKind::E4m3 : kernels::ScaleKind::E8m0};
+    for (std::int64_t r = 0; splits[group] > 0 && r < grid.rows; ++r) {
+      line.clear();
+      for (std::int64_t c = 0; c < grid.columns; ++c) {
+        const std::int64_t index = r * grid.row_stride + c * grid.column_stride;
+        const float factor = kernels::factor_at(view, index);
+        const kernels::MicroLosses& lost = losses[static_cast<std::size_t>(first + index)];
+        folder.add({.scale_inv = factor,
+                    .row = map.expert_first_row[group] + r,
+                    .column = c,
+                    .elements = std::min(grid.block_rows, splits[group] - r * grid.block_rows) *
+                                std::min(grid.block_columns, columns - c * grid.block_columns),
+                    .losses = {lost.saturated, lost.underflowed}});
+        line.push_back(1.0F / factor);
+      }
+      kernels::magnitude_counts_cpu(line.data(), std::ssize(line), counts);
+    }
+    first += grid.span;
+  }
+  return {.map = folder.take(), .scale = to_histogram(counts)};
 }
 
 }  // namespace engine

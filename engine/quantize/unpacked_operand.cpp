@@ -3,7 +3,7 @@
 #include <bit>
 #include <limits>
 
-#include "kernels/common/fp8_decode.h"
+#include "kernels/common/fp8_codes.h"
 #include "kernels/quantize/quantize_nvfp4.h"
 
 namespace engine {

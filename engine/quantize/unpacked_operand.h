@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/input/host_buffer.h"
+#include "engine/input/operand_store.h"
 #include "engine/quantize/operand_layout.h"
 
 namespace engine {

@@ -5,8 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/common/activate_run.h"
-#include "kernels/common/group_rows.h"
+#include "kernels/common/element_run.h"
 #include "kernels/common/value_tile.h"
 
 namespace kernels {

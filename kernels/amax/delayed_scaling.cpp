@@ -1,7 +1,5 @@
 #include "kernels/amax/delayed_scaling.h"
 
-#include "kernels/amax/delayed_scaling_rule.h"
-
 namespace kernels {
 namespace {
 

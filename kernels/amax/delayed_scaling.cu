@@ -2,7 +2,6 @@
 // quantizing 16384 x 4096 elements.
 #include "kernels/amax/delayed_scaling.h"
 
-#include "kernels/amax/delayed_scaling_rule.h"
 #include "kernels/common/launch.cuh"
 
 namespace kernels {

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/common/group_rows.h"
-#include "kernels/common/row_cast.h"
+#include "kernels/common/element_run.h"
 #include "kernels/common/value_tile.h"
 
 namespace kernels {

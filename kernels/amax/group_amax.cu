@@ -3,7 +3,7 @@
 #include "kernels/amax/clear_amax.cuh"
 #include "kernels/amax/group_amax.h"
 #include "kernels/common/activated_step.cuh"
-#include "kernels/common/group_runs.cuh"
+#include "kernels/common/group_search.cuh"
 #include "kernels/common/launch.cuh"
 
 namespace kernels {

@@ -1,7 +1,5 @@
 #include "kernels/amax/nvfp4_alpha.h"
 
-#include "kernels/amax/nvfp4_alpha_rule.h"
-
 namespace kernels {
 
 void nvfp4_alpha_cpu(const Nvfp4AlphaArgs& args) {

@@ -1,7 +1,6 @@
 // One thread per group: two reads and a multiplication, between a step's quantization and its GEMM.
 #include "kernels/amax/nvfp4_alpha.h"
 
-#include "kernels/amax/nvfp4_alpha_rule.h"
 #include "kernels/common/launch.cuh"
 
 namespace kernels {

@@ -4,6 +4,7 @@
 // nearest. Graph-safe: reads the amax written by this step's quantization.
 #pragma once
 
+#include "kernels/common/micro_scale_rule.h"
 #include "kernels/common/types.h"
 
 namespace kernels {
@@ -25,5 +26,16 @@ void nvfp4_alpha_cpu(const Nvfp4AlphaArgs& args);
 #ifdef EXPERTSCOPE_WITH_CUDA
 cudaError_t nvfp4_alpha(const Nvfp4AlphaArgs& args, LaunchStream stream);
 #endif
+
+// The arithmetic of nvfp4_alpha.h, the same on the host and on the device.
+
+KERNELS_HOST_DEVICE inline float value_of(const GroupScalars& scalars, int group) {
+  return scalars.each != nullptr ? *scalars.each[group] : scalars.values[group];
+}
+
+KERNELS_HOST_DEVICE inline float nvfp4_alpha_of(const Nvfp4AlphaArgs& args, int group) {
+  return exact_multiply(nvfp4_global_scale(value_of(args.amax_a, group)).decode,
+                        nvfp4_global_scale(value_of(args.amax_b, group)).decode);
+}
 
 }  // namespace kernels

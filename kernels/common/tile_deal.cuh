@@ -2,7 +2,7 @@
 // Worker is described in kernels/common/tile_pipeline.cuh.
 #pragma once
 
-#include "kernels/common/sum_table.cuh"
+#include "kernels/common/group_tables.cuh"
 #include "kernels/common/tile.cuh"
 
 namespace kernels::tiles {

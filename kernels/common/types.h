@@ -8,7 +8,7 @@
 #include "kernels/common/formats.h"
 
 #ifdef EXPERTSCOPE_WITH_CUDA
-#include "kernels/common/launch_stream.h"
+#include <cuda_runtime_api.h>
 #endif
 
 namespace kernels {
@@ -82,5 +82,18 @@ struct LaunchControls {
 
 /// Rows covered by one partial sum of the bias gradient: a group is cut into strips of this height.
 inline constexpr std::int64_t kBiasStripRows = 128;
+
+#ifdef EXPERTSCOPE_WITH_CUDA
+/// A stream, and whether kernels are launched on it with programmatic stream serialization: then a
+/// kernel may become resident while its predecessor still runs, and waits for it in its own first
+/// statement (common/launch.cuh). The results have the same bits either way.
+struct LaunchStream {
+  cudaStream_t stream = nullptr;
+  bool programmatic = false;
+
+  LaunchStream(cudaStream_t on, bool overlaps = false)  // NOLINT: implicit by design
+      : stream(on), programmatic(overlaps) {}
+};
+#endif
 
 }  // namespace kernels

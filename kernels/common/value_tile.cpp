@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/common/activate_run.h"
-#include "kernels/common/group_rows.h"
+#include "kernels/common/element_run.h"
 #include "kernels/common/input_elements.h"
 
 namespace kernels {

@@ -48,7 +48,7 @@ void for_each_tile(const GroupedInput& input, const OutputRows& output,
 void load_tile(const GroupedInput& input, const HostTile& tile, TileValues& values);
 /// Fills values.transposed from values.lines.
 void transpose_tile(TileValues& values);
-/// Adds the tile's share of bias partials (bias/bias_gradient.h) from values.lines.
+/// Adds the tile's share of bias partials (bias/bias.h) from values.lines.
 void store_bias_partials(const HostTile& tile, TileValues& values, std::int64_t columns,
                          float* partials);
 

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/vector_clones.h"
-#include "kernels/dequantize/code_values.h"
+#include "kernels/common/element_run.h"
 #include "kernels/dequantize/decode_rule.h"
 
 namespace kernels {

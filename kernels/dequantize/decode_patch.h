@@ -2,8 +2,11 @@
 // factors, decoded values. Dequantize and the statistics read every layout through it.
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
+#include "kernels/common/fp8_codes.h"
 #include "kernels/dequantize/group_view.h"
 
 namespace kernels {
@@ -41,5 +44,17 @@ std::vector<PatchPlace> patch_places(const std::vector<std::int64_t>& rows, std:
 /// `values`; codes and factors are those of the transformed elements.
 void decode_patch(const QuantizedView& view, const GroupView& group, const PatchPlace& place,
                   DecodedPatch& patch);
+
+// Values of all codes of a quantized operand, before scaling.
+
+inline constexpr std::array<float, 16> kE2m1Values = {0.0F,  0.5F,  1.0F,  1.5F,  2.0F,  3.0F,
+                                                      4.0F,  6.0F,  -0.0F, -0.5F, -1.0F, -1.5F,
+                                                      -2.0F, -3.0F, -4.0F, -6.0F};
+
+/// 256 values of FP8, 16 of E2M1.
+inline std::span<const float> code_values(const QuantizedView& view) {
+  if (is_nvfp4(view.layout)) return kE2m1Values;
+  return fp8_values(view.format);
+}
 
 }  // namespace kernels

@@ -2,8 +2,7 @@
 // and on the device.
 #pragma once
 
-#include "kernels/common/mx_scale.h"
-#include "kernels/common/nvfp4_format.h"
+#include "kernels/common/micro_scale_rule.h"
 #include "kernels/common/silu.h"  // exact_multiply and its like
 #include "kernels/dequantize/group_view.h"
 

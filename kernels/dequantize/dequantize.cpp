@@ -6,9 +6,8 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/common/activate_run.h"  // round_to_bf16, round_to_fp16
-#include "kernels/common/fp8_decode.h"
-#include "kernels/common/vector_clones.h"
+#include "kernels/common/element_run.h"  // round_to_bf16, round_to_fp16
+#include "kernels/common/fp8_codes.h"
 #include "kernels/dequantize/decode_patch.h"
 
 namespace kernels {

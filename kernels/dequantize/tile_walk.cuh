@@ -3,8 +3,8 @@
 // the statistics.
 #pragma once
 
-#include "kernels/common/strip_table.cuh"  // kMaxGroups
-#include "kernels/common/sum_table.cuh"
+#include "kernels/common/group_tables.cuh"  // kMaxGroups
+#include "kernels/common/group_tables.cuh"
 #include "kernels/dequantize/decode_rule.h"
 
 namespace kernels {

@@ -1,9 +1,7 @@
 // Checksum of each group's bits on the device: 8 bytes per group are copied to the host instead of
 // the product. Graph-safe: see group_walk.cuh.
-#include "kernels/diagnostics/checksum_mix.h"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/walk_launch.h"
 
 namespace kernels {
 

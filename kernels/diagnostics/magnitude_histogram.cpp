@@ -7,7 +7,7 @@
 #include <bit>
 #include <memory>
 
-#include "kernels/common/vector_clones.h"
+#include "kernels/common/element_run.h"
 
 namespace kernels {
 

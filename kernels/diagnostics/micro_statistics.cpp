@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "kernels/common/input_elements.h"
-#include "kernels/dequantize/code_values.h"
 #include "kernels/dequantize/decode_patch.h"
-#include "kernels/diagnostics/code_ulp.h"
-#include "kernels/diagnostics/micro_losses.h"
+#include "kernels/diagnostics/code_error.h"
 
 namespace kernels {
 namespace {

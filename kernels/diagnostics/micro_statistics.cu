@@ -5,10 +5,9 @@
 #include "kernels/common/launch.cuh"
 #include "kernels/dequantize/code_units.cuh"
 #include "kernels/dequantize/tile_walk.cuh"
-#include "kernels/diagnostics/code_ulp.h"
-#include "kernels/diagnostics/element_vector.cuh"
+#include "kernels/diagnostics/code_error.h"
+#include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/magnitude_slots.cuh"
-#include "kernels/diagnostics/micro_losses.h"
 
 namespace kernels {
 namespace {

@@ -3,11 +3,10 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/common/element_run.h"
 #include "kernels/common/input_elements.h"
-#include "kernels/common/vector_clones.h"
 #include "kernels/dequantize/group_scales.h"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/widen.h"
 
 namespace kernels {
 
@@ -46,7 +45,7 @@ KERNELS_VECTOR_CLONES
 GroupProductError span_error_bf16(const std::uint16_t* product, const float* reference,
                                   std::int64_t count) {
   return sum_errors(product, reference, count,
-                    [](std::uint16_t bits) { return bf16_to_float(bits); });
+                    [](std::uint16_t bits) { return InputElement<InputType::Bf16>::value(bits); });
 }
 
 KERNELS_VECTOR_CLONES

@@ -1,9 +1,7 @@
 // Error of a product against an FP32 reference, per group, on the device. Graph-safe: see
 // group_walk.cuh.
-#include "kernels/diagnostics/element_vector.cuh"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/walk_launch.h"
 
 namespace kernels {
 

@@ -10,13 +10,13 @@
 #include <limits>
 #include <memory>
 
-#include "kernels/common/fp8_decode.h"
-#include "kernels/common/vector_clones.h"
+#include "kernels/common/element_run.h"
+#include "kernels/common/fp8_codes.h"
+#include "kernels/common/input_elements.h"
 #include "kernels/dequantize/group_scales.h"
-#include "kernels/diagnostics/code_ulp.h"
+#include "kernels/diagnostics/code_error.h"
 #include "kernels/diagnostics/magnitude_histogram.h"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/widen.h"
 
 namespace kernels {
 
@@ -43,12 +43,14 @@ struct Span {
 
 KERNELS_VECTOR_CLONES
 void widen_bf16(const std::uint16_t* input, std::int64_t count, float* output) {
-  for (std::int64_t i = 0; i < count; ++i) output[i] = bf16_to_float(input[i]);
+  for (std::int64_t i = 0; i < count; ++i)
+    output[i] = InputElement<InputType::Bf16>::value(input[i]);
 }
 
 KERNELS_VECTOR_CLONES
 void widen_fp16(const std::uint16_t* input, std::int64_t count, float* output) {
-  for (std::int64_t i = 0; i < count; ++i) output[i] = fp16_to_float(input[i]);
+  for (std::int64_t i = 0; i < count; ++i)
+    output[i] = InputElement<InputType::Fp16>::value(input[i]);
 }
 
 const float* widen(const GroupedInput& input, std::int64_t first, std::int64_t count,

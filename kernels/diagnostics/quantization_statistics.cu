@@ -2,12 +2,10 @@
 // registers until the group ends. Graph-safe: the grid depends on the capacity, the groups on
 // row_offsets at the time the kernel runs.
 #include "kernels/dequantize/group_scales.h"
-#include "kernels/diagnostics/code_ulp.h"
-#include "kernels/diagnostics/element_vector.cuh"
+#include "kernels/diagnostics/code_error.h"
 #include "kernels/diagnostics/group_walk.cuh"
 #include "kernels/diagnostics/magnitude_slots.cuh"
 #include "kernels/diagnostics/statistics.h"
-#include "kernels/diagnostics/walk_launch.h"
 
 namespace kernels {
 

@@ -3,6 +3,9 @@
 // the host.
 #pragma once
 
+#include <cstdint>
+
+#include "kernels/common/scale_rule.h"  // KERNELS_HOST_DEVICE
 #include "kernels/common/types.h"
 #include "kernels/dequantize/dequantize.h"
 
@@ -102,5 +105,16 @@ cudaError_t quantization_statistics(const QuantizationStatisticsArgs& args, cuda
 cudaError_t product_error(const ProductErrorArgs& args, cudaStream_t stream);
 cudaError_t group_checksum(const GroupChecksumArgs& args, cudaStream_t stream);
 #endif
+
+/// The term that one element adds to its group's checksum. A bijection of (index, value), for
+/// indices below 2^48, that spreads a change of any bit over all 64 (the finalizer of SplitMix64):
+/// moved or swapped elements change the sum too.
+KERNELS_HOST_DEVICE constexpr std::uint64_t checksum_term(std::uint64_t index,
+                                                          std::uint16_t value) {
+  std::uint64_t mixed = ((index << 16) | value) + 0x9E3779B97F4A7C15ULL;
+  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBULL;
+  return mixed ^ (mixed >> 31);
+}
 
 }  // namespace kernels

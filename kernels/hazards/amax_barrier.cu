@@ -1,5 +1,5 @@
 // Largest magnitude of all rows, a grid-wide barrier, then the scaled rows.
-#include "kernels/hazards/amax_barrier.h"
+#include "kernels/hazards/grouped_scale.h"
 
 #include "kernels/hazards/grouped_scale_tile.cuh"
 

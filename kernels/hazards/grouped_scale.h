@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-
 #include <cstdint>
 
 namespace kernels {
@@ -48,5 +47,44 @@ constexpr std::int64_t grouped_scale_workspace_bytes(int num_groups, int columns
   return std::int64_t{num_groups} * tiles_per_group * kHazardRowsPerTile * columns *
          std::int64_t{sizeof(float)};
 }
+
+// A grouped scale in two phases with a grid-wide barrier between them, as in kernels that split a
+// sum over thread blocks.
+
+/// All blocks must be resident at once, so they are few.
+inline constexpr int kBarrierBlocks = 16;
+
+struct AmaxBarrierArgs {
+  GroupedScaleArgs scale;         // tiles_per_group and busy_ns are not read
+  float* partial_amax = nullptr;  // [kBarrierBlocks], scratch
+  /// Arrived blocks. Must be 0 when the kernel starts; holds kBarrierBlocks when it ends.
+  std::uint32_t* arrived = nullptr;
+  std::uint32_t* gave_up = nullptr;  // set to 1 when a block has waited for give_up_ns
+  std::uint64_t give_up_ns = 20'000'000'000;
+};
+
+/// y = x * weight * scale / (largest |x| of all groups).
+cudaError_t scale_by_amax(const AmaxBarrierArgs& args, cudaStream_t stream);
+
+// Two grouped scales that may overlap: the first lets the second start early (programmatic
+// dependent launch), and the second may or may not wait for the first one's writes.
+
+/// Lets a dependent launch start before its own work, busy_ns included.
+cudaError_t grouped_scale_early_trigger(const GroupedScaleArgs& args, cudaStream_t stream);
+
+struct DependentLaunch {
+  bool programmatic = false;       // launched with programmatic stream serialization
+  bool waits_for_producer = true;  // executes griddepcontrol.wait before it reads
+};
+cudaError_t grouped_scale_dependent(const GroupedScaleArgs& args, DependentLaunch launch,
+                                    cudaStream_t stream);
+
+// One kernel in two instances, so that a program can run one and load the other late.
+
+enum class LateInstance { Eager, Captured };
+
+/// Both give the same result; each is loaded by its own first launch.
+cudaError_t grouped_scale_instance(const GroupedScaleArgs& args, LateInstance instance,
+                                   cudaStream_t stream);
 
 }  // namespace kernels

@@ -1,5 +1,5 @@
 // In a separate file: nothing else may cause these kernels to be loaded.
-#include "kernels/hazards/late_loaded.h"
+#include "kernels/hazards/grouped_scale.h"
 
 #include "kernels/hazards/grouped_scale_tile.cuh"
 

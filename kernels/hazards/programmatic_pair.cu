@@ -1,5 +1,5 @@
 // A producer that triggers early and its consumer; needs compute capability 9.0 for either call.
-#include "kernels/hazards/programmatic_pair.h"
+#include "kernels/hazards/grouped_scale.h"
 
 #include "kernels/hazards/grouped_scale_tile.cuh"
 

@@ -4,8 +4,8 @@
 // the capacity, so a replay follows the splits' contents at that time.
 #include <algorithm>
 
-#include "kernels/common/dependent_launch.cuh"
-#include "kernels/common/strip_table.cuh"
+#include "kernels/common/group_tables.cuh"
+#include "kernels/common/launch.cuh"
 #include "kernels/offsets/offsets_plan.h"
 #include "kernels/offsets/splits_to_offsets.h"
 

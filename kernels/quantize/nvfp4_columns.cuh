@@ -1,7 +1,7 @@
 // Shared by the NVFP4 workers: two columns of a tile as blocks of 16, and block scales.
 #pragma once
 
-#include "kernels/common/nvfp4_rule.h"
+#include "kernels/common/micro_scale_rule.h"
 #include "kernels/common/tile_work.cuh"
 #include "kernels/quantize/e2m1_encode.cuh"
 #include "kernels/quantize/quantize_nvfp4.h"

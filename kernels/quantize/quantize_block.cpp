@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/common/group_rows.h"
-#include "kernels/common/row_cast.h"
+#include "kernels/common/element_run.h"
 #include "kernels/common/scale_rule.h"
 #include "kernels/common/value_tile.h"
 

@@ -34,7 +34,7 @@ struct QuantizeBlockArgs {
   ScaleOptions options = {};
   BlockOutput rowwise = {};
   BlockOutput columnwise = {};
-  /// Optional: sums of the input's columns, see bias/bias_gradient.h.
+  /// Optional: sums of the input's columns, see bias/bias.h.
   float* bias_partials = nullptr;
   LaunchControls controls = {};
 };

@@ -3,9 +3,7 @@
 // memory.
 #include "kernels/common/input_vectors.cuh"
 #include "kernels/common/launch.cuh"
-#include "kernels/quantize/block_dispatch.h"
-#include "kernels/quantize/block_scale.cuh"
-#include "kernels/quantize/quantize_block_tile.h"
+#include "kernels/quantize/block_launch.cuh"
 
 namespace kernels {
 namespace {

@@ -4,9 +4,7 @@
 // block are 16 consecutive bytes.
 #include "kernels/common/activated_step.cuh"
 #include "kernels/common/launch.cuh"
-#include "kernels/quantize/block_dispatch.h"
-#include "kernels/quantize/block_scale.cuh"
-#include "kernels/quantize/quantize_block_tile.h"
+#include "kernels/quantize/block_launch.cuh"
 
 namespace kernels {
 namespace {

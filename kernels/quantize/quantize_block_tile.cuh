@@ -10,8 +10,7 @@
 
 #include "kernels/common/tile_pipeline.cuh"
 #include "kernels/common/tile_work.cuh"
-#include "kernels/quantize/block_scale.cuh"
-#include "kernels/quantize/quantize_block_tile.h"
+#include "kernels/quantize/block_launch.cuh"
 
 namespace kernels::tiles {
 
@@ -121,7 +120,7 @@ __device__ __forceinline__ void quantize_columns(const TileParameters& parameter
   };
 
   if (args.bias_partials != nullptr) {
-    // The order of bias/bias_gradient.h: segments of 16 rows, two of them here.
+    // The order of bias/bias.h: segments of 16 rows, two of them here.
     float2 sums[2] = {};
 #pragma unroll
     for (int half = 0; half < 2; ++half) {

@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/common/micro_scale_bases.h"
-#include "kernels/common/mx_scale.h"
-#include "kernels/common/row_cast.h"
+#include "kernels/common/element_run.h"
+#include "kernels/common/micro_scale_rule.h"
+#include "kernels/common/micro_scales.h"
 #include "kernels/common/value_tile.h"
 
 namespace kernels {
@@ -105,7 +105,8 @@ void quantize_columns(const QuantizeMxfp8Args& args, const HostTile& tile, TileV
 }  // namespace
 
 void quantize_mxfp8_cpu(const QuantizeMxfp8Args& args) {
-  const MicroScaleBases bases(args.input, args.output_rows, kMxBlock);
+  const MicroScaleBases bases(output_offsets(args.input, args.output_rows), args.input.num_groups,
+                              args.input.columns, kMxBlock);
   const bool quantizes = args.controls.noop == nullptr || *args.controls.noop != 1.0F;
   for_each_tile(args.input, args.output_rows, [&](const HostTile& tile, TileValues& values) {
     load_tile(args.input, tile, values);

@@ -5,7 +5,7 @@
 // shuffle, and a row's codes are stored as words.
 #pragma once
 
-#include "kernels/common/mx_scale.h"
+#include "kernels/common/micro_scale_rule.h"
 #include "kernels/common/tile_pipeline.cuh"
 #include "kernels/quantize/micro_scale_rows.cuh"
 #include "kernels/quantize/quantize_mxfp8.h"
@@ -241,7 +241,7 @@ class Mxfp8Worker {
     }
   }
 
-  /// Segments of 16 lines combine as defined in bias/bias_gradient.h.
+  /// Segments of 16 lines combine as defined in bias/bias.h.
   __device__ void store_bias(const Tile& tile, float4 sum) {
     sum = {__fadd_rn(sum.x, __shfl_xor_sync(kFullWarp, sum.x, 16)),
            __fadd_rn(sum.y, __shfl_xor_sync(kFullWarp, sum.y, 16)),

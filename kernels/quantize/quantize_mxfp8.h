@@ -27,7 +27,7 @@ struct QuantizeMxfp8Args {
   MicroScaleLayout layout = MicroScaleLayout::Compact;
   Mxfp8Output rowwise = {};
   Mxfp8Output columnwise = {};
-  /// Optional: sums of the input's columns, see bias/bias_gradient.h.
+  /// Optional: sums of the input's columns, see bias/bias.h.
   float* bias_partials = nullptr;
   LaunchControls controls = {};
 };

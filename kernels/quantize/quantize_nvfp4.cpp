@@ -4,15 +4,31 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/common/fp8_decode.h"
-#include "kernels/common/fp8_encode.h"
-#include "kernels/common/micro_scale_bases.h"
+#include "kernels/common/element_run.h"
+#include "kernels/common/fp8_codes.h"
+#include "kernels/common/input_elements.h"
+#include "kernels/common/micro_scale_rule.h"
+#include "kernels/common/micro_scales.h"
 #include "kernels/common/philox.h"
-#include "kernels/common/row_cast.h"
-#include "kernels/quantize/nvfp4_tile.h"
+#include "kernels/common/value_tile.h"
 
 namespace kernels {
+
 namespace {
+
+/// Transforms every 16 elements of every column and rounds to BF16.
+void transform_columns(TileValues& values) {
+  for (int column = 0; column < kTileSide; ++column) {
+    for (int row = 0; row < kTileSide; row += 16) {
+      float x[16];
+      for (int i = 0; i < 16; ++i) x[i] = values.column(column)[row + i];
+      hadamard_16(x);
+      for (int i = 0; i < 16; ++i) {
+        values.column(column)[row + i] = InputElement<InputType::Bf16>::value(round_to_bf16(x[i]));
+      }
+    }
+  }
+}
 
 constexpr int kBlockElements = static_cast<int>(kNvBlock);
 constexpr int kBlocks = kTileSide / kBlockElements;
@@ -110,10 +126,33 @@ void quantize_direction(const QuantizeNvfp4Args& args, const Direction& directio
 
 }  // namespace
 
+void nvfp4_amax_cpu(const Nvfp4AmaxArgs& args) {
+  if (args.noop != nullptr && *args.noop == 1.0F) return;
+  const auto groups = static_cast<std::size_t>(args.input.num_groups);
+  for (float* amax : {args.rowwise_amax, args.columnwise_amax}) {
+    if (amax != nullptr) std::fill_n(amax, groups, 0.0F);
+  }
+  const auto raise = [](float* amax, int group, const float* values) {
+    const float largest = run_amax(
+        {.input = values, .type = InputType::Fp32, .count = std::int64_t{kTileSide} * kTileSide});
+#pragma omp critical(nvfp4_amax)
+    amax[group] = std::max(amax[group], largest);
+  };
+  for_each_tile(args.input, {}, [&](const HostTile& tile, TileValues& values) {
+    load_tile(args.input, tile, values);
+    if (args.rowwise_amax != nullptr) raise(args.rowwise_amax, tile.group, values.line(0));
+    if (args.columnwise_amax == nullptr) return;
+    transpose_tile(values);
+    if (args.hadamard) transform_columns(values);
+    raise(args.columnwise_amax, tile.group, values.column(0));
+  });
+}
+
 void quantize_nvfp4_cpu(const QuantizeNvfp4Args& args) {
   if (args.controls.noop != nullptr && *args.controls.noop == 1.0F) return;
   const std::int64_t columns = args.input.columns;
-  const MicroScaleBases bases(args.input, args.output_rows, kNvBlock);
+  const MicroScaleBases bases(output_offsets(args.input, args.output_rows), args.input.num_groups,
+                              args.input.columns, kNvBlock);
   const std::int64_t* out = output_offsets(args.input, args.output_rows);
   std::vector<std::int64_t> blocks_before = {0};  // of 16 rows, columnwise
   for (int group = 0; group < args.input.num_groups; ++group) {

@@ -3,8 +3,8 @@
 // a 16-point random Hadamard transform first, and codes may be rounded stochastically.
 #pragma once
 
+#include "kernels/common/micro_scale_rule.h"
 #include "kernels/common/micro_scales.h"
-#include "kernels/common/nvfp4_format.h"
 #include "kernels/common/types.h"
 
 namespace kernels {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "kernels/amax/group_amax.h"
-#include "kernels/common/group_rows.h"
-#include "kernels/common/row_cast.h"
+#include "kernels/common/element_run.h"
 #include "kernels/common/scale_rule.h"
 #include "kernels/common/value_tile.h"
 

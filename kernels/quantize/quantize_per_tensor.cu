@@ -4,10 +4,11 @@
 #include <limits>
 
 #include "kernels/common/activated_step.cuh"
-#include "kernels/common/group_runs.cuh"
+#include "kernels/common/group_search.cuh"
 #include "kernels/common/launch.cuh"
 #include "kernels/common/scale_rule.h"
-#include "kernels/quantize/quantize_per_tensor_tile.h"
+#include "kernels/quantize/quantize_block_tile.cuh"
+#include "kernels/quantize/quantize_per_tensor.h"
 
 namespace kernels {
 namespace {
@@ -69,6 +70,22 @@ __global__ __launch_bounds__(kThreads) void quantize_per_tensor_kernel(
       }
     }
   });
+}
+
+/// Transposed codes, padded rows and bias partials need tiles in shared memory. Stamps need BF16
+/// input without activation, else cudaErrorNotSupported.
+cudaError_t quantize_per_tensor_tile(const QuantizePerTensorArgs& args, LaunchStream stream) {
+  const tiles::TileParameters parameters{.args = {.input = args.input,
+                                                  .output_rows = args.output_rows,
+                                                  .format = args.format,
+                                                  .rowwise = {.codes = args.rowwise},
+                                                  .columnwise = {.codes = args.columnwise},
+                                                  .bias_partials = args.bias_partials,
+                                                  .controls = args.controls},
+                                         .group_scale = args.scale,
+                                         .group_amax = args.amax,
+                                         .group_scale_inv = args.scale_inv};
+  return tiles::launch_block_tiles<tiles::TileScaling::PerTensor>(parameters, stream);
 }
 
 }  // namespace

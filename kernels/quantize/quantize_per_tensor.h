@@ -28,7 +28,7 @@ struct QuantizePerTensorArgs {
   /// 1 / scale rounded to nearest.
   float* amax = nullptr;       // [num_groups]
   float* scale_inv = nullptr;  // [num_groups]
-  /// Optional: sums of the input's columns, see bias/bias_gradient.h.
+  /// Optional: sums of the input's columns, see bias/bias.h.
   float* bias_partials = nullptr;
   LaunchControls controls = {};
 };

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "profiling/compare/run_comparison.h"
-#include "profiling/compare/settings_difference.h"
 #include "profiling/compare/sweep_points.h"
 
 namespace profiling {

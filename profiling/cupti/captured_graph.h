@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cuda.h>
-
 #include <unordered_map>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "engine/model/error.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/cupti/cupti_library.h"
+#include "profiling/cupti/event_records.h"
 #include "profiling/hazards/model/snapshot.h"
 #include "profiling/trace/activity.h"
 
@@ -23,5 +23,13 @@ engine::Result<GraphSnapshot> read_graph(
 
 /// The nodes in the form that a run's activity holds.
 std::vector<GraphNode> nodes_of(const GraphSnapshot& graph);
+
+// Allocations by others that CUPTI saw during a run, for the snapshot's ledger.
+
+/// Adds what `events` (in any order) allocated and did not release, up to kMostRecordedBlocks
+/// blocks, with AllocationRole::RecordKnown. Memory in this project's own ledger, then or now, and
+/// memory already known from the driver is left out. Does nothing without a captured graph.
+inline constexpr std::size_t kMostRecordedBlocks = 4096;
+void add_recorded_memory(const std::vector<RawMemoryEvent>& events, Snapshot& snapshot);
 
 }  // namespace profiling

@@ -13,10 +13,9 @@
 #include "engine/device/allocation_ledger.h"
 #include "profiling/cupti/attribution.h"
 #include "profiling/cupti/captured_graph.h"
-#include "profiling/cupti/cupti_process.h"
-#include "profiling/cupti/recorded_memory.h"
-#include "profiling/hazards/snapshot/driver_memory.h"
-#include "profiling/hazards/snapshot/earlier_allocations.h"
+#include "profiling/cupti/record_buffers.h"
+#include "profiling/hazards/snapshot/foreign_memory.h"
+#include "profiling/hazards/snapshot/graph_reader.h"
 
 namespace profiling {
 namespace {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "profiling/cupti/cupti_process.h"
-#include "profiling/hazards/model/kernel_name.h"
+#include "profiling/cupti/record_buffers.h"
+#include "profiling/hazards/model/names.h"
 
 namespace profiling {
 namespace {

@@ -1,11 +1,14 @@
 // Buffer exchange and parsing of CUPTI's records.
 #include "profiling/cupti/record_buffers.h"
 
-#include "profiling/hazards/model/kernel_name.h"
-
+#include <atomic>
+#include <mutex>
 #include <utility>
 
+#include "profiling/hazards/model/names.h"
+
 namespace profiling {
+
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{2} << 20;  // about 9000 kernel records
@@ -192,6 +195,39 @@ void RecordBuffers::add_record(RawRecord record, const std::string& name) {
   if (inserted) parsed_.names.push_back(name);
   record.name = index->second;
   parsed_.records.push_back(record);
+}
+
+namespace {
+
+std::atomic<CuptiProcess*> process{nullptr};
+
+void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  *max_records = 0;  // as many as fit
+  *buffer = process.load()->buffers.borrow(*size);
+}
+
+void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                               std::size_t valid_bytes) {
+  process.load()->buffers.give_back(buffer, valid_bytes);
+}
+
+}  // namespace
+
+engine::Status CuptiProcess::exchange_buffers() const {
+  const CUptiResult registered = library.register_callbacks(&buffer_requested, &buffer_completed);
+  if (registered != CUPTI_SUCCESS) return library.error(registered, "Registering CUPTI's buffers");
+  return {};
+}
+
+engine::Result<CuptiProcess*> cupti_process() {
+  static std::mutex making;
+  const std::lock_guard lock(making);
+  if (process.load() == nullptr) {
+    engine::Result<CuptiLibrary> loaded = load_cupti();
+    if (!loaded.ok()) return loaded.error();
+    process.store(new CuptiProcess{.library = loaded.value()});
+  }
+  return process.load();
 }
 
 }  // namespace profiling

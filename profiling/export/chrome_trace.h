@@ -9,7 +9,7 @@
 
 #include "engine/model/error.h"
 #include "profiling/session/session_file.h"
-#include "profiling/trace/kernel_durations.h"
+#include "profiling/trace/statistics.h"
 
 namespace profiling {
 

@@ -3,18 +3,41 @@
 #pragma once
 
 #include <fmt/format.h>
-
+#include <cstddef>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "engine/model/error.h"
+#include "engine/model/values.h"
 #include "profiling/export/replaced_file.h"
 #include "profiling/session/session_file.h"
 
 namespace profiling {
+
+// The fields of a described type as columns of a CSV table: a field added to the type automatically
+// becomes a column.
+
+/// One column per leaf, named by its path. Lists of records have their own tables.
+class CsvColumns {
+ public:
+  /// `prefix` comes before each path: "device.".
+  explicit CsvColumns(const engine::Type& type, std::string_view prefix = {});
+
+  std::string header() const;
+  /// One cell per column: bool as 1 or 0, the numbers of a list separated by spaces, empty for the
+  /// fields of unselected alternatives.
+  std::vector<std::string> cells(const void* record) const;
+
+ private:
+  const engine::Type& type_;
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> column_of_;  // by path
+};
 
 /// Cells from left to right, then end_row().
 class CsvTable {
@@ -87,5 +110,16 @@ engine::Status write_csv(const std::filesystem::path& path, std::string_view hea
   table.flush();
   return file.value().commit();
 }
+
+// What the window derives from the records of a run, and the run's smaller tables, as CSV.
+
+/// iterations.csv, kernels.csv, expert_times.csv (per stage), splits.csv, graph_nodes.csv,
+/// replay_checks.csv, histograms.csv.
+engine::Status export_run_csv(const Session& session, const std::filesystem::path& folder);
+
+// The graph doctor's results as CSV.
+
+/// findings.csv if there are visits, snapshot_nodes.csv if there are captured graphs.
+engine::Status export_doctor_csv(const Session& session, const std::filesystem::path& folder);
 
 }  // namespace profiling

@@ -10,10 +10,7 @@
 #include <vector>
 
 #include "profiling/export/chrome_trace.h"
-#include "profiling/export/csv_columns.h"
 #include "profiling/export/csv_table.h"
-#include "profiling/export/doctor_csv.h"
-#include "profiling/export/run_csv.h"
 #include "profiling/export/setting_names.h"
 #include "profiling/trace/live_memory.h"
 #include "profiling/trace/statistics.h"

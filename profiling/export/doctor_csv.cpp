@@ -1,4 +1,4 @@
-#include "profiling/export/doctor_csv.h"
+#include "profiling/export/csv_table.h"
 
 #include <fmt/ranges.h>
 
@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "profiling/export/csv_table.h"
 #include "profiling/hazards/model/names.h"
 
 namespace profiling {

@@ -1,5 +1,5 @@
 // One function per table; the first column is the run, as in records.csv.
-#include "profiling/export/run_csv.h"
+#include "profiling/export/csv_table.h"
 
 #include <fmt/ranges.h>
 
@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "profiling/export/csv_columns.h"
-#include "profiling/export/csv_table.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "profiling/power/nvml_library.h"
-#include "profiling/power/nvml_thread.h"
 
 namespace profiling {
 

@@ -3,9 +3,14 @@
 // is not part of every toolkit.
 #pragma once
 
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "engine/model/error.h"
+#include "engine/model/guarded_thread.h"
 
 namespace profiling {
 
@@ -92,5 +97,30 @@ inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
 /// `path` as for dlopen. NotFound = no such library, Unsupported = it lacks a function.
 engine::Result<NvmlLibrary> load_nvml(const std::string& path = kNvmlLibrary);
+
+// A thread that queries NVML. A query to a stuck driver may never return, so the thread is
+// abandoned if it does not end soon after a stop request.
+
+class NvmlThread {
+ public:
+  /// Shared by the thread and its owner; outlives the owner if the thread is abandoned.
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool stop = false;   // stop requested
+    bool ended = false;  // it no longer touches anything
+  };
+
+  /// `body` returns soon after `shared->stop`, unless it is blocked in NVML.
+  NvmlThread(std::shared_ptr<Shared> shared, std::function<void()> body);
+  /// Waits at most one second.
+  ~NvmlThread();
+  NvmlThread(const NvmlThread&) = delete;
+  NvmlThread& operator=(const NvmlThread&) = delete;
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  engine::GuardedThread thread_;
+};
 
 }  // namespace profiling

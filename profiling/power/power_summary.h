@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/model/fields.h"
 
@@ -59,5 +60,19 @@ struct TimeSpan {
 
 /// Summarizes the samples inside any of the spans.
 PowerSummary summarize_power(std::span<const PowerSample> samples, std::span<const TimeSpan> spans);
+
+// The readings of one run on the run's own time axis. Plain values.
+
+struct PowerTrace {
+  std::string method;                // how power was read; empty without samples
+  std::string missing;               // why there are no samples; empty if there are any
+  std::vector<PowerSample> samples;  // time_ns since the first timed iteration, ascending
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{engine::field<&PowerTrace::method>("method"),
+                      engine::field<&PowerTrace::missing>("missing"),
+                      engine::field<&PowerTrace::samples>("samples", {.most = 1'000'000})};
+  }
+};
 
 }  // namespace profiling

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/model/fields.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
 
@@ -126,5 +127,41 @@ const Layout& layout_of();
 
 /// CREATE TABLE.
 std::string definition_of(const Table& table);
+
+// What a session file is recognised by, and the tables that a writer makes.
+
+inline constexpr std::int32_t kApplicationId = 0x58505343;  // "XPSC", shown by `file`
+/// PRAGMA user_version. A column or a table more is no new format: files without it have the
+/// defaults of its members.
+inline constexpr std::int32_t kFormat = 9;
+
+struct TableDefinition {
+  std::string name;
+  std::string sql;
+};
+std::vector<TableDefinition> session_tables();
+
+inline constexpr int kMaxTextCellBytes = 4 << 20;
+inline constexpr int kMaxCellBytes = 32 << 20;  // of a blob
+inline constexpr std::int64_t kMaxNotes = 1000;
+
+// A captured graph as it is recorded: by itself, whoever it belongs to.
+
+struct KeptSnapshot {
+  enum class Owner : std::uint8_t { Run, Visit };
+  friend constexpr auto enum_names(Owner) {
+    return std::to_array<std::string_view>({"run", "visit"});
+  }
+  Owner owner = Owner::Run;
+  std::int64_t owner_id = 0;  // the number of its run or visit, from 1
+  Snapshot snapshot = {};
+  template <int = 0>
+  static constexpr auto fields() {
+    return std::array{
+        engine::field<&KeptSnapshot::owner>("owner"),
+        engine::field<&KeptSnapshot::owner_id>("owner_id", {.low = 1, .high = engine::kMaxCount}),
+        engine::field<&KeptSnapshot::snapshot>("snapshot")};
+  }
+};
 
 }  // namespace profiling

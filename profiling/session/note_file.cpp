@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "engine/input/regular_file.h"
+#include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
-#include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 #include "profiling/session/sqlite_handle.h"
 #include "profiling/session/table_writer.h"

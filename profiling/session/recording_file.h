@@ -49,7 +49,7 @@ class UnpublishedFile {
 std::string free_name_beside(const std::string& path);
 
 /// What a failed write needs said: the room left on the disk of `path`, the limit on file sizes
-/// (ulimit -f) if there is one, and the way out.
+/// (ulimit -f) if there is one, and the remedy.
 std::string storage_words(const std::string& path);
 
 }  // namespace profiling

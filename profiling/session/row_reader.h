@@ -2,16 +2,31 @@
 // wrong ends the reading with a sentence naming file, table, row, column, value and limit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/model/error.h"
 #include "profiling/session/sqlite_handle.h"
 
 namespace profiling {
+
+// Bytes, zstd-compressed.
+
+/// Nothing for nothing.
+std::vector<std::byte> compress_bytes(std::span<const std::byte> bytes);
+
+// Both fail with a phrase that completes "the blob ...".
+
+/// What the blob says of its content, before anything is allocated for it: a few bytes of zstd can
+/// claim to hold terabytes.
+engine::Result<std::size_t> content_bytes(std::span<const std::byte> blob);
+/// Into a target of content_bytes().
+engine::Status decompress_bytes(std::span<const std::byte> blob, std::span<std::byte> target);
 
 /// What a file may make this process allocate.
 class MemoryBudget {

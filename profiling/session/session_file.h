@@ -15,7 +15,7 @@
 #include "engine/model/run_result.h"
 #include "profiling/hazards/model/doctor_report.h"
 #include "profiling/hazards/model/snapshot.h"
-#include "profiling/power/power_trace.h"
+#include "profiling/power/power_summary.h"
 #include "profiling/session/run_group.h"
 #include "profiling/session/time_note.h"
 #include "profiling/trace/activity.h"
@@ -155,5 +155,20 @@ engine::Result<Session> open_session(const std::string& path, const RequestCodec
 /// The notes of a run of a file that is there already, in place of those it has.
 engine::Status store_time_notes(const std::string& path, std::size_t run,
                                 const std::vector<TimeNote>& notes);
+
+// Opens whatever holds captured graphs: a recording, or a file of cudaGraphDebugDotPrint().
+
+struct OpenedSnapshot {
+  std::string title = {};  // "run 2: <subject>", "visit 1: <subject>", or the file's name
+  Snapshot snapshot = {};
+  int run = -1;    // index into Session::runs, -1 = not of a run
+  int visit = -1;  // index into Session::visits, -1 = not of a visit
+};
+
+/// Never empty: a recording gives the snapshots of its runs, then of its visits, a dot file gives
+/// one, which is degraded. Told apart by content, not by name. Errors: NotFound, and
+/// InvalidArgument for a file that is neither, is damaged, or holds no captured graph.
+engine::Result<std::vector<OpenedSnapshot>> open_snapshot(const std::string& path,
+                                                          const RequestCodec& codec);
 
 }  // namespace profiling

@@ -17,11 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "profiling/session/kept_snapshot.h"
+#include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
-#include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
-#include "profiling/session/session_reader.h"
 #include "profiling/session/sqlite_handle.h"
 #include "profiling/session/table_reader.h"
 

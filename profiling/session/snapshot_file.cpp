@@ -1,4 +1,4 @@
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 
 #include <fmt/format.h>
 

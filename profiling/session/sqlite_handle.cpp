@@ -7,8 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "profiling/session/layout.h"
 #include "profiling/session/recording_file.h"
-#include "profiling/session/schema.h"
 
 namespace profiling {
 

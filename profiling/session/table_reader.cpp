@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "engine/model/values.h"
-#include "profiling/session/byte_blob.h"
+#include "profiling/session/row_reader.h"
 
 namespace profiling {
 namespace {

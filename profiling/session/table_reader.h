@@ -10,6 +10,7 @@
 #include "profiling/session/layout.h"
 #include "profiling/session/row_reader.h"
 #include "profiling/session/session_file.h"
+#include "profiling/session/sqlite_handle.h"
 
 namespace profiling {
 
@@ -31,5 +32,12 @@ template <class Recorded>
 engine::Status read_recorded(const TableSource& source, std::vector<Recorded>& list) {
   return read_recorded(source, layout_of<Recorded>(), engine::kType<std::vector<Recorded>>, &list);
 }
+
+// What the writer asks of the reader.
+
+/// Whether a session whose tables are these could be opened; InvalidArgument says why not. `path`
+/// begins the sentence.
+engine::Status check_readable(sqlite3* database, const std::string& path,
+                              const RequestCodec& codec);
 
 }  // namespace profiling

@@ -7,8 +7,8 @@
 
 #include "engine/model/text.h"
 #include "engine/model/values.h"
-#include "profiling/session/byte_blob.h"
-#include "profiling/session/schema.h"
+#include "profiling/session/layout.h"
+#include "profiling/session/row_reader.h"
 
 namespace profiling {
 namespace {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "profiling/session/kept_snapshot.h"
 #include "profiling/session/layout.h"
-#include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
 
 namespace profiling {

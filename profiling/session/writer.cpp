@@ -13,13 +13,12 @@
 #include <utility>
 
 #include "engine/model/text.h"
-#include "profiling/session/kept_snapshot.h"
+#include "profiling/session/layout.h"
 #include "profiling/session/limits.h"
 #include "profiling/session/recording_file.h"
-#include "profiling/session/schema.h"
 #include "profiling/session/session_file.h"
-#include "profiling/session/session_reader.h"
 #include "profiling/session/sqlite_handle.h"
+#include "profiling/session/table_reader.h"
 #include "profiling/session/table_writer.h"
 
 namespace profiling {

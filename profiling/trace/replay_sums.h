@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "profiling/trace/activity.h"
-#include "profiling/trace/kernel_durations.h"
 #include "profiling/trace/statistics.h"
 
 namespace profiling {

@@ -24,9 +24,9 @@
 #include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
-#include "engine/gemm/cublaslt_grouped.h"
+#include "engine/gemm/cublaslt_products.h"
 #include "engine/gemm/support.h"
-#include "kernels/common/fp8_encode.h"
+#include "kernels/common/fp8_codes.h"
 
 namespace {
 

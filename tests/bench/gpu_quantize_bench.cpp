@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "engine/bench/cuda_target.h"
 #include "engine/bench/quantize_bench.h"
 
 namespace {

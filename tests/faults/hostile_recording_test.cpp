@@ -10,7 +10,7 @@
 #include <string>
 #include <variant>
 
-#include "app/doctor/stalled_run.h"
+#include "app/doctor/visit.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/worker_frames.h"
 #include "profiling/session/session_file.h"

@@ -25,7 +25,7 @@
 #include "app/controllers/recorder.h"
 #include "app/protocol/pipe_writer.h"
 #include "app/protocol/request_json.h"
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 #include "tests/unit/session/sample_recording.h"
 
 namespace profiling {

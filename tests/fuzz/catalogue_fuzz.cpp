@@ -2,11 +2,11 @@
 // of a version matrix, splits. Every text goes to every reader; the wrong ones refuse it soon.
 #include <filesystem>
 
+#include "app/doctor/library_versions.h"
 #include "app/doctor/matrix.h"
-#include "app/doctor/shipped_facts.h"
 #include "engine/input/presets.h"
-#include "engine/input/splits_file.h"
-#include "profiling/hazards/rules/library_facts.h"
+#include "engine/input/routing.h"
+#include "profiling/hazards/rules/diagnosis.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {

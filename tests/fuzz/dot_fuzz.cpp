@@ -1,8 +1,8 @@
 // Files of cudaGraphDebugDotPrint(): each gives a sound snapshot or a sentence that names its line.
 #include "app/protocol/request_json.h"
-#include "profiling/hazards/model/snapshot_check.h"
+#include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/snapshot/dot_import.h"
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {

@@ -25,7 +25,11 @@
 #endif
 #endif
 #ifdef EXPERTSCOPE_COUNTS_MEMORY
-#include <sanitizer/allocator_interface.h>
+// As in clang's <sanitizer/allocator_interface.h>, which GCC's runtime has, but not its headers.
+extern "C" std::size_t __sanitizer_get_allocated_size(const volatile void*);
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*,
+                                                                  std::size_t),
+                                                         void (*)(const volatile void*));
 #endif
 
 namespace fuzz {
@@ -56,9 +60,7 @@ void on_malloc(const volatile void*, std::size_t size) {
 }
 void on_free(const volatile void* pointer) {
   if (pointer == nullptr) return;
-  // The hook's parameter is volatile, the question's is not.
-  live_bytes -=
-      static_cast<std::int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(pointer)));
+  live_bytes -= static_cast<std::int64_t>(__sanitizer_get_allocated_size(pointer));
 }
 void watch_memory() {
   static const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);

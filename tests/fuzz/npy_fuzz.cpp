@@ -1,6 +1,5 @@
 // .npy files: as operands and as splits.
 #include "engine/input/routing.h"
-#include "engine/input/splits_file.h"
 #include "tests/fuzz/tensor_reading.h"
 
 namespace fuzz {

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/controllers/tour_script.h"
-#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/settings.h"
 #include "app/protocol/request_json.h"
 #include "engine/input/json_text.h"
@@ -50,7 +49,7 @@ bool same_patch(const std::string& a, const std::string& b) {
 }
 
 void check_tour(const std::string& path, std::size_t size) {
-  const auto tour = app::load_tour(path, app::choices::summary);
+  const auto tour = app::load_tour(path);
   if (!fuzz::accepted(tour)) return;
   fuzz::require(!tour.value().steps.empty(), "a tour has steps");
   const fuzz::CostLimit limit(size);
@@ -59,8 +58,7 @@ void check_tour(const std::string& path, std::size_t size) {
     static_cast<void>(fuzz::accepted(app::patched_request({}, step, {})));
   }
   const std::string written = app::tour_text(tour.value());
-  const auto again =
-      app::load_tour(fuzz::scratch_file("again.json", written), app::choices::summary);
+  const auto again = app::load_tour(fuzz::scratch_file("again.json", written));
   fuzz::require(again.ok(), "what is written is read", again.ok() ? "" : again.error().message);
   fuzz::require(again.value().title == tour.value().title &&
                     again.value().steps.size() == tour.value().steps.size(),

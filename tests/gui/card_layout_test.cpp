@@ -1,5 +1,5 @@
 // Cards are on whole pixels, fill their area and keep the gap.
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/cards/card_layout.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/gui/doctor/doctor_words.h"
+#include "app/gui/graph/graph_words.h"
 
 #include <gtest/gtest.h>
 

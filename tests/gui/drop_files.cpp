@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -55,7 +56,9 @@ struct Drag {
 /// drop_files WINDOW X Y FILE... ; returns 0 once the window reports that it has taken them.
 int main(int count, char** arguments) {
   if (count < 5) return 2;
-  Display* display = XOpenDisplay(nullptr);
+  const std::unique_ptr<Display, int (*)(Display*)> connection(XOpenDisplay(nullptr),
+                                                               XCloseDisplay);
+  Display* const display = connection.get();
   if (display == nullptr) return 2;
   const Window source =
       XCreateSimpleWindow(display, DefaultRootWindow(display), 0, 0, 1, 1, 0, 0, 0);

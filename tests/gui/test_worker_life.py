@@ -107,7 +107,7 @@ def test_worker_is_replaced_from_the_palette(open_window, fake):
 
 
 def test_dropped_lines_are_counted_in_the_status_bar(open_window, fake):
-    window = open_window(*fake("endless-line"))
+    window = open_window(*fake("short-lines"))
     window.wait("the count", lambda m: any(c["id"] == "status.dropped" for c in m["controls"]))
     window.wait_for_result()
 

@@ -202,6 +202,12 @@ void misbehave_after_hello(const std::string& mode) {
   if (mode == "endless-line") {
     for (int i = 0; i < 20'000; ++i) fmt::print(stderr, "{:4096}", "x");
   }
+  // One read returns more lines than the link keeps: some are dropped, however slow the reader is.
+  if (mode == "short-lines") {
+    std::string lines;
+    for (int i = 0; i < 1'000'000; ++i) lines += "x\n";
+    static_cast<void>(app::write_all(STDERR_FILENO, lines).ok());
+  }
   if (mode == "breed") breed();
   if (mode == "stops-guard") {
     std::thread([guard = ::getppid()] {

@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "app/gui/bench/big_recording.h"
-#include "app/gui/bench/control_probe.h"
-#include "app/gui/bench/recording_probe.h"
+#include "app/gui/bench/window_probes.h"
 #include "app/protocol/request_json.h"
 
 namespace app {

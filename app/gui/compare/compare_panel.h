@@ -1,10 +1,11 @@
 // Compare: two runs side by side, and the frontier of a sweep.
 #pragma once
 
+#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/cards/page.h"
 #include "app/gui/compare/compare_model.h"
 #include "app/gui/compare/frontier_view.h"
-#include "app/gui/panels/card.h"
-#include "app/gui/panels/card_layout.h"
 #include "app/gui/plot/plot_frame.h"
 
 namespace app {

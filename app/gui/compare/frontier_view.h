@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/panels/card.h"
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/cards/card.h"
+#include "app/gui/cards/card_layout.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/sorted_table.h"
 #include "profiling/compare/sweep_points.h"

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <utility>
 
-#include "app/gui/shell/request_choices.h"
+#include "app/controllers/request_actions.h"
 #include "profiling/compare/sweep_points.h"
 
 namespace app {
@@ -22,7 +22,7 @@ const void* last_of(const profiling::RunList& runs) {
 }
 
 std::string title_of(const profiling::RecordedRun& run) {
-  const std::string summary = choices::summary(run.request);
+  const std::string summary = summary_of(run.request);
   return run.group.kind == profiling::GroupKind::None ? summary : run.group.label + ": " + summary;
 }
 
@@ -38,7 +38,7 @@ void add_sides(const profiling::RunList& runs, const std::string& prefix,
       }
       if (side.runs.empty()) continue;
       side.title = fmt::format("{}{} of {}, {} blocks: {}", prefix, label, time_of(group.id),
-                               side.runs.size(), choices::summary(side.runs.front()->request));
+                               side.runs.size(), summary_of(side.runs.front()->request));
       sides.push_back(std::move(side));
     }
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 #include "profiling/compare/run_comparison.h"
 
 namespace app {

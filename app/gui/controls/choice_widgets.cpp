@@ -3,7 +3,7 @@
 
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
 
 namespace app::controls {
 namespace {
@@ -25,7 +25,7 @@ bool combo(const PanelContext& context, const char* id, const char* label, int& 
   bool changed = false;
   // From its padding to the arrow, which is as wide as the row is high.
   const float room = row.width() - ImGui::GetFrameHeight() - ImGui::GetStyle().FramePadding.x;
-  const std::string preview = plot::fitted(ImGui::GetFont(), shown, room);
+  const std::string preview = fitted(ImGui::GetFont(), shown, room);
   if (!ImGui::BeginCombo(row.item_id().c_str(), preview.c_str(), ImGuiComboFlags_HeightLarge)) {
     const bool cut = preview != shown && options.enabled && options.tooltip.empty();
     if (cut && ImGui::IsItemHovered()) tooltip(context, shown);

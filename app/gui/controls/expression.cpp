@@ -1,6 +1,6 @@
 // Recursive descent over the text; depth is bounded because text comes from a short input field,
 // but is still checked, as pasted text may be long.
-#include "app/gui/controls/expression.h"
+#include "app/gui/controls/row.h"
 
 #include <charconv>
 #include <cmath>

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <optional>
 
-#include "app/gui/controls/expression.h"
 #include "app/gui/controls/row.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/theme/text.h"

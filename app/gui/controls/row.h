@@ -2,7 +2,9 @@
 // and the entry in the control map. Private to app/gui/controls.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/gui/controls/widgets.h"
 
@@ -39,5 +41,9 @@ class Row {
 void record_item(const PanelContext& context, ControlEntry entry);
 
 bool has_text(const char* label);
+
+/// Arithmetic as typed into a number field: + - * / ( ) and the suffixes k, M, Ki, Mi. Empty if the
+/// text is not a complete expression or its value is not finite.
+std::optional<double> evaluate_expression(std::string_view text);
 
 }  // namespace app::controls

@@ -1,6 +1,7 @@
-// Row, tooltips, and the plain widgets: button, checkbox, text input, recorded regions.
+// Row, tooltips, the plain widgets (button, checkbox, text input, recorded regions), and copying.
 #include "app/gui/controls/widgets.h"
 
+#include <fmt/format.h>
 #include <imgui.h>
 // After imgui.h: 1.86 does not include it itself.
 #include <imgui_stdlib.h>
@@ -154,5 +155,23 @@ void record(const PanelContext& context, const char* id, const char* label, cons
                         .reason = {},
                         .visible = inside_clip_rect(min, max)});
 }
+
+bool copy_wanted(ImVec2 min, ImVec2 max, bool right_click) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const bool key = io.KeyCtrl && !io.KeyShift && !io.WantTextInput &&
+                   ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_C), false);
+  const bool click = right_click && ImGui::IsMouseClicked(ImGuiMouseButton_Right);
+  if (!key && !click) return false;
+  return ImGui::IsMouseHoveringRect(min, max) && ImGui::IsWindowHovered();
+}
+
+void copy_number(const PanelContext& context, const std::string& number, const std::string& unit,
+                 const std::string& label) {
+  ImGui::SetClipboardText(number.c_str());
+  context.commands.push_back(StatusMessage{
+      fmt::format("Copied {}{}{}: {}", number, unit.empty() ? "" : " ", unit, label)});
+}
+
+std::string all_digits(double value) { return fmt::format("{}", value); }
 
 }  // namespace app::controls

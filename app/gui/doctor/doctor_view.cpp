@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/doctor/board_strip.h"
-#include "app/gui/panels/card.h"
+#include "app/gui/doctor/replay_board.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/names.h"
@@ -135,7 +135,7 @@ void DoctorView::draw_visit_progress(const PanelContext& context, ImVec2 room, G
           : fmt::format("{}: {} ({} of {})", news.subject, progress.doing, progress.experiment,
                         std::max(progress.experiment, progress.experiments));
   show_text(plot::fitted(theme.fonts.body, line, room.x));
-  controls::record(context, "doctor.progress", "visit under way", "text", line, at,
+  controls::record(context, "doctor.progress", "visit in progress", "text", line, at,
                    ImGui::GetItemRectMax());
   const bool fits =
       scene.graph() != nullptr && scene.graph()->nodes.size() == progress.board.size();
@@ -160,7 +160,7 @@ void DoctorView::draw_state(const PanelContext& context, const Area& area, Graph
   Card card(
       context,
       {.id = "doctor.state_card",
-       .title = news.busy ? "Under way" : "Conclusion",
+       .title = news.busy ? "In progress" : "Conclusion",
        .question = "What was the outcome, or what is happening now?",
        .note = news.busy ? "" : note,
        .measured = "Every experiment runs in its own process, which ends with it; a "

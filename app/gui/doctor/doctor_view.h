@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/panels/card_layout.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -25,6 +25,18 @@ double p99_of(const engine::RunResult& result) {
 
 }  // namespace
 
+double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_seconds) {
+  switch (mode) {
+    case DeadlineMode::Automatic:
+      return 0.0;
+    case DeadlineMode::Percentile:
+      return factor * p99_seconds;
+    case DeadlineMode::Seconds:
+      return seconds;
+  }
+  return 0.0;
+}
+
 std::string ExamineBar::obstacle(const PanelContext& context) {
   if (context.view.doctor.busy) return "A visit is in progress";
   if (!context.view.hello) {

@@ -4,12 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/doctor/doctor_words.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/view.h"
+#include "app/gui/graph/graph_words.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
+
+enum class DeadlineMode { Automatic, Percentile, Seconds };
+/// 0 = from the times of eager launches. `p99_seconds` of 0: not known.
+double deadline_of(DeadlineMode mode, double factor, double seconds, double p99_seconds);
 
 class ExamineBar {
  public:

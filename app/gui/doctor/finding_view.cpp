@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/graph/node_text.h"
-#include "app/gui/panels/card.h"
+#include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/text.h"
@@ -16,19 +16,6 @@ namespace app {
 namespace {
 
 constexpr std::size_t kNodesShown = 12;
-
-ImU32 chip_color(const Theme& theme, profiling::Confidence confidence) {
-  switch (confidence) {
-    case profiling::Confidence::Proved:
-    case profiling::Confidence::Likely:
-      return theme.colors.bad;
-    case profiling::Confidence::Possible:
-      return theme.colors.warn;
-    case profiling::Confidence::Disproved:
-      return theme.colors.good;
-  }
-  return theme.colors.dim_text;
-}
 
 void heading(const PanelContext& context, const char* text) {
   ImGui::Dummy(ImVec2(0, context.theme.px(2)));
@@ -47,13 +34,32 @@ void paragraph(const std::string& text) {
 
 }  // namespace
 
+ProofRecords records_of(const profiling::DoctorReport& report, int finding) {
+  ProofRecords records;
+  if (finding < 0 || static_cast<std::size_t>(finding) >= report.findings.size()) return records;
+  const profiling::Proof& proof = report.findings[static_cast<std::size_t>(finding)].proof;
+  // The deadline of a visit is part of its experiments and changes nothing else.
+  const auto same = [](profiling::Experiment made, const profiling::Experiment& wanted) {
+    made.deadline_seconds = wanted.deadline_seconds;
+    return made == wanted;
+  };
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const profiling::Experiment& made = report.experiments[i].experiment;
+    if (records.shows < 0 && same(made, proof.shows)) records.shows = static_cast<int>(i);
+    if (proof.needs_cure && records.cures < 0 && same(made, proof.cures)) {
+      records.cures = static_cast<int>(i);
+    }
+  }
+  return records;
+}
+
 void confidence_chip(const PanelContext& context, profiling::Confidence confidence) {
   const Theme& theme = context.theme;
   const std::string word(profiling::name_of(confidence));
   const ImVec2 text = plot::text_size(theme.fonts.label, word);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size(text.x + theme.px(12), text.y + theme.px(4));
-  const ImU32 color = chip_color(theme, confidence);
+  const ImU32 color = confidence_color(theme, confidence);
   ImDrawList* draw = ImGui::GetWindowDrawList();
   // Proved is filled, the others outlined: certainty is shown without hue, too.
   if (confidence == profiling::Confidence::Proved) {

@@ -5,12 +5,20 @@
 #include <optional>
 #include <string>
 
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/panels/card_layout.h"
-#include "app/gui/view.h"
 
 namespace app {
+
+/// Indices, in the report's experiments, of the experiment that shows a finding's fault and of the
+/// one that removes it; -1 = not run.
+struct ProofRecords {
+  int shows = -1;
+  int cures = -1;
+};
+ProofRecords records_of(const profiling::DoctorReport& report, int finding);
 
 class FindingView {
  public:

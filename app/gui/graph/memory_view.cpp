@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/graph/node_text.h"
-#include "app/gui/panels/card.h"
+#include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/plot_frame.h"
 #include "app/gui/plot/plot_text.h"
 #include "profiling/hazards/model/names.h"

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/graph/node_text.h"
-#include "app/gui/panels/card.h"
+#include "app/gui/graph/graph_words.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/names.h"

@@ -1,10 +1,10 @@
 // The chosen node in full: launch, dependencies, and every address it holds with its owner.
 #pragma once
 
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/graph/graph_scene.h"
-#include "app/gui/panels/card_layout.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 

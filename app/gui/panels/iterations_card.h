@@ -1,7 +1,7 @@
 // The durations of a run's iterations, which the Performance and the Replays page both show.
 #pragma once
 
-#include "app/gui/panels/card.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/plot/series_plot.h"
 #include "profiling/trace/statistics.h"
 

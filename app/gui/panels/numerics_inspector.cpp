@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/panels/sample_cells.h"
 #include "app/gui/plot/plot_text.h"
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/panels/numerics_model.h"
 #include "app/gui/panels/recipes_model.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "app/gui/panels/card.h"
+#include "app/gui/cards/card.h"
+#include "app/gui/cards/page.h"
 #include "app/gui/panels/history_view.h"
 #include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/numerics_model.h"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/flow.h"
-#include "app/gui/panels/card.h"
 #include "engine/model/error.h"
 
 namespace app {

@@ -7,7 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "app/gui/panels/card.h"
+#include "app/gui/cards/card.h"
+#include "app/gui/cards/page.h"
 #include "app/gui/panels/performance_model.h"
 #include "app/gui/panels/time_notes.h"
 #include "app/gui/panels/timeline_find.h"

@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/plot_text.h"

@@ -4,7 +4,6 @@
 
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/pow2_model.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/histogram_plot.h"
 #include "app/gui/plot/plot_text.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "app/gui/cards/card.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/panels/card.h"
 #include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/order_bar.h"
 #include "app/gui/panels/pow2_model.h"

@@ -9,7 +9,6 @@
 #include "app/gui/panels/recipes_model.h"
 #include "app/gui/plot/heatmap_plot.h"
 #include "app/gui/plot/sorted_table.h"
-#include "app/gui/view.h"
 
 namespace app {
 

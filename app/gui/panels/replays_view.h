@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "app/gui/panels/card.h"
+#include "app/gui/cards/card.h"
 #include "app/gui/panels/graphs_model.h"
 #include "app/gui/plot/heatmap_plot.h"
 

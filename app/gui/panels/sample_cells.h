@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/panels/card_layout.h"
+#include "app/gui/cards/card_layout.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/panels/recipes_model.h"
-#include "app/gui/view.h"
 
 namespace app {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/plot/plot_frame.h"
-#include "app/gui/view.h"
 #include "profiling/session/time_note.h"
 
 namespace app {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/controls/copy.h"
+#include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/theme/text.h"

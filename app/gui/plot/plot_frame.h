@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/plot/kept_drawing.h"
 #include "app/gui/plot/range.h"
 #include "app/gui/plot/ticks.h"
-#include "app/gui/view.h"
 
 namespace app::plot {
 

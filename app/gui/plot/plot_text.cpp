@@ -3,9 +3,6 @@
 
 #include <algorithm>
 
-#include "app/gui/theme/text.h"
-#include "engine/model/text.h"
-
 namespace app::plot {
 
 ImVec2 text_size(const ImFont* font, std::string_view text) { return shown_size(font, text); }
@@ -26,18 +23,6 @@ void draw_text_right(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 colo
 void draw_text_centered(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color,
                         std::string_view text) {
   draw_text(draw, font, ImVec2(at.x - 0.5F * text_size(font, text).x, at.y), color, text);
-}
-
-std::string fitted(const ImFont* font, std::string_view outside, float width) {
-  const std::string text = engine::shown_text(outside);
-  if (text_size(font, text).x <= width) return text;
-  const float room = width - text_size(font, "...").x;
-  if (room <= 0.0F) return {};
-  // Stops before the first character that does not fit.
-  const char* rest = nullptr;
-  font->CalcTextSizeA(font->FontSize, room, 0.0F, text.data(), text.data() + text.size(), &rest);
-  const auto kept = static_cast<std::size_t>(rest - text.data());
-  return kept == 0 ? std::string() : text.substr(0, kept) + "...";
 }
 
 ImU32 faded(ImU32 color, float alpha) {

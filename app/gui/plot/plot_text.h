@@ -4,11 +4,12 @@
 
 #include <imgui.h>
 
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/gui/theme/theme.h"
+
+#include "app/gui/theme/text.h"
 
 namespace app::plot {
 
@@ -19,8 +20,7 @@ void draw_text_right(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 colo
                      std::string_view text);
 void draw_text_centered(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color,
                         std::string_view text);
-/// The longest prefix of `text` that fits `width`, with "..." if something was cut.
-std::string fitted(const ImFont* font, std::string_view text, float width);
+using app::fitted;
 
 /// The same colour with its alpha multiplied.
 ImU32 faded(ImU32 color, float alpha);

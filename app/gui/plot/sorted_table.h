@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 
 namespace app::plot {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/controllers/workbench.h"
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 
 namespace app {
 

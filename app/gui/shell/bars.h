@@ -10,8 +10,8 @@
 
 #include "app/controllers/files_controller.h"
 #include "app/controllers/tour_controller.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/view.h"
 #include "profiling/trace/statistics.h"
 
 namespace app {
@@ -52,7 +52,7 @@ struct DeviceWords {
   std::string tooltip;
   bool operator==(const DeviceWords&) const = default;
 };
-/// Empty while an order is under way: nothing is read then.
+/// Empty while an order is in progress: nothing is read then.
 DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello>& hello);
 
 struct StatusLine {

@@ -1,15 +1,25 @@
-// One field and a list below it; the arrows move in the list while the field keeps the caret.
+// What the palette lists, how typed letters find it, and the overlay: one field and a list below
+// it; the arrows move in the list while the field keeps the caret.
 #include "app/gui/shell/command_palette.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "app/controllers/request_actions.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
+#include "app/gui/shell/keys.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
+#include "profiling/hazards/model/gallery_catalogue.h"
 
 namespace app {
 namespace {
@@ -44,6 +54,15 @@ bool draw_entry(const PanelContext& context, const PaletteEntry& entry, int inde
   ImGui::PopID();
   return clicked;
 }
+
+constexpr int kNone = std::numeric_limits<int>::min() / 2;
+constexpr int kLetter = 1;
+constexpr int kWordStart = 8;
+constexpr int kFollows = 10;
+constexpr int kTextStart = 4;
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+bool word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 }  // namespace
 
@@ -140,6 +159,97 @@ void CommandPalette::draw(const PanelContext& context, const std::vector<Palette
     context.commands.push_back(entry.command);
     open_ = false;
   }
+}
+
+std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
+  const engine::RunRequest& requested = workbench.runs.state.requested;
+  std::vector<PaletteEntry> entries;
+  for (const ActionRow& row : action_table()) {
+    if (row.action == Action::Palette || row.action == Action::Close) continue;
+    entries.push_back({.id = row.id,
+                       .group = row.group,
+                       .title = row.title,
+                       .keys = row.keys,
+                       .refusal = workbench.refusal(row.action),
+                       .command = row.action});
+  }
+  for (const RequestAction& one : request_actions(requested, workbench.options.presets)) {
+    engine::RunRequest changed = requested;
+    one.change(changed);
+    entries.push_back({.id = one.id,
+                       .group = one.group,
+                       .title = one.title,
+                       .refusal = refusal_of(one, requested, workbench.runs.link),
+                       .command = ChooseRequest{std::move(changed)}});
+  }
+  constexpr std::array<std::pair<const char*, const char*>, 4> kGraphsViews = {
+      {{"replays", "Replays"},
+       {"topology", "Topology"},
+       {"memory", "Memory"},
+       {"doctor", "Doctor"}}};
+  for (std::size_t i = 0; i < kGraphsViews.size(); ++i) {
+    entries.push_back({.id = fmt::format("view.graphs.{}", i),
+                       .group = "View",
+                       .title = fmt::format("Graphs: {}", kGraphsViews[i].second),
+                       .command = ShowPage{Page::Graphs, kGraphsViews[i].first}});
+  }
+  for (const TourController::Named& tour : workbench.tours.shipped()) {
+    entries.push_back({.id = "tour." + tour.title,
+                       .group = "Tour",
+                       .title = "Play the tour: " + tour.title,
+                       .command = PlayTour{tour.path}});
+  }
+  for (const RecentFile& file : workbench.files.recent()) {
+    entries.push_back({.id = "recent." + file.path,
+                       .group = "Recent file",
+                       .title = "Open " + file.path,
+                       .refusal = file.missing,
+                       .command = OpenFile{file.path}});
+  }
+  const std::string no_visit = workbench.no_visit();
+  for (const profiling::HazardCase& one : profiling::hazard_cases()) {
+    VisitOrder order;
+    order.subject.request = requested;
+    order.subject.gallery_case = one.id;
+    order.options.prove = true;
+    entries.push_back({.id = "gallery." + one.id,
+                       .group = "Gallery",
+                       .title = "Examine: " + one.title,
+                       .refusal = no_visit,
+                       .command = std::move(order)});
+  }
+  return entries;
+}
+
+std::optional<int> subsequence_score(std::string_view typed, std::string_view text) {
+  std::string wanted;
+  for (const char c : typed) {
+    if (c != ' ') wanted += lower(c);
+  }
+  if (wanted.empty()) return 0;
+  if (text.empty()) return std::nullopt;
+  // ends[i]: best score with the letters so far, the last of them at text[i].
+  std::vector<int> ends(text.size(), kNone);
+  for (std::size_t letter = 0; letter < wanted.size(); ++letter) {
+    std::vector<int> next(text.size(), kNone);
+    int best_before = letter == 0 ? 0 : kNone;  // over all earlier places
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (letter > 0 && i > 0) best_before = std::max(best_before, ends[i - 1]);
+      if (lower(text[i]) != wanted[letter]) continue;
+      int bonus = kLetter;
+      if (word_letter(text[i]) && (i == 0 || !word_letter(text[i - 1]))) bonus += kWordStart;
+      if (i == 0) bonus += kTextStart;
+      int score = best_before + bonus;
+      if (letter > 0 && i > 0 && ends[i - 1] > kNone) {
+        score = std::max(score, ends[i - 1] + bonus + kFollows);
+      }
+      next[i] = score > 0 ? score : kNone;
+    }
+    ends = std::move(next);
+  }
+  const int best = *std::max_element(ends.begin(), ends.end());
+  if (best <= 0) return std::nullopt;
+  return best * 16 - static_cast<int>(std::min<std::size_t>(text.size(), 200));
 }
 
 }  // namespace app

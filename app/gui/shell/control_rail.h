@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "app/controllers/link_supervisor.h"
+#include "app/controllers/request_controls.h"
+#include "app/gui/controls/panel_context.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/file_dialog.h"
-#include "app/gui/shell/request_controls.h"
-#include "app/gui/view.h"
 #include "engine/input/presets.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {
+
+/// The request's own field for the values of an operand.
+engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole role);
 
 struct RailWishes {
   bool run = false;
@@ -59,6 +62,9 @@ class ControlRail {
   void draw_operand(engine::OperandRole role, engine::RunRequest& request);
   void draw_operand_file(engine::OperandRole role, engine::RunRequest& request);
   void draw_routing_file(engine::RoutingSpec& routing);
+  /// A field for a path with a button that browses; true once the field was edited and left.
+  bool draw_path(const std::string& prefix, std::string& text, const char* tooltip,
+                 FilePurpose purpose);
   void draw_engine(engine::RunRequest& request);
   void draw_backend(engine::RunRequest& request);
   void draw_cublaslt(engine::RunRequest& request);

@@ -6,11 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/controls/copy.h"
+#include "app/controllers/request_actions.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
@@ -192,7 +191,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
     const std::string answers = (view.stale       ? "older request: "
                                  : view.from_file ? "recorded: "
                                                   : "") +
-                                choices::summary(view.run->request);
+                                summary_of(view.run->request);
     ImGui::SetCursorPosY(origin.y + theme.px(9));
     show_text(answers);
     if (ImGui::IsItemHovered()) controls::tooltip(context, answers);
@@ -208,8 +207,7 @@ void draw_headline(const PanelContext& context, const profiling::Distribution& s
   }
   ImGui::EndGroup();
   controls::record(context, "headline.request", "The request these figures answer", "text",
-                   choices::summary(view.run->request), ImGui::GetItemRectMin(),
-                   ImGui::GetItemRectMax());
+                   summary_of(view.run->request), ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
 }  // namespace app

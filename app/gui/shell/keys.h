@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/controllers/commands.h"
-#include "app/gui/view.h"
+#include "app/gui/controls/panel_context.h"
 
 namespace app {
 

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/gui/shell/request_choices.h"
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/terminal_text.h"
@@ -25,8 +24,7 @@ Workbench::Options workbench_options(
   return {.worker = options.worker,
           .no_worker = options.no_worker,
           .allowed_libraries = options.allowed_libraries,
-          .presets = presets.ok() ? presets.value() : std::vector<engine::ShapePreset>(),
-          .describe = choices::summary};
+          .presets = presets.ok() ? presets.value() : std::vector<engine::ShapePreset>()};
 }
 
 bool differs(const LinkStatus& a, const LinkStatus& b) {

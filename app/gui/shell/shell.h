@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "app/controllers/workbench.h"
+#include "app/gui/cards/page.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/command_palette.h"
-#include "app/gui/shell/control_map_file.h"
 #include "app/gui/shell/control_rail.h"
 #include "app/gui/shell/file_dialog.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/shell/screenshot.h"
+#include "app/gui/shell/saved_frame.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/window.h"
 

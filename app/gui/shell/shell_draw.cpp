@@ -8,8 +8,8 @@
 
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/banner.h"
+#include "app/gui/shell/saved_frame.h"
 #include "app/gui/shell/scopes.h"
-#include "app/gui/shell/screenshot.h"
 #include "app/gui/shell/shell.h"
 
 namespace app {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "app/controllers/request_actions.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/request_choices.h"
 #include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
@@ -79,7 +79,7 @@ const std::vector<std::string>& RunNames::of(const Runs& runs) {
   runs_ = runs;
   names_.clear();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    names_.push_back(fmt::format("{}. {}", i + 1, choices::summary(runs[i]->request)));
+    names_.push_back(fmt::format("{}. {}", i + 1, summary_of(runs[i]->request)));
   }
   return names_;
 }

@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/shell/frame_probe.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
 

@@ -1,14 +1,39 @@
 // The window, from its first frame to its last. The command line fills in WindowOptions and calls
-// run_window(); everything else of the window is reached from there.
+// run_window(); everything else of the window is reached from there. A benchmark drives it from
+// inside its own loop.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "app/protocol/worker_command.h"
 
 namespace app {
 
-class FrameProbe;
+class Shell;
+
+/// What a frame took, in milliseconds.
+struct FrameCost {
+  double cpu = 0;      // of the window's thread: news, ImGui and our drawing
+  double wall = 0;     // the same on the wall clock
+  double present = 0;  // GL calls and swap, on the wall clock; software GL works here
+};
+
+/// All calls come from the window's thread, with its GL context current.
+class FrameProbe {
+ public:
+  virtual ~FrameProbe() = default;
+  /// `wake` ends the loop's sleep and may be called from any thread.
+  virtual void begin(Shell& shell, std::function<void()> wake) = 0;
+  /// Before every turn of the loop. True: draw a frame even if nothing has happened.
+  virtual bool wants_frame(Shell& shell) = 0;
+  /// After GLFW's input and before ImGui's NewFrame: the place to add input.
+  virtual void feed(Shell& shell) = 0;
+  /// False: frames are built but not given to GL, whose cost on a software renderer would drown
+  /// what is measured.
+  virtual bool presents() const { return true; }
+  virtual void drawn(Shell& shell, const FrameCost& cost) = 0;
+};
 
 struct WindowOptions {
   std::string open_file;  // recording (.session) or tensor (.npy, .safetensors) to begin with

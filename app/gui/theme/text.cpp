@@ -63,4 +63,16 @@ void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, st
   draw->AddText(font, font->FontSize, at, color, shown.begin, shown.end, wrap);
 }
 
+std::string fitted(const ImFont* font, std::string_view outside, float width) {
+  const std::string text = engine::shown_text(outside);
+  if (shown_size(font, text).x <= width) return text;
+  const float room = width - shown_size(font, "...").x;
+  if (room <= 0.0F) return {};
+  // Stops before the first character that does not fit.
+  const char* rest = nullptr;
+  font->CalcTextSizeA(font->FontSize, room, 0.0F, text.data(), text.data() + text.size(), &rest);
+  const auto kept = static_cast<std::size_t>(rest - text.data());
+  return kept == 0 ? std::string() : text.substr(0, kept) + "...";
+}
+
 }  // namespace app

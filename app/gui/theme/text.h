@@ -7,6 +7,7 @@
 
 #include <imgui.h>
 
+#include <string>
 #include <string_view>
 
 #include "engine/model/text.h"
@@ -25,5 +26,8 @@ ImVec2 shown_size(std::string_view text, float wrap = 0);
 /// At an exact position.
 void draw_shown(ImDrawList* draw, const ImFont* font, ImVec2 at, ImU32 color, std::string_view text,
                 float wrap = 0);
+
+/// The longest prefix of `text` that fits `width`, with "..." if something was cut.
+std::string fitted(const ImFont* font, std::string_view text, float width);
 
 }  // namespace app

@@ -1,10 +1,15 @@
 // Values of the look tokens: both palettes, the stages' colour-blind-safe set, the sequential map,
-// and ImGui's style derived from them. Rule: colour carries meaning or is a grey of the palette.
+// ImGui's style derived from them, and the five type sizes. Rule: colour carries meaning or is a
+// grey of the palette; a font is never null and never a failed start: without the distribution's
+// Inter and JetBrains Mono ImGui's own is used.
 #include "app/gui/theme/theme.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <string>
+#include <string_view>
 
 namespace app {
 namespace {
@@ -23,6 +28,43 @@ ImVec4 with_alpha(ImU32 color, float alpha) {
 constexpr std::array<unsigned, 17> kSequential = {
     0x440154, 0x48186A, 0x472D7B, 0x424086, 0x3B528B, 0x33638D, 0x2C728E, 0x26828E, 0x21918C,
     0x1FA088, 0x28AE80, 0x3FBC73, 0x5EC962, 0x84D44B, 0xADDC30, 0xD8E219, 0xFDE725};
+
+// Only the glyphs that the window uses, so that the atlas is ready within the first frame's time:
+// Latin-1, thin space and dashes, arrows, comparison signs, a few geometric marks.
+constexpr std::array<ImWchar, 15> kRanges = {0x0020, 0x00FF, 0x03BC, 0x03BC, 0x2007,
+                                             0x2026, 0x2190, 0x2193, 0x2211, 0x2212,
+                                             0x2248, 0x2265, 0x22EF, 0x22EF, 0};
+
+constexpr std::array<std::string_view, 3> kRegular = {
+    "/usr/share/fonts/opentype/inter/Inter-Regular.otf",
+    "/usr/share/fonts/truetype/inter/Inter-Regular.ttf",
+    "/usr/share/fonts/opentype/inter/Inter-Regular.ttf"};
+constexpr std::array<std::string_view, 3> kSemiBold = {
+    "/usr/share/fonts/opentype/inter/Inter-SemiBold.otf",
+    "/usr/share/fonts/truetype/inter/Inter-SemiBold.ttf",
+    "/usr/share/fonts/opentype/inter/Inter-SemiBold.ttf"};
+constexpr std::array<std::string_view, 2> kMono = {
+    "/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf",
+    "/usr/share/fonts/opentype/jetbrains-mono/JetBrainsMono-Regular.otf"};
+
+template <std::size_t kCount>
+ImFont* load(const std::array<std::string_view, kCount>& paths, float size) {
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  ImFontConfig config;
+  config.OversampleH = 2;
+  config.OversampleV = 1;
+  const float pixels = std::round(size);
+  for (const std::string_view path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) continue;
+    const std::string name(path);
+    if (ImFont* font = atlas.AddFontFromFileTTF(name.c_str(), pixels, &config, kRanges.data())) {
+      return font;
+    }
+  }
+  config.SizePixels = pixels;
+  return atlas.AddFontDefault(&config);
+}
 
 }  // namespace
 
@@ -162,6 +204,18 @@ void apply_style(const Theme& theme) {
   set(ImGuiCol_TextSelectedBg, colors.accent, 0.35F);
   set(ImGuiCol_PlotHistogram, colors.accent);
   set(ImGuiCol_ModalWindowDimBg, colors.window, 0.6F);
+}
+
+ThemeFonts load_fonts(float scale) {
+  ImGui::GetIO().Fonts->Clear();
+  ThemeFonts fonts;
+  // The first font of the atlas is ImGui's default.
+  fonts.body = load(kRegular, 13.0F * scale);
+  fonts.label = load(kRegular, 11.0F * scale);
+  fonts.title = load(kSemiBold, 16.0F * scale);
+  fonts.headline = load(kRegular, 24.0F * scale);
+  fonts.mono = load(kMono, 12.5F * scale);
+  return fonts;
 }
 
 }  // namespace app

@@ -8,15 +8,11 @@
 #include <optional>
 
 #include "engine/backend/backend.h"
-#include "engine/backend/cpu/cpu_ceilings.h"
 #include "engine/backend/cpu/cpu_step.h"
-#include "engine/backend/cpu/host_conditions.h"
-#include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/loaded_operands.h"
 #include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/product.h"
 #include "engine/backend/cpu/recipe_comparison.h"
-#include "engine/backend/cpu/step_statistics.h"
 #include "engine/gemm/support.h"
 #include "engine/input/routing.h"
 #include "engine/model/backend_traits.h"

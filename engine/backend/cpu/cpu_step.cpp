@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "engine/backend/cpu/product.h"
-#include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
+#include "engine/input/synthetic.h"
 #include "engine/model/recipe_traits.h"
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 
 namespace engine {
 namespace {

@@ -7,11 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/backend/cpu/host_span.h"
 #include "engine/backend/cpu/loaded_operands.h"
+#include "engine/backend/cpu/machine.h"
 #include "engine/backend/cpu/operand_stage.h"
-#include "engine/input/host_buffer.h"
-#include "engine/model/step_outputs.h"
+#include "engine/input/operand_store.h"
+#include "engine/model/caller_tensor.h"
+#include "engine/model/run_result.h"
 #include "engine/observe/step_observer.h"
 
 namespace engine {
@@ -133,5 +134,13 @@ Result<std::vector<LayerOutputs>> take_cpu_outputs(const RunRequest& request,
                                                    const std::vector<CallerOutputs>& outputs);
 
 Error cancelled();
+
+// The numerics of layer 0, measured once per run outside the timed iterations: the effect of
+// quantization on each operand, and each expert's product against that of unquantized operands.
+
+/// Fills result.activations, .weights and .experts. Counts kStatisticsUnits of progress per expert.
+Status measure_statistics(CpuStep& step, RunResult& result);
+
+inline constexpr double kStatisticsUnits = 3.0;  // an expert's statistics in units of its step
 
 }  // namespace engine

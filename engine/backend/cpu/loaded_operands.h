@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/input/host_buffer.h"
 #include "engine/input/operand_store.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"

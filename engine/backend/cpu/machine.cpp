@@ -1,17 +1,43 @@
 // Facts are read from /proc; a line that is not there leaves its field at a plain default.
 #include "engine/backend/cpu/machine.h"
 
+#include <fmt/format.h>
 #include <omp.h>
-
+#include <unistd.h>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstring>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "engine/backend/cpu/product.h"
+#include "engine/input/operand_store.h"
 
 namespace engine {
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+HostSpan::HostSpan(RunContext& context, const WorkTag& tag, const char* name)
+    : context_(context), tag_(tag), name_(name) {
+  context_.progress.stage.store(static_cast<int>(tag_.stage), std::memory_order_relaxed);
+  context_.observer.begin_work(tag_);
+  start_ns_ = steady_ns();
+}
+
+HostSpan::~HostSpan() {
+  context_.observer.span(tag_, name_, 0, start_ns_, steady_ns());
+  context_.observer.end_work();
+}
+
 namespace {
 
 /// Text after "key ...:" in a file of such lines.
@@ -65,6 +91,107 @@ std::int64_t available_memory_bytes() {
   const auto used = cgroup_bytes("/sys/fs/cgroup/memory.current");
   if (limit && used) available = std::min(available, std::max(*limit - *used, std::int64_t{0}));
   return available;
+}
+
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+std::size_t last_cache_bytes() {
+  const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : HostConditions::kUnknownCacheBytes;
+}
+
+}  // namespace
+
+HostConditions::HostConditions(const MeasureOptions& options)
+    : rest_(options.pace == Pace::Burst),
+      flush_(options.cache == CacheMode::Cold ? 2 * last_cache_bytes() : 0) {}
+
+void HostConditions::before() const {
+  if (rest_) std::this_thread::sleep_for(std::chrono::milliseconds(kBurstIdleMs));
+  for (std::size_t at = 0; at < flush_.size(); at += kCacheLine) {
+    flush_[at] = static_cast<std::byte>(std::to_integer<int>(flush_[at]) + 1);
+  }
+}
+
+namespace {
+
+constexpr int kSamples = 5;
+constexpr std::int64_t kCopyBytes = std::int64_t{256} << 20;
+
+/// Median of the durations after a warm-up.
+template <class Work>
+double median_ns(Work&& work) {
+  std::vector<std::int64_t> durations;
+  for (int sample = -1; sample < kSamples; ++sample) {
+    const std::int64_t start_ns = steady_ns();
+    work();
+    if (sample >= 0) durations.push_back(steady_ns() - start_ns);
+  }
+  std::ranges::nth_element(durations, durations.begin() + kSamples / 2);
+  return static_cast<double>(std::max<std::int64_t>(durations[kSamples / 2], 1));
+}
+
+void measure_copy(Ceilings& ceilings) {
+  const std::int64_t available = available_memory_bytes();
+  if (available != 0 && available < 4 * kCopyBytes) return;
+  Buffer<std::byte> source;
+  Buffer<std::byte> target;
+  std::byte* const from = source.reserve(kCopyBytes);
+  std::byte* const to = target.reserve(kCopyBytes);
+  const int threads = omp_get_max_threads();
+  const std::int64_t share = kCopyBytes / threads;
+  const auto each = [&](auto&& part) {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int thread = 0; thread < threads; ++thread) part(thread * share);
+  };
+  // Pages come into being where they are first written.
+  each([&](std::int64_t at) { std::memset(from + at, 1, static_cast<std::size_t>(share)); });
+  const double duration = median_ns([&] {
+    each(
+        [&](std::int64_t at) { std::memcpy(to + at, from + at, static_cast<std::size_t>(share)); });
+  });
+  ceilings.copies = kSamples;
+  ceilings.copy_bytes = share * threads;
+  ceilings.copy_bytes_per_s = 2.0 * static_cast<double>(ceilings.copy_bytes) / (duration * 1e-9);
+}
+
+void measure_product(const GroupedShape& shape, Ceilings& ceilings) {
+  const std::int64_t tokens =
+      std::accumulate(shape.splits.begin(), shape.splits.end(), std::int64_t{0});
+  const std::int64_t m = std::min(tokens, kCeilingSide);
+  const std::int64_t n = std::min(shape.n, kCeilingSide);
+  const std::int64_t k = std::min(shape.k, kCeilingSide);
+  if (m == 0) {
+    ceilings.product = "none: the step has no rows";
+    return;
+  }
+  const std::vector<float> x(static_cast<std::size_t>(m * k), 1.0F);
+  const std::vector<float> w(static_cast<std::size_t>(n * k), 0.5F);
+  std::vector<float> y(static_cast<std::size_t>(m * n));
+  const double duration = median_ns([&] {
+    product({.x = x.data(),
+             .w = w.data(),
+             .m = m,
+             .n = n,
+             .k = k,
+             .y_type = ElementType::Fp32,
+             .y = y.data()});
+  });
+  ceilings.products = kSamples;
+  ceilings.product_flop_per_s = 2.0 * static_cast<double>(m) * static_cast<double>(n) *
+                                static_cast<double>(k) / (duration * 1e-9);
+  ceilings.product = fmt::format("dense {} x {} x {}, FP32, {}", m, n, k, openblas_name());
+}
+
+}  // namespace
+
+Ceilings measure_cpu_ceilings(const GroupedShape& shape) {
+  Ceilings ceilings;
+  measure_copy(ceilings);
+  measure_product(shape, ceilings);
+  return ceilings;
 }
 
 }  // namespace engine

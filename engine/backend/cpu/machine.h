@@ -1,16 +1,62 @@
 // What the CPU backend says about its machine, and how much memory it may still take.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "engine/model/measurement.h"
 #include "engine/model/run_result.h"
+#include "engine/model/shape.h"
+#include "engine/observe/step_observer.h"
 
 namespace engine {
+
+// A span of host work from construction to destruction, attributed to its tag.
+
+std::int64_t steady_ns();
+
+class HostSpan {
+ public:
+  HostSpan(RunContext& context, const WorkTag& tag, const char* name);
+  HostSpan(const HostSpan&) = delete;
+  HostSpan& operator=(const HostSpan&) = delete;
+  ~HostSpan();
+
+ private:
+  RunContext& context_;
+  WorkTag tag_;
+  const char* name_;
+  std::int64_t start_ns_;
+};
 
 DeviceFacts cpu_facts();
 
 /// Memory that can be taken without swapping, inside the container's limit if there is one; 0 =
 /// unknown.
 std::int64_t available_memory_bytes();
+
+// What happens between two timed iterations on the CPU: nothing, idle time, or a write that evicts
+// the step's data from the caches.
+
+class HostConditions {
+ public:
+  /// CacheMode::Cold writes twice the last cache's size, or kUnknownCacheBytes if it is unknown.
+  explicit HostConditions(const MeasureOptions& options);
+  void before() const;
+
+  static constexpr std::size_t kUnknownCacheBytes = std::size_t{64} << 20;
+
+ private:
+  bool rest_;
+  mutable std::vector<std::byte> flush_;
+};
+
+// What this machine's memory and cores reach today: the roofs of a roofline.
+
+/// A copy far larger than the caches by all threads, and a dense FP32 product, cut to at most
+/// kCeilingSide a dimension so that it takes milliseconds: OpenBLAS is at its rate by then.
+inline constexpr std::int64_t kCeilingSide = 1024;
+Ceilings measure_cpu_ceilings(const GroupedShape& shape);
 
 }  // namespace engine

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/input/host_buffer.h"
+#include "engine/input/operand_store.h"
 #include "engine/input/tensor_source.h"
 #include "engine/model/recipe_traits.h"
 #include "engine/model/run_request.h"
-#include "engine/quantize/cpu_kernels.h"
+#include "engine/quantize/quantize_cpu.h"
 #include "engine/quantize/statistics_fold.h"
 #include "kernels/common/types.h"
 

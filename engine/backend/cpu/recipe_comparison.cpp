@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "engine/backend/cpu/machine.h"
-#include "engine/input/host_buffer.h"
 #include "engine/input/operand_store.h"
 #include "engine/input/routing.h"
 #include "engine/model/recipe_traits.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "engine/backend/cpu/cpu_step.h"
-#include "engine/input/host_buffer.h"
+#include "engine/input/operand_store.h"
 #include "engine/model/run_result.h"
 #include "kernels/diagnostics/statistics.h"
 

@@ -1,5 +1,5 @@
 // Expert by expert through the same code as the timed step, so that what is measured is what ran.
-#include "engine/backend/cpu/step_statistics.h"
+#include "engine/backend/cpu/cpu_step.h"
 
 #include <algorithm>
 #include <array>

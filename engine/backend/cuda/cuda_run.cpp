@@ -8,17 +8,13 @@
 #include <optional>
 #include <utility>
 
-#include "engine/backend/cuda/observer_meter.h"
 #include "engine/backend/cuda/step_setup.h"
 #include "engine/device/device_facts.h"
-#include "engine/device/graph_facts.h"
 #include "engine/input/routing.h"
-#include "engine/linear/ceilings.h"
-#include "engine/linear/expert_stamps.h"
-#include "engine/linear/isolated_experts.h"
-#include "engine/linear/iteration_conditions.h"
+#include "engine/linear/iteration_clock.h"
 #include "engine/linear/output_check.h"
 #include "engine/linear/replay_watchdog.h"
+#include "engine/linear/step_measurements.h"
 #include "engine/linear/step_numerics.h"
 #include "engine/observe/scopes.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
+#include "engine/input/synthetic.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/caller_tensor.h"
 #include "engine/model/recipe_traits.h"

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/hazards/amax_barrier.h"
-#include "profiling/hazards/gallery/cases.h"
+#include "kernels/hazards/grouped_scale.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

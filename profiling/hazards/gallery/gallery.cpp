@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "profiling/hazards/gallery/cases.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

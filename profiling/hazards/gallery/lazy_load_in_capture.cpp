@@ -2,8 +2,8 @@
 // launched it before.
 #include <memory>
 
-#include "kernels/hazards/late_loaded.h"
-#include "profiling/hazards/gallery/cases.h"
+#include "kernels/hazards/grouped_scale.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "profiling/hazards/gallery/cases.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "profiling/hazards/gallery/cases.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/device/handles.h"
-#include "profiling/hazards/gallery/cases.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "profiling/hazards/gallery/block_pool.h"
-#include "profiling/hazards/gallery/cases.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

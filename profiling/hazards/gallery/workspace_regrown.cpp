@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "profiling/hazards/gallery/block_pool.h"
-#include "profiling/hazards/gallery/cases.h"
+#include "profiling/hazards/gallery/grouped_program.h"
 
 namespace profiling {
 namespace {

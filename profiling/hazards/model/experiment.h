@@ -10,6 +10,7 @@
 
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
 
@@ -237,5 +238,13 @@ inline int first_wrong_replay(const Outcome& outcome) {
   }
   return first;
 }
+
+// A stalled run, as far as its state is known without waiting for it.
+
+struct StalledRun {
+  Snapshot snapshot;  // one graph and the ledger, or nothing before a capture; facts about the
+                      // device are empty
+  Stall stall;
+};
 
 }  // namespace profiling

@@ -1,6 +1,10 @@
 #include "profiling/hazards/model/names.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
 
 namespace profiling {
 
@@ -19,6 +23,45 @@ std::string deadline_text(const Stall& stall) {
                         1e6 * stall.p99_seconds);
   }
   return text;
+}
+
+namespace {
+
+void erase_all(std::string& text, std::string_view part) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) {
+    text.erase(at, part.size());
+  }
+}
+
+/// Removes a trailing parameter list, if any.
+void cut_parameters(std::string& text) {
+  if (text.empty() || text.back() != ')') return;
+  int depth = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    if (text[i] == ')') ++depth;
+    if (text[i] == '(' && --depth == 0) {
+      text.erase(i);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+std::string readable_kernel_name(const char* symbol) {
+  if (symbol == nullptr) return "unnamed kernel";
+  std::string name = symbol;
+  // Without this check the demangler reads the names of C kernels as types: "f" would be "float".
+  if (name.starts_with("_Z")) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> demangled(
+        abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+    if (status == 0 && demangled) name = demangled.get();
+  }
+  erase_all(name, "(anonymous namespace)::");
+  cut_parameters(name);
+  if (name.starts_with("void ")) name.erase(0, 5);
+  return name;
 }
 
 }  // namespace profiling

@@ -20,4 +20,10 @@ std::string size_text(std::uint64_t bytes);
 /// the deadline is not derived from them.
 std::string deadline_text(const Stall& stall);
 
+// The human-readable name of a kernel.
+
+/// Demangled, without return type, parameter list and anonymous namespaces. Null gives "unnamed
+/// kernel"; unmangled names are returned unchanged.
+std::string readable_kernel_name(const char* symbol);
+
 }  // namespace profiling

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/model/allocation.h"
+#include "engine/model/error.h"
 #include "engine/model/fields.h"
 #include "engine/model/stage.h"
 
@@ -319,5 +320,15 @@ struct Snapshot {
   }
   engine::Flaw flaw() const;
 };
+
+}  // namespace profiling
+
+// Validation of every snapshot read from a file or received from a worker.
+namespace profiling {
+
+/// Indices in range, a node after its parent and its dependencies, both ends of an edge under the
+/// same parent, parameter slots inside the argument bytes, allocations ascending by id and not
+/// wrapping around, enumerators known. The error names graph, node and field.
+engine::Status check_snapshot(const Snapshot& snapshot);
 
 }  // namespace profiling

@@ -1,4 +1,4 @@
-#include "profiling/hazards/model/snapshot_check.h"
+#include "profiling/hazards/model/snapshot.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include "profiling/hazards/proofs/graph_changes.h"
 #include "profiling/hazards/proofs/marker_cost.h"
 #include "profiling/hazards/proofs/subject_capture.h"
-#include "profiling/hazards/snapshot/driver_memory.h"
+#include "profiling/hazards/snapshot/graph_reader.h"
 
 namespace profiling {
 

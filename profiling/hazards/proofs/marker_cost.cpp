@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/model/quantiles.h"
+#include "engine/model/measurement.h"
 
 namespace profiling {
 namespace {

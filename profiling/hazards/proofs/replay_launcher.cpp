@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/device/check.h"
-#include "engine/device/event_wait.h"
-#include "profiling/hazards/proofs/core_dump.h"
+#include "engine/device/handles.h"
+#include "profiling/hazards/proofs/stall_probe.h"
 
 namespace profiling {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/device/allocation_ledger.h"
-#include "profiling/hazards/proofs/core_dump.h"
+#include "profiling/hazards/proofs/stall_probe.h"
 #include "profiling/hazards/snapshot/graph_reader.h"
 #include "profiling/trace/host_thread.h"
 

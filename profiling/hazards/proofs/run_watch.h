@@ -9,10 +9,10 @@
 
 #include "engine/device/driver_api.h"
 #include "engine/observe/replay_watch.h"
+#include "profiling/hazards/model/experiment.h"
 #include "profiling/hazards/model/launch_clock.h"
 #include "profiling/hazards/model/live_board.h"
 #include "profiling/hazards/model/snapshot.h"
-#include "profiling/hazards/model/stalled_run.h"
 #include "profiling/hazards/proofs/marker_board.h"
 #include "profiling/hazards/proofs/stall_probe.h"
 

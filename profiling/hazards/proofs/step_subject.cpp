@@ -9,7 +9,7 @@
 
 #include "engine/backend/cuda/device_operands.h"
 #include "engine/backend/cuda/step_setup.h"
-#include "engine/gemm/cublaslt_search.h"
+#include "engine/gemm/library_file.h"
 #include "engine/input/routing.h"
 #include "engine/linear/output_check.h"
 #include "engine/model/backend_traits.h"

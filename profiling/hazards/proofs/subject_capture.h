@@ -2,16 +2,44 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-
 #include <optional>
+#include <vector>
 
 #include "engine/device/driver_api.h"
 #include "engine/device/handles.h"
 #include "engine/model/error.h"
+#include "engine/observe/step_observer.h"
+#include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/proofs/subject.h"
 #include "profiling/hazards/snapshot/graph_reader.h"
 
 namespace profiling {
+
+// Which work the nodes of a graph under capture belong to, derived from the node counts before and
+// after it. Does not use CUPTI: an experiment must not depend on a tool that changes timing.
+
+class CaptureWatch final : public engine::StepObserver {
+ public:
+  explicit CaptureWatch(cudaStream_t stream) : stream_(stream) {}
+
+  void begin_work(const engine::WorkTag& tag) override;
+  void end_work() override;
+
+  /// Labels nodes, which are in creation order.
+  void label(std::vector<SnapshotNode>& nodes) const;
+
+ private:
+  struct Work {
+    engine::WorkTag tag;
+    std::size_t first = 0;
+    std::size_t last = 0;  // one past the end
+  };
+  std::size_t nodes_so_far() const;
+
+  cudaStream_t stream_;
+  std::vector<Work> open_;
+  std::vector<Work> done_;
+};
 
 struct Capture {
   engine::Graph graph;                   // empty if refused

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "profiling/hazards/rules/rules.h"
-#include "profiling/hazards/snapshot/allocation_index.h"
+#include "profiling/hazards/snapshot/accesses.h"
 
 namespace profiling {
 namespace {

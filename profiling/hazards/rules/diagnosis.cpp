@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "profiling/hazards/model/snapshot_check.h"
+#include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/rules/rules.h"
 
 namespace profiling {

@@ -1,5 +1,5 @@
 // The file ships with the program but users may extend it, so every field is checked.
-#include "profiling/hazards/rules/library_facts.h"
+#include "profiling/hazards/rules/diagnosis.h"
 
 #include <fmt/format.h>
 

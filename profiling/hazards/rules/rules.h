@@ -2,12 +2,77 @@
 // can be understood, tested and removed separately. Never Proved or Disproved.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "profiling/hazards/model/finding.h"
-#include "profiling/hazards/rules/context.h"
+#include "profiling/hazards/rules/diagnosis.h"
+#include "profiling/hazards/snapshot/accesses.h"
+#include "profiling/hazards/snapshot/reachability.h"
 
 namespace profiling {
+
+// The input of every rule: the snapshot, the addresses in its graphs, the order of its nodes and
+// text to describe them. Built once per diagnosis.
+
+class RuleContext {
+ public:
+  RuleContext(const Snapshot& from, const std::vector<LibraryFact>& known);
+
+  const Snapshot& snapshot;
+  const std::vector<LibraryFact>& facts;
+
+  int graphs() const { return static_cast<int>(snapshot.graphs.size()); }
+  const GraphSnapshot& graph(int index) const {
+    return snapshot.graphs[static_cast<std::size_t>(index)];
+  }
+  /// A second capture after a change: compared, never replayed.
+  bool variant(int index) const { return graph(index).variant_of >= 0; }
+  const SnapshotNode& node(NodeRef ref) const {
+    return graph(ref.graph).nodes[static_cast<std::size_t>(ref.node)];
+  }
+  const std::vector<Touch>& touches(int graph) const {
+    return touches_[static_cast<std::size_t>(graph)];
+  }
+  /// Null for -1.
+  const engine::Allocation* allocation(int index) const {
+    return index < 0 ? nullptr : &snapshot.ledger[static_cast<std::size_t>(index)];
+  }
+  /// Valid until the order of another graph is requested: those of large graphs are large, and
+  /// only a limited number is kept.
+  const Reachability& memory_order(int graph);
+  const Reachability& any_order(int graph);
+  /// Too large for order queries to finish in time: rules about order skip it.
+  bool too_large_to_order(int index) const {
+    return graph(index).nodes.size() > static_cast<std::size_t>(Reachability::kMaxClosure);
+  }
+
+  /// "node 7 (k_grouped, fprop of layer 0)"; with the graph's name if there are several.
+  std::string text(NodeRef ref) const;
+  /// "node 1, node 2 and 5 more".
+  std::string text(const std::vector<NodeRef>& nodes) const;
+  Access access(int graph, const Touch& touch) const { return to_access(snapshot, graph, touch); }
+
+ private:
+  const Reachability& order(int graph, OrderedBy by);
+
+  std::vector<std::vector<Touch>> touches_;
+  std::map<std::pair<int, OrderedBy>, std::unique_ptr<Reachability>> orders_;
+  std::size_t order_bytes_ = 0;
+};
+
+/// Maximum number of nodes and accesses listed in one finding.
+inline constexpr std::size_t kMaxListed = 256;
+
+/// Adds unless already present or the list is full. Keeps the list sorted.
+void add_node(std::vector<NodeRef>& nodes, NodeRef node);
+void add_access(std::vector<Access>& accesses, Access access);
+
+/// "workspace of all products" in quotation marks, with its size and role.
+std::string text(const engine::Allocation& allocation);
 
 void find_shared_workspaces(RuleContext& context, std::vector<Finding>& findings);
 void find_freed_memory(RuleContext& context, std::vector<Finding>& findings);

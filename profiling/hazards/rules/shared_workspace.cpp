@@ -8,7 +8,7 @@
 #include <cstring>
 #include <map>
 
-#include "profiling/hazards/rules/library_facts.h"
+#include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/hazards/rules/rules.h"
 
 namespace profiling {

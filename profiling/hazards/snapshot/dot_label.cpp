@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "engine/model/text.h"
-#include "profiling/hazards/model/kernel_name.h"
 #include "profiling/hazards/model/names.h"
 
 namespace profiling {

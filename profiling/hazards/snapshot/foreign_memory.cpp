@@ -1,15 +1,17 @@
 #include "profiling/hazards/snapshot/foreign_memory.h"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 #include <variant>
+#include <vector>
 
-#include "profiling/hazards/snapshot/allocation_index.h"
+#include "profiling/hazards/snapshot/accesses.h"
 
 namespace profiling {
+
 namespace {
 
 using engine::Allocation;
@@ -100,6 +102,21 @@ std::vector<ForeignRange> graph_allocations(const Snapshot& snapshot) {
     }
   }
   return ranges;
+}
+
+void leave_out_earlier_allocations(Snapshot& snapshot, std::uint64_t since) {
+  std::vector<bool> touched(snapshot.ledger.size());
+  for (const GraphSnapshot& graph : snapshot.graphs) {
+    for (const Touch& touch : find_touches(snapshot, graph)) {
+      if (touch.allocation >= 0) touched[static_cast<std::size_t>(touch.allocation)] = true;
+    }
+  }
+  std::vector<engine::Allocation> kept;
+  for (std::size_t i = 0; i < snapshot.ledger.size(); ++i) {
+    const engine::Allocation& allocation = snapshot.ledger[i];
+    if (touched[i] || allocation.live() || allocation.freed_at > since) kept.push_back(allocation);
+  }
+  snapshot.ledger = std::move(kept);
 }
 
 }  // namespace profiling

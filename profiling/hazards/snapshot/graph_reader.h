@@ -30,4 +30,11 @@ struct KernelArguments {
 KernelArguments read_arguments(const engine::DriverApi& driver,
                                const CUDA_KERNEL_NODE_PARAMS& parameters);
 
+// Queries the driver for the memory behind addresses in captured graphs that are not in the ledger.
+
+/// Appends the graphs' own allocations and the driver's ranges to the snapshot's ledger, with
+/// AllocationRole::DriverKnown. Needs a current context. The driver rejects words that are not
+/// addresses; they are ignored.
+void add_driver_memory(const engine::DriverApi& driver, Snapshot& snapshot);
+
 }  // namespace profiling

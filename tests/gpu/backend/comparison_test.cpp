@@ -10,9 +10,9 @@
 #include "engine/device/allocation_ledger.h"
 #include "engine/device/handles.h"
 #include "engine/input/routing.h"
-#include "engine/quantize/device_statistics.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
+#include "engine/quantize/quantize_cuda.h"
 
 namespace engine {
 namespace {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "engine/bench/linear_bench.h"
-#include "engine/bench/linear_cuda.h"
 
 namespace engine {
 namespace {

@@ -2,8 +2,8 @@
 // outputs, programmatic launches, the width of the splits.
 #include <gmock/gmock.h>
 
+#include "engine/device/device_facts.h"
 #include "engine/device/driver_api.h"
-#include "engine/device/graph_facts.h"
 #include "kernels/common/waiting_kernels.h"
 #include "tests/gpu/backend/step_recipes.h"
 

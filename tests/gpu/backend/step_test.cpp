@@ -1,7 +1,7 @@
 // The device step against the host reference, and replays against eager launches.
 #include <gmock/gmock.h>
 
-#include "engine/device/graph_facts.h"
+#include "engine/device/device_facts.h"
 #include "tests/gpu/backend/step_recipes.h"
 
 namespace engine::testing {

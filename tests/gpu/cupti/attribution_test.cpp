@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/observe/stage_range.h"
-#include "profiling/hazards/model/kernel_name.h"
+#include "profiling/hazards/model/names.h"
 
 namespace profiling {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/device/allocation_ledger.h"
-#include "profiling/cupti/recorded_memory.h"
+#include "profiling/cupti/captured_graph.h"
 
 namespace profiling {
 namespace {

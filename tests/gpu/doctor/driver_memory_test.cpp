@@ -9,7 +9,6 @@
 #include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"
 #include "engine/device/handles.h"
-#include "profiling/hazards/snapshot/driver_memory.h"
 #include "profiling/hazards/snapshot/graph_reader.h"
 
 namespace profiling {

@@ -12,7 +12,7 @@
 
 #include "engine/device/buffer.h"
 #include "engine/device/handles.h"
-#include "profiling/hazards/model/snapshot_check.h"
+#include "profiling/hazards/model/snapshot.h"
 #include "profiling/hazards/proofs/step_subject.h"
 #include "profiling/hazards/rules/diagnosis.h"
 #include "profiling/hazards/snapshot/reachability.h"

@@ -1,5 +1,5 @@
 // Bias gradient against its CPU twin: equal bits, except for the payload of NaN sums.
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 
 #include "tests/gpu/kernels/device_operand.h"
 #include "tests/numerics/quantize/block_outputs.h"

@@ -1,5 +1,5 @@
 // The fast path to E2M1 codes against the rule, for every FP32 bit pattern.
-#include "kernels/common/nvfp4_rule.h"
+#include "kernels/common/micro_scale_rule.h"
 #include "kernels/quantize/e2m1_encode.cuh"
 #include "tests/gpu/kernels/device_array.h"
 

@@ -6,7 +6,7 @@
 #include "kernels/activation/swiglu.h"
 #include "kernels/amax/delayed_scaling.h"
 #include "kernels/amax/group_amax.h"
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 #include "kernels/quantize/quantize_block.h"
 #include "kernels/quantize/quantize_mxfp8.h"
 #include "kernels/quantize/quantize_nvfp4.h"

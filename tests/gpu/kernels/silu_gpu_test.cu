@@ -1,6 +1,6 @@
 // The fast path of silu against the rule, for every FP32 bit pattern.
+#include "kernels/common/activated_step.cuh"
 #include "kernels/common/silu.h"
-#include "kernels/common/silu_ordinary.cuh"
 #include "tests/gpu/kernels/device_array.h"
 
 namespace gpu_tests {

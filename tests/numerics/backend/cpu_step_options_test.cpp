@@ -8,8 +8,8 @@
 #include <map>
 
 #include "engine/backend/backend.h"
-#include "engine/input/bias_values.h"
 #include "engine/input/element_rounding.h"
+#include "engine/input/synthetic.h"
 #include "tests/numerics/backend/cpu_step_bench.h"
 
 namespace engine {

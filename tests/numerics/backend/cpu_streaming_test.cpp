@@ -4,7 +4,6 @@
 
 #include "engine/backend/cpu/cpu_step.h"
 #include "engine/backend/cpu/loaded_operands.h"
-#include "engine/backend/cpu/step_statistics.h"
 #include "engine/input/routing.h"
 
 namespace engine {

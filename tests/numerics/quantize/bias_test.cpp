@@ -1,12 +1,12 @@
 // Bias gradient on the host: the order of its additions spelled out, and its error against double.
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <bit>
 
-#include "kernels/common/activate_run.h"
+#include "kernels/common/element_run.h"
 #include "tests/numerics/quantize/plain_reference.h"
 
 namespace quantize_tests {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 #include "kernels/quantize/quantize_block.h"
 #include "tests/numerics/quantize/grouped_cases.h"
 

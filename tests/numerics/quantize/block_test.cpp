@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/activation/swiglu.h"
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 #include "tests/numerics/quantize/block_outputs.h"
 
 namespace quantize_tests {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/amax/group_amax.h"
-#include "kernels/common/row_cast.h"
+#include "kernels/common/element_run.h"
 #include "kernels/common/scale_rule.h"
 #include "kernels/quantize/quantize_block.h"
 #include "kernels/quantize/quantize_per_tensor.h"

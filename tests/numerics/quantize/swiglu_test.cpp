@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/common/activate_run.h"
+#include "kernels/common/element_run.h"
 #include "kernels/common/silu.h"
 #include "tests/numerics/quantize/plain_reference.h"
 

@@ -6,8 +6,7 @@
 #include <map>
 #include <set>
 
-#include "engine/bench/linear_cpu.h"
-#include "engine/model/bench_suite.h"
+#include "engine/model/bench_order.h"
 
 namespace engine {
 namespace {

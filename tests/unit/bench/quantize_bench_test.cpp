@@ -5,8 +5,6 @@
 
 #include <set>
 
-#include "engine/bench/cpu_target.h"
-
 namespace engine {
 namespace {
 

@@ -9,9 +9,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <thread>
 
+#include "app/controllers/request_actions.h"
 #include "app/protocol/request_json.h"
 
 namespace app {
@@ -23,12 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 namespace fs = std::filesystem;
 
-bool description_fails = false;
-std::string describe(const engine::RunRequest&) {
-  if (description_fails) throw std::runtime_error("no words for it");
-  return "a request";
-}
-
 class WorkbenchTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -36,7 +30,6 @@ class WorkbenchTest : public ::testing::Test {
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     remembered_.folder = folder_;
-    description_fails = false;
   }
   void TearDown() override {
     workbench_.reset();
@@ -50,7 +43,6 @@ class WorkbenchTest : public ::testing::Test {
     options.worker.program = FAKE_WORKER;
     options.worker.arguments = {mode};
     options.no_worker = mode.empty();
-    options.describe = describe;
     workbench_ = std::make_unique<Workbench>(options, [] {}, remembered_);
     if (mode.empty()) return;
     runs().start_worker("");
@@ -125,17 +117,11 @@ TEST_F(WorkbenchTest, RunsAreShownRecordedAndReadAgain) {
   EXPECT_FALSE(state().from_file());
 }
 
-TEST_F(WorkbenchTest, AnExceptionInTheBackgroundIsShownAndTheNextOrderWorks) {
+TEST_F(WorkbenchTest, ARequestLogIsATourWhoseStepsSayWhatTheyRun) {
   open("");
-  const std::string log = write("requests.jsonl", request_to_json({}) + "\n");
-  description_fails = true;
-  workbench_->open_file(log);
-  ASSERT_TRUE(wait_for_notice("no words for it"));
-  EXPECT_EQ(tours().tour(), nullptr);
-  description_fails = false;
-  workbench_->open_file(log);
+  workbench_->open_file(write("requests.jsonl", request_to_json({}) + "\n"));
   ASSERT_TRUE(tick_until([&] { return tours().tour() != nullptr; }));
-  EXPECT_EQ(tours().tour()->step().caption, "a request");
+  EXPECT_EQ(tours().tour()->step().caption, summary_of({}));
 }
 
 TEST_F(WorkbenchTest, WhatCannotBeReadOrWrittenIsSaid) {
@@ -273,6 +259,22 @@ TEST_F(WorkbenchTest, ATourToPicturesFailsWithoutItsResult) {
   EXPECT_FALSE(stranger.complete);
   EXPECT_THAT(stranger.text, HasSubstr("--allow-library /tmp/stranger.so"));
   EXPECT_THAT(end_of(R"({"no_such_field": 1})").text, HasSubstr("no_such_field"));
+}
+
+TEST_F(WorkbenchTest, ATourToPicturesIsReadOnAThreadAndAnUnreadableOneEndsWithItsError) {
+  open("good");
+  const std::string path = write("tour.json", R"({"steps": 1})");
+  const std::string folder = folder_ + "/pictures";
+  state().live = true;
+  tours().play_to_pictures(path, folder);
+  EXPECT_FALSE(tours().take_end().has_value()) << "it was read by the caller";
+  EXPECT_FALSE(state().live);
+  std::optional<TourController::End> end;
+  ASSERT_TRUE(tick_until([&] { return (end = tours().take_end()).has_value(); }));
+  EXPECT_FALSE(end->complete);
+  EXPECT_EQ(end->text, path + ": it must be a JSON object with a list \"steps\"");
+  EXPECT_THAT(notices(), ::testing::IsEmpty());
+  EXPECT_FALSE(fs::exists(folder + "/tour.session"));
 }
 
 TEST_F(WorkbenchTest, AStalledRunShowsTheDoctorAndEndsLive) {

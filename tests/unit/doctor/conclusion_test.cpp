@@ -1,9 +1,8 @@
 // The result of a report for scripts, and the titles of experiments.
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
 
 #include <gtest/gtest.h>
 
-#include "app/doctor/experiment_title.h"
 #include "tests/unit/doctor/scripted_runner.h"
 
 namespace app {

@@ -1,10 +1,10 @@
 // A run that stalled, as a visit: the rules on its graph and the run as the one experiment.
-#include "app/doctor/stalled_run.h"
+#include "app/doctor/visit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/doctor/conclusion.h"
+#include "app/doctor/report_words.h"
 
 namespace app {
 namespace {

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "app/doctor/conclusion.h"
-#include "app/doctor/experiment_title.h"
+#include "app/doctor/report_words.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "tests/unit/doctor/scripted_runner.h"
 

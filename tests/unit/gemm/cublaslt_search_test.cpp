@@ -1,5 +1,5 @@
 // The search order of cuBLASLt on a made-up tree of folders.
-#include "engine/gemm/cublaslt_search.h"
+#include "engine/gemm/library_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,8 +13,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "engine/gemm/cublaslt_search.h"
-
 namespace engine {
 namespace {
 

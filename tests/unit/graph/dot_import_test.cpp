@@ -11,7 +11,7 @@
 #include <iterator>
 #include <string>
 
-#include "profiling/hazards/model/snapshot_check.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace profiling {
 namespace {

@@ -1,4 +1,4 @@
-#include "profiling/hazards/snapshot/earlier_allocations.h"
+#include "profiling/hazards/snapshot/foreign_memory.h"
 
 #include <gmock/gmock.h>
 

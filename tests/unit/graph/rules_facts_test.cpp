@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profiling/hazards/rules/library_facts.h"
+#include "profiling/hazards/rules/diagnosis.h"
 
 namespace profiling {
 namespace {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "profiling/hazards/rules/library_facts.h"
+#include "profiling/hazards/rules/diagnosis.h"
 #include "tests/unit/graph/hand_made_snapshot.h"
 #include "tests/unit/graph/rule_checks.h"
 

@@ -13,10 +13,9 @@
 #include <string>
 
 #include "engine/input/json_text.h"
-#include "engine/input/mapped_file.h"
 #include "engine/input/presets.h"
 #include "engine/input/regular_file.h"
-#include "engine/input/splits_file.h"
+#include "engine/input/routing.h"
 #include "engine/model/text.h"
 
 namespace engine {

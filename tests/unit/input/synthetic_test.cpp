@@ -10,7 +10,6 @@
 #include <set>
 
 #include "engine/input/element_rounding.h"
-#include "engine/input/normal_table.h"
 
 namespace engine {
 namespace {

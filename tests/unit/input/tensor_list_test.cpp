@@ -1,6 +1,6 @@
 // Weights as one tensor per expert in one file: read as if they were one tensor, refused by the
 // name of the expert that differs, offered as a whole in the tensor selection.
-#include "engine/input/tensor_list.h"
+#include "engine/input/tensor_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,8 +20,8 @@ CLEAN = {
     "engine/device/stream.h": '#pragma once\n#include "kernels/common/types.h"\n',
     "profiling/trace/trace.h": '#pragma once\n#include "engine/model/shape.h"\n',
     "app/worker/main.cpp": '#include "engine/device/stream.h"\n',
-    "app/gui/window.cpp": '#include <vector>\n#include "profiling/trace/trace.h"\n',
-    "tests/unit/a_test.cpp": '#include "app/gui/window.h"\n',
+    "app/gui/shell/window.cpp": '#include <vector>\n#include "profiling/trace/trace.h"\n',
+    "tests/unit/a_test.cpp": '#include "app/gui/shell/window.h"\n',
     "CMakeLists.txt": "",
 }
 
@@ -57,6 +57,23 @@ class PlantedViolation(unittest.TestCase):
         self.assert_found(beside, "engine/observe does not stand below engine/device")
         self.assertEqual(self.violations({"engine/gemm/down.cpp": '#include "engine/model/shape.h"\n'}), [])
 
+    def test_arrows_inside_the_window(self):
+        for own, other in (
+            ("theme", "controls"),
+            ("controls", "plot"),
+            ("plot", "cards"),
+            ("cards", "panels"),
+            ("panels", "compare"),
+            ("panels", "graph"),
+            ("compare", "panels"),
+            ("graph", "doctor"),
+            ("doctor", "shell"),
+        ):
+            planted = {f"app/gui/{own}/a.cpp": f'#include "app/gui/{other}/b.h"\n'}
+            self.assert_found(planted, f"app/gui/{other} does not stand below app/gui/{own}")
+        down = "".join(f'#include "app/gui/{folder}/b.h"\n' for folder in ("theme", "controls", "plot", "cards"))
+        self.assertEqual(self.violations({"app/gui/panels/a.cpp": down}), [])
+
     def test_the_longest_folder_counts(self):
         self.assert_found(
             {"profiling/hazards/model/up.cpp": '#include "profiling/hazards/rules/rules.h"\n'},
@@ -67,7 +84,7 @@ class PlantedViolation(unittest.TestCase):
         self.assert_found({"engine/elsewhere/a.cpp": "\n"}, "ORDER does not name its folder")
 
     def test_profiling_includes_app(self):
-        self.assert_found({"profiling/trace/a.cpp": '#include "app/gui/window.h"\n'}, "points right")
+        self.assert_found({"profiling/trace/a.cpp": '#include "app/gui/shell/window.h"\n'}, "points right")
 
     def test_product_includes_tests(self):
         self.assert_found({"engine/model/a.cpp": '#include "tests/support/a.h"\n'}, "points right")
@@ -81,16 +98,16 @@ class PlantedViolation(unittest.TestCase):
     def test_window_reaches_device_over_an_allowed_header(self):
         planted = {
             "engine/input/deep.h": '#pragma once\n#include "engine/device/stream.h"\n',
-            "app/gui/a.cpp": '#include "engine/input/deep.h"\n',
+            "app/gui/shell/a.cpp": '#include "engine/input/deep.h"\n',
         }
-        self.assert_found(planted, "app/gui/a.cpp > engine/input/deep.h > engine/device/stream.h")
+        self.assert_found(planted, "app/gui/shell/a.cpp > engine/input/deep.h > engine/device/stream.h")
 
     def test_window_includes_cuda(self):
         for header in ("cuda_runtime.h", "cupti.h", "cublasLt.h"):
-            self.assert_found({"app/gui/a.cpp": f"#include <{header}>\n"}, "CUDA header", header)
+            self.assert_found({"app/gui/shell/a.cpp": f"#include <{header}>\n"}, "CUDA header", header)
 
     def test_controller_includes_what_draws(self):
-        self.assert_found({"app/controllers/a.cpp": '#include "app/gui/view.h"\n'}, "app/gui does not stand below app/controllers")
+        self.assert_found({"app/controllers/a.cpp": '#include "app/gui/cards/page.h"\n'}, "app/gui/cards does not stand below app/controllers")
         for line in ("#include <imgui.h>", "#include <GLFW/glfw3.h>"):
             self.assert_found({"app/controllers/a.cpp": line + "\n"}, "draws nothing")
         self.assertEqual(self.violations({"app/controllers/a.cpp": "#include <vector>\n"}), [])
@@ -106,7 +123,7 @@ class PlantedViolation(unittest.TestCase):
     def test_what_is_done_in_one_place(self):
         self.assert_found({"app/doctor/a.cpp": "  ::posix_spawn(&pid, name);\n"}, "a.cpp:1", "child_process.h")
         self.assert_found({"engine/model/a.cpp": "\nstd::system(line);\n"}, "engine/model/a.cpp:2", "child_process.h")
-        self.assert_found({"app/gui/a.cpp": 'words = {"ssh", host};\n'}, "worker_command.h")
+        self.assert_found({"app/gui/shell/a.cpp": 'words = {"ssh", host};\n'}, "worker_command.h")
         self.assert_found({"app/worker/a.cpp": "::dlopen(path.c_str(), RTLD_NOW);\n"}, "library_file.h")
         self.assert_found({"app/cli/a.cpp": 'fmt::print(stderr, "{}", said);\n'}, "app/cli/terminal.h")
         self.assertEqual(self.violations({"app/protocol/child_process.cpp": "::posix_spawn(&pid);",
@@ -134,8 +151,8 @@ class PlantedViolation(unittest.TestCase):
             ("thread_ = std::thread([this] { work(); });", "guarded_thread.h"),
             ("auto sums = std::async(std::launch::async, sum);", "guarded_thread.h"),
         ):
-            self.assert_found({"app/gui/a.cpp": f"void f() {{\n  {call}\n}}\n"}, "app/gui/a.cpp:2", where)
-            self.assertEqual(self.violations({"tests/unit/a.cpp": call, "app/gui/a.cpp": f"// {call}\n"}), [])
+            self.assert_found({"app/gui/shell/a.cpp": f"void f() {{\n  {call}\n}}\n"}, "app/gui/shell/a.cpp:2", where)
+            self.assertEqual(self.violations({"tests/unit/a.cpp": call, "app/gui/shell/a.cpp": f"// {call}\n"}), [])
         self.assertEqual(self.violations({"engine/input/json_text.cpp": "Json::parse(text);\n"}), [])
         for allowed in ("request.recipe.scaling = Scaling::Block;", "if (scaling == MatrixScaling::None) {"):
             self.assertEqual(self.violations({"engine/gemm/a.cpp": allowed}), [])

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "app/protocol/wire_fields.h"
-#include "profiling/export/csv_columns.h"
+#include "profiling/export/csv_table.h"
 
 namespace app {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "profiling/hazards/model/snapshot_check.h"
+#include "profiling/hazards/model/snapshot.h"
 
 namespace app {
 namespace {

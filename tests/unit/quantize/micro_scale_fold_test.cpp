@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "engine/input/tensor_source.h"
-#include "engine/quantize/micro_scale_fold.h"
 #include "engine/quantize/operand_numerics.h"
 #include "engine/quantize/quantize_cpu.h"
+#include "engine/quantize/statistics_fold.h"
 
 namespace engine {
 namespace {

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "engine/model/values.h"
-#include "profiling/session/kept_snapshot.h"
+#include "profiling/session/layout.h"
 #include "profiling/session/table_reader.h"
 #include "profiling/session/table_writer.h"
 #include "tests/unit/session/sample_recording.h"

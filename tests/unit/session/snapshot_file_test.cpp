@@ -1,5 +1,5 @@
 // Files that hold captured graphs are told apart by what is in them.
-#include "profiling/session/snapshot_file.h"
+#include "profiling/session/session_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

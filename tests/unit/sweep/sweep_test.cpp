@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/sweep/batch.h"
-#include "app/sweep/interleaved_plan.h"
-#include "app/sweep/sweep_plan.h"
+#include "app/sweep/plan.h"
 
 namespace {
 

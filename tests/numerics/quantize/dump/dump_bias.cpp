@@ -1,5 +1,5 @@
 // Bias partials alone, and the gradient that is made of them.
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 #include "tests/numerics/quantize/dump/recipes.h"
 
 namespace quantize_dump {

@@ -1,5 +1,5 @@
 // FP8 block scaling, 1x128 and 128x128, either direction or both.
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 #include "kernels/quantize/quantize_block.h"
 #include "tests/numerics/quantize/dump/recipes.h"
 

@@ -1,5 +1,5 @@
 // MXFP8, compact or swizzled scales, lines or squares.
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 #include "kernels/quantize/quantize_mxfp8.h"
 #include "tests/numerics/quantize/dump/recipes.h"
 

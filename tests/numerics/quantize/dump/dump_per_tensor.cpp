@@ -1,7 +1,7 @@
 // Per-tensor scaling: current (amax, scale, cast), or the cast alone with scales from a file, as
 // delayed scaling runs it.
 #include "kernels/amax/group_amax.h"
-#include "kernels/bias/bias_gradient.h"
+#include "kernels/bias/bias.h"
 #include "kernels/quantize/quantize_per_tensor.h"
 #include "tests/numerics/quantize/dump/recipes.h"
 

@@ -1,0 +1,35 @@
+// Every choice of the rail as an action by name, for the command palette: the same table, the same
+// gates, the same sentences. And a request in words.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/controllers/link_supervisor.h"
+#include "engine/input/presets.h"
+#include "engine/model/run_request.h"
+
+namespace app {
+
+struct RequestAction {
+  std::string id;     // "recipe.scaling.2"
+  std::string group;  // "Recipe"
+  std::string title;  // "Recipe: FP8 block"
+  std::string field;  // path of what it changes
+  bool chosen = false;
+  std::function<void(engine::RunRequest&)> change;
+};
+
+/// All of them, whatever can be had; `chosen` tells what the request has now.
+std::vector<RequestAction> request_actions(const engine::RunRequest& request,
+                                           const std::vector<engine::ShapePreset>& presets);
+
+/// Why the choice cannot be had or would have no effect; empty = it can.
+std::string refusal_of(const RequestAction& action, const engine::RunRequest& request,
+                       const LinkSupervisor& link);
+
+/// The request in one line that tells runs apart: preset or sizes, recipe, routing, launch.
+std::string summary_of(const engine::RunRequest& request);
+
+}  // namespace app

@@ -1,0 +1,399 @@
+#include "app/controllers/request_controls.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "engine/gemm/support.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
+#include "engine/model/values.h"
+
+namespace app {
+namespace {
+
+namespace table {
+
+using enum ControlKind;
+
+/// The labels of a table of traits, by the order of its enumeration. They are literals, so they end
+/// with a zero.
+template <class Table>
+constexpr auto labels_of(const Table& table) {
+  std::array<ControlChoice, std::tuple_size_v<Table>> choices{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    choices[i] = {table[i].label.data(), static_cast<std::int64_t>(i)};
+  }
+  return choices;
+}
+
+constexpr auto kScalingLabels = labels_of(engine::kRecipeTraits);
+constexpr auto kBackends = labels_of(engine::kBackendTraits);
+constexpr auto kWorkspaces = labels_of(engine::kWorkspaceTraits);
+constexpr ControlChoice kDistributions[] = {
+    {"Normal", 0}, {"Uniform", 1}, {"Heavy-tailed", 2}, {"Zeros", 3}, {"With inf/NaN", 4}};
+constexpr ControlChoice kElements[] = {{"BF16", 0}, {"FP16", 1}, {"FP32", 2}};
+constexpr ControlChoice kRoutings[] = {
+    {"Uniform", 0}, {"Mild (±20 %)", 1},       {"Zipf 0.7", 2},         {"Heavy (Zipf 1.5)", 3},
+    {"One-hot", 4}, {"Half of them empty", 5}, {"From a file", 6, true}};
+constexpr ControlChoice kPasses[] = {{"Forward", 0}, {"Backward", 1}, {"Both", 2}};
+constexpr ControlChoice kWgradTypes[] = {{"BF16", 0}, {"FP32", 2}};
+constexpr ControlChoice kWeightStorages[] = {{"One tensor", 0}, {"List", 1}};
+constexpr ControlChoice kHighPrecisions[] = {{"BF16", 0}, {"FP16", 1}};
+constexpr ControlChoice kFormats[] = {{"E4M3", 0}, {"E5M2", 1}};
+constexpr ControlChoice kAlgorithms[] = {{"Most recent", 0}, {"Max", 1}};
+constexpr ControlChoice kSetupArrays[] = {{"Per matmul", 0}, {"Shared", 1}};
+constexpr ControlChoice kSplitWidths[] = {{"64 bit", 0}, {"32 bit", 1}};
+constexpr ControlChoice kLaunches[] = {{"Eager", 0}, {"Graph", 1}};
+constexpr ControlChoice kTraceLevels[] = {{"Nodes", 0}, {"Graphs", 1}, {"Off", 2}};
+constexpr ControlChoice kCacheModes[] = {{"Warm", 0}, {"Cold", 1}};
+constexpr ControlChoice kPaces[] = {{"Sustained", 0}, {"Burst", 1}};
+
+constexpr const char* kElementTip = "Element type of the values";
+
+constexpr RequestControl control(const char* group, const char* id, const char* field,
+                                 ControlKind kind, const char* label,
+                                 const ControlOptions& options = {}) {
+  return {group, id, field, kind, label, options};
+}
+
+constexpr RequestControl kControls[] = {
+    control("Input", "shape.experts", "shape.num_experts", Number, "Experts",
+            {.tooltip = "Groups of the grouped product", .beyond = true}),
+    control("Input", "shape.tokens", "shape.tokens", Number, "Tokens",
+            {.tooltip = "Rows of X: routed (token, expert) pairs, the sum of all splits",
+             .beyond = true}),
+    control("Input", "shape.n", "shape.n", Number, "N",
+            {.tooltip = "Output features of one expert", .beyond = true}),
+    control("Input", "shape.k", "shape.k", Number, "K",
+            {.tooltip = "Input features: the reduction dimension of fprop", .beyond = true}),
+    control("Input", "activations.source", "activations.synthetic.distribution", List, "X",
+            {.alone = "X values", .tooltip = "Values of X [tokens, K]", .choices = kDistributions}),
+    control(
+        "Input", "activations.element", "activations.synthetic.element", List, "##element",
+        {.alone = "X element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
+    control(
+        "Input", "weights.source", "weights.synthetic.distribution", List, "W",
+        {.alone = "W values", .tooltip = "Values of W [experts, N, K]", .choices = kDistributions}),
+    control(
+        "Input", "weights.element", "weights.synthetic.element", List, "##element",
+        {.alone = "W element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
+    control(
+        "Input", "input.seed", "seed", Number, "Seed",
+        {.tooltip = "Same seed, same values: synthetic inputs and routing depend on nothing else.",
+         .maximum = 9'999'999}),
+
+    control("Routing", "routing.distribution", "routing.distribution", List, "Tokens per expert",
+            {.alone = "Routing",
+             .tooltip = "How the tokens are shared out among the experts",
+             .choices = kRoutings}),
+    control("Routing", "routing.alignment", "routing.alignment", Number, "Align splits to",
+            {.tooltip = "Every split but the last non-empty one is a multiple of this many rows"}),
+
+    control(
+        "Step", "step.passes", "linear.passes", Segments, "",
+        {.alone = "Step",
+         .tooltip =
+             "Forward: Y = X W^T. Backward: dX = dY W and dW = dY^T X, from what a forward step "
+             "has saved",
+         .choices = kPasses}),
+    control("Step", "step.bias", "linear.bias", Switch, "Bias",
+            {.tooltip = "Adds b to Y; the backward pass gives its gradient, the sum of dY's rows"}),
+    control("Step", "gradients.source", "linear.gradients.synthetic.distribution", List, "dY",
+            {.alone = "dY values",
+             .tooltip = "Values of dY [tokens, N]; every layer reads the same",
+             .choices = kDistributions}),
+    control(
+        "Step", "gradients.element", "linear.gradients.synthetic.element", List, "##element",
+        {.alone = "dY element type", .tooltip = kElementTip, .choices = kElements, .beside = true}),
+    control("Step", "step.wgrad_type", "linear.wgrad_type", Segments, "dW type",
+            {.tooltip = "Element type of dW", .choices = kWgradTypes}),
+    control("Step", "step.accumulate", "linear.accumulate_wgrad", Switch, "dW +=",
+            {.alone = "Accumulate dW",
+             .tooltip = "Adds to the dW that is there instead of replacing it"}),
+    control(
+        "Step", "step.delayed_wgrad", "linear.delayed_wgrad", Switch, "dW last",
+        {.tooltip = "Every dW after all else of the step, instead of right after its layer's dX",
+         .beside = true}),
+    control("Step", "step.weight_storage", "linear.weight_storage", Segments, "Weights",
+            {.tooltip =
+                 "One tensor [experts, N, K] with one quantizer, or one tensor [N, K] per expert",
+             .choices = kWeightStorages}),
+    control(
+        "Step", "step.micro_batches", "linear.micro_batches", Number, "Micro-batches",
+        {.tooltip = "Weights are quantized in the first of this many steps and kept for the others",
+         .beyond = true}),
+
+    control("Recipe", "recipe.scaling", "recipe.scaling", Segments, "",
+            {.alone = "Recipe", .choices = kScalingLabels, .per_row = 3, .gated = true}),
+    control("Recipe", "recipe.high_precision", "recipe.high_precision", Segments, "Not quantized",
+            {.tooltip = "Element type of Y and dX, and of every operand where nothing is quantized",
+             .choices = kHighPrecisions}),
+    control("Recipe", "recipe.format", "recipe.activation_format", Segments, "X format",
+            {.choices = kFormats, .gated = true}),
+    control("Recipe", "recipe.gradient_format", "recipe.gradient_format", Segments, "dY format",
+            {.tooltip = "Per-tensor scaling often takes E5M2", .choices = kFormats, .gated = true}),
+    control("Recipe", "recipe.epsilon", "recipe.amax_epsilon", Decades, "Amax epsilon",
+            {.tooltip =
+                 "An amax below this counts as this. Drag: decades, from 0; click to type; double "
+                 "click: 0",
+             .maximum = 10'000}),
+    control(
+        "Recipe", "recipe.pow2", "recipe.pow2_scales", Switch, "Pow-2 scales",
+        {.alone = "Power-of-two scales", .tooltip = "Scales are rounded down to powers of two"}),
+    control("Recipe", "recipe.split_accumulator", "recipe.split_accumulator", Switch,
+            "Split accumulator",
+            {.tooltip = "Promote partial sums to FP32 while the product is accumulated",
+             .beside = true}),
+    control("Recipe", "recipe.square_x", "recipe.square_activation_blocks", Switch, "X",
+            {.alone = "Square blocks of X",
+             .tooltip = "One scale for 128x128 elements of X instead of 1x128",
+             .row = "Square blocks",
+             .gated = true,
+             .compared = true}),
+    control(
+        "Recipe", "recipe.square", "recipe.square_weight_blocks", Switch, "W",
+        {.alone = "Square blocks of W",
+         .tooltip = "One scale for 128x128 (FP8 block), 32x32 (MXFP8) or 16x16 (NVFP4) weights, so "
+                    "that both directions see the same values",
+         .beside = true,
+         .gated = true,
+         .compared = true}),
+    control("Recipe", "recipe.square_dy", "recipe.square_gradient_blocks", Switch, "dY",
+            {.alone = "Square blocks of dY",
+             .tooltip = "One scale for 128x128 elements of dY instead of 1x128",
+             .beside = true,
+             .gated = true,
+             .compared = true}),
+    control("Recipe", "recipe.history", "recipe.delayed.history_length", Number, "Amax history",
+            {.tooltip = "Steps whose amax is remembered", .compared = true}),
+    control("Recipe", "recipe.algorithm", "recipe.delayed.algorithm", Segments, "Scale from",
+            {.alone = "Delayed scale from",
+             .tooltip = "The last step's amax, or the largest of the whole history",
+             .choices = kAlgorithms,
+             .compared = true}),
+    control("Recipe", "recipe.margin", "recipe.delayed.margin", Number, "Margin",
+            {.tooltip = "The scale is 2^margin smaller: room for an amax that grows",
+             .compared = true}),
+    control(
+        "Recipe", "recipe.hadamard", "recipe.hadamard", Switch, "Hadamard",
+        {.alone = "Hadamard transform",
+         .tooltip = "Random Hadamard transform before the columnwise copy is quantized: spreads an "
+                    "outlier over 16 elements",
+         .compared = true}),
+    control("Recipe", "recipe.stochastic", "recipe.stochastic_rounding", Switch,
+            "Stochastic rounding",
+            {.tooltip =
+                 "Rounds up or down by chance, in proportion: no bias on average. Numbers follow "
+                 "the seed",
+             .beside = true,
+             .compared = true}),
+
+    control("Engine", "engine.backend", "backend", List, "Backend",
+            {.tooltip = "What multiplies", .choices = kBackends}),
+    control("Engine", "engine.workspace", "workspace", Segments, "Workspace",
+            {.tooltip = "Which products of the step share a cuBLASLt workspace",
+             .choices = kWorkspaces,
+             .per_row = 2,
+             .gated = true}),
+    control("Engine", "engine.streams", "streams", Number, "Streams",
+            {.tooltip = "The experts' matmuls are dealt to this many streams"}),
+    control("Engine", "engine.setup_arrays", "setup_arrays", Segments, "Setup arrays",
+            {.tooltip =
+                 "Each grouped product has its own arrays, filled by one launch, or all share one "
+                 "set, filled before each",
+             .choices = kSetupArrays}),
+    control("Engine", "engine.splits", "int32_splits", Segments, "Splits",
+            {.tooltip = "Integers in which the router's splits lie on the device",
+             .choices = kSplitWidths}),
+    control("Engine", "engine.programmatic", "programmatic_launch", Switch, "Programmatic launches",
+            {.tooltip =
+                 "Quantize, bias and offset kernels may start while the kernel before them ends; "
+                 "each waits for it before its first access. The results are the same bits"}),
+    control("Engine", "engine.try_algorithms", "try_algorithms", Switch, "Try algorithms",
+            {.tooltip =
+                 "Times the algorithms that cuBLASLt's heuristic offers, once per shape, and takes "
+                 "the quickest; off = its first"}),
+    control("Engine", "engine.launch", "launch.kind", Segments, "Launch",
+            {.tooltip = "Eager: every step is launched. Graph: captured once, then replayed",
+             .choices = kLaunches,
+             .gated = true}),
+    control("Engine", "engine.iterations", "launch.iterations", Number, "Iterations",
+            {.tooltip = "Timed repetitions: the n of every time on screen", .beyond = true}),
+    control("Engine", "engine.deadline_factor", "launch.deadline_factor", Number, "Deadline x",
+            {.tooltip =
+                 "A replay that takes this many times the 99th percentile of those before it, and "
+                 "at least 0.5 s, is a stall: the run ends and says where it stands. 0 = it may "
+                 "take forever"}),
+    control(
+        "Engine", "engine.markers", "launch.markers", Switch, "Markers",
+        {.tooltip = "A node behind every kernel of the graph says that it is done, so that a stall "
+                    "names where it stands. Replays then follow each other one at a time"}),
+    control("Engine", "engine.layers", "layers", Number, "Layers",
+            {.tooltip =
+                 "Grouped products in one step, each with its own weights, all reading the same X",
+             .beyond = true}),
+
+    control(
+        "Measure", "measure.trace", "measure.trace", Segments, "Trace",
+        {.tooltip = "CUPTI records every node, one record per graph launch, or nothing. A graph is "
+                    "instantiated for the level it is replayed under",
+         .choices = kTraceLevels}),
+    control("Measure", "measure.traced_iterations", "measure.traced_iterations", Number, "Traced",
+            {.tooltip = "Up to this many of the timed iterations are traced, the first ones",
+             .beyond = true}),
+    control("Measure", "measure.cache", "measure.cache", Segments, "Caches",
+            {.tooltip =
+                 "Warm: as the iteration before leaves them. Cold: twice the last cache is written "
+                 "between iterations",
+             .choices = kCacheModes}),
+    control("Measure", "measure.pace", "measure.pace", Segments, "Pace",
+            {.tooltip =
+                 "Sustained: back to back, the clock settles where power allows. Burst: 50 ms of "
+                 "rest before each iteration",
+             .choices = kPaces}),
+    control("Measure", "measure.isolated", "measure.isolated", Switch, "Isolated experts",
+            {.tooltip = "Times every expert alone on the device, a stage at a time"}),
+    control("Measure", "measure.stamps", "measure.stamps", Switch, "Stamps",
+            {.tooltip = "Tiles of the quantize kernels write down when they ran", .beside = true}),
+    control("Measure", "measure.ceilings", "measure.ceilings", Switch, "Ceilings",
+            {.tooltip = "A copy and a dense product of this size: the roofs of the roofline"}),
+    control("Measure", "measure.observer", "measure.observer", Switch, "Observer",
+            {.tooltip =
+                 "The same step untraced, with graph records and with node records, interleaved: "
+                 "what does watching cost",
+             .beside = true}),
+};
+
+}  // namespace table
+
+using table::kControls;
+
+engine::FoundLeaf leaf_of(const RequestControl& control, const engine::RunRequest& request) {
+  return engine::find_leaf(engine::kType<engine::RunRequest>, &request, control.field);
+}
+
+engine::FoundLeaf leaf_or_default(const RequestControl& control,
+                                  const engine::RunRequest& request) {
+  static const engine::RunRequest kDefaults;
+  const engine::FoundLeaf leaf = leaf_of(control, request);
+  return leaf.value != nullptr ? leaf : leaf_of(control, kDefaults);
+}
+
+template <class Number>
+void set_value(const RequestControl& control, engine::RunRequest& request, Number value) {
+  const engine::Type& type = *leaf_of(control, request).type;
+  engine::store(
+      type, engine::choose_leaf(engine::kType<engine::RunRequest>, &request, control.field), value);
+}
+
+}  // namespace
+
+std::span<const RequestControl> request_controls() { return kControls; }
+
+const std::vector<std::string>& choice_labels(const RequestControl& control) {
+  static const auto kLabels = [] {
+    std::array<std::vector<std::string>, std::size(kControls)> labels;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      for (const ControlChoice& choice : kControls[i].options.choices) {
+        labels[i].emplace_back(choice.label);
+      }
+    }
+    return labels;
+  }();
+  return kLabels[static_cast<std::size_t>(&control - kControls)];
+}
+
+const RequestControl& request_control(std::string_view id) {
+  const auto* const found = std::ranges::find(
+      kControls, id, [](const RequestControl& one) { return std::string_view(one.id); });
+  assert(found != std::end(kControls) && "a control without its line in the table");
+  return *found;
+}
+
+double control_value(const RequestControl& control, const engine::RunRequest& request) {
+  const engine::FoundLeaf leaf = leaf_or_default(control, request);
+  return engine::real_number(*leaf.type, leaf.value);
+}
+
+std::int64_t control_number(const RequestControl& control, const engine::RunRequest& request) {
+  const engine::FoundLeaf leaf = leaf_or_default(control, request);
+  switch (leaf.type->kind) {
+    case engine::Kind::Real:
+      return std::llround(engine::real_number(*leaf.type, leaf.value));
+    case engine::Kind::Unsigned:
+      return static_cast<std::int64_t>(engine::unsigned_number(*leaf.type, leaf.value));
+    default:
+      return engine::signed_number(*leaf.type, leaf.value);
+  }
+}
+
+ControlRange control_range(const RequestControl& control) {
+  static const engine::RunRequest kDefaults;
+  const engine::FieldRules& rules = leaf_of(control, kDefaults).field->rules;
+  const auto beyond = std::int64_t{control.options.beyond ? 1 : 0};
+  ControlRange range{.reset = control_number(control, kDefaults)};
+  if (std::isfinite(rules.low)) {
+    range.low = static_cast<std::int64_t>(rules.low);
+    // No setting of this table means anything below 0 but the margin, whose limits are exact.
+    if (rules.zero_too) range.low = 0;
+    if (range.low > 0) range.low -= beyond;
+  }
+  range.high = std::isfinite(rules.high) ? static_cast<std::int64_t>(rules.high) + beyond
+                                         : control.options.maximum;
+  return range;
+}
+
+void set_control_value(const RequestControl& control, engine::RunRequest& request,
+                       std::int64_t value) {
+  if (leaf_of(control, request).type->kind == engine::Kind::Real) {
+    set_value(control, request, static_cast<double>(value));
+  } else {
+    set_value(control, request, value);
+  }
+}
+
+void set_control_value(const RequestControl& control, engine::RunRequest& request, double value) {
+  set_value(control, request, value);
+}
+
+int chosen_index(const RequestControl& control, const engine::RunRequest& request) {
+  const engine::FoundLeaf leaf = leaf_of(control, request);
+  if (leaf.value == nullptr) return -1;
+  const std::int64_t value = engine::signed_number(*leaf.type, leaf.value);
+  const auto found = std::ranges::find(control.options.choices, value, &ControlChoice::value);
+  return found == control.options.choices.end()
+             ? -1
+             : static_cast<int>(found - control.options.choices.begin());
+}
+
+engine::Verdict control_support(const RequestControl& control, const engine::RunRequest& changed,
+                                const LinkSupervisor& link) {
+  if (!link.hello()) return {};
+  const engine::DeviceCapability device = link.capability(changed.backend);
+  const std::string_view field = control.field;
+  if (field.starts_with("recipe.")) {
+    return engine::recipe_support(changed.recipe, changed.backend, device, changed.linear);
+  }
+  if (field == "workspace") return engine::workspace_support(changed.workspace, changed, device);
+  if (field.starts_with("launch.")) {
+    return engine::launch_support(changed.launch, changed.backend, device);
+  }
+  return {};
+}
+
+std::string backend_refusal(engine::GemmBackend backend, const LinkSupervisor& link) {
+  if (!link.hello()) return {};
+  const BackendOffer* offer = link.offer(backend);
+  if (offer == nullptr) return "This worker was built without it";
+  return offer->available ? std::string() : offer->reason;
+}
+
+const char* choice_label(std::string_view id, std::int64_t value) {
+  const RequestControl& control = request_control(id);
+  const auto found = std::ranges::find(control.options.choices, value, &ControlChoice::value);
+  return found == control.options.choices.end() ? "unknown" : found->label;
+}
+
+}  // namespace app

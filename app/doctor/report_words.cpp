@@ -1,0 +1,364 @@
+// The conclusion is chosen from what the experiments have shown; without them, from the rules
+// alone.
+#include "app/doctor/report_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "profiling/hazards/model/names.h"
+
+namespace app {
+namespace {
+
+using profiling::Confidence;
+using profiling::DoctorReport;
+using profiling::Experiment;
+using profiling::ExperimentRecord;
+using profiling::Finding;
+using profiling::Outcome;
+using profiling::Verdict;
+
+constexpr std::size_t kNamedNodes = 3;
+
+/// The graphs that make up a step, without their second captures.
+std::ptrdiff_t graphs_of_step(const profiling::Snapshot& snapshot) {
+  return std::ranges::count_if(snapshot.graphs,
+                               [](const auto& graph) { return graph.variant_of < 0; });
+}
+
+/// Several nodes of one product have the same stage and layer.
+bool alone_in_stage(const profiling::GraphSnapshot& graph, const profiling::SnapshotNode& node) {
+  return 1 == std::ranges::count_if(graph.nodes, [&](const profiling::SnapshotNode& other) {
+           return other.type == node.type && other.stage == node.stage && other.layer == node.layer;
+         });
+}
+
+std::string listed(const profiling::Snapshot& snapshot,
+                   const std::vector<profiling::NodeRef>& nodes) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < nodes.size() && i < kNamedNodes; ++i) {
+    names.push_back(node_title(snapshot, nodes[i]));
+  }
+  const std::string list = fmt::format("{}", fmt::join(names, " and "));
+  return nodes.size() <= kNamedNodes
+             ? list
+             : fmt::format("{} and {} more", list, nodes.size() - kNamedNodes);
+}
+
+std::string times(int count) { return count == 3 ? "three times" : fmt::format("{} times", count); }
+
+const ExperimentRecord* find_record(const DoctorReport& report,
+                                    const std::function<bool(const Experiment&)>& wanted) {
+  const auto found = std::ranges::find_if(report.experiments, [&](const ExperimentRecord& record) {
+    return wanted(record.experiment);
+  });
+  return found == report.experiments.end() ? nullptr : &*found;
+}
+
+std::ptrdiff_t count(const DoctorReport& report, Confidence confidence) {
+  return std::ranges::count(report.findings, confidence, &Finding::confidence);
+}
+
+/// The first with this confidence, worded to continue a sentence.
+std::string title_of_first(const DoctorReport& report, Confidence confidence) {
+  const auto found = std::ranges::find(report.findings, confidence, &Finding::confidence);
+  std::string title = found == report.findings.end() ? "" : found->title;
+  while (!title.empty() && (title.back() == '.' || title.back() == ' ')) title.pop_back();
+  return title;
+}
+
+std::string several(std::ptrdiff_t number, const char* noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+std::string cure_of(const DoctorReport& report) {
+  std::vector<profiling::NodeRef> nodes;
+  for (const profiling::MovedMemory& moved : report.smallest_cure) nodes.push_back(moved.node);
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  if (nodes.size() == 1) {
+    return fmt::format("once {} has separate memory", node_title(report.snapshot, nodes.front()));
+  }
+  return fmt::format("once {} nodes have separate memory, {} among them", nodes.size(),
+                     node_title(report.snapshot, nodes.front()));
+}
+
+/// Replays of the unchanged graph, in conditions that should not matter.
+bool is_stress(Experiment experiment) {
+  if (experiment.recaptured || experiment.patched_host) return false;
+  experiment.changed_inputs = false;
+  experiment.moved_inputs = false;
+  experiment.red_zones = false;
+  experiment.poisoned_workspaces = -1;
+  return is_plain(experiment);
+}
+
+/// Capitalizes: a clause becomes a sentence.
+std::string sentence(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text.ends_with('.') ? text : text + '.';
+}
+
+std::string by_rules_alone(const DoctorReport& report) {
+  const std::ptrdiff_t likely = count(report, Confidence::Likely);
+  const std::ptrdiff_t possible = count(report, Confidence::Possible);
+  if (likely > 0) {
+    return fmt::format("The rules find {}, not yet proved: {}.", several(likely, "likely hazard"),
+                       title_of_first(report, Confidence::Likely));
+  }
+  if (possible > 0) {
+    return fmt::format("The rules find nothing likely, and {}: {}.",
+                       several(possible, "possible hazard"),
+                       title_of_first(report, Confidence::Possible));
+  }
+  return "The rules find nothing wrong with this graph; only experiments can "
+         "show whether its replays are right.";
+}
+
+std::string no_graph_bug(const ExperimentRecord& eager) {
+  return sentence(fmt::format("already without a graph, {}: this is not a graph bug",
+                              symptom_of(eager.experiment, eager.outcome)));
+}
+
+std::string proved(const DoctorReport& report) {
+  const std::ptrdiff_t number = count(report, Confidence::Proved);
+  const std::string title = title_of_first(report, Confidence::Proved);
+  std::string text =
+      number == 1 ? fmt::format("Proved: {}", title)
+                  : fmt::format("{} are proved, the first: {}", several(number, "finding"), title);
+  if (!report.smallest_cure.empty()) text += "; replays are right " + cure_of(report);
+  return sentence(std::move(text));
+}
+
+std::string unexplained(const DoctorReport& report, const ExperimentRecord& plain) {
+  const std::string symptom = symptom_of(plain.experiment, plain.outcome);
+  if (!report.smallest_cure.empty()) {
+    return sentence(fmt::format("{}; no rule could be proved to explain it, but they are right {}",
+                                symptom, cure_of(report)));
+  }
+  const std::ptrdiff_t open =
+      count(report, Confidence::Likely) + count(report, Confidence::Possible);
+  if (open > 0) {
+    const Confidence best =
+        count(report, Confidence::Likely) > 0 ? Confidence::Likely : Confidence::Possible;
+    return sentence(fmt::format("{}, and none of {} could be proved to be the cause; the first: {}",
+                                symptom, several(open, "finding"), title_of_first(report, best)));
+  }
+  const bool tried = find_record(report, [](const Experiment& experiment) {
+                       return !experiment.moved.empty();
+                     }) != nullptr;
+  return sentence(fmt::format("{}, and no rule explains why; {}", symptom,
+                              tried ? "separate workspaces for all products do not cure it"
+                                    : "next, try a separate workspace for each product"));
+}
+
+/// The conclusion where plain replays are right.
+std::string right(const DoctorReport& report, const ExperimentRecord& plain) {
+  for (const ExperimentRecord& record : report.experiments) {
+    if (record.experiment.poisoned_workspaces < 0 || !failed(record.outcome)) continue;
+    return sentence(fmt::format(
+        "replays are right only because of what happens to be in the workspaces: filled with "
+        "{:#04x} "
+        "before them, {}",
+        record.experiment.poisoned_workspaces, symptom_of(record.experiment, record.outcome)));
+  }
+  const ExperimentRecord* zones =
+      find_record(report, [](const Experiment& experiment) { return experiment.red_zones; });
+  if (zones != nullptr && failed(zones->outcome)) {
+    return sentence("replays are right, and yet with red zones around every buffer " +
+                    symptom_of(zones->experiment, zones->outcome));
+  }
+  const ExperimentRecord* changed = find_record(report, [](const Experiment& experiment) {
+    return experiment.changed_inputs && !experiment.recaptured;
+  });
+  if (changed != nullptr && failed(changed->outcome)) {
+    return sentence(fmt::format(
+        "replays are right only for the inputs of the capture: with other splits, values and "
+        "scalars {}",
+        symptom_of(changed->experiment, changed->outcome)));
+  }
+  const ExperimentRecord* moved = find_record(report, [](const Experiment& experiment) {
+    return experiment.moved_inputs && is_stress(experiment);
+  });
+  if (moved != nullptr && failed(moved->outcome)) {
+    std::string text = fmt::format(
+        "replays are right only while the inputs stay where they were at capture: in other memory, "
+        "with every address in the graph patched, {}",
+        symptom_of(moved->experiment, moved->outcome));
+    const bool found = moved->outcome.verdict == Verdict::Wrong && !moved->outcome.message.empty();
+    return sentence(found ? text + "; " + moved->outcome.message : text);
+  }
+  const std::ptrdiff_t open =
+      count(report, Confidence::Likely) + count(report, Confidence::Possible);
+  std::string text = fmt::format("{} equal the eager launches bit for bit",
+                                 several(plain.experiment.replays, "replay"));
+  std::vector<std::string> also;
+  if (changed != nullptr && changed->outcome.verdict == Verdict::Right) {
+    also.emplace_back("with other inputs");
+  }
+  if (moved != nullptr && moved->outcome.verdict == Verdict::Right) {
+    also.emplace_back("with the inputs in other memory");
+  }
+  if (!also.empty()) text += fmt::format(", {} too", fmt::join(also, " and "));
+  if (open > 0) text += fmt::format("; {} still open", several(open, "finding"));
+  return sentence(std::move(text));
+}
+
+}  // namespace
+
+std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef node) {
+  const auto graph_index = static_cast<std::size_t>(node.graph);
+  const auto node_index = static_cast<std::size_t>(node.node);
+  if (node.graph < 0 || node.node < 0 || graph_index >= snapshot.graphs.size() ||
+      node_index >= snapshot.graphs[graph_index].nodes.size()) {
+    return fmt::format("node {}", node.node);
+  }
+  const profiling::GraphSnapshot& graph = snapshot.graphs[graph_index];
+  const profiling::SnapshotNode& named = graph.nodes[node_index];
+  std::string title;
+  if (named.stage == engine::Stage::Other) {
+    title = fmt::format("{} (node {})", named.name, node.node);
+  } else {
+    title = fmt::format("{}, layer {}", engine::stage_name(named.stage), named.layer);
+    if (!alone_in_stage(graph, named)) title += fmt::format(" (node {})", node.node);
+  }
+  if (graphs_of_step(snapshot) > 1) title += " of " + graph.name;
+  return title;
+}
+
+std::string experiment_title(const profiling::Snapshot& snapshot,
+                             const profiling::Experiment& experiment) {
+  std::vector<std::string> parts;
+  if (!experiment.graph) parts.push_back("eager, " + times(experiment.replays));
+  if (experiment.graph && experiment.replays == 0) {
+    parts.emplace_back("captured only, loading watched");
+  }
+  if (!experiment.moved.empty()) {
+    std::vector<profiling::NodeRef> nodes;
+    for (const profiling::MovedMemory& moved : experiment.moved) nodes.push_back(moved.node);
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    parts.push_back("moved memory of " + listed(snapshot, nodes));
+  }
+  for (const profiling::FilledMemory& filled : experiment.filled) {
+    parts.push_back(fmt::format("{} filled with {:#04x}", filled.owner, filled.value));
+  }
+  if (experiment.poisoned_workspaces >= 0) {
+    parts.push_back(fmt::format("workspaces filled with {:#04x}", experiment.poisoned_workspaces));
+  }
+  if (experiment.changed_inputs) parts.emplace_back("other inputs from replay 2 on");
+  if (experiment.recaptured) parts.emplace_back("captured again after the change");
+  if (experiment.scribbled_host) parts.emplace_back("host memory overwritten after the capture");
+  if (experiment.moved_inputs) {
+    parts.emplace_back(experiment.patched_host
+                           ? "inputs in other memory from replay 2 on, addresses on the host too"
+                           : "inputs in other memory from replay 2 on");
+  }
+  if (!experiment.delayed.empty()) {
+    parts.push_back(listed(snapshot, experiment.delayed) + " delayed");
+  }
+  for (const auto& [first, second] : experiment.ordered) {
+    parts.push_back(
+        fmt::format("{} waits for {}", node_title(snapshot, second), node_title(snapshot, first)));
+  }
+  if (experiment.free_on_launch) parts.emplace_back("unfreed memory freed by the next launch");
+  if (experiment.red_zones) parts.emplace_back("red zones around every buffer");
+  if (experiment.eager_loading) parts.emplace_back("all kernels loaded before the capture");
+  return parts.empty() ? "replayed" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
+bool is_plain(const profiling::Experiment& experiment) {
+  profiling::Experiment plain;
+  plain.deadline_seconds = experiment.deadline_seconds;
+  plain.markers = experiment.markers;
+  // The number of replays is not a change of the graph; with zero it is a different experiment.
+  if (experiment.replays > 0) plain.replays = experiment.replays;
+  return experiment == plain;
+}
+
+Health health_of(const DoctorReport& report) {
+  const ExperimentRecord* eager =
+      find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
+  const ExperimentRecord* plain = find_record(report, is_plain);
+  bool wrong = count(report, Confidence::Proved) > 0 || count(report, Confidence::Likely) > 0;
+  for (const ExperimentRecord* record : {eager, plain}) {
+    if (record == nullptr) continue;
+    if (record->outcome.verdict == Verdict::Hung) return Health::Hang;
+    wrong = wrong || failed(record->outcome);
+  }
+  if (eager != nullptr && failed(eager->outcome)) {
+    return eager->outcome.verdict == Verdict::Wrong ? Health::Findings : Health::NotRun;
+  }
+  for (const ExperimentRecord& record : report.experiments) {
+    wrong = wrong || (is_stress(record.experiment) && failed(record.outcome));
+  }
+  if (wrong) return Health::Findings;
+  const bool not_replayed = plain != nullptr && plain->outcome.verdict == Verdict::NotRun;
+  return not_replayed ? Health::NotRun : Health::Healthy;
+}
+
+std::string marker_cost_text(const DoctorReport& report) {
+  for (const ExperimentRecord& record : report.experiments) {
+    const profiling::MarkerCost& cost = record.outcome.marker_cost;
+    if (cost.samples == 0 || cost.without_us <= 0.0) continue;
+    return fmt::format(
+        "Markers cost {:.1f} % of a replay: {:.1f} us with them, {:.1f} us without (medians of {} "
+        "each, interleaved).",
+        100.0 * (cost.with_us - cost.without_us) / cost.without_us, cost.with_us, cost.without_us,
+        cost.samples);
+  }
+  return "";
+}
+
+bool failed(const Outcome& outcome) {
+  return outcome.verdict != Verdict::Right && outcome.verdict != Verdict::NotRun;
+}
+
+std::string symptom_of(const Experiment& experiment, const Outcome& outcome) {
+  const char* launch = experiment.graph ? "replay" : "launch";
+  switch (outcome.verdict) {
+    case Verdict::Right:
+      if (experiment.graph && experiment.replays == 0) {
+        return "nothing was loaded during the capture";
+      }
+      return fmt::format("all {}s are right", launch);
+    case Verdict::Wrong: {
+      const int first = profiling::first_wrong_replay(outcome);
+      if (first == 0 && !outcome.message.empty()) return outcome.message;
+      return first == 0 ? fmt::format("{}s are wrong", launch)
+                        : fmt::format("{0}s are wrong from {0} {1} on", launch, first);
+    }
+    case Verdict::Hung:
+      return outcome.stall.empty() || outcome.stall.front().replay == 0
+                 ? fmt::format("a {} hangs", launch)
+                 : fmt::format("{} {} hangs", launch, outcome.stall.front().replay);
+    case Verdict::Refused:
+      return "CUDA refuses it: " + outcome.message;
+    case Verdict::Crashed:
+      return "it crashes: " + outcome.message;
+    case Verdict::NotRun:
+      return "it could not be run: " + outcome.message;
+  }
+  return {};
+}
+
+std::string conclusion_of(const DoctorReport& report) {
+  if (report.experiments.empty()) return by_rules_alone(report);
+  const ExperimentRecord* eager =
+      find_record(report, [](const Experiment& experiment) { return !experiment.graph; });
+  if (eager != nullptr && failed(eager->outcome)) return no_graph_bug(*eager);
+  if (count(report, Confidence::Proved) > 0) return proved(report);
+  const ExperimentRecord* plain = find_record(report, is_plain);
+  if (plain == nullptr) return by_rules_alone(report);
+  if (failed(plain->outcome)) return unexplained(report, *plain);
+  if (plain->outcome.verdict == Verdict::NotRun) {
+    return sentence("the graph could not be replayed: " + plain->outcome.message);
+  }
+  return right(report, *plain);
+}
+
+}  // namespace app

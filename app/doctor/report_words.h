@@ -1,0 +1,44 @@
+// A report in words: titles of nodes and experiments, symptoms, the one-sentence conclusion, and
+// the verdict for scripts.
+#pragma once
+
+#include <string>
+
+#include "profiling/hazards/model/doctor_report.h"
+#include "profiling/hazards/model/experiment.h"
+#include "profiling/hazards/model/snapshot.h"
+
+namespace app {
+
+/// "fprop, layer 0" or, for a node without a stage, "spin_kernel (node 4)"; with the graph's name
+/// if there are several. A node that is not in the snapshot is "node 4".
+std::string node_title(const profiling::Snapshot& snapshot, profiling::NodeRef node);
+
+/// "eager, three times", "replayed", "fprop, layer 1 moved", "workspaces filled with 0xff", ...
+std::string experiment_title(const profiling::Snapshot& snapshot,
+                             const profiling::Experiment& experiment);
+
+/// Identical replays: nothing is changed. The deadline and the marker board are not changes.
+bool is_plain(const profiling::Experiment& experiment);
+
+/// One sentence. Without experiments, the rules' findings; with them, what they have shown. A
+/// smallest cure without a proved finding is one that no rule explains.
+std::string conclusion_of(const profiling::DoctorReport& report);
+
+/// "Markers cost 15.0 % of a replay: 53.7 us with them, 46.7 us without (medians of 16 each,
+/// interleaved)."; empty if no experiment has measured it.
+std::string marker_cost_text(const profiling::DoctorReport& report);
+
+/// "replays are wrong from replay 2 on", "replay 2 hangs", "CUDA refuses it: ...", ...
+std::string symptom_of(const profiling::Experiment& experiment, const profiling::Outcome& outcome);
+
+/// The verdict for scripts. Hang: in eager launches or in replays of the unchanged graph. Findings:
+/// likely or proved ones, or outputs that are wrong no matter what the rules say. NotRun: eager
+/// launches fail, or nothing could be replayed although proofs were requested.
+enum class Health { Healthy, Findings, Hang, NotRun };
+Health health_of(const profiling::DoctorReport& report);
+
+/// Neither right nor not run.
+bool failed(const profiling::Outcome& outcome);
+
+}  // namespace app

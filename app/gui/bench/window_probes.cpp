@@ -1,0 +1,367 @@
+// Input overwrites what GLFW has read for the frame; positions come from the control map.
+#include "app/gui/bench/window_probes.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <utility>
+
+#include "profiling/trace/statistics.h"
+
+namespace app {
+namespace {
+
+/// Of the steady clock.
+double wall_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+const ControlEntry* control(const Shell& shell, const std::string& id) {
+  for (const ControlEntry& entry : shell.controls().entries()) {
+    if (entry.id == id) return &entry;
+  }
+  return nullptr;
+}
+
+/// Moves the mouse to a position in the control, 0..1 from left to right and from top to bottom.
+bool move_to(const Shell& shell, const std::string& id, float part_x, float part_y) {
+  const ControlEntry* entry = control(shell, id);
+  if (entry == nullptr) return false;
+  ImGui::GetIO().MousePos = ImVec2(entry->min.x + part_x * (entry->max.x - entry->min.x),
+                                   entry->min.y + part_y * (entry->max.y - entry->min.y));
+  return true;
+}
+
+float sweep_position(int frame, float period) {
+  return 0.5F + 0.4F * std::sin(static_cast<float>(frame) * 6.2832F / period);
+}
+
+ScriptStep wheel(const std::string& what, const std::string& plot, float notches, bool shift,
+                 int frames) {
+  return {what, [=](Shell& shell, int frame) {
+            if (!move_to(shell, plot, sweep_position(frame, 40.0F), 0.4F)) return true;
+            ImGui::GetIO().KeyShift = shift;
+            ImGui::GetIO().MouseWheel = notches;
+            return frame + 1 >= frames;
+          }};
+}
+
+ScriptStep hover(const std::string& what, const std::string& plot, int frames) {
+  return {what, [=](Shell& shell, int frame) {
+            move_to(shell, plot, sweep_position(frame, 61.0F), sweep_position(frame, 17.0F));
+            return frame + 1 >= frames;
+          }};
+}
+
+ScriptStep select(const std::string& what, const std::string& plot, int frames) {
+  return {what, [=](Shell& shell, int frame) {
+            const float part = static_cast<float>(frame) / static_cast<float>(frames);
+            move_to(shell, plot, 0.3F + 0.4F * part, 0.4F);
+            ImGui::GetIO().MouseDown[ImGuiMouseButton_Left] = frame > 0 && frame + 1 < frames;
+            return frame + 1 >= frames;
+          }};
+}
+
+ScriptStep show(Action action) {
+  return {"change of page", [action](Shell& shell, int frame) {
+            if (frame == 0) shell.carry_out(action);
+            return frame >= 9;
+          }};
+}
+
+/// Frames while a background thread's result is pending and arrives.
+ScriptStep wait_frames(const std::string& what, int frames) {
+  return {what, [frames](Shell&, int frame) { return frame + 1 >= frames; }};
+}
+
+void use_plot(const std::string& plot, std::vector<ScriptStep>& script) {
+  script.push_back(wheel("zoom", plot, 1.0F, false, 40));
+  script.push_back(wheel("pan", plot, 1.0F, true, 20));
+  script.push_back(hover("hover", plot, 30));
+  script.push_back(wheel("zoom", plot, -1.0F, false, 40));
+  script.push_back(wheel("pan", plot, -1.0F, true, 20));
+  script.push_back(hover("hover", plot, 30));
+}
+
+constexpr int kSettleFrames = 30;
+constexpr int kVisibleFrames = 200;
+constexpr double kQuietMs = 500;
+constexpr double kIdleMs = 3000;
+constexpr double kFrameBudgetMs = 4;
+constexpr double kVisibleBudgetMs = 1;
+constexpr double kOpenBudgetMs = 1000;  // for a million records
+constexpr double kMemoryBudgetBytes = 100;
+
+/// Over all threads: the cost of opening on a busy machine.
+double process_cpu_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
+}
+
+double resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  double pages = 0;
+  double resident = 0;
+  file >> pages >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+bool shows(const Shell& shell, const char* id) {
+  return std::ranges::any_of(shell.controls().entries(),
+                             [id](const ControlEntry& entry) { return entry.id == id; });
+}
+
+constexpr const char* kControl = "recipe.pow2";
+constexpr std::size_t kClicks = 20;
+constexpr double kPatienceMs = 30'000;
+constexpr double kRestMs = 150;
+constexpr double kBudgetMs = 50;
+
+/// Zooms, pans, hovers and selects on the plots of all pages, and switches between them.
+std::vector<ScriptStep> window_script() {
+  std::vector<ScriptStep> script;
+  script.push_back(show(Action::ShowPerformance));
+  use_plot("performance.timeline", script);
+  script.push_back(select("select a range", "performance.timeline", 20));
+  script.push_back(wait_frames("select a range", 60));
+  use_plot("performance.iterations", script);
+  script.push_back(hover("hover", "performance.experts", 60));
+  script.push_back(hover("hover", "performance.durations", 60));
+  script.push_back(show(Action::ShowNumerics));
+  script.push_back(show(Action::ShowGraphs));
+  script.push_back(wait_frames("", 200));
+  use_plot("graphs.matrix", script);
+  use_plot("graphs.series", script);
+  for (int i = 0; i < 4; ++i) {
+    script.push_back(show(Action::ShowPerformance));
+    script.push_back(show(Action::ShowNumerics));
+    script.push_back(show(Action::ShowGraphs));
+  }
+  script.push_back(show(Action::ShowPerformance));
+  return script;
+}
+
+}  // namespace
+
+std::vector<WindowBenchRow> FrameTimes::rows(std::size_t records, double budget) const {
+  std::vector<WindowBenchRow> rows;
+  for (const auto& [what, costs] : by_what_) {
+    rows.push_back({.what = what,
+                    .records = records,
+                    .n = costs.cpu.size(),
+                    .p50 = profiling::quantile(costs.cpu, 0.5),
+                    .p95 = profiling::quantile(costs.cpu, 0.95),
+                    .maximum = profiling::quantile(costs.cpu, 1.0),
+                    .present_p50 = profiling::quantile(costs.present, 0.5),
+                    .budget = budget,
+                    .unit = "ms CPU per frame"});
+  }
+  return rows;
+}
+
+RecordingProbe::RecordingProbe(std::string path, std::size_t records,
+                               const WindowBenchReport& report)
+    : path_(std::move(path)), records_(records), report_(report), script_(window_script()) {}
+
+void RecordingProbe::enter(Phase phase) {
+  phase_ = phase;
+  entered_ms_ = wall_ms();
+  frame_ = 0;
+}
+
+void RecordingProbe::one(const std::string& what, double value, const std::string& unit,
+                         double budget) const {
+  report_.row({.what = what,
+               .records = records_,
+               .n = 1,
+               .p50 = value,
+               .p95 = value,
+               .maximum = value,
+               .present_p50 = 0,
+               .budget = budget,
+               .unit = unit});
+}
+
+void RecordingProbe::begin(Shell& shell, std::function<void()> /*wake*/) {
+  resident_before_bytes_ = resident_bytes();
+  cpu_before_ms_ = process_cpu_ms();
+  enter(Phase::Open);
+  shell.carry_out(OpenFile{path_});
+}
+
+bool RecordingProbe::wants_frame(Shell& shell) {
+  const double passed_ms = wall_ms() - entered_ms_;
+  switch (phase_) {
+    case Phase::Open:
+      if (!shell.state().last_error.empty()) {
+        problem_ = shell.state().last_error;
+        shell.close(1);
+      }
+      return false;
+    case Phase::Settle:
+    case Phase::Script:
+    case Phase::Visible:
+      return true;
+    case Phase::Quiet:
+      if (passed_ms > kQuietMs) enter(Phase::Idle);
+      return false;
+    case Phase::Idle:
+      if (passed_ms < kIdleMs) return false;
+      one("redraws while idle", idle_frames_, "frames in 3 s", 0);
+      problem_.clear();
+      enter(Phase::Done);
+      shell.close(0);
+      return false;
+    case Phase::Done:
+      return false;
+  }
+  return false;
+}
+
+void RecordingProbe::feed(Shell& shell) {
+  drawing_.clear();
+  if (phase_ == Phase::Visible) drawing_ = "idle, visible";
+  if (phase_ >= Phase::Visible) ImGui::GetIO().MousePos = ImVec2(-1.0F, -1.0F);
+  if (phase_ != Phase::Script) return;
+  const ScriptStep& step = script_[step_];
+  drawing_ = step.what;
+  if (!step.feed(shell, frame_++)) return;
+  frame_ = 0;
+  ++step_;
+}
+
+void RecordingProbe::opened(Shell& shell, const FrameCost& cost) {
+  const double passed_ms = wall_ms() - entered_ms_;
+  // The first frame of a window compiles shaders and rasterises glyphs.
+  opening_.add(frame_++ == 0 ? "first frame of the window" : "frames while opening", cost);
+  if (!loaded_ && shell.state().shown() != nullptr) {
+    loaded_ = true;
+    one("open: file read", passed_ms, "ms", 0);
+    one("open: file read, software GL included", process_cpu_ms() - cpu_before_ms_, "ms CPU", 0);
+  }
+  if (!shows(shell, "performance.timeline")) return;
+  one("open: first picture", passed_ms, "ms", records_ <= 1'000'000 ? kOpenBudgetMs : 0);
+  enter(Phase::Settle);
+}
+
+void RecordingProbe::report_memory(const Shell& shell) const {
+  const auto count =
+      static_cast<double>(std::max<std::size_t>(shell.state().shown()->activity.records.size(), 1));
+  one("memory of the process, less before opening",
+      (resident_bytes() - resident_before_bytes_) / count, "bytes per record", kMemoryBudgetBytes);
+}
+
+void RecordingProbe::drawn(Shell& shell, const FrameCost& cost) {
+  switch (phase_) {
+    case Phase::Open:
+      return opened(shell, cost);
+    case Phase::Settle:
+      if (++frame_ >= kSettleFrames) enter(Phase::Script);
+      return;
+    case Phase::Script:
+      times_.add(drawing_, cost);
+      if (!drawing_.empty()) times_.add("all of these", cost);
+      if (step_ < script_.size()) return;
+      report_memory(shell);
+      enter(Phase::Visible);
+      return;
+    case Phase::Visible:
+      visible_.add(drawing_, cost);
+      if (++frame_ < kVisibleFrames) return;
+      for (WindowBenchRow& row : opening_.rows(records_, kFrameBudgetMs)) {
+        if (row.what.starts_with("first frame")) row.budget = 0;
+        report_.row(row);
+      }
+      for (const WindowBenchRow& row : times_.rows(records_, kFrameBudgetMs)) report_.row(row);
+      for (const WindowBenchRow& row : visible_.rows(records_, kVisibleBudgetMs)) report_.row(row);
+      enter(Phase::Quiet);
+      return;
+    case Phase::Idle:
+      ++idle_frames_;
+      return;
+    case Phase::Quiet:
+    case Phase::Done:
+      return;
+  }
+}
+
+void ControlProbe::enter(Phase phase) {
+  phase_ = phase;
+  entered_ms_ = wall_ms();
+  frame_ = 0;
+}
+
+void ControlProbe::begin(Shell& /*shell*/, std::function<void()> /*wake*/) {
+  enter(Phase::FirstRun);
+}
+
+bool ControlProbe::wants_frame(Shell& shell) {
+  if (phase_ == Phase::Done) return false;
+  if (wall_ms() - entered_ms_ > kPatienceMs) {
+    problem_ = "no answer within 30 s: " + shell.state().last_error;
+    enter(Phase::Done);
+    shell.close(1);
+    return false;
+  }
+  const bool shown = shell.state().shown() != nullptr && !shell.state().stale();
+  if (phase_ == Phase::FirstRun && shown) enter(Phase::Rest);
+  if (phase_ == Phase::Rest && wall_ms() - entered_ms_ > kRestMs) enter(Phase::Click);
+  return phase_ == Phase::Click;
+}
+
+void ControlProbe::feed(Shell& shell) {
+  if (phase_ != Phase::Click) return;
+  const auto& entries = shell.controls().entries();
+  const auto found = std::ranges::find(entries, kControl, &ControlEntry::id);
+  if (found == entries.end() || !found->visible || !found->enabled) {
+    problem_ = std::string(kControl) + " cannot be clicked";
+    enter(Phase::Done);
+    return shell.close(1);
+  }
+  ImGuiIO& io = ImGui::GetIO();
+  io.MousePos = ImVec2(found->min.x + 8.0F, 0.5F * (found->min.y + found->max.y));
+  ++frame_;
+  io.MouseDown[ImGuiMouseButton_Left] = frame_ == 3 || frame_ == 4;
+  if (frame_ < 5) return;
+  before_ = shell.state().shown();
+  released_ms_ = wall_ms();
+  enter(Phase::Answer);
+}
+
+void ControlProbe::answered(Shell& shell) {
+  const double engine = 1e-6 * static_cast<double>(shell.state().shown()->result.wall_ns);
+  engine_ms_.push_back(engine);
+  extra_ms_.push_back(std::max(0.0, wall_ms() - released_ms_ - engine));
+  if (extra_ms_.size() < kClicks) return enter(Phase::Rest);
+  const auto row = [&](const char* what, const std::vector<double>& samples, double budget) {
+    report_.row({.what = what,
+                 .records = shell.state().shown()->activity.records.size(),
+                 .n = samples.size(),
+                 .p50 = profiling::quantile(samples, 0.5),
+                 .p95 = profiling::quantile(samples, 0.95),
+                 .maximum = profiling::quantile(samples, 1.0),
+                 .present_p50 = 0,
+                 .budget = budget,
+                 .unit = "ms"});
+  };
+  row("control to new plots, less the engine", extra_ms_, kBudgetMs);
+  row("the engine meanwhile", engine_ms_, 0);
+  problem_.clear();
+  enter(Phase::Done);
+  shell.close(0);
+}
+
+void ControlProbe::drawn(Shell& shell, const FrameCost& /*cost*/) {
+  if (phase_ != Phase::Answer) return;
+  const SessionState::Run& shown = shell.state().shown();
+  if (shown != before_ && !shell.state().stale()) answered(shell);
+}
+
+}  // namespace app

@@ -1,0 +1,113 @@
+// The two windows that are timed: one with a recording, driven by simulated input, and a live one
+// with a worker.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/controllers/session_state.h"
+#include "app/gui/bench/window_bench.h"
+#include "app/gui/shell/shell.h"
+
+namespace app {
+
+/// Frame costs by activity, and their summary.
+class FrameTimes {
+ public:
+  void add(const std::string& what, const FrameCost& cost) {
+    if (what.empty()) return;
+    Costs& costs = by_what_[what];
+    costs.cpu.push_back(cost.cpu);
+    costs.present.push_back(cost.present);
+  }
+
+  std::vector<WindowBenchRow> rows(std::size_t records, double budget) const;
+
+ private:
+  struct Costs {
+    std::vector<double> cpu;
+    std::vector<double> present;
+  };
+  std::map<std::string, Costs> by_what_;
+};
+
+/// A step of simulated input.
+struct ScriptStep {
+  std::string what;  // frames with the same name are reported together; empty = not reported
+  /// Feeds one frame's input; true = this was the last.
+  std::function<bool(Shell& shell, int frame)> feed;
+};
+
+/// Opens a recording, plays simulated input on all pages, then leaves the window alone.
+class RecordingProbe : public FrameProbe {
+ public:
+  RecordingProbe(std::string path, std::size_t records, const WindowBenchReport& report);
+
+  void begin(Shell& shell, std::function<void()> wake) override;
+  bool wants_frame(Shell& shell) override;
+  void feed(Shell& shell) override;
+  void drawn(Shell& shell, const FrameCost& cost) override;
+  /// Empty if everything was measured.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  enum class Phase { Open, Settle, Script, Visible, Quiet, Idle, Done };
+
+  void enter(Phase phase);
+  void opened(Shell& shell, const FrameCost& cost);
+  void report_memory(const Shell& shell) const;
+  void one(const std::string& what, double value, const std::string& unit, double budget) const;
+
+  const std::string path_;
+  const std::size_t records_;
+  const WindowBenchReport& report_;
+  const std::vector<ScriptStep> script_;
+  Phase phase_ = Phase::Open;
+  double entered_ms_ = 0;
+  double resident_before_bytes_ = 0;
+  double cpu_before_ms_ = 0;
+  bool loaded_ = false;
+  std::size_t step_ = 0;
+  int frame_ = 0;  // within the step or phase
+  std::string drawing_;
+  FrameTimes times_;
+  FrameTimes visible_;
+  FrameTimes opening_;
+  int idle_frames_ = 0;
+  std::string problem_ = "the window was closed early";
+};
+
+/// Clicks a control of the rail and waits for the plots that result: wall time, which is what the
+/// user waits for.
+class ControlProbe : public FrameProbe {
+ public:
+  explicit ControlProbe(const WindowBenchReport& report) : report_(report) {}
+
+  void begin(Shell& shell, std::function<void()> wake) override;
+  bool wants_frame(Shell& shell) override;
+  void feed(Shell& shell) override;
+  bool presents() const override { return false; }
+  void drawn(Shell& shell, const FrameCost& cost) override;
+  const std::string& problem() const { return problem_; }
+
+ private:
+  enum class Phase { FirstRun, Rest, Click, Answer, Done };
+
+  void enter(Phase phase);
+  void answered(Shell& shell);
+
+  const WindowBenchReport& report_;
+  Phase phase_ = Phase::FirstRun;
+  double entered_ms_ = 0;
+  int frame_ = 0;
+  double released_ms_ = 0;
+  SessionState::Run before_;
+  std::vector<double> extra_ms_;   // in addition to the engine's time
+  std::vector<double> engine_ms_;  // the engine's own
+  std::string problem_ = "the window was closed early";
+};
+
+}  // namespace app

@@ -1,0 +1,339 @@
+// Cards, headlines and empty states.
+#include "app/gui/cards/card.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/controls/widgets.h"
+#include "app/gui/plot/plot_text.h"
+#include "app/gui/theme/text.h"
+#include "engine/model/text.h"
+
+namespace app {
+
+using plot::draw_text;
+using plot::faded;
+using plot::fitted;
+using plot::text_size;
+
+namespace {
+
+/// "performance.timeline_card" -> "performance-timeline".
+std::string file_stem(std::string id) {
+  constexpr std::string_view kCard = "_card";
+  if (id.ends_with(kCard)) id.resize(id.size() - kCard.size());
+  std::ranges::replace(id, '.', '-');
+  std::ranges::replace(id, '_', '-');
+  return id;
+}
+
+std::string table_text(const CardTable& table) {
+  return plot::table_text(table.columns, *table.rows);
+}
+
+std::string table_csv(const CardTable& table) {
+  return plot::table_csv(table.columns, *table.rows);
+}
+
+/// What the menu copies as text; null = nothing.
+std::function<std::string()> text_of(const CardSpec& spec) {
+  if (spec.text) return spec.text;
+  if (spec.list) return spec.list;
+  if (spec.table.id != nullptr) return [&spec] { return table_text(spec.table); };
+  return nullptr;
+}
+
+std::function<std::string()> csv_of(const CardSpec& spec) {
+  if (spec.csv) return spec.csv;
+  if (spec.list) return [&spec] { return plot::csv_of_tabbed(spec.list()); };
+  if (spec.table.id != nullptr) return [&spec] { return table_csv(spec.table); };
+  return nullptr;
+}
+
+void draw_content(const PanelContext& context, const Area& room, const CardSpec& spec) {
+  if (const EmptyState empty = spec.empty ? spec.empty() : EmptyState(); !empty.title.empty()) {
+    return draw_empty(context, room.size, empty);
+  }
+  if (spec.draw) return spec.draw(room);
+  const CardTable& table = spec.table;
+  const bool chosen = plot::draw_table(context, table.id, table.columns, *table.rows,
+                                       table.generation, room.size, *table.state);
+  if (chosen && table.chosen) table.chosen();
+}
+
+}  // namespace
+
+void draw_card(const PanelContext& context, const Area& area, const CardSpec& spec) {
+  ImGui::SetCursorScreenPos(area.at);
+  Card card(context, spec, area.size);
+  if (spec.header) {
+    card.begin_header_widgets();
+    spec.header();
+    card.end_header_widgets();
+  }
+  const Area room{ImGui::GetCursorScreenPos(), card.room()};
+  draw_content(context, room, spec);
+  const CardReadOut& read_out = spec.read_out;
+  if (read_out.id == nullptr) return;
+  controls::record(context, read_out.id, read_out.label, read_out.kind, read_out.value(), room.at,
+                   room.end());
+}
+
+Card::Card(const PanelContext& context, const CardSpec& spec, ImVec2 size) : context_(context) {
+  const Theme& theme = context.theme;
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.colors.panel);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kPanelPadding), theme.px(kGap)));
+  // No scrolling here: the wheel belongs to the plots; tables scroll inside.
+  ImGui::BeginChild(spec.id, size, true,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  card_min_ = ImGui::GetWindowPos();
+  card_max_ = ImVec2(card_min_.x + ImGui::GetWindowWidth(), card_min_.y + ImGui::GetWindowHeight());
+  draw_header(spec);
+}
+
+Card::~Card() { ImGui::EndChild(); }
+
+void Card::draw_header(const CardSpec& spec) {
+  const Theme& theme = context_.theme;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float row = theme.px(kRowHeight);
+  const float menu_width = theme.px(26);
+  const ImFont* title_font = theme.fonts.title;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const float kept = menu_width + theme.px(kGapSmall) + spec.header_widgets;
+  const std::string title = fitted(title_font, spec.title, width - kept);
+  const float title_top = at.y + 0.5F * (row - title_font->FontSize);
+  draw_text(draw, title_font, ImVec2(at.x, title_top), theme.colors.text, title);
+  const float title_width = text_size(title_font, title).x;
+  const float room = width - kept - title_width - 2.0F * theme.px(kGapLarge);
+  if (!spec.note.empty() && room > theme.px(30)) {
+    const ImFont* font = theme.fonts.label;
+    const float baseline = title_top + 0.80F * (title_font->FontSize - font->FontSize);
+    draw_text(draw, font, ImVec2(at.x + title_width + theme.px(kGapLarge), baseline),
+              theme.colors.dim_text, fitted(font, spec.note, room));
+  }
+  ImGui::PushID(spec.id);
+  ImGui::InvisibleButton("title", ImVec2(std::max(width - kept, 1.0F), row));
+  if (ImGui::IsItemHovered()) {
+    std::string text = spec.question;
+    if (!spec.note.empty()) text += "\n" + spec.note;
+    controls::tooltip(context_, text);
+  }
+  ImGui::PopID();
+  header_widgets_at_ = ImVec2(at.x + width - kept, at.y);
+  ImGui::SetCursorScreenPos(ImVec2(at.x + width - menu_width, at.y));
+  draw_menu(spec);
+  content_at_ = ImVec2(at.x, at.y + row + theme.px(kGapSmall));
+  ImGui::SetCursorScreenPos(content_at_);
+}
+
+void Card::draw_menu(const CardSpec& spec) {
+  const Theme& theme = context_.theme;
+  const std::string menu_id = std::string(spec.id) + ".menu";
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, 0));
+  ImGui::PushStyleColor(ImGuiCol_Button, IM_COL32(0, 0, 0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0.0F);
+  const bool pressed =
+      controls::button(context_, menu_id.c_str(), "...",
+                       {.tooltip = "Copy, save, and how this is measured", .width = theme.px(26)});
+  ImGui::PopStyleVar(2);
+  ImGui::PopStyleColor();
+  if (pressed) ImGui::OpenPopup(menu_id.c_str());
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(theme.px(kGap), theme.px(kGap)));
+  if (ImGui::BeginPopup(menu_id.c_str())) {
+    const auto item = [&](const char* name, const char* label,
+                          const std::function<std::string()>& make) {
+      const bool chosen = ImGui::MenuItem(label, nullptr, false, static_cast<bool>(make));
+      controls::record(context_, (menu_id + "." + name).c_str(), label, "menu", "",
+                       ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+      return chosen;
+    };
+    const std::function<std::string()> text = text_of(spec);
+    const std::function<std::string()> csv = csv_of(spec);
+    if (item("text", "Copy as text", text)) ImGui::SetClipboardText(text().c_str());
+    if (item("csv", "Copy as CSV", csv)) ImGui::SetClipboardText(csv().c_str());
+    ImGui::Separator();
+    for (const CardAction& action : spec.actions) {
+      if (item(action.name, action.label, [] { return std::string(); })) action.act();
+    }
+    if (item("png", "Save a PNG of this panel", [] { return std::string(); })) {
+      context_.commands.push_back(PictureOrder{.stem = file_stem(spec.id),
+                                               .min = {card_min_.x, card_min_.y},
+                                               .max = {card_max_.x, card_max_.y}});
+    }
+    if (item("save_csv", "Save as CSV", csv)) {
+      context_.commands.push_back(CsvOrder{file_stem(spec.id), csv()});
+    }
+    ImGui::Separator();
+    ImGui::PushFont(theme.fonts.label);
+    show_text("How is this measured");
+    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.dim_text);
+    ImGui::PushTextWrapPos(theme.px(320));
+    show_text(spec.measured);
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+}
+
+void Card::begin_header_widgets() { ImGui::SetCursorScreenPos(header_widgets_at_); }
+void Card::end_header_widgets() { ImGui::SetCursorScreenPos(content_at_); }
+
+float headline_height(const Theme& theme) {
+  return theme.fonts.title->FontSize + theme.fonts.label->FontSize + theme.px(6);
+}
+
+void draw_headline(const PanelContext& context, const std::vector<Figure>& figures, float width) {
+  const Theme& theme = context.theme;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const ImFont* label_font = theme.fonts.label;
+  const float baseline = origin.y + label_font->FontSize + theme.px(2);
+  float x = origin.x;
+  for (const Figure& figure : figures) {
+    const ImFont* font = theme.fonts.title;
+    const float figure_width = text_size(font, figure.value.figure).x;
+    const float unit_width = text_size(theme.fonts.body, figure.value.unit).x;
+    const float note_width = text_size(label_font, figure.note).x;
+    const float thin = theme.px(4);
+    float value_width = figure_width + (unit_width > 0.0F ? thin + unit_width : 0.0F) +
+                        (note_width > 0.0F ? theme.px(6) + note_width : 0.0F);
+    const float block = std::max(value_width, text_size(label_font, figure.label).x);
+    if (x + block > origin.x + width) break;
+    draw_text(draw, label_font, ImVec2(x, origin.y), theme.colors.dim_text, figure.label);
+    draw_text(draw, font, ImVec2(x, baseline), figure.color != 0 ? figure.color : theme.colors.text,
+              figure.value.figure);
+    float after = x + figure_width + thin;
+    const auto baseline_y = [&](const ImFont* small) {
+      return baseline + 0.82F * (font->FontSize - small->FontSize);
+    };
+    draw_text(draw, theme.fonts.body, ImVec2(after, baseline_y(theme.fonts.body)),
+              theme.colors.dim_text, figure.value.unit);
+    if (unit_width > 0.0F) after += unit_width + theme.px(6);
+    draw_text(draw, label_font, ImVec2(after, baseline_y(label_font)), theme.colors.dim_text,
+              figure.note);
+    const ImVec2 low(x, origin.y);
+    const ImVec2 high(x + block, origin.y + headline_height(theme));
+    if (ImGui::IsMouseHoveringRect(low, high) && ImGui::IsWindowHovered()) {
+      controls::tooltip(context, figure.tooltip);
+    }
+    if (controls::copy_wanted(low, high)) {
+      const bool exact = !std::isnan(figure.value.exact);
+      controls::copy_number(context,
+                            exact ? controls::all_digits(figure.value.exact) : figure.value.figure,
+                            exact ? figure.value.exact_unit : figure.value.unit, figure.label);
+    }
+    controls::record(context, figure.id, figure.label.c_str(), "figure", figure.value.text(), low,
+                     high);
+    x += block + theme.px(28);
+  }
+  ImGui::Dummy(ImVec2(width, headline_height(theme)));
+}
+
+bool draw_empty(const PanelContext& context, ImVec2 size, const char* title,
+                const std::string& reason, const char* button_id, const char* button_label) {
+  // Only the beginning of a reason that is too long for any panel.
+  const std::string sentence = engine::shown_text(reason, 1000);
+  const Theme& theme = context.theme;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float wrap = std::min(size.x - theme.px(2 * kPanelPadding), theme.px(460));
+  const ImFont* body = theme.fonts.body;
+  const ImVec2 text = shown_size(body, sentence, wrap);
+  const float height = theme.fonts.title->FontSize + theme.px(kGap) + text.y + theme.px(kGapLarge) +
+                       theme.px(kRowHeight + 8);
+  const float middle = at.x + 0.5F * size.x;
+  float y = at.y + std::max(0.0F, 0.5F * (size.y - height));
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  plot::draw_text_centered(draw, theme.fonts.title, ImVec2(middle, y), theme.colors.text, title);
+  y += theme.fonts.title->FontSize + theme.px(kGap);
+  // Line by line, each centred, like the title.
+  const char* from = sentence.data();
+  const char* const last = from + sentence.size();
+  while (from < last) {
+    const char* to = body->CalcWordWrapPositionA(1.0F, from, last, wrap);
+    if (to == from) ++to;  // at least one character, however narrow
+    plot::draw_text_centered(draw, body, ImVec2(middle, y), theme.colors.dim_text,
+                             std::string_view(from, static_cast<std::size_t>(to - from)));
+    y += body->FontSize;
+    while (to < last && (*to == ' ' || *to == '\n')) ++to;
+    from = to;
+  }
+  y += theme.px(kGapLarge);
+  bool pressed = false;
+  if (button_label != nullptr) {
+    const float width = text_size(body, button_label).x + theme.px(32);
+    ImGui::SetCursorScreenPos(ImVec2(middle - 0.5F * width, y));
+    ImGui::PushStyleColor(ImGuiCol_Button, theme.colors.accent);
+    ImGui::PushStyleColor(ImGuiCol_ButtonHovered, faded(theme.colors.accent, 0.85F));
+    ImGui::PushStyleColor(ImGuiCol_Text, theme.colors.window);
+    pressed = controls::button(context, button_id, button_label, {.width = width});
+    ImGui::PopStyleColor(3);
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(size);
+  return pressed;
+}
+
+void draw_empty(const PanelContext& context, ImVec2 size, const EmptyState& state) {
+  if (draw_empty(context, size, state.title.c_str(), state.sentence, state.button_id,
+                 state.button_label)) {
+    state.act();
+  }
+}
+
+void draw_no_run(const PanelContext& context, ImVec2 size, const char* what) {
+  const LinkStatus& link = context.view.link;
+  const std::string id = std::string(what) + ".run_now";
+  if (link.state == LinkState::Busy) {
+    draw_empty(context, size, "Running",
+               fmt::format("The first result is being computed: stage {}, {:.0f} % done.",
+                           engine::stage_name(link.pulse.stage), 100.0 * link.pulse.fraction),
+               id.c_str(), nullptr);
+    return;
+  }
+  std::string sentence =
+      "Choose input, shape and recipe in the rail on the left, then run the step.";
+  if (link.state == LinkState::Starting) sentence = "The worker is starting. " + sentence;
+  if (link.state == LinkState::Lost) {
+    sentence = "The worker is gone (" + link.reason + "). Run starts another one.";
+  }
+  if (draw_empty(context, size, "No run yet", sentence, id.c_str(), "Run now")) {
+    context.commands.push_back(Action::Run);
+  }
+}
+
+void StaleVeil::draw(const PanelContext& context, const char* busy, ImVec2 min, ImVec2 max) {
+  const bool working = *busy != '\0';
+  if (!context.view.stale && !working) {
+    since_ = -1.0;
+    return;
+  }
+  const double now = ImGui::GetTime();
+  if (since_ < 0.0) since_ = now;
+  // A live-running drag gets its result faster than this: nothing flickers.
+  constexpr double kFadeSeconds = 0.12;
+  if (now - since_ < kFadeSeconds) return;
+  const Theme& theme = context.theme;
+  ImDrawList* draw = ImGui::GetWindowDrawList();
+  const std::string text =
+      working ? fmt::format("{}\u2026", busy)
+              : fmt::format("answers request {}; the rail asks for something newer",
+                            context.view.run->result.id);
+  const ImFont* font = theme.fonts.label;
+  const ImVec2 size = text_size(font, text);
+  const ImVec2 at(max.x - size.x - theme.px(kGap), min.y);
+  draw->AddRectFilled(ImVec2(at.x - theme.px(kGap), at.y),
+                      ImVec2(max.x, at.y + size.y + theme.px(6)), theme.colors.raised,
+                      theme.px(kRounding));
+  draw_text(draw, font, ImVec2(at.x, at.y + theme.px(3)), theme.colors.warn, text);
+  draw->AddRectFilled(min, max, faded(theme.colors.window, 0.35F));
+}
+
+}  // namespace app

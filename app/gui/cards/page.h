@@ -1,0 +1,34 @@
+// A page fills the window right of the rail. It holds a little state of its own, and does no I/O,
+// takes no lock and never waits.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "app/gui/controls/panel_context.h"
+
+namespace app {
+
+class PagePanel {
+ public:
+  virtual ~PagePanel() = default;
+  /// Draws into the current ImGui window, using the whole of `size`.
+  virtual void draw(const PanelContext& context, ImVec2 size) = 0;
+  /// Called between frames, a few times per second: true when a background result is to be drawn.
+  virtual bool tick() { return false; }
+  /// Switches to one of the page's views; empty = its first, an unknown name changes nothing.
+  virtual void show_view(std::string_view) {}
+  virtual std::string_view view() const { return {}; }
+  /// Selects as a user would, as soon as the run on screen is ready.
+  virtual void select(const Selection&) {}
+  virtual Selection selected() const { return {}; }
+};
+
+/// `wake` may be called from any thread when tick() would find a result.
+std::unique_ptr<PagePanel> make_performance_panel(const std::function<void()>& wake);
+std::unique_ptr<PagePanel> make_numerics_panel();
+std::unique_ptr<PagePanel> make_graphs_panel(const std::function<void()>& wake);
+std::unique_ptr<PagePanel> make_compare_panel(const std::function<void()>& wake);
+
+}  // namespace app

@@ -1,0 +1,72 @@
+// What everything in the window draws with, and what it may ask for; and the map of the frame's
+// controls.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/controllers/commands.h"
+#include "app/controllers/session_view.h"
+#include "app/gui/theme/theme.h"
+
+namespace app {
+
+struct ControlEntry {
+  std::string id;     // stable and unique: "recipe.pow2", "tab.numerics"
+  std::string label;  // as displayed
+  std::string kind;   // button, checkbox, combo, drag, input, tab, plot, text, menu, option
+  std::string value;  // "true", "E4M3", "1024", ...
+  ImVec2 min{};       // window pixels, top-left origin
+  ImVec2 max{};
+  bool enabled = true;
+  std::string reason;   // why disabled
+  bool visible = true;  // completely inside its region; false = scrolled or clipped away
+};
+
+/// The controls of the current frame: what accessibility tools and window tests find and click.
+/// Every interactive widget goes through controls/widgets.h, which records it here.
+class ControlMap {
+ public:
+  void begin_frame() { entries_.clear(); }
+  void add(ControlEntry entry) { entries_.push_back(std::move(entry)); }
+  const std::vector<ControlEntry>& entries() const { return entries_; }
+
+ private:
+  std::vector<ControlEntry> entries_;
+};
+
+/// Plot keys pressed since the last frame, handled by the plot under the mouse.
+struct PlotKeys {
+  int zoom = 0;  // steps in (W) minus steps out (S)
+  int pan = 0;   // steps right (D, right arrow) minus steps left (A, left arrow)
+  bool fit_selection = false;
+  bool fit_all = false;
+  bool clear = false;
+  int event = 0;              // records forward (.) minus records back (,)
+  int edge = 0;               // along the graph: to a dependent node (]) minus to a dependency ([)
+  bool find = false;          // open the search
+  bool mark = false;          // mark the selected range temporarily
+  bool keep_mark = false;     // as a note
+  int store = 0;              // store this view of the timeline as 1..9; 0 = not requested
+  int recall = 0;             // return to it
+  bool export_trace = false;  // the timeline's selected range to a file, as a Chrome trace
+  bool export_records = false;  // or as a table
+};
+
+struct PanelContext {
+  const SessionView& view;
+  std::vector<Command>& commands;  // carried out after the frame, in this order
+  const Theme& theme;
+  ControlMap& controls;
+  PlotKeys keys{};
+};
+
+/// A click on an expert selects it; a click on the selected one clears the selection.
+inline void select_expert(const PanelContext& context, int expert) {
+  context.commands.push_back(SelectExpert{context.view.expert == expert ? -1 : expert});
+}
+
+}  // namespace app

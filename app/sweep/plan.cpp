@@ -1,0 +1,210 @@
+// The worker's own gates decide what is refused: nothing is planned that it could not do.
+#include "app/sweep/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "engine/gemm/support.h"
+#include "engine/model/backend_traits.h"
+#include "engine/model/recipe_traits.h"
+#include "profiling/export/setting_names.h"
+
+namespace app {
+namespace {
+
+using engine::Scaling;
+
+/// "13.10.0" -> {13, 10, 0}; missing parts are 0.
+std::vector<long> numbers_of(const std::string& version) {
+  std::vector<long> numbers;
+  const char* at = version.data();
+  const char* end = at + version.size();
+  while (at < end) {
+    long number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) break;
+    numbers.push_back(number);
+    at = next < end && *next == '.' ? next + 1 : end;
+  }
+  numbers.resize(std::max<std::size_t>(numbers.size(), 3));
+  return numbers;
+}
+
+template <class Enum>
+std::vector<Enum> every() {
+  std::vector<Enum> values;
+  for (const engine::EnumName& entry : engine::kType<Enum>.names) {
+    values.push_back(static_cast<Enum>(entry.value));
+  }
+  return values;
+}
+
+bool has_pow2(Scaling scaling) { return engine::traits_of(scaling).chooses_pow2(); }
+
+/// The axis' values, or the base request's value.
+template <class T>
+std::vector<T> values_of(const std::vector<T>& axis, T base) {
+  return axis.empty() ? std::vector<T>{base} : axis;
+}
+
+std::string label_of(const engine::RunRequest& request, const SweepAxes& axes) {
+  // The recipe is always part of the label: it names the point.
+  std::string label(engine::name_of(request.recipe.scaling));
+  if (has_pow2(request.recipe.scaling)) {
+    label += request.recipe.pow2_scales ? " pow2" : " any scale";
+  }
+  if (axes.backends.size() > 1) {
+    label += fmt::format(", {}", engine::name_of(request.backend));
+  }
+  if (!axes.workspaces.empty()) {
+    label += fmt::format(", workspace {}", engine::name_of(request.workspace));
+  }
+  if (!axes.routings.empty()) {
+    label += fmt::format(", {}", engine::name_of(request.routing.distribution));
+  }
+  return label;
+}
+
+void vary_recipe(const engine::RunRequest& base, const SweepAxes& axes,
+                 std::vector<engine::RunRequest>& requests) {
+  for (const Scaling scaling : values_of(axes.recipes, base.recipe.scaling)) {
+    engine::RunRequest request = base;
+    request.recipe.scaling = scaling;
+    if (!axes.pow2 || !has_pow2(scaling)) {
+      requests.push_back(std::move(request));
+      continue;
+    }
+    for (const bool pow2 : {true, false}) {
+      request.recipe.pow2_scales = pow2;
+      requests.push_back(request);
+    }
+  }
+}
+
+}  // namespace
+
+const BackendOffer* offer_of(const WorkerHello& hello, engine::GemmBackend kind) {
+  // One offer of a worker serves every backend of its device.
+  const auto found = std::ranges::find_if(hello.backends, [&](const BackendOffer& one) {
+    return engine::traits_of(one.kind).device == engine::traits_of(kind).device;
+  });
+  return found == hello.backends.end() ? nullptr : &*found;
+}
+
+engine::DeviceCapability capability_of(const BackendOffer& offer) {
+  if (!engine::traits_of(offer.kind).device) return {};
+  const std::vector<long> architecture = numbers_of(offer.device.compute_capability);
+  const std::vector<long> version = numbers_of(offer.device.cublaslt_version);
+  return {.cuda = offer.available,
+          .compute_major = static_cast<int>(architecture[0]),
+          .compute_minor = static_cast<int>(architecture[1]),
+          .cublaslt_version = version[0] * 10000 + version[1] * 100 + version[2]};
+}
+
+std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hello) {
+  if (const engine::Status limits = engine::validate(request); !limits.ok()) {
+    return limits.error().message;
+  }
+  const BackendOffer* offer = offer_of(hello, request.backend);
+  if (offer == nullptr || !offer->available) {
+    return offer != nullptr && !offer->reason.empty()
+               ? offer->reason
+               : fmt::format("The worker has no backend {}", engine::name_of(request.backend));
+  }
+  const engine::DeviceCapability device = capability_of(*offer);
+  const engine::Verdict recipe =
+      engine::recipe_support(request.recipe, request.backend, device, request.linear);
+  if (recipe.support == engine::Support::Refused) return recipe.sentence;
+  // Without CUDA the worker runs eagerly and without a workspace, and says so in its result.
+  if (!engine::traits_of(request.backend).device) return {};
+  for (const engine::Verdict& verdict :
+       {engine::workspace_support(request.workspace, request, device),
+        engine::launch_support(request.launch, request.backend, device)}) {
+    if (verdict.support == engine::Support::Refused) return verdict.sentence;
+  }
+  return {};
+}
+
+std::vector<engine::GemmBackend> backends_of(const WorkerHello& hello) {
+  std::vector<engine::GemmBackend> backends;
+  for (const engine::GemmBackend kind : every<engine::GemmBackend>()) {
+    const BackendOffer* offer = offer_of(hello, kind);
+    if (offer != nullptr && offer->available) backends.push_back(kind);
+  }
+  return backends;
+}
+
+std::vector<Scaling> all_scalings() { return every<Scaling>(); }
+
+std::vector<engine::WorkspaceStrategy> all_workspaces() {
+  return every<engine::WorkspaceStrategy>();
+}
+
+std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAxes& axes,
+                                   const WorkerHello& hello) {
+  std::vector<engine::RunRequest> requests;
+  for (const engine::RoutingDistribution routing :
+       values_of(axes.routings, base.routing.distribution)) {
+    if (!axes.routings.empty() && routing == engine::RoutingDistribution::File) continue;
+    for (const engine::GemmBackend backend : values_of(axes.backends, base.backend)) {
+      for (const engine::WorkspaceStrategy workspace : values_of(axes.workspaces, base.workspace)) {
+        engine::RunRequest request = base;
+        request.backend = backend;
+        request.workspace = workspace;
+        request.routing.distribution = routing;
+        if (!axes.routings.empty()) request.routing.path.clear();
+        vary_recipe(request, axes, requests);
+      }
+    }
+  }
+  std::vector<PlannedRun> plan;
+  std::vector<engine::RunRequest> seen;
+  for (engine::RunRequest& request : requests) {
+    // Where the workspace has no effect all of its points would measure the same.
+    std::string same;
+    if (!axes.workspaces.empty() && request.workspace != axes.workspaces.front()) {
+      same = engine::inapplicable_reason("workspace", request);
+    }
+    if (same.empty()) {
+      engine::RunRequest effective = engine::forced_settings(request).effective;
+      if (std::ranges::find(seen, effective) != seen.end()) continue;
+      seen.push_back(std::move(effective));
+    }
+    PlannedRun run;
+    run.label = label_of(request, axes);
+    run.refused = refusal_of(request, hello);
+    if (run.refused.empty()) run.refused = std::move(same);
+    run.request = std::move(request);
+    plan.push_back(std::move(run));
+  }
+  return plan;
+}
+
+engine::Result<std::vector<PlannedRun>> plan_interleaved(const InterleavedOrder& order,
+                                                         const WorkerHello& hello) {
+  if (order.blocks < kMinBlocks || order.blocks > kMaxBlocks || order.blocks % 2 != 0) {
+    return engine::Error{engine::ErrorCode::InvalidArgument,
+                         fmt::format("blocks is {}; it must be an even number from {} to {}",
+                                     order.blocks, kMinBlocks, kMaxBlocks)};
+  }
+  PlannedRun sides[] = {{.request = order.a, .label = "A", .refused = {}},
+                        {.request = order.b, .label = "B", .refused = {}}};
+  for (PlannedRun& side : sides) {
+    side.request.launch.iterations = order.iterations;
+    if (const std::string refused = refusal_of(side.request, hello); !refused.empty()) {
+      return engine::Error{engine::ErrorCode::Unsupported,
+                           fmt::format("{} cannot be measured: {}", side.label, refused)};
+    }
+  }
+  std::vector<PlannedRun> plan;
+  for (int block = 0; block < order.blocks; ++block) {
+    const bool outer = block % 4 == 0 || block % 4 == 3;
+    plan.push_back(sides[outer ? 0 : 1]);
+  }
+  return plan;
+}
+
+}  // namespace app

@@ -1,0 +1,66 @@
+// What a sweep or an interleaved A/B will run, known before anything runs. No ImGui, no CUDA.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/protocol/worker_link.h"
+#include "engine/gemm/support.h"
+#include "engine/model/error.h"
+#include "engine/model/run_request.h"
+
+namespace app {
+
+struct PlannedRun {
+  engine::RunRequest request;
+  std::string label;    // values on the axes, or "A" or "B"
+  std::string refused;  // the gate's sentence; empty = it will run
+};
+
+/// A run that the worker cannot do as requested is refused here, with the sentence that the rail
+/// shows. Hazardous settings and products on dequantized operands are not refusals.
+std::string refusal_of(const engine::RunRequest& request, const WorkerHello& hello);
+
+/// What the worker offers for this backend; null if it has none. A worker's single CUDA backend
+/// serves both ways of multiplying.
+const BackendOffer* offer_of(const WorkerHello& hello, engine::GemmBackend kind);
+engine::DeviceCapability capability_of(const BackendOffer& offer);
+
+/// A base request varied along axes, every combination once. An empty list keeps the base
+/// request's value.
+struct SweepAxes {
+  std::vector<engine::Scaling> recipes = {};
+  bool pow2 = false;  // on and off, for the recipes it affects
+  std::vector<engine::GemmBackend> backends = {};
+  std::vector<engine::WorkspaceStrategy> workspaces = {};
+  std::vector<engine::RoutingDistribution> routings = {};  // File needs a path and is left out
+
+  bool operator==(const SweepAxes&) const = default;
+};
+
+/// Backends of the worker that can run, in the order of their enum.
+std::vector<engine::GemmBackend> backends_of(const WorkerHello& hello);
+std::vector<engine::Scaling> all_scalings();
+std::vector<engine::WorkspaceStrategy> all_workspaces();
+
+/// Other settings of a recipe come from the base request. A combination that results in the same
+/// settings as an earlier one is left out.
+std::vector<PlannedRun> plan_sweep(const engine::RunRequest& base, const SweepAxes& axes,
+                                   const WorkerHello& hello);
+
+inline constexpr int kMinBlocks = 2;
+inline constexpr int kMaxBlocks = 64;
+
+/// A against B in one measurement: blocks in the order A B B A, so that drift affects both equally.
+struct InterleavedOrder {
+  engine::RunRequest a;
+  engine::RunRequest b;
+  int blocks = 8;       // A and B together; even, 2..64. Fewer than 8 cannot resolve a difference
+  int iterations = 20;  // per block, instead of the requests' own
+};
+
+/// The error names the side that the worker refuses, or the number that is out of range.
+engine::Result<std::vector<PlannedRun>> plan_interleaved(const InterleavedOrder& order,
+                                                         const WorkerHello& hello);
+
+}  // namespace app

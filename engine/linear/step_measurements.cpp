@@ -1,0 +1,365 @@
+#include "engine/linear/step_measurements.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "engine/device/buffer.h"
+#include "engine/device/device_facts.h"
+#include "engine/linear/iteration_clock.h"
+#include "engine/linear/product_shape.h"
+
+namespace engine {
+
+namespace {
+
+constexpr int kCopies = 10;
+constexpr int kProducts = 20;
+constexpr std::int64_t kMaxCopyBytes = std::int64_t{1} << 30;
+// Less would fit into the caches of some device.
+constexpr std::int64_t kMinCopyBytes = std::int64_t{256} << 20;
+// Kernels that are loaded lazily need room too.
+constexpr std::int64_t kReserveBytes = std::int64_t{512} << 20;
+
+struct Median {
+  int samples = 0;
+  double median_ns = 0.0;
+  double p5_ns = 0.0;
+  double p95_ns = 0.0;
+};
+
+template <class Launch>
+Result<Median> time(int samples, cudaStream_t stream, Launch&& launch) {
+  const Result<BatchClock> clock = BatchClock::create();
+  if (!clock.ok()) return clock.error();
+  std::vector<double> durations;
+  for (int i = -2; i < samples; ++i) {  // two warm-ups
+    const Result<double> elapsed = clock.value().time(1, stream, launch);
+    if (!elapsed.ok()) return elapsed.error();
+    if (i >= 0) durations.push_back(elapsed.value());
+  }
+  Median median;
+  summarize_into(median, std::move(durations));
+  return median;
+}
+
+Status measure_copy(cudaStream_t stream, Ceilings& ceilings) {
+  const Result<std::int64_t> available = free_device_memory();
+  if (!available.ok()) return available.error();
+  const std::int64_t bytes =
+      std::min(kMaxCopyBytes, (available.value() - kReserveBytes) / 4) & ~std::int64_t{4095};
+  if (bytes < kMinCopyBytes) return {};
+  std::array<DeviceBuffer, 2> buffers;
+  for (DeviceBuffer& buffer : buffers) {
+    Result<DeviceBuffer> made =
+        DeviceBuffer::allocate(bytes, {AllocationRole::Check, "copy bandwidth"});
+    if (!made.ok()) return made.error();
+    buffer = std::move(made).value();
+  }
+  ENGINE_CUDA_TRY(cudaMemsetAsync(buffers[0].data(), 1, buffers[0].bytes(), stream),
+                  "Filling the source of a copy");
+  const Result<Median> copy = time(kCopies, stream, [&] {
+    return check_cuda(cudaMemcpyAsync(buffers[1].data(), buffers[0].data(), buffers[0].bytes(),
+                                      cudaMemcpyDeviceToDevice, stream),
+                      "Copying device memory");
+  });
+  if (!copy.ok()) return copy.error();
+  ceilings.copies = copy.value().samples;
+  ceilings.copy_bytes = bytes;
+  ceilings.copy_bytes_per_s = 2.0 * static_cast<double>(bytes) / (copy.value().median_ns * 1e-9);
+  return {};
+}
+
+/// The step as one dense product: one group that has every row.
+StepConfig dense_config(const StepConfig& config) {
+  StepConfig dense = config;
+  dense.num_groups = 1;
+  dense.layers = 1;
+  dense.linear = {};
+  dense.backend = GemmBackend::CublasLtPerExpert;
+  dense.streams = 1;
+  dense.workspace = WorkspaceStrategy::PerMatmul;
+  dense.setup_arrays = SetupArrays::PerMatmul;
+  dense.programmatic = false;
+  dense.host_splits = {config.capacity_rows};
+  return dense;
+}
+
+Status measure_product(const GroupedStep& step, cudaStream_t stream, Ceilings& ceilings) {
+  const StepConfig dense = dense_config(step.config());
+  if (dense.capacity_rows == 0) {
+    ceilings.product = "none: the step has no rows";
+    return {};
+  }
+  const Result<std::int64_t> available = free_device_memory();
+  if (!available.ok()) return available.error();
+  if (GroupedStep::bytes(dense) + kReserveBytes > available.value()) {
+    ceilings.product = "none: not enough device memory beside the step";
+    return {};
+  }
+  Result<GroupedStep> made = GroupedStep::create(
+      step.library(), dense,
+      {.activations = step.operands().activations, .weights = {step.weights_of_expert(0, 0)}}, {},
+      stream);
+  if (!made.ok()) {
+    ceilings.product = "none: " + made.error().message;
+    return {};
+  }
+  GroupedStep& product = made.value();
+  StepObserver unobserved;
+  ENGINE_TRY(product.write_splits(dense.host_splits, stream));
+  ENGINE_TRY(product.launch(stream, unobserved));
+  const Result<Median> median = time(kProducts, stream, [&] {
+    return product.launch_product(Product::Fprop, stream, unobserved);
+  });
+  if (!median.ok()) return median.error();
+  ceilings.products = median.value().samples;
+  ceilings.product_flop_per_s = 2.0 * static_cast<double>(dense.capacity_rows) *
+                                static_cast<double>(dense.n) * static_cast<double>(dense.k) /
+                                (median.value().median_ns * 1e-9);
+  ceilings.product = fmt::format("dense {} x {} x {}, {}, one cuBLASLt matmul", dense.capacity_rows,
+                                 dense.n, dense.k, product_recipe_name(dense));
+  return {};
+}
+
+}  // namespace
+
+Result<Ceilings> measure_ceilings(const GroupedStep& step, cudaStream_t stream) {
+  Ceilings ceilings;
+  ENGINE_TRY(measure_copy(stream, ceilings));
+  ENGINE_TRY(measure_product(step, stream, ceilings));
+  return ceilings;
+}
+
+namespace {
+
+constexpr int kLaunches = 16;
+constexpr std::int64_t kTileSide = 128;  // of the tile kernels
+
+struct Stay {
+  std::uint64_t begin_ns = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t end_ns = 0;
+};
+
+/// Tiles that a launch over X can have at most.
+std::int64_t tile_capacity(const StepConfig& config) {
+  const std::int64_t rows = std::max(config.capacity_rows, config.padded_capacity());
+  return (rows / kTileSide + config.num_groups) * ((config.k + kTileSide - 1) / kTileSide);
+}
+
+}  // namespace
+
+Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step,
+                                                         cudaStream_t stream) {
+  const StepConfig& config = step.config();
+  if (!config.quantized()) {
+    return Error{ErrorCode::Unsupported,
+                 "Stamps are left by quantize kernels, and this recipe quantizes nothing"};
+  }
+  if (config.recipe.high_precision != ElementType::Bf16) {
+    return Error{ErrorCode::Unsupported, "Stamped quantize kernels exist for BF16 input only"};
+  }
+  const std::int64_t capacity = tile_capacity(config);
+  Result<DeviceBuffer> buffer = DeviceBuffer::allocate(
+      capacity * std::int64_t{sizeof(kernels::TileStamp)}, {AllocationRole::Check, "tile stamps"});
+  if (!buffer.ok()) return buffer.error();
+  const auto groups = static_cast<std::size_t>(config.num_groups);
+  std::vector<std::vector<double>> durations(groups);
+  std::vector<kernels::TileStamp> stamps(static_cast<std::size_t>(capacity));
+  // The first launch loads the stamped kernel and is not counted.
+  for (int launch = -1; launch < kLaunches; ++launch) {
+    ENGINE_CUDA_TRY(cudaMemsetAsync(buffer.value().data(), 0, buffer.value().bytes(), stream),
+                    "Clearing the stamps");
+    ENGINE_TRY(step.quantize_activations(
+        stream, {.stamps = buffer.value().as<kernels::TileStamp>(), .capacity = capacity}));
+    ENGINE_TRY(copy_to_host(std::span(stamps), buffer.value().data(), stream));
+    if (launch < 0) continue;
+    std::vector<Stay> stays(groups);
+    for (const kernels::TileStamp& stamp : stamps) {
+      if (stamp.begin_ns == 0) continue;
+      Stay& stay = stays[static_cast<std::size_t>(stamp.group)];
+      stay.begin_ns = std::min(stay.begin_ns, stamp.begin_ns);
+      stay.end_ns = std::max(stay.end_ns, stamp.end_ns);
+    }
+    for (std::size_t group = 0; group < groups; ++group) {
+      if (stays[group].end_ns == 0) continue;  // no rows, no tiles
+      durations[group].push_back(static_cast<double>(stays[group].end_ns - stays[group].begin_ns));
+    }
+  }
+  std::vector<ExpertTiming> timings;
+  for (std::size_t group = 0; group < groups; ++group) {
+    if (durations[group].empty()) continue;
+    ExpertTiming& timing = timings.emplace_back();
+    timing.method = ExpertMethod::Stamps;
+    timing.stage = Stage::Quantize;
+    timing.expert = static_cast<int>(group);
+    summarize_into(timing, std::move(durations[group]));
+  }
+  return timings;
+}
+
+namespace {
+
+constexpr int kSamples = 5;
+constexpr int kLaunchesASample = 4;
+
+std::vector<Product> products_of(const StepConfig& config) {
+  std::vector<Product> products;
+  if (config.forward()) products.push_back(Product::Fprop);
+  if (config.backward()) products.insert(products.end(), {Product::Dgrad, Product::Wgrad});
+  return products;
+}
+
+class IsolatedExperts {
+ public:
+  IsolatedExperts(GroupedStep& step, std::span<const std::int64_t> splits, cudaStream_t stream,
+                  const BatchClock& clock)
+      : step_(step), splits_(splits), stream_(stream), clock_(clock) {}
+
+  Status time(int expert, std::vector<ExpertTiming>& timings) {
+    const bool grouped = traits_of(step_.config().backend).one_launch;
+    std::vector<std::int64_t> alone(splits_.size(), 0);
+    alone[static_cast<std::size_t>(expert)] = splits_[static_cast<std::size_t>(expert)];
+    ENGINE_TRY(step_.write_splits(alone, stream_));
+    StepObserver unobserved;
+    // Arrays and operands for these splits. A backend that bakes the splits in would read them
+    // where they are not: it launches its one matmul on the operands of all experts.
+    if (grouped) ENGINE_TRY(step_.launch(stream_, unobserved));
+    if (!grouped) ENGINE_TRY(step_.launch_setup(stream_));
+    if (step_.config().quantized()) {
+      ENGINE_TRY(add(Stage::Quantize, expert, timings,
+                     [&] { return step_.quantize_activations(stream_); }));
+    }
+    if (!grouped) {
+      ENGINE_TRY(step_.write_splits(splits_, stream_));
+      ENGINE_TRY(step_.launch(stream_, unobserved));
+    }
+    for (const Product product : products_of(step_.config())) {
+      ENGINE_TRY(add(stage_of(product), expert, timings, [&] {
+        return grouped ? step_.launch_product(product, stream_, unobserved)
+                       : step_.launch_expert(product, expert, stream_);
+      }));
+    }
+    return {};
+  }
+
+ private:
+  template <class Launch>
+  Status add(Stage stage, int expert, std::vector<ExpertTiming>& timings, Launch&& launch) {
+    std::vector<double> durations;
+    for (int sample = -1; sample < kSamples; ++sample) {  // the first is a warm-up
+      const Result<double> elapsed = clock_.time(kLaunchesASample, stream_, launch);
+      if (!elapsed.ok()) return elapsed.error();
+      if (sample >= 0) durations.push_back(elapsed.value());
+    }
+    ExpertTiming& timing = timings.emplace_back();
+    timing.method = ExpertMethod::Isolated;
+    timing.stage = stage;
+    timing.expert = expert;
+    summarize_into(timing, std::move(durations));
+    return {};
+  }
+
+  GroupedStep& step_;
+  std::span<const std::int64_t> splits_;
+  cudaStream_t stream_;
+  const BatchClock& clock_;
+};
+
+}  // namespace
+
+Result<std::vector<ExpertTiming>> time_isolated_experts(GroupedStep& step,
+                                                        std::span<const std::int64_t> splits,
+                                                        cudaStream_t stream,
+                                                        const std::function<bool()>& cancelled) {
+  const Result<BatchClock> clock = BatchClock::create();
+  if (!clock.ok()) return clock.error();
+  IsolatedExperts isolated(step, splits, stream, clock.value());
+  std::vector<ExpertTiming> timings;
+  for (std::size_t expert = 0; expert < splits.size(); ++expert) {
+    if (cancelled()) return Error{ErrorCode::Cancelled, "The run was cancelled"};
+    if (splits[expert] > 0) ENGINE_TRY(isolated.time(static_cast<int>(expert), timings));
+  }
+  ENGINE_TRY(step.write_splits(splits, stream));
+  return timings;
+}
+
+namespace {
+
+constexpr int kBlocks = 9;
+constexpr int kWarmUpLaunches = 2;
+constexpr int kLaunchesABlock = 10;
+
+struct Level {
+  TraceLevel level;
+  std::vector<double> durations_ns;
+};
+
+Status run_block(Level& level, StepObserver& observer, cudaStream_t stream, const Graph* graph,
+                 ReplayWatchdog* watchdog, const std::function<Status()>& launch_eager) {
+  observer.set_trace(level.level);
+  GraphExec exec;
+  if (graph != nullptr) {
+    Result<GraphExec> made = instantiate(*graph);
+    if (!made.ok()) return made.error();
+    exec = std::move(made).value();
+  }
+  const auto launch = [&]() -> Status {
+    if (graph == nullptr) return launch_eager();
+    const auto call = [&] {
+      return check_cuda(cudaGraphLaunch(exec.get(), stream), "Launching the graph");
+    };
+    return watchdog == nullptr ? call() : watchdog->launch(call);
+  };
+  Result<IterationClock> made = IterationClock::create(watchdog);
+  if (!made.ok()) return made.error();
+  IterationClock& clock = made.value();
+  Status status;
+  for (int i = 0; i < kWarmUpLaunches + kLaunchesABlock && status.ok(); ++i) {
+    ENGINE_TRY(clock.begin(stream));
+    status = launch();
+    ENGINE_TRY(clock.end(stream));
+  }
+  ENGINE_TRY(clock.finish());
+  // The executable graph must outlive its launches, also when one was refused.
+  ENGINE_CUDA_TRY(cudaStreamSynchronize(stream), "Waiting for the watched replays");
+  ENGINE_TRY(status);
+  std::vector<Iteration> iterations = clock.take();
+  iterations.erase(iterations.begin(), iterations.begin() + kWarmUpLaunches);
+  for (const Iteration& iteration : iterations) {
+    level.durations_ns.push_back(static_cast<double>(iteration.duration_ns));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<ObserverTiming>> measure_observer(StepObserver& observer, cudaStream_t stream,
+                                                     const Graph* graph, ReplayWatchdog* watchdog,
+                                                     const std::function<Status()>& launch_eager,
+                                                     const std::function<bool()>& cancelled) {
+  std::vector<Level> levels = {{TraceLevel::Off, {}}, {TraceLevel::Nodes, {}}};
+  if (graph != nullptr) levels.push_back({TraceLevel::Graphs, {}});
+  Status status;
+  for (int block = 0; block < kBlocks && status.ok(); ++block) {
+    if (cancelled()) status = Error{ErrorCode::Cancelled, "The run was cancelled"};
+    for (std::size_t turn = 0; turn < levels.size() && status.ok(); ++turn) {
+      // Every level is first, second and last equally often.
+      Level& level = levels[(turn + static_cast<std::size_t>(block)) % levels.size()];
+      status = run_block(level, observer, stream, graph, watchdog, launch_eager);
+    }
+  }
+  observer.set_trace(TraceLevel::Off);
+  ENGINE_TRY(status);
+  std::vector<ObserverTiming> timings;
+  for (Level& level : levels) {
+    ObserverTiming& timing = timings.emplace_back();
+    timing.level = level.level;
+    summarize_into(timing, std::move(level.durations_ns));
+  }
+  return timings;
+}
+
+}  // namespace engine

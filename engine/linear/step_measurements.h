@@ -1,0 +1,69 @@
+// What the device reaches today on the step's own data: the roofs of a roofline.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/device/handles.h"
+#include "engine/linear/grouped_step.h"
+#include "engine/linear/replay_watchdog.h"
+#include "engine/model/measurement.h"
+#include "engine/observe/step_observer.h"
+
+namespace engine {
+
+// Quantiles of a handful of durations, as every measurement beside the iterations reports them.
+
+/// Fills samples, median, p5 and p95 of a timing; linear interpolation between order statistics.
+/// Leaves a timing without durations as it is.
+template <class Timing>
+void summarize_into(Timing& timing, std::vector<double> durations_ns) {
+  if (durations_ns.empty()) return;
+  std::ranges::sort(durations_ns);
+  timing.samples = static_cast<int>(durations_ns.size());
+  timing.median_ns = quantile(durations_ns, 0.5);
+  timing.p5_ns = quantile(durations_ns, 0.05);
+  timing.p95_ns = quantile(durations_ns, 0.95);
+}
+
+/// A device-to-device copy as large as memory comfortably allows, and one dense cuBLASLt product
+/// with the M (all tokens), N, K and recipe of the step, on its X and its first expert's W. What
+/// could not be measured has no samples; `product` then says why. Synchronises.
+Result<Ceilings> measure_ceilings(const GroupedStep& step, cudaStream_t stream);
+
+// The time of every expert inside one quantize launch, from the stamps that its tiles leave.
+
+/// Of X: from the begin of an expert's first tile to the end of its last, on the device's own clock
+/// (%globaltimer). Tiles of other experts run beside them, so the times of all experts add up to
+/// more than the launch. Synchronises. Unsupported for inputs other than BF16 and for recipes
+/// without quantization.
+Result<std::vector<ExpertTiming>> time_experts_by_stamps(const GroupedStep& step,
+                                                         cudaStream_t stream);
+
+// The time of every expert alone on the device.
+
+/// X's quantization and the products of layer 0 with rows for one expert only. A grouped launch
+/// then runs with the splits of all others at 0; a backend with a launch an expert runs that one.
+/// An expert has all SMs to itself, so the sum over the experts is no prediction of the launch for
+/// all. Experts without rows have no timing. Synchronises, overwrites outputs and quantized
+/// operands; leaves the splits as they were. `cancelled` is asked between experts.
+Result<std::vector<ExpertTiming>> time_isolated_experts(GroupedStep& step,
+                                                        std::span<const std::int64_t> splits,
+                                                        cudaStream_t stream,
+                                                        const std::function<bool()>& cancelled);
+
+// Overhead of tracing: the same step under each trace level, blocks of all levels interleaved.
+
+/// Median duration of a step under each trace level. A graph is instantiated anew for every block,
+/// because CUPTI decides at instantiation what it records of its nodes; without a graph (null) the
+/// step is enqueued by `launch_eager`, and levels that differ in graphs only are left out. "Off"
+/// means that nothing is recorded; CUPTI stays subscribed. `watchdog` waits for replays (null =
+/// they have no deadline). Leaves the trace off. Synchronises.
+Result<std::vector<ObserverTiming>> measure_observer(StepObserver& observer, cudaStream_t stream,
+                                                     const Graph* graph, ReplayWatchdog* watchdog,
+                                                     const std::function<Status()>& launch_eager,
+                                                     const std::function<bool()>& cancelled);
+
+}  // namespace engine

@@ -1,0 +1,128 @@
+// The table of controls against the description of the request: nothing that can be set is without
+// a control, and no choice of one is missing.
+#include "app/controllers/request_controls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "app/controllers/request_actions.h"
+#include "engine/gemm/support.h"
+#include "engine/model/values.h"
+
+namespace app {
+namespace {
+
+using engine::RunRequest;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+TEST(RequestControls, EverySettingHasOneButTextsAndFiles) {
+  std::set<std::string> without;
+  for (const engine::Leaf& leaf : engine::leaves_of(engine::kType<RunRequest>)) {
+    without.insert(leaf.path);
+  }
+  std::set<std::string> ids;
+  for (const RequestControl& control : request_controls()) {
+    EXPECT_EQ(without.erase(control.field), 1U) << control.field << " of " << control.id;
+    EXPECT_TRUE(ids.insert(control.id).second) << control.id;
+  }
+  EXPECT_THAT(without, UnorderedElementsAre("shape.preset", "routing.path", "activations.file.path",
+                                            "activations.file.tensor", "weights.file.path",
+                                            "weights.file.tensor", "linear.gradients.file.path",
+                                            "linear.gradients.file.tensor", "cublaslt_library"));
+}
+
+TEST(RequestControls, EveryEnumeratorThatARequestMayHaveIsAChoice) {
+  for (const RequestControl& control : request_controls()) {
+    const engine::FoundLeaf leaf =
+        engine::find_leaf(engine::kType<RunRequest>, nullptr, control.field);
+    if (leaf.type->kind != engine::Kind::Enum) continue;
+    for (const engine::EnumName& entry : leaf.type->names) {
+      RunRequest request;
+      set_control_value(control, request, entry.value);
+      // A request with an element type that products do not have is refused.
+      const engine::Status valid = engine::validate(request);
+      const bool allowed = valid.ok() || valid.error().field != control.field;
+      EXPECT_EQ(chosen_index(control, request) >= 0, allowed) << control.id << " " << entry.name;
+    }
+  }
+}
+
+TEST(RequestControls, ARefusalNamesTheFieldOfItsControl) {
+  RunRequest request;
+  set_control_value(request_control("shape.n"), request, std::int64_t{17});
+  EXPECT_EQ(engine::validate(request).error().field, request_control("shape.n").field);
+  request = {};
+  const RequestControl& layers = request_control("engine.layers");
+  set_control_value(layers, request, control_range(layers).high);
+  EXPECT_EQ(engine::validate(request).error().field, layers.field) << "one past the limit";
+}
+
+TEST(RequestControls, RangesFollowTheLimits) {
+  const auto range = [](const char* id) { return control_range(request_control(id)); };
+  EXPECT_EQ(range("shape.experts").low, 0);
+  EXPECT_EQ(range("shape.experts").high, engine::kMaxExperts + 1);
+  EXPECT_EQ(range("shape.experts").reset, 8);
+  EXPECT_EQ(range("shape.tokens").low, 0);
+  EXPECT_EQ(range("recipe.margin").low, -engine::kMaxMargin);
+  EXPECT_EQ(range("recipe.margin").high, engine::kMaxMargin);
+  EXPECT_EQ(range("recipe.history").low, 1);
+  EXPECT_EQ(range("engine.deadline_factor").low, 0);
+  EXPECT_EQ(range("engine.deadline_factor").reset, 20);
+  EXPECT_EQ(range("input.seed").high, 9'999'999);
+}
+
+TEST(RequestControls, AChoiceTakesAnOperandBackFromItsFile) {
+  RunRequest request;
+  request.activations = engine::FileInput{.path = "/x.npy", .tensor = ""};
+  const RequestControl& source = request_control("activations.source");
+  EXPECT_EQ(chosen_index(source, request), -1);
+  EXPECT_EQ(control_number(request_control("activations.element"), request), 0);
+  set_control_value(source, request, std::int64_t{3});
+  EXPECT_EQ(request.activations,
+            engine::InputSpec(engine::SyntheticInput{engine::Distribution::Zeros}));
+}
+
+TEST(RequestControls, LargeSeedsKeepEveryBit) {
+  RunRequest request;
+  request.seed = (std::uint64_t{1} << 60) + 1;
+  EXPECT_EQ(control_number(request_control("input.seed"), request), (std::int64_t{1} << 60) + 1);
+}
+
+TEST(RequestActions, HaveTheChoicesOfTheTableAndTheReasonsOfTheEngine) {
+  RunRequest request;
+  request.recipe.scaling = engine::Scaling::Mxfp8;
+  request.recipe.pow2_scales = false;
+  const LinkSupervisor link({}, [] {});
+  std::set<std::string> ids;
+  for (const RequestAction& action : request_actions(request, {})) {
+    EXPECT_TRUE(ids.insert(action.id).second) << action.id;
+    const std::string why = refusal_of(action, request, link);
+    if (action.id == "recipe.pow2") {
+      EXPECT_EQ(action.title, "Power-of-two scales: on");
+      EXPECT_EQ(why, engine::inapplicable_reason("recipe.pow2_scales", request));
+    }
+    if (action.id == "recipe.scaling.4") {
+      EXPECT_TRUE(action.chosen);
+      EXPECT_EQ(action.title, "Recipe: MXFP8");
+    }
+    if (action.id == "activations.source.2") {
+      RunRequest changed = request;
+      action.change(changed);
+      EXPECT_EQ(changed.activations,
+                engine::InputSpec(engine::SyntheticInput{engine::Distribution::HeavyTailed}));
+      EXPECT_EQ(why, "");
+    }
+    if (action.id == "gradients.source.2") {
+      EXPECT_THAT(why, HasSubstr("no backward pass"));
+    }
+  }
+  EXPECT_TRUE(ids.contains("engine.splits.1"));
+  EXPECT_TRUE(ids.contains("measure.cache.1"));
+  EXPECT_FALSE(ids.contains("routing.distribution.6")) << "a file is no choice of the palette";
+}
+
+}  // namespace
+}  // namespace app
