@@ -35,12 +35,12 @@ class RunsController {
   SessionState state;
   LinkSupervisor link;
 
-  /// The first worker's greeting chooses the backend, unless the request came with one ...
+  /// The request came with its backend: the first worker's greeting does not choose one ...
   void keep_backend() { keep_backend_ = true; }
-  /// ... and runs the request, where it is asked to.
+  /// ... and the greeting starts a run of it.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
-  /// By another of the same kind, immediately, whatever it is doing.
+  /// By another with the same command and library, at once, even if it is busy.
   void replace_worker();
 
   /// The request in the rail.
@@ -82,8 +82,8 @@ class RunsController {
  private:
   void take(WorkerHello&& hello);
   void take(RunDone&& done);
-  void take(ComparisonDone&& done);
-  void take(HistoryDone&& done);
+  void take(engine::RecipeComparison&& comparison);
+  void take(engine::AmaxHistory&& history);
   void take(RunError&& error);
   void take(FileReport&& report) { file_reports_.push_back(std::move(report)); }
   void take(LogReport&& line);

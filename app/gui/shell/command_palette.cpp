@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/keys.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 
@@ -206,7 +206,8 @@ std::vector<PaletteEntry> palette_entries(const Workbench& workbench) {
                        .refusal = file.missing,
                        .command = OpenFile{file.path}});
   }
-  const std::string no_visit = workbench.no_visit();
+  const std::string no_visit = visit_refusal(workbench.doctor.state(), workbench.runs.link.status(),
+                                             workbench.runs.link.hello());
   for (const profiling::HazardCase& one : profiling::hazard_cases()) {
     VisitOrder order;
     order.subject.request = requested;

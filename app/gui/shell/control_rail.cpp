@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "app/controllers/request_controls.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/gemm/support.h"
 

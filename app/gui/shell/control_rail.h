@@ -23,7 +23,7 @@ engine::InputSpec& input_of(engine::RunRequest& request, engine::OperandRole rol
 struct RailWishes {
   bool run = false;
   bool cancel = false;
-  bool live_touched = false;  // the person decided about Live, not a preset
+  bool live_touched = false;  // the user decided about Live, not a preset
   std::optional<FilePurpose> browse;
   std::optional<std::string> inspect;   // a tensor file whose header the worker should read
   std::optional<std::string> cublaslt;  // another library: needs a new worker

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app {

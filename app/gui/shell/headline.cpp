@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "app/controllers/request_actions.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app {

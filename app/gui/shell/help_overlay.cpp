@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/shell/bars.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 
 namespace app {

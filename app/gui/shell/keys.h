@@ -24,7 +24,7 @@ struct ActionRow {
   const char* id;     // stable: "run.now"; of the palette's control too
   const char* group;  // "Run"
   const char* title;  // as the palette and the `?` page say it
-  const char* keys;   // as a person reads them; empty = only in the palette
+  const char* keys;   // as displayed; empty = only in the palette
   std::vector<Chord> chords;
 };
 const std::vector<ActionRow>& action_table();

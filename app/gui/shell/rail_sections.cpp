@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "app/controllers/request_controls.h"
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/format.h"
 #include "app/gui/shell/control_rail.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"
 

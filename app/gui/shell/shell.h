@@ -40,7 +40,7 @@ class Shell {
   Settings& settings() { return settings_; }
   /// A worker on this machine times iterations: drawing now would disturb the measurement.
   bool timing() const { return workbench_.runs.timing(); }
-  bool touring() const { return workbench_.tours.to_person(); }
+  bool touring() const { return workbench_.tours.to_user(); }
   const SessionState& state() const { return workbench_.runs.state; }
   /// Of the newest frame.
   const ControlMap& controls() const { return controls_; }

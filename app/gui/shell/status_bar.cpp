@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/plot/plot_text.h"
 #include "app/gui/shell/bars.h"
 #include "app/gui/shell/saved_frame.h"
-#include "app/gui/shell/scopes.h"
 #include "app/gui/theme/text.h"
 #include "engine/model/backend_traits.h"
 #include "engine/model/run_request.h"

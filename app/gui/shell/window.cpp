@@ -27,10 +27,10 @@ namespace {
 
 // ImGui settles hover states and sizes over a few frames.
 constexpr int kFramesAfterEvent = 3;
-// How late a stalled pulse may be seen; asking costs microseconds and draws nothing.
+// How late a stalled pulse may be seen; checking costs microseconds and draws nothing.
 constexpr double kTickSeconds = 0.1;
 constexpr double kCaretSeconds = 0.4;
-// While a worker of this machine times its iterations; a person who acts is answered at once.
+// While a worker of this machine times its iterations; input is answered at once.
 constexpr double kTimingSeconds = 0.5;
 
 /// What input callbacks leave for the loop.
@@ -236,7 +236,7 @@ int loop(GLFWwindow* window, Shell& shell, Input& input, FrameProbe* probe) {
   Theme theme;
   follow_settings(theme, shell.settings(), true);
   int frames_wanted = kFramesAfterEvent;
-  int touched = 0;  // frames still owed to a person's last act
+  int touched = 0;  // frames still owed to the user's last input
   bool held = false;
   double caret_drawn = 0;
   double drawn = 0;
@@ -307,7 +307,7 @@ int run_window(const WindowOptions& options) {
   shell.begin();
   if (options.probe != nullptr) options.probe->begin(shell, [] { glfwPostEmptyEvent(); });
   const int code = loop(surface.window(), shell, input, options.probe);
-  // A tour or a benchmark must not change what a person has set.
+  // A tour or a benchmark must not change what the user has set.
   if (!options.tour_folder.empty() || options.probe != nullptr) return code;
   const std::string problem = save_settings(path, shell.settings());
   if (!problem.empty()) fmt::print(stderr, "{}\n", problem);
