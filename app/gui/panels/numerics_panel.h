@@ -13,7 +13,6 @@
 #include "app/gui/panels/history_view.h"
 #include "app/gui/panels/numerics_inspector.h"
 #include "app/gui/panels/numerics_model.h"
-#include "app/gui/panels/numerics_selection.h"
 #include "app/gui/panels/pow2_view.h"
 #include "app/gui/panels/recipes_view.h"
 #include "app/gui/plot/heatmap_plot.h"
