@@ -9,7 +9,6 @@
 
 #include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
-#include "app/protocol/request_log.h"
 #include "engine/input/presets.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/values.h"
