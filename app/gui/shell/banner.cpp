@@ -1,5 +1,5 @@
 // Strips are as high as their wrapped text, so that a long reason is never cut.
-#include "app/gui/shell/banner.h"
+#include "app/gui/shell/bars.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,15 @@ ImU32 severity_color(const Palette& colors, Severity severity) {
   return colors.bad;
 }
 
-}  // namespace
+/// One strip with a sentence; buttons can follow on the same line.
+class Banner {
+ public:
+  Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& text,
+         float buttons_width);
+  ~Banner() { ImGui::EndChild(); }
+  Banner(const Banner&) = delete;
+  Banner& operator=(const Banner&) = delete;
+};
 
 Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const std::string& words,
                float buttons_width) {
@@ -59,7 +67,7 @@ Banner::Banner(const PanelContext& context, const char* id, ImU32 color, const s
                        below ? height - row - gap : (height - row) / 2});
 }
 
-Banner::~Banner() { ImGui::EndChild(); }
+}  // namespace
 
 void draw_link_banner(const PanelContext& context, LinkSupervisor& supervisor) {
   const LinkStatus& link = context.view.link;

@@ -1,5 +1,5 @@
-// The window's three strips: the bar on top, the headline figures, the status bar below; and the
-// help overlay. Each draws into the current ImGui window.
+// What the window draws around the page: the bar on top, the banners and the headline figures above
+// the page, the status bar below, and the help overlay. Each draws into the current ImGui window.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 #include "app/controllers/files_controller.h"
 #include "app/controllers/tour_controller.h"
+#include "app/controllers/workbench.h"
 #include "app/gui/controls/panel_context.h"
 #include "app/gui/shell/keys.h"
 #include "profiling/trace/statistics.h"
@@ -63,5 +64,19 @@ void draw_status_bar(const PanelContext& context, const StatusLine& line);
 
 /// True when it was closed.
 bool draw_help(const PanelContext& context);
+
+// Banners: coloured strips, never modal, that do not take the focus. Each draws nothing if it has
+// nothing to say.
+
+/// For a worker that is lost, stalled, or does not answer Cancel.
+void draw_link_banner(const PanelContext& context, LinkSupervisor& link);
+/// While nothing can be written: results wait in memory, and the user can choose another place.
+void draw_recorder_banner(const PanelContext& context, const Recorder::Progress& progress);
+void draw_library_question(const PanelContext& context, const LibraryConsent::Question* question);
+void draw_notices(const PanelContext& context, Notices& notices);
+/// Caption of the tour's step, and buttons to step through the tour.
+void draw_tour(const PanelContext& context, const Workbench& workbench);
+/// The draft of a new tour.
+void draw_tour_draft(const PanelContext& context, TourController& tours);
 
 }  // namespace app
