@@ -34,7 +34,7 @@ PurposeText purpose_text(FilePurpose purpose) {
     case FilePurpose::SaveSession:
       return {"Save the session as", "Save", {".session"}};
     case FilePurpose::RecordElsewhere:
-      return {"Go on recording in another file", "Record", {".session"}};
+      return {"Continue recording in another file", "Record", {".session"}};
     case FilePurpose::OpenGraph:
       return {"Open a captured graph", "Open", {".dot", ".gv", ".session"}};
     case FilePurpose::ExportReport:

@@ -225,12 +225,13 @@ DeviceWords words_of(const profiling::PowerSample& sample, const std::string& me
         fmt::format("{:.0f} W", std::round(sample.power_w / kPowerStepW) * kPowerStepW));
   }
   if (sample.temperature_c >= 0) add(words.line, fmt::format("{} °C", sample.temperature_c));
-  if (words.line.empty()) words.line = "clock and power: the driver does not tell";
+  if (words.line.empty()) words.line = "clock and power: not reported by the driver";
   const std::string reasons = profiling::clock_reason_names(sample.clock_reasons);
   words.tooltip = fmt::format(
       "SM clock, power and temperature of the device between runs, read twice a second through "
-      "NVML while this window is seen, and never during a run.\nPower: {}, to the next {:.0f} W. "
-      "Held back by: {}.",
+      "NVML while this window is visible, and never during a run.\nPower: {}, to the next {:.0f} "
+      "W. "
+      "Limited by: {}.",
       method, kPowerStepW, reasons.empty() ? "nothing" : reasons);
   return words;
 }

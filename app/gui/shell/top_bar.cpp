@@ -32,9 +32,9 @@ void draw_run_picker(const PanelContext& context, const std::vector<std::string>
 void draw_recent(const PanelContext& context, const TopBarState& state, float width) {
   const Theme& theme = context.theme;
   const std::vector<RecentFile>& files = state.recent;
-  if (controls::button(context, "top.recent", "v",
-                       {.tooltip = "Files opened before, the recording that ships, and tours",
-                        .width = width})) {
+  if (controls::button(
+          context, "top.recent", "v",
+          {.tooltip = "Files opened before, the shipped recording, and tours", .width = width})) {
     context.commands.push_back(CheckRecentFiles{});
     ImGui::OpenPopup("##recent");
   }
@@ -55,7 +55,7 @@ void draw_recent(const PanelContext& context, const TopBarState& state, float wi
       }
     }
     if (!files.empty()) ImGui::Separator();
-    constexpr const char* kSample = "The recording of an H200 that ships";
+    constexpr const char* kSample = "The shipped recording of an H200";
     if (ImGui::MenuItem(kSample)) context.commands.push_back(Action::OpenSample);
     controls::record(context, "recent.sample", kSample, "menu", "", ImGui::GetItemRectMin(),
                      ImGui::GetItemRectMax());
