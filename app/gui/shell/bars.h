@@ -17,7 +17,7 @@
 
 namespace app {
 
-/// What the top bar calls the runs: made when a run comes or goes, not in every frame.
+/// Names of the runs in the top bar: made when a run is added or removed, not in every frame.
 class RunNames {
  public:
   using Runs = std::vector<std::shared_ptr<const profiling::RecordedRun>>;
@@ -41,13 +41,13 @@ struct TopBarState {
 };
 void draw_top_bar(const PanelContext& context, const TopBarState& state);
 
-/// Of the timed iterations: made once a run, which may have a hundred thousand of them.
+/// Of the timed iterations: computed once per run, which may have a hundred thousand of them.
 profiling::Distribution step_time_ns(const engine::RunResult& result);
 /// Only measured values, each with its method as tooltip. `step_ns` is of the run on screen.
 void draw_headline(const PanelContext& context, const profiling::Distribution& step_ns);
 
-/// The device between runs, as the status bar says it: its clock, power and temperature, or why
-/// there are none. Rounded, so that the words change when the device does and not with noise.
+/// The device between runs, as text for the status bar: its clock, power and temperature, or why
+/// they are not known. Rounded, so that noise does not change the text.
 struct DeviceWords {
   std::string line;  // "345 MHz · 118 W · 41 °C", "no GPU: ..."; empty = nothing is known yet
   std::string tooltip;
@@ -58,7 +58,7 @@ DeviceWords device_words(const LinkStatus& link, const std::optional<WorkerHello
 
 struct StatusLine {
   std::string last_error;
-  std::string message;  // what was just done, or why it could not be
+  std::string message;  // what was just done, or why it was not possible
 };
 void draw_status_bar(const PanelContext& context, const StatusLine& line);
 

@@ -1,4 +1,4 @@
-// An overlay that is left with Escape; it holds no file open and believes nothing about contents.
+// An overlay that Escape closes; it holds no file open and assumes nothing about contents.
 #include "app/gui/shell/file_dialog.h"
 
 #include <fmt/format.h>

@@ -110,7 +110,7 @@ struct Piece {
   bool right = false;
 };
 
-/// In what is left of the line, cut at its end; its tooltip has the whole of it then.
+/// In the rest of the line; if it is cut there, its tooltip has the full text.
 void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
   if (piece.text.empty()) return;
   ImGui::SameLine(0, piece.gap);
@@ -133,8 +133,8 @@ void draw_piece(const PanelContext& context, const Piece& piece, float line_y) {
   if (ImGui::IsItemHovered() && !says.empty()) controls::tooltip(context, says);
 }
 
-/// What stands behind the worker's state. What was just done and what went wrong get room first:
-/// facts can be read at any time.
+/// What follows the worker's state. What was just done and what went wrong get room first: facts
+/// can be read at any time.
 void draw_facts(const PanelContext& context, const StatusLine& status, float line_y) {
   const Theme& theme = context.theme;
   const SessionView& view = context.view;
@@ -198,7 +198,7 @@ void draw_facts(const PanelContext& context, const StatusLine& status, float lin
              line_y);
 }
 
-// A device at rest wanders by a watt or two between readings; that is no news.
+// An idle device varies by a watt or two between readings.
 constexpr double kPowerStepW = 5;
 
 /// Null = some CUDA backend is available, or the worker offers none at all.
