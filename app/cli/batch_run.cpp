@@ -1,5 +1,4 @@
 #include "app/cli/batch_run.h"
-#include "app/cli/interrupt.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,9 +7,7 @@
 #include <csignal>
 #include <utility>
 
-#include "app/cli/progress_bar.h"
 #include "app/cli/terminal.h"
-#include "app/protocol/recorded_run.h"
 #include "app/protocol/request_json.h"
 
 namespace app::cli {

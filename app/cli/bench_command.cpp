@@ -1,25 +1,19 @@
 // `expertscope bench`: the table of kernels/README.md, or the grouped linear step against its
 // peers, on this machine, row by row as it is measured.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/cli/bench_options.h"
 #include "app/cli/bench_rows.h"
 #include "app/cli/command.h"
-#include "app/cli/interrupt.h"
-#include "app/cli/linear_bench_options.h"
-#include "app/cli/linear_rows.h"
-#include "app/cli/progress_bar.h"
 #include "app/cli/terminal.h"
-#include "app/cli/window_bench_options.h"
 #include "app/cli/worker_session.h"
 #include "engine/model/backend_traits.h"
 
@@ -85,11 +79,7 @@ engine::Status add_default_presets(engine::BenchOrder& order, const WorkerHello&
 class RowWriter {
  public:
   RowWriter(engine::BenchSuite suite, bool json, std::ofstream* file)
-      : suite_(suite),
-        json_(json),
-        file_(file),
-        date_(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(
-                                                       std::chrono::system_clock::now())))) {}
+      : suite_(suite), json_(json), file_(file), date_(date_text()) {}
 
   void start(const BenchStart& start) {
     start_ = start;
@@ -98,33 +88,26 @@ class RowWriter {
       print(stderr, "no torch: {}\n", start.peer_missing);
     }
     if (json_) return;
-    const bool linear = suite_ == engine::BenchSuite::Linear;
-    print("{:<8}{}\n{}", "date", date_, linear ? linear_header(start_) : bench_header(start_));
+    print("{:<8}{}\n{}", "date", date_, bench_header(suite_, start_));
     std::fflush(stdout);
   }
 
-  void row(const BenchRowReport& report) {
-    write(bench_json(start_, date_, report), bench_shape_header(start_, report.row.shape),
-          bench_line(start_, report));
-  }
-  void row(const LinearRowReport& report) {
-    write(linear_json(start_, date_, report), linear_shape_header(start_, report.row),
-          linear_line(start_, report));
-  }
-
- private:
-  void write(const std::string& json, const std::string& header, const std::string& line) {
+  template <class Report>
+  void row(const Report& report) {
+    const std::string json = row_json(start_, date_, report);
+    const std::string header = shape_header(start_, report.row);
     if (file_ != nullptr) *file_ << json << std::flush;
     if (json_) {
       print("{}", json);
     } else {
       if (header != header_) print("{}", header);
-      print("{}", line);
+      print("{}", row_line(start_, report));
     }
     header_ = header;
     std::fflush(stdout);
   }
 
+ private:
   const engine::BenchSuite suite_;
   const bool json_;
   std::ofstream* file_;
@@ -134,7 +117,7 @@ class RowWriter {
 };
 
 engine::Status follow(WorkerSession& session, const engine::BenchOrder& order, RowWriter& writer) {
-  session.link().bench(order);
+  session.link().submit(order);
   bool cancelled = false;
   const InterruptWatch interrupt;
   ProgressBar bar(::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0);

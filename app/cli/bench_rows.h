@@ -1,21 +1,27 @@
-// How a benchmark's rows are written: a table for people, one JSON object per line for programs.
+// How the rows of a benchmark are written: a table for people, one JSON object per line for
+// programs.
 #pragma once
 
 #include <string>
 
-#include "app/protocol/bench_report.h"
+#include "app/protocol/orders.h"
 
 namespace app::cli {
 
-/// What ran where, and how: the lines above the table.
-std::string bench_header(const BenchStart& start);
-/// The shape and the column headings; `start` decides which columns there are.
-std::string bench_shape_header(const BenchStart& start, const engine::BenchShape& shape);
-std::string bench_line(const BenchStart& start, const BenchRowReport& report);
+/// What ran where, how, and with which peer: the lines above the table.
+std::string bench_header(engine::BenchSuite suite, const BenchStart& start);
+
+/// The row's shape and the column headings; `start` decides which columns there are.
+std::string shape_header(const BenchStart& start, const engine::BenchRow& row);
+std::string shape_header(const BenchStart& start, const engine::LinearBenchRow& row);
+std::string row_line(const BenchStart& start, const BenchRowReport& report);
+std::string row_line(const BenchStart& start, const LinearRowReport& report);
 
 /// Self-contained: machine, versions and date (UTC, ISO 8601) are in every line. Unknown values are
-/// null.
-std::string bench_json(const BenchStart& start, const std::string& date,
-                       const BenchRowReport& report);
+/// null. A skipped row of the linear step has "skipped" and no times.
+std::string row_json(const BenchStart& start, const std::string& date,
+                     const BenchRowReport& report);
+std::string row_json(const BenchStart& start, const std::string& date,
+                     const LinearRowReport& report);
 
 }  // namespace app::cli

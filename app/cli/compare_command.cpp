@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -11,8 +10,6 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
-#include "app/cli/figures.h"
-#include "app/cli/progress_bar.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/cli/worker_session.h"
@@ -27,7 +24,7 @@ namespace {
 struct CompareOptions {
   RequestOptions request;
   engine::ComparisonRequest comparison;
-  std::string operand = "activations";
+  engine::OperandRole operand = engine::OperandRole::Activations;
   std::vector<std::string> recipes;
   WorkerChoice worker;
   std::string output;
@@ -85,13 +82,13 @@ engine::Result<engine::ComparisonRequest> request_of(const CompareOptions& optio
   engine::Result<engine::RunRequest> request = options.request.resolve();
   if (!request.ok()) return request.error();
   engine::ComparisonRequest comparison = options.comparison;
-  comparison.weights = options.operand == "weights";
-  comparison.gradients = options.operand == "gradients";
+  comparison.weights = options.operand == engine::OperandRole::Weights;
+  comparison.gradients = options.operand == engine::OperandRole::Gradients;
   comparison.request = std::move(request).value();
   for (const std::string& name : options.recipes) {
     // The other settings of a recipe come from the request.
     engine::Recipe recipe = comparison.request.recipe;
-    recipe.scaling = recipe_names().at(name);
+    recipe.scaling = names_of<engine::Scaling>().at(name);
     comparison.recipes.push_back(recipe);
   }
   if (engine::Status limits = engine::validate(comparison); !limits.ok()) return limits.error();
@@ -109,18 +106,19 @@ int compare(const CompareOptions& options) {
   const engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  session.link().compare(request.value());
+  session.link().submit(request.value());
   engine::Result<LinkEvent> done = [&] {
     ProgressBar bar(::isatty(STDERR_FILENO) != 0);
     return session.wait(
-        [](const LinkEvent& event) { return std::holds_alternative<ComparisonDone>(event); },
+        [](const LinkEvent& event) {
+          return std::holds_alternative<engine::RecipeComparison>(event);
+        },
         [&bar](const LinkStatus& status) { bar.show(status); });
   }();
   if (!done.ok()) return report(done.error());
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
   const profiling::RecordedComparison recorded{
-      .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
-      .wall_clock_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
+      .comparison = std::get<engine::RecipeComparison>(std::move(done).value()),
+      .wall_clock_ms = profiling::unix_time_ms()};
   engine::Status kept = keep(writer, recorded);
   if (kept.ok()) kept = close_recording(writer);
   if (options.json) {
@@ -138,16 +136,14 @@ void add_compare_command(CLI::App& program, Action& chosen) {
   CLI::App& command = *program.add_subcommand(
       "compare", "Quantize one operand with every recipe, both ways, and print error and time");
   const auto options = std::make_shared<CompareOptions>();
-  command.add_option("--operand", options->operand, "activations, weights or gradients")
-      ->check(CLI::IsMember({"activations", "weights", "gradients"}))
-      ->capture_default_str();
+  add_choice(command, "--operand", options->operand, "What is quantized");
   command
       .add_option("--recipes", options->recipes,
                   "Only these, separated by commas; their other settings come from the request "
                   "(default: all, as each is usually set)")
       ->option_text("NAMES")
       ->delimiter(',')
-      ->check(CLI::IsMember(recipe_names()));
+      ->check(CLI::IsMember(names_of<engine::Scaling>()));
   command
       .add_option("--timed_launches", options->comparison.timed_launches,
                   "Timed launches of each recipe and direction; 0 = numerics only")

@@ -1,22 +1,119 @@
-// `expertscope doctor`: is a captured graph faulty, why, and what fixes it.
+// `expertscope doctor`: is a captured graph faulty, why, and what fixes it; and `doctor fetch`,
+// another cuBLASLt to compare with.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
 
+#include "app/cli/batch_run.h"
 #include "app/cli/command.h"
-#include "app/cli/doctor_options.h"
-#include "app/cli/doctor_progress.h"
-#include "app/cli/interrupt.h"
+#include "app/cli/doctor.h"
+#include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
+#include "app/doctor/library_versions.h"
 #include "app/doctor/report_words.h"
+#include "app/doctor/visit.h"
+#include "app/protocol/request_json.h"
+#include "engine/gemm/library_file.h"
 #include "engine/model/backend_traits.h"
 #include "profiling/hazards/model/gallery_catalogue.h"
 #include "profiling/hazards/model/names.h"
+#include "profiling/hazards/report/report.h"
+#include "profiling/session/session_file.h"
 
 namespace app::cli {
+
+WorkerRunner::Options runner_options(const WorkerChoice& worker) {
+  WorkerRunner::Options options{.worker = worker.command,
+                                .allowed_libraries = worker.allowed_libraries};
+  if (worker.timeout_seconds) {
+    const double limit = *worker.timeout_seconds;
+    options.start_seconds = options.setup_seconds =
+        limit > 0 ? limit : std::numeric_limits<double>::infinity();
+  }
+  options.report_wait = report_wait;
+  return options;
+}
+
+int could_not_run(const engine::Error& error) {
+  report(error);
+  return kCouldNotRun;
+}
+
 namespace {
+
+struct DoctorOptions {
+  RequestOptions request;
+  WorkerChoice worker;
+  VisitOptions visit;
+  std::string gallery_case;
+  std::string core_dump_folder;
+  bool healthy = false;
+  std::string snapshot;
+  bool list = false;
+  bool json = false;
+  std::string report;
+  std::string record;
+};
+
+// ---- The report --------------------------------------------------------------------------------
+
+engine::Status write_markdown(const std::string& path, const profiling::DoctorReport& report) {
+  std::ofstream file(path, std::ios::trunc);
+  file << profiling::to_markdown(report);
+  if (file.flush()) return {};
+  return engine::Error{engine::ErrorCode::Io, fmt::format("{} cannot be written", path)};
+}
+
+engine::Status record(const std::string& path, const engine::RunRequest& request,
+                      const profiling::DoctorReport& report) {
+  const auto writer = create_recording(path);
+  if (!writer.ok()) return writer.error();
+  engine::Status kept =
+      keep(writer.value().get(),
+           profiling::RecordedVisit{
+               .request = request, .report = report, .wall_clock_ms = profiling::unix_time_ms()});
+  return kept.ok() ? close_recording(writer.value().get()) : kept;
+}
+
+int exit_code_of(const profiling::DoctorReport& report) {
+  switch (health_of(report)) {
+    case Health::Healthy:
+      return kHealthy;
+    case Health::Findings:
+      return kFindings;
+    case Health::Hang:
+      return kHang;
+    case Health::NotRun:
+      break;
+  }
+  return kCouldNotRun;
+}
+
+/// Prints the report, writes the requested files, and returns the exit code.
+int finish_report(const DoctorOptions& options, const engine::RunRequest& request,
+                  const profiling::DoctorReport& made) {
+  print("{}\n", options.json ? profiling::to_json(made) : report_text(made));
+  std::fflush(stdout);
+  if (!options.report.empty()) {
+    if (engine::Status kept = write_markdown(options.report, made); !kept.ok()) {
+      return could_not_run(kept.error());
+    }
+  }
+  if (!options.record.empty()) {
+    if (engine::Status kept = record(options.record, request, made); !kept.ok()) {
+      return could_not_run(kept.error());
+    }
+  }
+  return exit_code_of(made);
+}
+
+// ---- The examination ---------------------------------------------------------------------------
 
 int list_cases() {
   print("{:<28} {:>6}  {:<8} {:<22} {}\n", "case", "hazard", "replays", "needs cuBLASLt", "title");
@@ -63,6 +160,30 @@ engine::Status check_files(const DoctorOptions& options) {
   return {};
 }
 
+/// The rules on every snapshot of a file, without a worker and without a GPU.
+int examine_file(const DoctorOptions& options) {
+  const auto snapshots = profiling::open_snapshot(options.snapshot, request_codec());
+  if (!snapshots.ok()) return could_not_run(snapshots.error());
+  const bool one_file = !options.report.empty() || !options.record.empty();
+  if (one_file && snapshots.value().size() > 1) {
+    return could_not_run({engine::ErrorCode::InvalidArgument,
+                          fmt::format("{} holds {} snapshots; --report and --record take one",
+                                      options.snapshot, snapshots.value().size())});
+  }
+  const auto facts = shipped_facts();
+  if (!facts.ok()) return could_not_run(facts.error());
+  int code = kHealthy;
+  for (const profiling::OpenedSnapshot& opened : snapshots.value()) {
+    profiling::DoctorReport report;
+    report.snapshot = opened.snapshot;
+    if (report.snapshot.subject.empty()) report.snapshot.subject = opened.title;
+    report.findings = profiling::diagnose(report.snapshot, facts.value());
+    report.conclusion = conclusion_of(report);
+    code = std::max(code, finish_report(options, {}, report));
+  }
+  return code;
+}
+
 int examine(const DoctorOptions& options) {
   if (options.list) return list_cases();
   if (engine::Status files = check_files(options); !files.ok()) return could_not_run(files.error());
@@ -100,6 +221,33 @@ int examine(const DoctorOptions& options) {
     finish_report(options, subject.value().request, so_far);
   }
   return could_not_run(report.error());
+}
+
+int list_libraries() {
+  for (const engine::PinnedLibrary& one : engine::pinned_libraries()) {
+    print("{:<12} {}\n", one.version, one.purpose);
+  }
+  return 0;
+}
+
+int fetch(const std::string& version) {
+  const InterruptWatch interrupt;
+  const engine::Result<std::string> library = fetch_library(
+      version, [](const std::string& line) { print(stderr, "{}\n", line); }, interrupt.flag());
+  if (!library.ok()) return could_not_run(library.error());
+  print("{}\n", library.value());
+  return 0;
+}
+
+void add_fetch_command(CLI::App& doctor, Action& chosen) {
+  auto version = std::make_shared<std::string>();
+  CLI::App& command = *doctor.add_subcommand(
+      "fetch", "Fetch a version of cuBLASLt (400 MB from PyPI) and print its path");
+  command.add_option("version", *version,
+                     "Such as 13.5.1.27; without it, list what can be fetched");
+  command.callback([version, &chosen] {
+    chosen = [version] { return version->empty() ? list_libraries() : fetch(*version); };
+  });
 }
 
 }  // namespace

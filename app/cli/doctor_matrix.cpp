@@ -1,19 +1,17 @@
 // `expertscope doctor matrix`: which cuBLASLt libraries replay which steps correctly on this
 // machine. Every cell gets its own worker; each result is in the file as soon as it exists.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 
 #include "app/cli/command.h"
-#include "app/cli/doctor_options.h"
-#include "app/cli/interrupt.h"
+#include "app/cli/doctor.h"
+#include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/doctor/matrix.h"
 #include "app/doctor/report_words.h"
@@ -41,19 +39,13 @@ WorkerRunner::Options runner_of(const MatrixOptions& options, const MatrixCell& 
   return runner_options(worker);
 }
 
-std::string now() {
-  return fmt::format(
-      "{:%Y-%m-%dT%H:%M:%SZ}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
 /// Cancelled is the only error: any other failure is part of the row.
 engine::Result<MatrixRow> make_row(const MatrixOptions& options, const MatrixCell& cell,
                                    const InterruptWatch& interrupt) {
   MatrixRow row;
   row.cell = cell;
   row.replays = options.experiment.replays;
-  row.date = now();
+  row.date = date_text();
   const engine::Result<ExperimentRunner::Reply> reply =
       WorkerRunner(runner_of(options, cell))
           .run({.request = request_of(cell), .gallery_case = {}, .healthy = false},
@@ -246,7 +238,7 @@ void add_matrix_command(CLI::App& doctor, Action& chosen) {
            "Workspace strategies (default: all)");
   add_axis(command, "--sequences", options->axes.sequences, sequence_names(),
            "Products of a step: forward (two layers), backward, both (default: all)");
-  add_axis(command, "--recipes", options->axes.recipes, recipe_names(),
+  add_axis(command, "--recipes", options->axes.recipes, names_of<engine::Scaling>(),
            "Recipes (default: bf16, fp8-per-tensor, fp8-block)");
   command
       .add_option("--geometries", options->geometries,

@@ -1,7 +1,6 @@
 // `expertscope quantize`: codes, scales and amax of a user's tensor as .npy files.
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 
 #include "app/cli/command.h"
@@ -16,15 +15,13 @@ namespace {
 
 struct QuantizeOptions {
   WorkerChoice worker;
+  RequestOptions request;  // its recipe, seed and number of experts; the file gives the shape
   std::string input;
   std::string tensor;
   std::string splits;
   std::string folder;
   engine::OperandRole operand = engine::OperandRole::Activations;
-  engine::Recipe recipe;
   QuantizeDirections directions = QuantizeDirections::Rowwise;
-  std::uint64_t seed = 1;
-  int num_experts = 1;
 };
 
 engine::Error invalid_argument(std::string message) {
@@ -68,10 +65,12 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
     return invalid_argument(
         fmt::format("'{}' has {} dimensions; it must have 2 or 3", options.input, shape.size()));
   }
-  engine::RunRequest request;
-  request.recipe = options.recipe;
-  request.seed = options.seed;
-  request.shape.num_experts = options.num_experts;
+  engine::RunRequest defaults;
+  defaults.shape.num_experts = 1;
+  engine::Result<engine::RunRequest> resolved = options.request.resolve(std::move(defaults));
+  if (!resolved.ok()) return resolved.error();
+  engine::RunRequest request = std::move(resolved).value();
+  request.shape.preset.clear();  // its sizes are the file's
   const engine::FileInput file{.path = options.input, .tensor = options.tensor};
   if (options.operand == engine::OperandRole::Weights) {
     if (!options.splits.empty()) {
@@ -94,7 +93,6 @@ engine::Result<engine::RunRequest> make_request(const QuantizeOptions& options) 
   if (options.operand == engine::OperandRole::Gradients) {
     request.shape.n = shape.back();
     request.linear.gradients = file;
-    request.recipe.gradient_format = options.recipe.activation_format;
   } else {
     request.shape.k = shape.back();
     request.activations = file;
@@ -118,10 +116,12 @@ int quantize(const QuantizeOptions& options) {
   if (const engine::Status limits = engine::validate(order); !limits.ok()) {
     return report(limits.error());
   }
-  engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(options.worker);
+  WorkerChoice worker = options.worker;
+  worker.note_library(order.request, options.request.library_file());
+  engine::Result<std::unique_ptr<WorkerSession>> started = WorkerSession::start(worker);
   if (!started.ok()) return report(started.error());
   WorkerSession& session = *started.value();
-  session.link().quantize(order);
+  session.link().submit(order);
   engine::Result<LinkEvent> done = session.wait(
       [](const LinkEvent& event) { return std::holds_alternative<QuantizeDone>(event); }, {});
   if (!done.ok()) return report(done.error());
@@ -148,68 +148,15 @@ void add_quantize_command(CLI::App& program, Action& chosen) {
   command.add_option("--splits", options->splits, "Rows of every expert: a JSON list or .npy")
       ->option_text("FILE")
       ->check(CLI::ExistingFile);
-  command
-      .add_option("--num_experts", options->num_experts, "Experts of equal size, without --splits")
-      ->capture_default_str()
-      ->check(CLI::Range(1, engine::kMaxExperts));
-  std::map<std::string, engine::OperandRole> operands;
-  for (const engine::EnumName& entry : engine::kType<engine::OperandRole>.names) {
-    operands.emplace(entry.name, static_cast<engine::OperandRole>(entry.value));
-  }
-  command
-      .add_option("--operand", options->operand,
-                  "activations or gradients (1D blocks), or weights (square blocks, always E4M3)")
-      ->transform(CLI::CheckedTransformer(operands))
-      ->default_str("activations");
-  command
-      .add_option("--recipe", options->recipe.scaling,
-                  "fp8-per-tensor, fp8-delayed, fp8-block, mxfp8 or nvfp4")
-      ->transform(CLI::CheckedTransformer(recipe_names()))
-      ->default_str("fp8-block");
-  const std::map<std::string, QuantizeDirections> directions = {
-      {"rowwise", QuantizeDirections::Rowwise},
-      {"columnwise", QuantizeDirections::Columnwise},
-      {"both", QuantizeDirections::Both}};
-  command
-      .add_option("--direction", options->directions,
-                  "rowwise, columnwise or both: along which dimension elements share scales")
-      ->transform(CLI::CheckedTransformer(directions))
-      ->default_str("rowwise");
-  const std::map<std::string, engine::Fp8Format> formats = {{"e4m3", engine::Fp8Format::E4m3},
-                                                            {"e5m2", engine::Fp8Format::E5m2}};
-  command.add_option("--format", options->recipe.activation_format, "e4m3 or e5m2")
-      ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case))
-      ->default_str("e4m3");
-  command.add_flag("--pow2,!--no-pow2", options->recipe.pow2_scales,
-                   "Round scales down to powers of two (default: yes)");
-  command.add_option("--epsilon", options->recipe.amax_epsilon, "A smaller amax is raised to this")
-      ->capture_default_str();
-  command
-      .add_option("--history_length", options->recipe.delayed.history_length,
-                  "Delayed scaling: steps whose amax is kept")
-      ->capture_default_str();
-  const std::map<std::string, kernels::AmaxAlgorithm> algorithms = {
-      {"most-recent", kernels::AmaxAlgorithm::MostRecent}, {"max", kernels::AmaxAlgorithm::Max}};
-  command
-      .add_option("--algorithm", options->recipe.delayed.algorithm,
-                  "Delayed scaling: most-recent or max")
-      ->transform(CLI::CheckedTransformer(algorithms))
-      ->default_str("max");
-  command
-      .add_option("--margin", options->recipe.delayed.margin,
-                  "Delayed scaling: the scale is 2^margin smaller")
-      ->capture_default_str();
-  command.add_flag("--square,!--no-square", options->recipe.square_weight_blocks,
-                   "MXFP8 and NVFP4: square blocks on weights (default: yes)");
-  command.add_flag("--hadamard,!--no-hadamard", options->recipe.hadamard,
-                   "NVFP4: transform the columnwise copy of activations (default: yes)");
-  command.add_flag("--stochastic", options->recipe.stochastic_rounding,
-                   "NVFP4: round stochastically");
-  command.add_option("--seed", options->seed, "Seed of stochastic rounding")->capture_default_str();
+  add_choice(command, "--operand", options->operand,
+             "What the tensor is; activations and gradients take 1D blocks, weights square ones");
+  add_choice(command, "--direction", options->directions,
+             "Along which dimension elements share scales");
   command.add_option("--dump", options->folder, "Folder for the files")
       ->option_text("DIR")
       ->required();
   options->worker.add_to(command);
+  options->request.add_to(command);
   command.callback([options, &chosen] { chosen = [options] { return quantize(*options); }; });
 }
 

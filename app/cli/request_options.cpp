@@ -50,14 +50,6 @@ engine::Result<engine::ShapeSpec> find_preset(const std::string& name) {
       fmt::format("there is no preset '{}'; choose from: {}", name, fmt::join(names, ", "))};
 }
 
-std::map<std::string, engine::Scaling> recipe_names() {
-  std::map<std::string, engine::Scaling> names;
-  for (const engine::EnumName& entry : engine::kType<engine::Scaling>.names) {
-    names.emplace(entry.name, static_cast<engine::Scaling>(entry.value));
-  }
-  return names;
-}
-
 void RequestOptions::add_to(CLI::App& command) {
   command.add_option("--request", request_file_, "A request as JSON; single fields override it")
       ->option_text("FILE");
@@ -68,7 +60,7 @@ void RequestOptions::add_to(CLI::App& command) {
                   "bf16, fp8-per-tensor, fp8-delayed, fp8-block, mxfp8 or nvfp4; the other fields "
                   "of the recipe have their own options")
       ->option_text("NAME")
-      ->check(CLI::IsMember(recipe_names()));
+      ->check(CLI::IsMember(names_of<engine::Scaling>()));
   const auto last_word = [](const std::string& path) {
     return path.substr(path.rfind('.') + 1);  // npos + 1 is 0
   };
@@ -98,8 +90,7 @@ std::string RequestOptions::library_file() const {
   return by_option ? std::string() : request_file_;
 }
 
-engine::Result<engine::RunRequest> RequestOptions::resolve() const {
-  engine::RunRequest request;
+engine::Result<engine::RunRequest> RequestOptions::resolve(engine::RunRequest request) const {
   if (!request_file_.empty()) {
     const engine::Result<std::string> text = engine::read_file(request_file_, kMaxRequestFileBytes);
     if (!text.ok()) return text.error();
@@ -112,7 +103,7 @@ engine::Result<engine::RunRequest> RequestOptions::resolve() const {
     if (!shape.ok()) return shape.error();
     request.shape = std::move(shape).value();
   }
-  if (!recipe_.empty()) request.recipe.scaling = recipe_names().at(recipe_);
+  if (!recipe_.empty()) request.recipe.scaling = names_of<engine::Scaling>().at(recipe_);
   for (const Field& field : fields_) {
     if (field.option->count() == 0) continue;
     if (!engine::set_leaf(engine::kType<engine::RunRequest>, &request, field.name, field.text)) {

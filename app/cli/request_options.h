@@ -19,9 +19,8 @@ class RequestOptions {
  public:
   /// Adds --request, --preset, --recipe and one option per field. Call once.
   void add_to(CLI::App& command);
-  /// Applies defaults, then the request file, then preset and recipe, then single fields.
-  /// Validated.
-  engine::Result<engine::RunRequest> resolve() const;
+  /// Applies the request file to `request`, then preset and recipe, then single fields. Validated.
+  engine::Result<engine::RunRequest> resolve(engine::RunRequest request = {}) const;
   /// Where the cuBLASLt library of the resolved request was named: the request file, or empty for
   /// an option. An option is the user's own choice.
   std::string library_file() const;
@@ -40,8 +39,28 @@ class RequestOptions {
   std::deque<Field> fields_;  // CLI11 keeps references to `text`: elements must not move
 };
 
-/// Recipes by the short names that exports use: "fp8-block".
-std::map<std::string, engine::Scaling> recipe_names();
+/// The enumerators by their names: "fp8-block".
+template <engine::Named E>
+std::map<std::string, E> names_of() {
+  std::map<std::string, E> names;
+  for (const engine::EnumName& entry : engine::kType<E>.names) {
+    names.emplace(entry.name, static_cast<E>(entry.value));
+  }
+  return names;
+}
+
+/// An option whose words are the enumerators' names, all of which the help lists.
+template <engine::Named E>
+void add_choice(CLI::App& command, const char* name, E& value, const std::string& description) {
+  std::string listed;
+  for (const engine::EnumName& entry : engine::kType<E>.names) {
+    listed += (listed.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  command.add_option(name, value, description + ": " + listed)
+      ->option_text("NAME")
+      ->transform(CLI::CheckedTransformer(names_of<E>()))
+      ->default_str(std::string(engine::name_of(value)));
+}
 
 /// The preset with this name; case, spaces and punctuation are ignored.
 engine::Result<engine::ShapeSpec> find_preset(const std::string& name);

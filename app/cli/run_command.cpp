@@ -14,8 +14,7 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
-#include "app/cli/doctor_text.h"
-#include "app/cli/progress_bar.h"
+#include "app/cli/doctor.h"
 #include "app/cli/request_options.h"
 #include "app/cli/run_summary.h"
 #include "app/cli/terminal.h"
@@ -23,7 +22,6 @@
 #include "app/doctor/core_dump.h"
 #include "app/doctor/library_versions.h"
 #include "app/doctor/visit.h"
-#include "app/protocol/recorded_run.h"
 #include "app/protocol/request_json.h"
 #include "app/protocol/request_log.h"
 #include "engine/input/json_text.h"
@@ -125,15 +123,15 @@ engine::Result<LinkEvent> run_one(WorkerSession& session, const engine::RunReque
 engine::Status record_numerics(const RunOptions& options, const engine::RunRequest& request,
                                WorkerSession& session, profiling::SessionWriter& writer) {
   if (options.comparison) {
-    session.link().compare({.request = request, .recipes = {}});
+    session.link().submit(engine::ComparisonRequest{.request = request, .recipes = {}});
     engine::Result<LinkEvent> done = wait_for(session, [](const LinkEvent& event) {
-      return std::holds_alternative<ComparisonDone>(event);
+      return std::holds_alternative<engine::RecipeComparison>(event);
     });
     if (!done.ok()) return done.error();
-    engine::Status kept = keep(
-        &writer, profiling::RecordedComparison{
-                     .comparison = std::get<ComparisonDone>(std::move(done).value()).comparison,
-                     .wall_clock_ms = profiling::unix_time_ms()});
+    engine::Status kept =
+        keep(&writer, profiling::RecordedComparison{
+                          .comparison = std::get<engine::RecipeComparison>(std::move(done).value()),
+                          .wall_clock_ms = profiling::unix_time_ms()});
     if (!kept.ok()) return kept;
   }
   if (options.history_steps > 0) {
@@ -149,12 +147,13 @@ engine::Status record_numerics(const RunOptions& options, const engine::RunReque
     engine::DelayedScaling& delayed = order.request.recipe.delayed;
     delayed.history_length = std::min(delayed.history_length, kLength);
     if (engine::Status limits = engine::validate(order); !limits.ok()) return limits;
-    session.link().step_history(order);
-    engine::Result<LinkEvent> done = wait_for(
-        session, [](const LinkEvent& event) { return std::holds_alternative<HistoryDone>(event); });
+    session.link().submit(order);
+    engine::Result<LinkEvent> done = wait_for(session, [](const LinkEvent& event) {
+      return std::holds_alternative<engine::AmaxHistory>(event);
+    });
     if (!done.ok()) return done.error();
     return keep(&writer, profiling::RecordedHistory{
-                             .history = std::get<HistoryDone>(std::move(done).value()).history,
+                             .history = std::get<engine::AmaxHistory>(std::move(done).value()),
                              .wall_clock_ms = profiling::unix_time_ms()});
   }
   return {};

@@ -1,4 +1,4 @@
-// Prints a run's result for people at a terminal.
+// Prints a run's result for people at a terminal: what was not measured is left out.
 #pragma once
 
 #include "profiling/session/session_file.h"

@@ -9,7 +9,6 @@
 
 #include "app/cli/batch_run.h"
 #include "app/cli/command.h"
-#include "app/cli/figures.h"
 #include "app/cli/request_options.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"

@@ -1,29 +1,26 @@
-// All output of the command line. Most of it contains text from workers and files, so everything is
-// made safe for a terminal here; only the progress line's own escape sequences pass.
+// Everything the command line shows and hears: text, made safe for a terminal here because most of
+// it comes from workers and files; numbers; the progress line, whose own escape sequences pass;
+// Ctrl+C.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-#include "app/protocol/terminal_text.h"
+#include "app/protocol/worker_link.h"
+#include "app/sweep/batch.h"
 
 namespace app::cli {
 
-inline void write_text(std::FILE* stream, std::string_view text) {
-  const std::string safe = terminal_text(text);
-  const std::size_t written = std::fwrite(safe.data(), 1, safe.size(), stream);
-  // Results that cannot be written are not worth computing; stderr may fail without ending the
-  // program.
-  if (written < safe.size() && stream == stdout) {
-    throw std::system_error(errno, std::generic_category(), "standard output cannot be written");
-  }
-}
+/// Throws std::system_error if stdout cannot be written: results that cannot be written are not
+/// worth computing. stderr may fail without ending the program.
+void write_text(std::FILE* stream, std::string_view text);
 
 template <class... Values>
 void print(std::FILE* stream, fmt::format_string<Values...> format, Values&&... values) {
@@ -35,10 +32,48 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
 }
 
 /// Replaces the terminal line that the cursor is in; empty = erases it.
-inline void show_line(std::string_view text) {
-  std::fputs("\r\x1b[K", stderr);
-  write_text(stderr, text);
-  std::fflush(stderr);
-}
+void show_line(std::string_view text);
+
+/// Two decimals and the unit; "exact" where there is no noise, "none" where there is no signal.
+std::string decibels(double value, const char* unit = "");
+/// JSON has no such numbers: null for one that is not known, and what Protobuf's JSON writes for
+/// infinity.
+nlohmann::ordered_json json_number(double value);
+nlohmann::ordered_json text_or_null(const std::string& text);
+/// Of now: UTC, ISO 8601.
+std::string date_text();
+
+/// One line with the progress of a run; shows nothing if there is no terminal.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool visible) : visible_(visible) {}
+  ProgressBar(const ProgressBar&) = delete;  // one line has one owner
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  /// Erases the line, so that the next output starts on a clean line.
+  ~ProgressBar();
+  void show(const LinkStatus& status);
+  /// The progress of one of several runs.
+  void show(const LinkStatus& status, const BatchProgress& progress);
+
+ private:
+  bool visible_;
+};
+
+/// Ctrl+C while a command works: the first one is noted, a second one ends the program as usual.
+/// Watches from construction to destruction; one at a time.
+class InterruptWatch {
+ public:
+  InterruptWatch();
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  bool seen() const { return flag(); }
+  /// For those who poll it from another thread.
+  const std::atomic<bool>& flag() const;
+
+ private:
+  struct sigaction before_{};
+};
 
 }  // namespace app::cli

@@ -94,13 +94,13 @@ std::uint64_t LinkSupervisor::submit(const engine::RunRequest& request) {
 
 std::uint64_t LinkSupervisor::compare(const engine::ComparisonRequest& request) {
   if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = link_->compare(request);
+  newest_id_ = link_->submit(request);
   return newest_id_;
 }
 
 std::uint64_t LinkSupervisor::step_history(const engine::AmaxHistoryRequest& request) {
   if (link_ == nullptr || link_->status().state == LinkState::Lost) return 0;
-  newest_id_ = newest_history_id_ = link_->step_history(request);
+  newest_id_ = newest_history_id_ = link_->submit(request);
   return newest_id_;
 }
 

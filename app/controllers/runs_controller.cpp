@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "app/protocol/recorded_run.h"
+#include "app/protocol/request_json.h"
 
 namespace app {
 
@@ -194,18 +194,18 @@ void RunsController::take(RunDone&& done) {
   results_.emplace_back(state.live_runs().back());
 }
 
-void RunsController::take(ComparisonDone&& done) {
-  link.answered(done.comparison.id);
+void RunsController::take(engine::RecipeComparison&& comparison) {
+  link.answered(comparison.id);
   state.add_live_comparison(
-      {.comparison = std::move(done.comparison), .wall_clock_ms = profiling::unix_time_ms()});
+      {.comparison = std::move(comparison), .wall_clock_ms = profiling::unix_time_ms()});
   state.comparison_error.clear();
   results_.emplace_back(state.live_comparisons().back());
 }
 
-void RunsController::take(HistoryDone&& done) {
-  link.answered(done.history.id);
+void RunsController::take(engine::AmaxHistory&& history) {
+  link.answered(history.id);
   state.add_live_history(
-      {.history = std::move(done.history), .wall_clock_ms = profiling::unix_time_ms()});
+      {.history = std::move(history), .wall_clock_ms = profiling::unix_time_ms()});
   state.history_error.clear();
   results_.emplace_back(state.live_histories().back());
 }

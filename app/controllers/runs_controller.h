@@ -82,8 +82,8 @@ class RunsController {
  private:
   void take(WorkerHello&& hello);
   void take(RunDone&& done);
-  void take(ComparisonDone&& done);
-  void take(HistoryDone&& done);
+  void take(engine::RecipeComparison&& comparison);
+  void take(engine::AmaxHistory&& history);
   void take(RunError&& error);
   void take(FileReport&& report) { file_reports_.push_back(std::move(report)); }
   void take(LogReport&& line);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/protocol/doctor_order.h"
+#include "app/protocol/orders.h"
 #include "engine/model/error.h"
 #include "engine/model/run_request.h"
 #include "profiling/hazards/model/doctor_report.h"

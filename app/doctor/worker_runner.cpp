@@ -159,10 +159,10 @@ engine::Result<ExperimentRunner::Reply> WorkerRunner::run(const DoctorSubject& s
     const LinkStatus status = attempt.link().status();
     for (LinkEvent& event : attempt.link().poll()) {
       if (std::holds_alternative<WorkerHello>(event) && !order) {
-        order = attempt.link().examine({.request = subject.request,
-                                        .gallery_case = subject.gallery_case,
-                                        .healthy = subject.healthy,
-                                        .experiment = experiment});
+        order = attempt.link().submit(DoctorOrder{.request = subject.request,
+                                                  .gallery_case = subject.gallery_case,
+                                                  .healthy = subject.healthy,
+                                                  .experiment = experiment});
         movement.restart();
       } else if (auto* done = std::get_if<DoctorDone>(&event); done && done->id == order) {
         for (profiling::Stall& stall : done->outcome.stall) core_dump.read(stall);

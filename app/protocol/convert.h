@@ -7,16 +7,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "app/protocol/orders.h"
 #include "app/protocol/wire.h"
 #include "app/protocol/wire_fields.h"
 #include "app/protocol/worker_link.h"
-#include "engine/model/amax_history.h"
-#include "engine/model/bench_order.h"
 #include "engine/model/error.h"
-#include "engine/model/recipe_comparison.h"
-#include "engine/model/run_request.h"
-#include "engine/model/run_result.h"
-#include "profiling/trace/activity.h"
 
 namespace app {
 
@@ -34,22 +29,13 @@ struct TravelList : Pair... {
   using Pair::out...;
 };
 
-/// Fields of a message that no value has (an order's "id") are set and read where the message is
-/// sent.
+/// Orders and answers hold more of these: what they name is found by its name.
 using Travelling = TravelList<
     Travels<engine::RunRequest, wire::RunRequest>, Travels<engine::RunResult, wire::RunResult>,
-    Travels<engine::ComparisonRequest, wire::ComparisonRequest>,
     Travels<engine::RecipeComparison, wire::RecipeComparison>,
-    Travels<engine::AmaxHistoryRequest, wire::AmaxHistoryRequest>,
-    Travels<engine::AmaxHistory, wire::AmaxHistory>,
-    Travels<engine::BenchOrder, wire::BenchCommand>, Travels<BenchStart, wire::BenchStarted>,
-    Travels<BenchRowReport, wire::BenchRowReport>, Travels<LinearRowReport, wire::LinearRowReport>,
-    Travels<DoctorOrder, wire::DoctorCommand>, Travels<DoctorDone, wire::DoctorReply>,
-    Travels<QuantizeOrder, wire::QuantizeCommand>, Travels<QuantizeDone, wire::QuantizeFinished>,
     Travels<WorkerHello, wire::HelloReply>, Travels<PulseReport, wire::Pulse>,
-    Travels<RunError, wire::RunFailed>, Travels<FileReport, wire::FileInspected>,
-    Travels<profiling::Snapshot, wire::Snapshot>, Travels<profiling::PowerTrace, wire::PowerTrace>,
-    Travels<profiling::Activity, wire::ActivityChunk>>;
+    Travels<FileReport, wire::FileInspected>, Travels<profiling::PowerTrace, wire::PowerTrace>,
+    Travels<profiling::Snapshot, wire::Snapshot>>;
 
 template <class Value>
 using MessageOf = decltype(Travelling::in(static_cast<const Value*>(nullptr)));
@@ -74,20 +60,39 @@ engine::Result<ValueOf<Message>> from_wire(const Message& message) {
   return value;
 }
 
+wire::Order to_wire(const Order& order);
+/// An error begins with the path in the task: "shape.tokens is ...".
+engine::Result<Order> from_wire(const wire::Order& message);
+
+/// The answer to the order of this id.
+wire::Answer to_wire(std::uint64_t id, const Answer& answer);
+/// Without the id. An error begins with the name of the answer.
+engine::Result<Answer> from_wire(const wire::Answer& message);
+
+/// The kind of order that an answer belongs to; TASK_NOT_SET = any.
+constexpr wire::Order::TaskCase order_of(wire::Answer::ResultCase answer) {
+  return static_cast<wire::Order::TaskCase>(answer - answer % 10);
+}
+/// Nothing more follows for its order.
+constexpr bool is_last(wire::Answer::ResultCase answer) {
+  return answer % 10 == 0 || answer == wire::Answer::kFailed;
+}
+
 inline constexpr std::size_t kMaxChunkRecords = 65536;
 inline constexpr std::size_t kMaxActivityRecords = 20'000'000;
 
-/// Chunks begin at every multiple of kMaxChunkRecords below this, the length of the longest list.
+/// A run may have millions of records, which do not fit in one frame: its activity is sent in
+/// chunks, which begin at every multiple of kMaxChunkRecords below this, the length of the longest
+/// list.
 std::size_t chunked_length(const profiling::Activity& activity);
-/// Records, host events and memory events [first, first + kMaxChunkRecords) of an activity. The
-/// chunk that starts at 0 also carries all names and graph nodes.
-wire::ActivityChunk make_activity_chunk(std::uint64_t id, const profiling::Activity& activity,
-                                        std::size_t first);
+/// Records, host events and memory events [first, first + kMaxChunkRecords). The chunk that starts
+/// at 0 also has all names and graph nodes.
+profiling::Activity activity_chunk(const profiling::Activity& activity, std::size_t first);
 
 /// Reassembles the chunks of one run.
 class ActivityAssembler {
  public:
-  engine::Status add(const wire::ActivityChunk& chunk);
+  engine::Status add(std::uint64_t id, profiling::Activity chunk);
   /// What has arrived for this run; empty if everything that arrived belongs to another run.
   profiling::Activity take(std::uint64_t id);
 

@@ -2,105 +2,102 @@
 
 #include <fmt/format.h>
 
-#include <string>
 #include <utility>
+
+#include "app/protocol/convert.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
 
-using Frame = wire::Frame;
+engine::Error violation(std::string what) { return {engine::ErrorCode::Protocol, std::move(what)}; }
 
-/// Which order a frame from a worker answers.
-struct Answer {
-  std::uint64_t id = 0;
-  Frame::BodyCase order = Frame::BODY_NOT_SET;  // the kind it may answer; not set = any
-};
-
-std::optional<Answer> answer_in(const Frame& frame) {
-  switch (frame.body_case()) {
-    case Frame::kActivity:
-      return Answer{.id = frame.activity().id(), .order = Frame::kRun};
-    case Frame::kFinished:
-      return Answer{.id = frame.finished().id(), .order = Frame::kRun};
-    case Frame::kFailed:
-      return Answer{.id = frame.failed().id()};
-    case Frame::kQuantizeFinished:
-      return Answer{.id = frame.quantize_finished().id(), .order = Frame::kQuantize};
-    case Frame::kComparisonFinished:
-      return Answer{.id = frame.comparison_finished().id(), .order = Frame::kCompare};
-    case Frame::kHistoryFinished:
-      return Answer{.id = frame.history_finished().id(), .order = Frame::kHistory};
-    case Frame::kBenchStarted:
-      return Answer{.id = frame.bench_started().id(), .order = Frame::kBench};
-    case Frame::kBenchRow:
-      return Answer{.id = frame.bench_row().id(), .order = Frame::kBench};
-    case Frame::kLinearBenchRow:
-      return Answer{.id = frame.linear_bench_row().id(), .order = Frame::kBench};
-    case Frame::kBenchFinished:
-      return Answer{.id = frame.bench_finished().id(), .order = Frame::kBench};
-    case Frame::kDoctorReply:
-      return Answer{.id = frame.doctor_reply().id(), .order = Frame::kDoctor};
-    default:
-      return std::nullopt;
-  }
-}
-
-std::string name_of(Frame::BodyCase body) {
-  const auto* field = Frame::descriptor()->FindFieldByNumber(body);
+/// The name of a message's field, for an error.
+std::string name_of(const google::protobuf::Descriptor& message, int number) {
+  const auto* field = message.FindFieldByNumber(number);
   return field == nullptr ? "unknown" : std::string(field->name());
 }
 
-engine::Error violation(std::string what) { return {engine::ErrorCode::Protocol, std::move(what)}; }
-
 }  // namespace
 
-void OpenOrders::given(std::uint64_t id, Frame::BodyCase kind) { orders_[id].kind = kind; }
-
-void OpenOrders::sent(const Frame& command) {
-  if (command.has_inspect_file()) ++inspections_;
-  // The writer takes one job at a time and only once: it is the newest of its kind.
-  for (auto order = orders_.rbegin(); order != orders_.rend(); ++order) {
-    if (order->second.kind != command.body_case()) continue;
-    order->second.sent = true;
-    return;
-  }
+std::optional<std::uint64_t> UnsentCommands::put_order(wire::Frame frame) {
+  const std::optional<std::uint64_t> replaced = drop_order();
+  order_ = std::move(frame);
+  return replaced;
 }
 
-void OpenOrders::withdrawn(std::uint64_t id) { close(id); }
+std::optional<std::uint64_t> UnsentCommands::drop_order() {
+  if (!order_) return std::nullopt;
+  return std::exchange(order_, std::nullopt)->order().id();
+}
+
+std::optional<wire::Frame> UnsentCommands::take() {
+  wire::Frame frame;
+  if (std::exchange(cancel_, false)) {
+    frame.mutable_cancel();
+  } else if (order_) {
+    return std::exchange(order_, std::nullopt);
+  } else if (inspection_) {
+    frame.mutable_inspect_file()->set_path(
+        engine::valid_utf8(*std::exchange(inspection_, std::nullopt)));
+  } else if (watch_) {
+    frame.mutable_watch_device()->set_on(*std::exchange(watch_, std::nullopt));
+  } else {
+    return std::nullopt;
+  }
+  return frame;
+}
+
+void OpenOrders::given(const wire::Order& order) {
+  orders_[order.id()] = {.kind = order.task_case()};
+}
+
+void OpenOrders::sent(const wire::Frame& command) {
+  if (command.has_inspect_file()) ++inspections_;
+  if (!command.has_order()) return;
+  const auto found = orders_.find(command.order().id());
+  if (found != orders_.end()) found->second.sent = true;
+}
 
 void OpenOrders::clear() {
   orders_.clear();
   cancel_.reset();
 }
 
-engine::Status OpenOrders::check(const Frame& frame, std::size_t bytes) {
-  const Frame::BodyCase body = frame.body_case();
-  if (body == Frame::kHelloReply) {
-    if (std::exchange(greeted_, true)) return violation("greeted a second time");
-    return {};
+engine::Status OpenOrders::check(const wire::Frame& frame, std::size_t bytes) {
+  switch (frame.body_case()) {
+    case wire::Frame::kHelloReply:
+      if (std::exchange(greeted_, true)) return violation("greeted a second time");
+      return {};
+    case wire::Frame::kPulse:
+      if (bytes <= kMaxUnorderedBytes) return {};
+      return violation(
+          fmt::format("sent a pulse of {} bytes; the limit is {}", bytes, kMaxUnorderedBytes));
+    case wire::Frame::kFileInspected:
+      if (inspections_ == 0) return violation("described a file that was not asked about");
+      --inspections_;
+      return {};
+    case wire::Frame::kAnswer:
+      return check_answer(frame.answer(), bytes);
+    default:
+      return {};  // of the wrong direction: WorkerFrames refuses it
   }
-  if (body == Frame::kPulse && bytes > kMaxUnorderedBytes) {
-    return violation(
-        fmt::format("sent a pulse of {} bytes; the limit is {}", bytes, kMaxUnorderedBytes));
-  }
-  if (body == Frame::kFileInspected) {
-    if (inspections_ == 0) return violation("described a file that was not asked about");
-    --inspections_;
-    return {};
-  }
-  const std::optional<Answer> answer = answer_in(frame);
-  if (!answer) return {};
-  const auto found = orders_.find(answer->id);
+}
+
+engine::Status OpenOrders::check_answer(const wire::Answer& answer, std::size_t bytes) {
+  const auto kind = answer.result_case();
+  const auto name = [&] { return name_of(*wire::Answer::descriptor(), kind); };
+  const auto found = orders_.find(answer.id());
   if (found == orders_.end() || !found->second.sent) {
-    return violation(fmt::format("sent a frame of kind {} for order {}, which it does not have",
-                                 name_of(body), answer->id));
+    return violation(fmt::format("sent an answer of kind {} to order {}, which it does not have",
+                                 name(), answer.id()));
   }
-  Order& order = found->second;
-  if (answer->order != Frame::BODY_NOT_SET && answer->order != order.kind) {
-    return violation(fmt::format("answered order {} of kind {} with a frame of kind {}", answer->id,
-                                 name_of(order.kind), name_of(body)));
+  OpenOrder& order = found->second;
+  if (order_of(kind) != wire::Order::TASK_NOT_SET && order_of(kind) != order.kind) {
+    return violation(fmt::format("answered order {} of kind {} with one of kind {}", answer.id(),
+                                 name_of(*wire::Order::descriptor(), order.kind), name()));
   }
-  if (body == Frame::kActivity && (order.bytes += bytes) > kMaxRunBytes) {
+  if (kind == wire::Answer::kActivity && (order.bytes += bytes) > kMaxRunBytes) {
     return violation(
         fmt::format("sent more than {} MiB of records for one run", kMaxRunBytes >> 20));
   }

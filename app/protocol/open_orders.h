@@ -1,5 +1,5 @@
-// The orders that a worker still has to answer, and what it may send because of them: an answer to
-// an order that was not given is never kept. Not thread-safe: the link's lock guards it.
+// The orders of a link on their way: commands not sent yet, orders that a worker still has to
+// answer, and what it may send because of them. Not thread-safe: the link's lock guards it.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,33 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "app/protocol/wire.h"
 #include "engine/model/error.h"
 
 namespace app {
+
+/// One slot per kind of command; the newest wins.
+class UnsentCommands {
+ public:
+  /// Returns the id of the order that this one replaces.
+  std::optional<std::uint64_t> put_order(wire::Frame frame);
+  std::optional<std::uint64_t> drop_order();
+  void put_cancel() { cancel_ = true; }
+  void put_inspection(std::string path) { inspection_ = std::move(path); }
+  void put_watch(bool on) { watch_ = on; }
+
+  bool empty() const { return !cancel_ && !order_ && !inspection_ && !watch_; }
+  /// The next to send. A cancel goes before an order: it was meant for an older one.
+  std::optional<wire::Frame> take();
+
+ private:
+  bool cancel_ = false;
+  std::optional<wire::Frame> order_;
+  std::optional<std::string> inspection_;
+  std::optional<bool> watch_;
+};
 
 /// A cancelled run checks its flag between stages; one that does not within this time is stuck.
 inline constexpr std::chrono::seconds kCancelLimit{2};
@@ -20,15 +42,16 @@ inline constexpr std::size_t kMaxUnorderedBytes = std::size_t{4} << 20;
 /// Limit on everything that belongs to one run: 20 million records and their graph.
 inline constexpr std::size_t kMaxRunBytes = std::size_t{1} << 30;
 
+/// An answer to an order that was not given is never kept.
 class OpenOrders {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  void given(std::uint64_t id, wire::Frame::BodyCase kind);
-  /// The command (a job or an inspection) is on its way to the worker.
+  void given(const wire::Order& order);
+  /// The command (an order or an inspection) is on its way to the worker.
   void sent(const wire::Frame& command);
   /// The order was never sent and is answered without the worker.
-  void withdrawn(std::uint64_t id);
+  void withdrawn(std::uint64_t id) { close(id); }
   /// The worker is lost: no answers are expected any more.
   void clear();
 
@@ -47,18 +70,19 @@ class OpenOrders {
   bool cancel_overdue(Time now) const;
 
  private:
-  struct Order {
-    wire::Frame::BodyCase kind = wire::Frame::BODY_NOT_SET;
+  struct OpenOrder {
+    wire::Order::TaskCase kind = wire::Order::TASK_NOT_SET;
     bool sent = false;
-    std::size_t bytes = 0;  // of its answer so far
+    std::size_t bytes = 0;  // of its records so far
   };
   struct Cancel {
     Time at;
     std::uint64_t newest = 0;  // the newest order at the time it was sent
   };
+  engine::Status check_answer(const wire::Answer& answer, std::size_t bytes);
   void close(std::uint64_t id);
 
-  std::map<std::uint64_t, Order> orders_;
+  std::map<std::uint64_t, OpenOrder> orders_;
   int inspections_ = 0;
   bool greeted_ = false;
   std::optional<Cancel> cancel_;

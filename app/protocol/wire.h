@@ -11,7 +11,7 @@ namespace wire = ::expertscope::wire;
 
 /// Incremented with every change that an older peer would misread. The handshake refuses any
 /// difference.
-inline constexpr std::uint32_t kProtocolVersion = 10;
+inline constexpr std::uint32_t kProtocolVersion = 11;
 inline constexpr const char* kProgramVersion = EXPERTSCOPE_VERSION;
 
 }  // namespace app

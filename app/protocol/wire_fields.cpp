@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "app/protocol/utf8.h"
+#include "engine/model/text.h"
 
 namespace app {
 namespace {
@@ -158,6 +158,17 @@ void write_number(const Type& type, const void* value, Message& message,
   }
 }
 
+/// Consecutive records as columns of the message; clears what it held.
+void write_columns(const Type& record, const void* first, std::size_t count, Message& message) {
+  const Binding& binding = binding_of(record, *message.GetDescriptor());
+  for (std::size_t i = 0; i < binding.size(); ++i) {
+    const Field& field = record.fields[i];
+    // With no records there is no first member either.
+    write_numbers(*field.type, count == 0 ? nullptr : field.in(first), count, record.size, message,
+                  *binding[i]);
+  }
+}
+
 void write_list(const Type& type, const void* list, Message& message, const FieldDescriptor& wire) {
   const Reflection& access = *message.GetReflection();
   const Type& element = *type.element;
@@ -173,7 +184,8 @@ void write_list(const Type& type, const void* list, Message& message, const Fiel
   for (std::size_t i = 0; i < count; ++i) {
     const void* value = first + i * element.size;
     if (element.kind == Kind::Text) {
-      access.AddString(&message, &wire, wire_text(*static_cast<const std::string*>(value)));
+      access.AddString(&message, &wire,
+                       engine::valid_utf8(*static_cast<const std::string*>(value)));
     } else {
       write_fields(element, value, *access.AddMessage(&message, &wire));
     }
@@ -185,20 +197,14 @@ void write_value(const Type& type, const void* value, Message& message,
   const Reflection& access = *message.GetReflection();
   switch (type.kind) {
     case Kind::Text:
-      return access.SetString(&message, &wire, wire_text(*static_cast<const std::string*>(value)));
+      return access.SetString(&message, &wire,
+                              engine::valid_utf8(*static_cast<const std::string*>(value)));
     case Kind::Record:
       return write_fields(type, value, *access.MutableMessage(&message, &wire));
     case Kind::List:
       return write_list(type, value, message, wire);
-    case Kind::Choice: {
-      Message& chosen = *access.MutableMessage(&message, &wire);
-      const std::size_t index = type.choice.index(value);
-      if (type.choice.types[index] == nullptr) return;
-      const FieldDescriptor* alternative =
-          chosen.GetDescriptor()->FindFieldByName(std::string(type.choice.names[index]));
-      return write_value(*type.choice.types[index], type.choice.chosen(const_cast<void*>(value)),
-                         chosen, *alternative);
-    }
+    case Kind::Choice:
+      return write_choice(type, value, *access.MutableMessage(&message, &wire));
     case Kind::Maybe:
       if (const void* held = type.maybe.value(value)) {
         write_value(*type.element, held, message, wire);
@@ -210,6 +216,20 @@ void write_value(const Type& type, const void* value, Message& message,
 }
 
 // ---- From the wire -----------------------------------------------------------------------------
+
+/// The alternative that a message's only oneof holds.
+struct Chosen {
+  std::size_t index;
+  const FieldDescriptor* wire;
+};
+std::optional<Chosen> chosen_in(const Type& type, const Message& message) {
+  const FieldDescriptor* wire = message.GetReflection()->GetOneofFieldDescriptor(
+      message, message.GetDescriptor()->oneof_decl(0));
+  for (std::size_t i = 0; wire != nullptr && i < type.choice.names.size(); ++i) {
+    if (type.choice.names[i] == wire->name()) return Chosen{i, wire};
+  }
+  return std::nullopt;
+}
 
 class Reader {
  public:
@@ -387,15 +407,10 @@ class Reader {
   }
 
   void choice(const Type& type, void* choice, const Message& message, const FieldPath& path) {
-    const google::protobuf::OneofDescriptor& oneof = *message.GetDescriptor()->oneof_decl(0);
-    const FieldDescriptor* chosen =
-        message.GetReflection()->GetOneofFieldDescriptor(message, &oneof);
-    if (chosen == nullptr) return;
-    for (std::size_t i = 0; i < type.choice.names.size(); ++i) {
-      if (type.choice.names[i] != chosen->name()) continue;
-      value(*type.choice.types[i], type.choice.choose(choice, i), message, *chosen,
-            {.above = &path, .name = type.choice.names[i]});
-    }
+    const std::optional<Chosen> chosen = chosen_in(type, message);
+    if (!chosen) return;
+    value(*type.choice.types[chosen->index], type.choice.choose(choice, chosen->index), message,
+          *chosen->wire, {.above = &path, .name = type.choice.names[chosen->index]});
   }
 };
 
@@ -419,14 +434,22 @@ engine::Status read_fields(const Type& type, void* record, const Message& messag
   return {};
 }
 
-void write_columns(const Type& record, const void* first, std::size_t count, Message& message) {
-  const Binding& binding = binding_of(record, *message.GetDescriptor());
-  for (std::size_t i = 0; i < binding.size(); ++i) {
-    const Field& field = record.fields[i];
-    // With no records there is no first member either.
-    write_numbers(*field.type, count == 0 ? nullptr : field.in(first), count, record.size, message,
-                  *binding[i]);
+void write_choice(const Type& type, const void* choice, Message& message) {
+  const std::size_t index = type.choice.index(choice);
+  if (type.choice.types[index] == nullptr) return;
+  const FieldDescriptor* alternative =
+      message.GetDescriptor()->FindFieldByName(std::string(type.choice.names[index]));
+  write_value(*type.choice.types[index], type.choice.chosen(const_cast<void*>(choice)), message,
+              *alternative);
+}
+
+engine::Status read_choice(const Type& type, void* choice, const Message& message) {
+  const std::optional<Chosen> chosen = chosen_in(type, message);
+  if (!chosen) {
+    return engine::Error{engine::ErrorCode::Protocol, "it is of a kind that this version lacks"};
   }
+  return read_fields(*type.choice.types[chosen->index], type.choice.choose(choice, chosen->index),
+                     message.GetReflection()->GetMessage(message, chosen->wire));
 }
 
 // ---- Matching types and messages ---------------------------------------------------------------
@@ -472,6 +495,27 @@ class Fit {
     }
   }
 
+  void choice(const Type& type, const Descriptor& message, const std::set<std::string>& wire_only,
+              const std::string& path) {
+    if (message.real_oneof_decl_count() != 1) return say(path, "must have one oneof");
+    int fields = 0;
+    for (int i = 0; i < message.field_count(); ++i) {
+      if (!wire_only.contains(message.field(i)->name())) ++fields;
+    }
+    for (std::size_t i = 0; i < type.choice.names.size(); ++i) {
+      if (type.choice.types[i] == nullptr) continue;
+      --fields;
+      const std::string name(type.choice.names[i]);
+      const FieldDescriptor* wire = message.FindFieldByName(name);
+      if (wire == nullptr || wire->real_containing_oneof() == nullptr) {
+        say(path + "." + name, "is not an alternative on the wire");
+      } else {
+        value(*type.choice.types[i], *wire, path + "." + name);
+      }
+    }
+    require(fields == 0, path, "has alternatives only on the wire");
+  }
+
  private:
   void say(const std::string& path, const std::string& what) {
     mismatches.push_back(path + " " + what);
@@ -488,7 +532,7 @@ class Fit {
       case Kind::Choice:
         if (wire.message_type() == nullptr) return say(path, "must be a message");
         return type.kind == Kind::Record ? record(type, *wire.message_type(), {}, path)
-                                         : choice(type, *wire.message_type(), path);
+                                         : choice(type, *wire.message_type(), {}, path);
       case Kind::Maybe:
         require(wire.has_presence(), path, "is optional and must have presence");
         return value(*type.element, wire, path);
@@ -536,23 +580,6 @@ class Fit {
     }
     require(message.field_count() == static_cast<int>(record.fields.size()), path,
             "has columns on the wire that are described nowhere");
-  }
-
-  void choice(const Type& type, const Descriptor& message, const std::string& path) {
-    if (message.real_oneof_decl_count() != 1) return say(path, "must have one oneof");
-    int alternatives = 0;
-    for (std::size_t i = 0; i < type.choice.names.size(); ++i) {
-      if (type.choice.types[i] == nullptr) continue;
-      ++alternatives;
-      const std::string name(type.choice.names[i]);
-      const FieldDescriptor* wire = message.FindFieldByName(name);
-      if (wire == nullptr || wire->real_containing_oneof() == nullptr) {
-        say(path + "." + name, "is not an alternative on the wire");
-      } else {
-        value(*type.choice.types[i], *wire, path + "." + name);
-      }
-    }
-    require(message.field_count() == alternatives, path, "has alternatives only on the wire");
   }
 
   void number(const Type& type, const FieldDescriptor& wire, const std::string& path) {
@@ -607,7 +634,12 @@ class Fit {
 std::vector<std::string> wire_mismatches(const Type& type, const Descriptor& message,
                                          const std::vector<std::string>& wire_only) {
   Fit fit;
-  fit.record(type, message, {wire_only.begin(), wire_only.end()}, message.name());
+  const std::set<std::string> only(wire_only.begin(), wire_only.end());
+  if (type.kind == Kind::Choice) {
+    fit.choice(type, message, only, message.name());
+  } else {
+    fit.record(type, message, only, message.name());
+  }
   return std::move(fit.mismatches);
 }
 

@@ -18,7 +18,6 @@
 
 #include <google/protobuf/message.h>
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -32,12 +31,15 @@ void write_fields(const engine::Type& type, const void* record, google::protobuf
 engine::Status read_fields(const engine::Type& type, void* record,
                            const google::protobuf::Message& message);
 
-/// Writes `count` consecutive records as columns of the message; clears what it held.
-void write_columns(const engine::Type& record, const void* first, std::size_t count,
-                   google::protobuf::Message& message);
+/// A choice as the only oneof of a message that may have other fields too. Errors begin with the
+/// path in the alternative, without its name; a message that holds no known alternative is one.
+void write_choice(const engine::Type& type, const void* choice, google::protobuf::Message& message);
+engine::Status read_choice(const engine::Type& type, void* choice,
+                           const google::protobuf::Message& message);
 
 /// The mismatches between a type and a message, in words; fields in `wire_only` exist only in the
-/// message ("id"). Recurses into records and messages.
+/// message ("id"). Recurses into records and messages. A choice is compared with the message's
+/// oneof.
 std::vector<std::string> wire_mismatches(const engine::Type& type,
                                          const google::protobuf::Descriptor& message,
                                          const std::vector<std::string>& wire_only = {});

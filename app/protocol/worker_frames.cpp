@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/model/text.h"
@@ -64,29 +65,11 @@ class TextFields {
   std::unordered_map<const Descriptor*, std::vector<const FieldDescriptor*>> fields_;
 };
 
-/// An event whose message holds all of it. `answered`: this completes the order.
-template <class Message>
-engine::Result<Arrival> read_event(const Message& message, std::uint64_t answered = 0) {
-  auto event = from_wire(message);
-  if (!event.ok()) return event.error();
-  return Arrival{.pulse = {}, .event = std::move(event).value(), .answered = answered};
-}
-
-engine::Result<Arrival> read_finished(const wire::RunFinished& message,
-                                      ActivityAssembler& assembler) {
-  engine::Result<engine::RunResult> result = from_wire(message.result());
-  if (!result.ok()) return result.error();
-  result.value().id = message.id();
-  engine::Result<profiling::Snapshot> snapshot = from_wire(message.snapshot());
-  if (!snapshot.ok()) return snapshot.error();
-  engine::Result<profiling::PowerTrace> power = from_wire(message.power());
-  if (!power.ok()) return power.error();
-  return Arrival{.pulse = {},
-                 .event = RunDone{.result = std::move(result).value(),
-                                  .activity = assembler.take(message.id()),
-                                  .snapshot = std::move(snapshot).value(),
-                                  .power = std::move(power).value()},
-                 .answered = message.id()};
+void set_id(RunDone& done, std::uint64_t id) { done.result.id = id; }
+void set_id(profiling::Activity& /*part of a RunDone*/, std::uint64_t /*id*/) {}
+template <class Done>
+void set_id(Done& done, std::uint64_t id) {
+  done.id = id;
 }
 
 }  // namespace
@@ -128,54 +111,40 @@ engine::Result<Arrival> WorkerFrames::read(wire::Frame frame) {
       if (!pulse.ok()) return pulse.error();
       return Arrival{.pulse = std::move(pulse).value(), .event = {}};
     }
-    case wire::Frame::kActivity: {
-      const engine::Status added = assembler_.add(frame.activity());
-      if (!added.ok()) return added.error();
-      return Arrival{};
+    case wire::Frame::kAnswer:
+      return read_answer(frame.answer());
+    case wire::Frame::kFileInspected: {
+      engine::Result<FileReport> report = from_wire(frame.file_inspected());
+      if (!report.ok()) return report.error();
+      return Arrival{.pulse = {}, .event = std::move(report).value()};
     }
-    case wire::Frame::kFinished:
-      return read_finished(frame.finished(), assembler_);
-    case wire::Frame::kFailed:
-      return read_event(frame.failed(), frame.failed().id());
-    case wire::Frame::kQuantizeFinished:
-      return read_event(frame.quantize_finished(), frame.quantize_finished().id());
-    case wire::Frame::kComparisonFinished: {
-      const std::uint64_t id = frame.comparison_finished().id();
-      engine::Result<engine::RecipeComparison> comparison =
-          from_wire(frame.comparison_finished().comparison());
-      if (!comparison.ok()) return comparison.error();
-      comparison.value().id = id;
-      return Arrival{.pulse = {},
-                     .event = ComparisonDone{.comparison = std::move(comparison).value()},
-                     .answered = id};
-    }
-    case wire::Frame::kHistoryFinished: {
-      const std::uint64_t id = frame.history_finished().id();
-      engine::Result<engine::AmaxHistory> history = from_wire(frame.history_finished().history());
-      if (!history.ok()) return history.error();
-      history.value().id = id;
-      return Arrival{
-          .pulse = {}, .event = HistoryDone{.history = std::move(history).value()}, .answered = id};
-    }
-    case wire::Frame::kBenchStarted:
-      return read_event(frame.bench_started());
-    case wire::Frame::kBenchRow:
-      return read_event(frame.bench_row());
-    case wire::Frame::kLinearBenchRow:
-      return read_event(frame.linear_bench_row());
-    case wire::Frame::kBenchFinished: {
-      const std::uint64_t id = frame.bench_finished().id();
-      return Arrival{.pulse = {}, .event = BenchDone{.id = id}, .answered = id};
-    }
-    case wire::Frame::kDoctorReply:
-      return read_event(frame.doctor_reply(), frame.doctor_reply().id());
-    case wire::Frame::kFileInspected:
-      return read_event(frame.file_inspected());
     default:
       return engine::Error{engine::ErrorCode::Protocol,
                            fmt::format("a frame of kind {} goes to a worker, not from it",
                                        static_cast<int>(frame.body_case()))};
   }
+}
+
+engine::Result<Arrival> WorkerFrames::read_answer(const wire::Answer& message) {
+  engine::Result<Answer> read = from_wire(message);
+  if (!read.ok()) return read.error();
+  if (auto* chunk = std::get_if<profiling::Activity>(&read.value())) {
+    const engine::Status added = assembler_.add(message.id(), std::move(*chunk));
+    if (!added.ok()) return added.error();
+    return Arrival{};
+  }
+  Arrival arrival;
+  if (is_last(message.result_case())) arrival.answered = message.id();
+  std::visit(
+      [&](auto& answer) {
+        set_id(answer, message.id());
+        arrival.event = std::move(answer);
+      },
+      read.value());
+  if (auto* done = std::get_if<RunDone>(&*arrival.event)) {
+    done->activity = assembler_.take(message.id());
+  }
+  return arrival;
 }
 
 }  // namespace app

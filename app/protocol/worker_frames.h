@@ -30,6 +30,8 @@ class WorkerFrames {
   engine::Result<Arrival> read(wire::Frame frame);
 
  private:
+  engine::Result<Arrival> read_answer(const wire::Answer& message);
+
   ActivityAssembler assembler_;
 };
 

@@ -23,7 +23,6 @@
 #include "app/protocol/liveness.h"
 #include "app/protocol/open_orders.h"
 #include "app/protocol/pipe_writer.h"
-#include "app/protocol/unsent_commands.h"
 #include "app/protocol/worker_frames.h"
 #include "engine/model/guarded_thread.h"
 
@@ -75,46 +74,30 @@ class ProcessLink final : public WorkerLink {
     writer_.join();
   }
 
-  std::uint64_t submit(const engine::RunRequest& request) override {
+  std::uint64_t submit(Task task) override {
     wire::Frame frame;
-    *frame.mutable_run()->mutable_request() = to_wire(request);
-    return put_job(std::move(frame));
-  }
-
-  std::uint64_t quantize(const QuantizeOrder& order) override {
-    wire::Frame frame;
-    *frame.mutable_quantize() = to_wire(order);
-    return put_job(std::move(frame));
-  }
-
-  std::uint64_t compare(const engine::ComparisonRequest& request) override {
-    wire::Frame frame;
-    *frame.mutable_compare()->mutable_comparison() = to_wire(request);
-    return put_job(std::move(frame));
-  }
-
-  std::uint64_t step_history(const engine::AmaxHistoryRequest& request) override {
-    wire::Frame frame;
-    *frame.mutable_history()->mutable_history() = to_wire(request);
-    return put_job(std::move(frame));
-  }
-
-  std::uint64_t bench(const engine::BenchOrder& order) override {
-    wire::Frame frame;
-    *frame.mutable_bench() = to_wire(order);
-    return put_job(std::move(frame));
-  }
-
-  std::uint64_t examine(const DoctorOrder& order) override {
-    wire::Frame frame;
-    *frame.mutable_doctor() = to_wire(order);
-    return put_job(std::move(frame));
+    *frame.mutable_order() = to_wire({.task = std::move(task)});
+    std::uint64_t id = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      id = ++last_id_;
+      frame.mutable_order()->set_id(id);
+      for (const std::string& path : allowed_libraries_) {
+        frame.mutable_order()->add_allowed_libraries(engine::valid_utf8(path));
+      }
+      orders_.given(frame.order());
+      answer_unsent(unsent_.put_order(std::move(frame)), "replaced by a newer request");
+      liveness_.progressed(Clock::now());
+      news_ = true;
+    }
+    commands_ready_.notify_all();
+    return id;
   }
 
   void cancel() override {
     {
       const std::lock_guard lock(mutex_);
-      answer_unsent(unsent_.drop_job(), "cancelled before it was sent");
+      answer_unsent(unsent_.drop_order(), "cancelled before it was sent");
       orders_.cancelled(Clock::now());
       unsent_.put_cancel();
       news_ = true;
@@ -166,29 +149,6 @@ class ProcessLink final : public WorkerLink {
   }
 
  private:
-  std::uint64_t put_job(wire::Frame frame) {
-    std::uint64_t id = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      id = ++last_id_;
-      if (frame.has_run()) frame.mutable_run()->set_id(id);
-      if (frame.has_quantize()) frame.mutable_quantize()->set_id(id);
-      if (frame.has_compare()) frame.mutable_compare()->set_id(id);
-      if (frame.has_history()) frame.mutable_history()->set_id(id);
-      if (frame.has_bench()) frame.mutable_bench()->set_id(id);
-      if (frame.has_doctor()) frame.mutable_doctor()->set_id(id);
-      for (const std::string& path : allowed_libraries_) {
-        frame.add_allowed_libraries(wire_text(path));
-      }
-      orders_.given(id, frame.body_case());
-      answer_unsent(unsent_.put_job(id, std::move(frame)), "replaced by a newer request");
-      liveness_.progressed(Clock::now());
-      news_ = true;
-    }
-    commands_ready_.notify_all();
-    return id;
-  }
-
   void answer_unsent(std::optional<std::uint64_t> id, const char* why) {
     if (!id) return;
     orders_.withdrawn(*id);

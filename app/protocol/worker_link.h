@@ -11,18 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "app/protocol/bench_report.h"
-#include "app/protocol/doctor_order.h"
-#include "engine/input/tensor_source.h"
-#include "engine/model/amax_history.h"
-#include "engine/model/bench_order.h"
-#include "engine/model/error.h"
-#include "engine/model/recipe_comparison.h"
-#include "engine/model/run_result.h"
-#include "engine/model/text.h"
+#include "app/protocol/orders.h"
 #include "engine/observe/step_observer.h"
-#include "profiling/power/power_summary.h"
-#include "profiling/trace/activity.h"
 
 namespace app {
 
@@ -96,24 +86,6 @@ struct PulseReport {
   }
 };
 
-struct RunDone {
-  engine::RunResult result;
-  profiling::Activity activity;
-  profiling::Snapshot snapshot;  // of the captured graph; no graphs = none was captured
-  profiling::PowerTrace power;
-};
-struct RunError {
-  std::uint64_t id = 0;
-  engine::Error error;
-  /// Of a run whose replay was late: the graph, and what was observed while it stalled. Its worker
-  /// ends after this answer.
-  std::shared_ptr<const DoctorDone> stalled = nullptr;
-  template <int = 0>
-  static constexpr auto fields() {
-    return std::array{engine::field<&RunError::id>("id"), engine::field<&RunError::error>("error"),
-                      engine::field<&RunError::stalled>("stalled")};
-  }
-};
 struct FileReport {
   std::string path;
   std::string error;
@@ -125,32 +97,19 @@ struct FileReport {
                       engine::field<&FileReport::tensors>("tensors")};
   }
 };
-/// Files of a finished quantize order, on the worker's machine.
-struct QuantizeDone {
-  std::uint64_t id = 0;
-  std::vector<std::string> files;
-  template <int = 0>
-  static constexpr auto fields() {
-    return std::array{engine::field<&QuantizeDone::id>("id"),
-                      engine::field<&QuantizeDone::files>("files")};
-  }
-};
-/// A finished comparison order; its id is in the comparison.
-struct ComparisonDone {
-  engine::RecipeComparison comparison;
-};
-/// A finished history order; its id is in the history.
-struct HistoryDone {
-  engine::AmaxHistory history;
-};
 struct LogReport {
   int level = 0;
   std::string text;
 };
 
-using LinkEvent = std::variant<WorkerHello, RunDone, RunError, FileReport, LogReport, QuantizeDone,
-                               ComparisonDone, BenchStart, BenchRowReport, LinearRowReport,
-                               BenchDone, DoctorDone, HistoryDone>;
+template <class Answers>
+struct EventsWith;
+template <class... Answers>
+struct EventsWith<std::variant<Answers...>> {
+  using Type = std::variant<WorkerHello, FileReport, LogReport, Answers...>;
+};
+/// Records arrive within their RunDone, never by themselves.
+using LinkEvent = EventsWith<Answer>::Type;
 
 struct LinkStatus {
   LinkState state = LinkState::Starting;
@@ -162,28 +121,6 @@ struct LinkStatus {
   double seconds_still = 0;        // since the last progress: an order, progress, part of an answer
   bool cancel_overdue = false;     // it has not answered cancel() for 2 s
   std::uint64_t dropped_logs = 0;  // lines that arrived faster than poll() took them
-};
-
-enum class QuantizeDirections { Rowwise, Columnwise, Both };
-constexpr auto enum_names(QuantizeDirections) {
-  return std::to_array<std::string_view>({"rowwise", "columnwise", "both"});
-}
-
-/// Quantize one operand of the request and write it as .npy files to `folder` on the worker's
-/// machine.
-struct QuantizeOrder {
-  engine::RunRequest request;
-  engine::OperandRole operand = engine::OperandRole::Activations;
-  std::string folder;
-  QuantizeDirections directions = QuantizeDirections::Rowwise;
-  template <int = 0>
-  static constexpr auto fields() {
-    return std::array{engine::field<&QuantizeOrder::request>("request"),
-                      engine::field<&QuantizeOrder::operand>("operand"),
-                      engine::field<&QuantizeOrder::folder>("folder"),
-                      engine::field<&QuantizeOrder::directions>("directions")};
-  }
-  engine::Flaw flaw() const { return engine::flaw_of_name("folder", folder); }
 };
 
 class WorkerLink {
@@ -205,26 +142,14 @@ class WorkerLink {
   // Events that are not polled are bounded at about 64 MiB; then the link stops reading until
   // poll() is called.
 
-  /// Newest wins: a request that has not been sent yet is replaced. Returns the id that its result
-  /// will carry.
-  virtual std::uint64_t submit(const engine::RunRequest& request) = 0;
+  /// Newest wins: an order that has not been sent yet is replaced, one that runs is asked to stop.
+  /// Returns the id of its answer, which may be a RunError.
+  virtual std::uint64_t submit(Task task) = 0;
   virtual void cancel() = 0;
   /// Orders from now on may name these cuBLASLt libraries in addition to those of has_library();
   /// the worker refuses all others. Only what this user chose belongs here: loading a library runs
   /// its code.
   virtual void allow_libraries(std::vector<std::string> paths) = 0;
-  /// Answered by QuantizeDone or RunError of the returned id; a later submit() supersedes it.
-  virtual std::uint64_t quantize(const QuantizeOrder& order) = 0;
-  /// Answered by ComparisonDone or RunError of the returned id; a later order supersedes it.
-  virtual std::uint64_t compare(const engine::ComparisonRequest& request) = 0;
-  /// Answered by HistoryDone or RunError of the returned id; a later order supersedes it.
-  virtual std::uint64_t step_history(const engine::AmaxHistoryRequest& request) = 0;
-  /// Answered by BenchStart, BenchRowReports or LinearRowReports, then BenchDone or RunError, all
-  /// of the returned id; a later order supersedes it.
-  virtual std::uint64_t bench(const engine::BenchOrder& order) = 0;
-  /// Answered by DoctorDone or RunError of the returned id; a later order supersedes it. The worker
-  /// should end after it: an experiment leaves the device in an unknown state.
-  virtual std::uint64_t examine(const DoctorOrder& order) = 0;
   virtual void inspect_file(const std::string& path) = 0;
   /// Whether pulses between orders carry a reading of the device. Off at the start.
   virtual void watch_device(bool on) = 0;

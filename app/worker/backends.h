@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "app/protocol/worker_link.h"
-#include "app/worker/run_power.h"
 #include "engine/backend/backend.h"
+#include "profiling/power/power_sampler.h"
+#include "profiling/power/power_summary.h"
 #include "profiling/trace/host_spans.h"
 
 namespace app {
@@ -19,6 +20,22 @@ struct BackendOptions {
   BackendChoice choice = BackendChoice::Auto;
   std::string cublaslt_path;  // empty = the search order
   bool tracing = true;        // false: CUPTI is not even loaded
+};
+
+/// Clock and power during a run, on the run's own time axis.
+class RunPower {
+ public:
+  /// As NVML names the device; empty = not an NVIDIA device, so no readings.
+  explicit RunPower(const std::string& pci_bus_id);
+
+  /// begin() and end() bracket a run.
+  void begin();
+  /// `origin_ns` is the steady clock when the first timed iteration began; 0 = none did.
+  profiling::PowerTrace end(std::int64_t origin_ns);
+
+ private:
+  std::unique_ptr<profiling::PowerSampler> sampler_;
+  std::string missing_;
 };
 
 class Backends {

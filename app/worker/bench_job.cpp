@@ -1,17 +1,22 @@
-#include "app/worker/bench_job.h"
-
+// Benchmark orders: the quantize kernels against a copy, or the grouped linear step interleaved
+// with a peer, on the device or on the CPU.
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "app/protocol/bench_report.h"
-#include "app/protocol/convert.h"
-#include "app/worker/bench_power.h"
-#include "app/worker/linear_bench_job.h"
+#include "app/worker/handlers.h"
+#include "app/worker/peer_process.h"
+#include "engine/bench/linear_bench.h"
+#include "engine/bench/measured_span.h"
 #include "engine/bench/quantize_bench.h"
+#include "engine/model/backend_traits.h"
+#include "profiling/power/power_sampler.h"
+#include "profiling/trace/replay_sums.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/device_facts.h"
-#include "engine/model/backend_traits.h"
 #endif
 
 namespace app {
@@ -19,34 +24,179 @@ namespace {
 
 using engine::GemmBackend;
 
-struct Place {
-  std::unique_ptr<engine::BenchTarget> target;
-  engine::DeviceFacts device;
-  std::string no_device;  // why it is the CPU, if the CPU was not asked for
+// ---- Clock and power ---------------------------------------------------------------------------
+
+// NVML takes about a millisecond per reading. A row occupies the device for a small share of a
+// shape's time, so readings must be closely spaced for some to fall into it.
+constexpr std::chrono::milliseconds kPowerPeriod{10};
+
+/// Sampled continuously, reported for the launches of each row.
+class BenchPower {
+ public:
+  struct Readings {
+    profiling::PowerSummary power;
+    bool of_shape = false;  // none fell into the row's own launches
+  };
+
+  /// As NVML names the device; empty = not an NVIDIA device, so no readings.
+  explicit BenchPower(const std::string& pci_bus_id);
+
+  /// How it samples, or why it does not.
+  void describe(BenchStart& start) const;
+  /// A shape is done: all readings since the last call belong to it.
+  void take();
+  /// For the shape taken last: the readings in a row's spans, or in those of all its rows.
+  Readings of(const std::vector<engine::MeasuredSpan>& row,
+              const std::vector<engine::MeasuredSpan>& shape) const;
+
+ private:
+  std::unique_ptr<profiling::PowerSampler> sampler_;
+  std::string missing_;
+  std::vector<profiling::PowerSample> samples_;
 };
 
-engine::Result<Place> device_place() {
+BenchPower::BenchPower(const std::string& pci_bus_id) {
+  if (pci_bus_id.empty()) {
+    missing_ = "clock and power are read from NVIDIA devices only";
+    return;
+  }
+  sampler_ = std::make_unique<profiling::PowerSampler>(
+      profiling::PowerSampler::Options{.pci_bus_id = pci_bus_id, .period = kPowerPeriod});
+  missing_ = sampler_->reason();
+}
+
+void BenchPower::describe(BenchStart& start) const {
+  start.power_method = sampler_ ? sampler_->power_method() : std::string();
+  start.power_missing = missing_;
+  if (sampler_ && !sampler_->driver().empty()) start.device.driver = sampler_->driver();
+}
+
+void BenchPower::take() {
+  if (sampler_) samples_ = sampler_->take();
+}
+
+BenchPower::Readings BenchPower::of(const std::vector<engine::MeasuredSpan>& row,
+                                    const std::vector<engine::MeasuredSpan>& shape) const {
+  if (row.empty()) return {};
+  std::vector<profiling::TimeSpan> spans;
+  for (const auto& [begin, end] : row) spans.push_back({begin, end});
+  Readings readings{.power = profiling::summarize_power(samples_, spans)};
+  if (readings.power.samples > 0) return readings;
+  profiling::TimeSpan whole{shape.front().begin_ns, shape.front().end_ns};
+  for (const auto& [begin, end] : shape) {
+    whole = {std::min(whole.begin_ns, begin), std::max(whole.end_ns, end)};
+  }
+  readings.power = profiling::summarize_power(samples_, {&whole, 1});
+  readings.of_shape = readings.power.samples > 0;
+  return readings;
+}
+
+// ---- Where it runs -----------------------------------------------------------------------------
+
+template <class Target>
+struct Place {
+  std::unique_ptr<engine::ReplayTracer> tracer;  // outlives the target
+  std::unique_ptr<Target> target;
+  std::string pci_bus_id;  // empty = not an NVIDIA device
+  BenchStart start;        // what is known of it
+};
+using KernelPlace = Place<engine::BenchTarget>;
+using LinearPlace = Place<engine::LinearTarget>;
+
+KernelPlace kernel_place(std::unique_ptr<engine::BenchTarget> target, engine::DeviceFacts device) {
+  KernelPlace place;
+  place.pci_bus_id = target->pci_bus_id();
+  place.start = {.device = std::move(device),
+                 .runtime = target->runtime(),
+                 .threads = target->threads(),
+                 .time_method = target->time_method()};
+  place.target = std::move(target);
+  return place;
+}
+
+KernelPlace kernels_on_cpu(const engine::DeviceFacts& cpu) {
+  return kernel_place(engine::make_cpu_bench_target(), cpu);
+}
+
+LinearPlace steps_on_cpu(const engine::DeviceFacts& cpu) {
+  LinearPlace place;
+  place.target = engine::make_cpu_linear_target();
+  place.start = {
+      .device = cpu, .threads = cpu.multiprocessors, .time_method = engine::kCpuLinearTimes};
+  return place;
+}
+
 #ifdef EXPERTSCOPE_WITH_CUDA
+engine::Result<KernelPlace> kernels_on_device(Backends&) {
   // Not the backend's slot: kernels alone need no cuBLASLt.
   engine::Result<engine::FoundDevice> found = engine::find_device();
   if (!found.ok()) return found.error();
   engine::Result<std::unique_ptr<engine::BenchTarget>> target = engine::make_cuda_bench_target();
   if (!target.ok()) return target.error();
-  return Place{.target = std::move(target).value(),
-               .device = std::move(found).value().facts,
-               .no_device = {}};
-#else
-  return engine::Error{
-      engine::ErrorCode::Unsupported,
-      "this worker was built without CUDA; build it on a machine with a CUDA 13 toolkit"};
-#endif
+  return kernel_place(std::move(target).value(), std::move(found).value().facts);
 }
 
-engine::Result<Place> find_place(Backends& backends, bool cpu) {
-  const bool cpu_only = cpu || backends.choice() == BackendChoice::Cpu;
+/// The worker's kernel recorder in the form the linear benchmark needs: sums over each replay.
+class KernelTracer final : public engine::ReplayTracer {
+ public:
+  explicit KernelTracer(profiling::ActivityCollector& collector) : collector_(collector) {}
+  engine::StepObserver& observer() override { return collector_; }
+  std::vector<engine::TracedReplay> take() override;
+
+ private:
+  profiling::ActivityCollector& collector_;
+};
+
+std::vector<engine::TracedReplay> KernelTracer::take() {
+  // The graph that the recorder may have seen is not needed here.
+  (void)collector_.take_snapshot();
+  const bool complete = collector_.dropped() == 0;
+  const profiling::Activity activity = collector_.take();
+  if (!complete) return {};  // a sum with kernels missing would be too small
+  std::vector<engine::TracedReplay> replays;
+  for (const profiling::ReplaySum& sum : profiling::sum_replays(activity)) {
+    replays.push_back({.iteration = sum.iteration,
+                       .kernels_us = static_cast<double>(sum.device_ns) * 1e-3,
+                       .replay_us = static_cast<double>(sum.span_ns) * 1e-3});
+  }
+  return replays;
+}
+
+engine::Result<LinearPlace> steps_on_device(Backends& backends) {
+  LinearPlace place;
+  place.start.kernels_missing = backends.no_activity_reason(GemmBackend::CublasLtGrouped);
+  if (place.start.kernels_missing.empty()) {
+    place.tracer =
+        std::make_unique<KernelTracer>(backends.collector_for(GemmBackend::CublasLtGrouped));
+  }
+  engine::Result<engine::CudaLinearTarget> made =
+      engine::make_cuda_linear_target(backends.cublaslt_path(), place.tracer.get());
+  if (!made.ok()) return made.error();
+  place.target = std::move(made.value().target);
+  place.pci_bus_id = engine::device_bus_id();
+  place.start.device = std::move(made.value().device);
+  place.start.runtime = engine::cuda_runtime_text();
+  place.start.time_method = engine::kCudaLinearTimes;
+  return place;
+}
+#else
+template <class Where>
+engine::Result<Where> built_without_cuda(Backends& backends) {
+  return engine::Error{engine::ErrorCode::Unsupported,
+                       backends.why_not(GemmBackend::CublasLtGrouped)};
+}
+constexpr auto* kernels_on_device = built_without_cuda<KernelPlace>;
+constexpr auto* steps_on_device = built_without_cuda<LinearPlace>;
+#endif
+
+/// The device, unless the order or the worker wants the CPU; without a device the CPU, and why.
+template <class Where>
+engine::Result<Where> find_place(Backends& backends, bool cpu,
+                                 engine::Result<Where> (*on_device)(Backends&),
+                                 Where (*on_cpu)(const engine::DeviceFacts&)) {
   std::string no_device;
-  if (!cpu_only) {
-    engine::Result<Place> place = device_place();
+  if (!cpu && backends.choice() != BackendChoice::Cpu) {
+    engine::Result<Where> place = on_device(backends);
     if (place.ok() || backends.choice() == BackendChoice::Cuda) return place;
     no_device = place.error().message;
   }
@@ -55,69 +205,86 @@ engine::Result<Place> find_place(Backends& backends, bool cpu) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          backends.why_not(GemmBackend::CpuReference)};
   }
-  return Place{.target = engine::make_cpu_bench_target(),
-               .device = slot->backend->device(),
-               .no_device = std::move(no_device)};
+  Where place = on_cpu(slot->backend->device());
+  place.start.no_device = std::move(no_device);
+  return place;
 }
 
-engine::Status send_start(const Place& place, std::uint64_t id, const BenchPower& power,
-                          FrameSender& sender) {
-  const engine::BenchTarget& target = *place.target;
-  BenchStart start{.id = id,
-                   .device = place.device,
-                   .runtime = target.runtime(),
-                   .threads = target.threads(),
-                   .no_device = place.no_device,
-                   .time_method = target.time_method()};
-  power.describe(start);
-  wire::Frame frame;
-  *frame.mutable_bench_started() = to_wire(start);
-  return sender.send(frame);
-}
+// ---- Rows --------------------------------------------------------------------------------------
 
-engine::Status send_rows(const std::vector<engine::MeasuredRow>& rows, std::uint64_t id,
-                         BenchPower& power, FrameSender& sender) {
+template <class Measured>
+engine::Status send_rows(const OrderContext& context, BenchPower& power,
+                         const std::vector<Measured>& rows) {
   power.take();
   std::vector<engine::MeasuredSpan> all;
-  for (const engine::MeasuredRow& measured : rows) {
+  for (const Measured& measured : rows) {
     all.insert(all.end(), measured.spans.begin(), measured.spans.end());
   }
-  for (const engine::MeasuredRow& measured : rows) {
+  for (const Measured& measured : rows) {
     const BenchPower::Readings readings = power.of(measured.spans, all);
-    wire::Frame frame;
-    *frame.mutable_bench_row() = to_wire(BenchRowReport{.id = id,
-                                                        .row = measured.row,
-                                                        .power = readings.power,
-                                                        .power_of_shape = readings.of_shape});
-    if (engine::Status sent = sender.send(frame); !sent.ok()) return sent;
+    engine::Status sent = context.sender.answer(
+        context.id,
+        RowReport<decltype(measured.row)>{
+            .row = measured.row, .power = readings.power, .power_of_shape = readings.of_shape});
+    if (!sent.ok()) return sent;
   }
   return {};
 }
 
-engine::Status run_quantize(Backends& backends, std::uint64_t id, const engine::BenchOrder& order,
-                            engine::RunProgress& progress, FrameSender& sender) {
-  const engine::Result<Place> place = find_place(backends, order.cpu);
-  if (!place.ok()) return place.error();
-  BenchPower power(place.value().target->pci_bus_id());
-  if (engine::Status sent = send_start(place.value(), id, power, sender); !sent.ok()) return sent;
-  return engine::run_quantize_bench(*place.value().target, order, progress,
-                                    [&](const std::vector<engine::MeasuredRow>& measured) {
-                                      return send_rows(measured, id, power, sender);
+engine::Status send_start(const OrderContext& context, BenchStart start, const BenchPower& power) {
+  power.describe(start);
+  return context.sender.answer(context.id, std::move(start));
+}
+
+engine::Status time_kernels(const OrderContext& context, const engine::BenchOrder& order) {
+  engine::Result<KernelPlace> found =
+      find_place(context.backends, order.cpu, kernels_on_device, kernels_on_cpu);
+  if (!found.ok()) return found.error();
+  const KernelPlace& place = found.value();
+  BenchPower power(place.pci_bus_id);
+  if (engine::Status sent = send_start(context, place.start, power); !sent.ok()) return sent;
+  return engine::run_quantize_bench(*place.target, order, context.progress,
+                                    [&](const std::vector<engine::MeasuredRow>& rows) {
+                                      return send_rows(context, power, rows);
                                     });
+}
+
+engine::Status time_linear_step(const OrderContext& context, const engine::BenchOrder& order) {
+  engine::Result<LinearPlace> found =
+      find_place(context.backends, order.cpu, steps_on_device, steps_on_cpu);
+  if (!found.ok()) return found.error();
+  LinearPlace& place = found.value();
+  std::unique_ptr<PeerProcess> peer;
+  if (!order.linear.peer.empty()) {
+    engine::Result<std::unique_ptr<PeerProcess>> started =
+        start_peer(order.linear.peer, context.progress);
+    if (started.ok()) {
+      peer = std::move(started).value();
+      place.start.peer = peer->name();
+    } else if (started.error().code == engine::ErrorCode::Cancelled) {
+      return started.error();
+    } else {
+      place.start.peer_missing = started.error().message;
+    }
+  }
+  BenchPower power(place.pci_bus_id);
+  if (engine::Status sent = send_start(context, place.start, power); !sent.ok()) return sent;
+  std::vector<engine::LinearTarget*> targets = {place.target.get()};
+  if (peer) targets.push_back(&peer->target());
+  return engine::run_linear_bench(targets, order.linear, order.seconds, context.progress,
+                                  [&](const std::vector<engine::MeasuredLinearRow>& rows) {
+                                    return send_rows(context, power, rows);
+                                  });
 }
 
 }  // namespace
 
-engine::Status run_bench(Backends& backends, std::uint64_t id, const engine::BenchOrder& order,
-                         engine::RunProgress& progress, FrameSender& sender) {
-  if (engine::Status limits = engine::validate(order); !limits.ok()) return limits;
+engine::Result<Answer> carry_out(const OrderContext& context, const engine::BenchOrder& order) {
   const engine::Status done = order.suite == engine::BenchSuite::Linear
-                                  ? run_linear_bench(backends, id, order, progress, sender)
-                                  : run_quantize(backends, id, order, progress, sender);
-  if (!done.ok()) return done;
-  wire::Frame frame;
-  frame.mutable_bench_finished()->set_id(id);
-  return sender.send(frame);
+                                  ? time_linear_step(context, order)
+                                  : time_kernels(context, order);
+  if (!done.ok()) return done.error();
+  return Answer(BenchDone{});
 }
 
 }  // namespace app

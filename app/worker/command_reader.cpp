@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "app/protocol/convert.h"
+#include "engine/input/regular_file.h"
 #include "engine/input/tensor_source.h"
 
 namespace app {
@@ -49,39 +50,15 @@ int CommandReader::read_until_end() {
   return 0;
 }
 
-template <class Message>
-std::optional<int> CommandReader::take_order(const wire::Frame& frame, std::uint64_t id,
-                                             const Message& message) {
-  auto read = from_wire(message);
-  if (read.ok()) {
-    order({.id = id,
-           .order = std::move(read).value(),
-           .allowed_libraries = {frame.allowed_libraries().begin(),
-                                 frame.allowed_libraries().end()}});
-  } else {
-    refuse_order(id, read.error());
-  }
-  return std::nullopt;
-}
-
 std::optional<int> CommandReader::handle(const wire::Frame& frame) {
   switch (frame.body_case()) {
     case wire::Frame::kHello:
       return greet(frame.hello());
-    case wire::Frame::kRun:
-      return take_order(frame, frame.run().id(), frame.run().request());
-    case wire::Frame::kQuantize:
-      return take_order(frame, frame.quantize().id(), frame.quantize());
-    case wire::Frame::kCompare:
-      return take_order(frame, frame.compare().id(), frame.compare().comparison());
-    case wire::Frame::kHistory:
-      return take_order(frame, frame.history().id(), frame.history().history());
-    case wire::Frame::kBench:
-      return take_order(frame, frame.bench().id(), frame.bench());
-    case wire::Frame::kDoctor:
-      return take_order(frame, frame.doctor().id(), frame.doctor());
+    case wire::Frame::kOrder:
+      take(frame.order());
+      return std::nullopt;
     case wire::Frame::kCancel:
-      if (const auto dropped = jobs_.cancel()) refuse_order(*dropped, superseded());
+      if (const auto dropped = orders_.cancel()) refuse(*dropped, superseded());
       return std::nullopt;
     case wire::Frame::kInspectFile:
       inspect(frame.inspect_file());
@@ -139,33 +116,36 @@ void CommandReader::reply_if_both_ready() {
   static_cast<void>(sender_.send(frame).ok());  // broken: read_until_end() exits
 }
 
-void CommandReader::order(Job job) {
+void CommandReader::take(const wire::Order& message) {
   {
     const std::lock_guard lock(greeting_mutex_);
     if (!greeted_) {
-      return refuse_order(job.id, {engine::ErrorCode::Protocol, "an order came before a greeting"});
+      return refuse(message.id(), {engine::ErrorCode::Protocol, "an order came before a greeting"});
     }
   }
-  if (const auto replaced = jobs_.put(std::move(job))) refuse_order(*replaced, superseded());
+  engine::Result<Order> order = from_wire(message);
+  if (!order.ok()) return refuse(message.id(), order.error());
+  const auto replaced = orders_.put(std::move(order).value());
+  if (replaced) refuse(*replaced, superseded());
 }
 
-void CommandReader::refuse_order(std::uint64_t id, const engine::Error& error) {
-  wire::Frame frame;
-  *frame.mutable_failed() = to_wire(RunError{.id = id, .error = error});
-  static_cast<void>(sender_.send(frame).ok());
+void CommandReader::refuse(std::uint64_t id, const engine::Error& error) {
+  static_cast<void>(sender_.answer(id, RunError{.error = error}).ok());
 }
 
 void CommandReader::inspect(const wire::InspectFile& command) {
   FileReport report{.path = command.path(), .error = {}, .tensors = {}};
   engine::Result<std::vector<engine::TensorEntry>> tensors = engine::inspect_file(command.path());
-  if (tensors.ok()) {
+  const engine::Status pages = engine::check_missing_pages();
+  if (!pages.ok()) {
+    report.error = pages.error().message;
+  } else if (tensors.ok()) {
     report.tensors = std::move(tensors).value();
   } else {
     report.error = tensors.error().message;
   }
   wire::Frame frame;
   *frame.mutable_file_inspected() = to_wire(report);
-  frame.mutable_file_inspected()->set_id(command.id());
   static_cast<void>(sender_.send(frame).ok());
 }
 

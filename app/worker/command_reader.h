@@ -6,9 +6,10 @@
 #include <optional>
 
 #include "app/protocol/framing.h"
+#include "app/protocol/worker_link.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
-#include "app/worker/job_slot.h"
+#include "app/worker/order_slot.h"
 
 namespace app {
 
@@ -17,8 +18,8 @@ inline constexpr int kExitMalformed = 5;  // the window sent something that is n
 
 class CommandReader {
  public:
-  CommandReader(int descriptor, FrameSender& sender, JobSlot& jobs, IdleReadings& readings)
-      : descriptor_(descriptor), sender_(sender), jobs_(jobs), readings_(readings) {}
+  CommandReader(int descriptor, FrameSender& sender, OrderSlot& orders, IdleReadings& readings)
+      : descriptor_(descriptor), sender_(sender), orders_(orders), readings_(readings) {}
 
   /// Runs until the stream ends, the window says so, or the stream cannot be trusted. Returns the
   /// exit code.
@@ -30,16 +31,14 @@ class CommandReader {
   /// Returns the exit code if this was the last command.
   std::optional<int> handle(const wire::Frame& frame);
   std::optional<int> greet(const wire::Hello& hello);
-  template <class Message>
-  std::optional<int> take_order(const wire::Frame& frame, std::uint64_t id, const Message& message);
-  void order(Job job);
-  void refuse_order(std::uint64_t id, const engine::Error& error);
+  void take(const wire::Order& message);
+  void refuse(std::uint64_t id, const engine::Error& error);
   void inspect(const wire::InspectFile& command);
   void reply_if_both_ready();
 
   int descriptor_;
   FrameSender& sender_;
-  JobSlot& jobs_;
+  OrderSlot& orders_;
   IdleReadings& readings_;
   FrameDecoder decoder_;
   std::mutex greeting_mutex_;  // guards the three below

@@ -1,11 +1,10 @@
-#include "app/worker/doctor_job.h"
-
+// Orders of the graph doctor. Whatever the outcome, the worker ends after the answer.
 #include <unistd.h>
 
 #include <memory>
 #include <utility>
 
-#include "app/protocol/convert.h"
+#include "app/worker/handlers.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/buffer.h"
 #include "engine/device/device_facts.h"
@@ -54,12 +53,10 @@ engine::Result<std::unique_ptr<profiling::Subject>> make_subject(
 }  // namespace
 #endif
 
-engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] std::uint64_t id,
-                          [[maybe_unused]] const DoctorOrder& order,
-                          [[maybe_unused]] DoctorWatch watch,
-                          [[maybe_unused]] FrameSender& sender) {
+engine::Result<Answer> carry_out([[maybe_unused]] const OrderContext& context,
+                                 [[maybe_unused]] const DoctorOrder& order) {
 #ifdef EXPERTSCOPE_WITH_CUDA
-  if (backends.choice() == BackendChoice::Cpu) {
+  if (context.backends.choice() == BackendChoice::Cpu) {
     return engine::Error{engine::ErrorCode::Unsupported,
                          "experiments on captured graphs need a CUDA device; this worker was "
                          "started for the CPU only: start it without --backend cpu"};
@@ -74,22 +71,21 @@ engine::Status run_doctor([[maybe_unused]] Backends& backends, [[maybe_unused]] 
   const engine::Result<engine::Stream> stream = engine::make_stream();
   if (!stream.ok()) return stream.error();
   profiling::ExperimentFacts facts{.device = device.value().facts};
-  engine::Result<std::unique_ptr<profiling::Subject>> subject =
-      make_subject(order, backends.cublaslt_path(), device.value(), stream.value().get(), facts);
+  engine::Result<std::unique_ptr<profiling::Subject>> subject = make_subject(
+      order, context.backends.cublaslt_path(), device.value(), stream.value().get(), facts);
   if (!subject.ok()) return subject.error();
   // Created before anything can hang: after a hang, a query to the device may never return.
   const profiling::DeviceWatch device_watch({.pci_bus_id = engine::device_bus_id()});
-  watch.board.ask_device([&device_watch] { return device_watch.latest(); });
+  context.board.ask_device([&device_watch] { return device_watch.latest(); });
   engine::Result<profiling::ExperimentReply> reply = profiling::run_experiment(
-      *subject.value(), order.experiment, facts, {.progress = watch.progress, .board = watch.board},
-      stream.value().get());
-  watch.board.ask_device(nullptr);
+      *subject.value(), order.experiment, facts,
+      {.progress = context.progress, .board = context.board}, stream.value().get());
+  context.board.ask_device(nullptr);
   if (!reply.ok()) return reply.error();
-  wire::Frame frame;
-  *frame.mutable_doctor_reply() = to_wire(DoctorDone{.id = id,
-                                                     .snapshot = std::move(reply.value().snapshot),
-                                                     .outcome = std::move(reply.value().outcome)});
-  if (engine::Status sent = sender.send(frame); !sent.ok()) return sent;
+  engine::Status sent =
+      context.sender.answer(context.id, DoctorDone{.snapshot = std::move(reply.value().snapshot),
+                                                   .outcome = std::move(reply.value().outcome)});
+  if (!sent.ok()) return sent.error();
   // Not exit(): destructors would wait for a kernel that may never end.
   ::_exit(0);
 #else

@@ -1,7 +1,7 @@
-// The engine thread's work: take the newest order, run it, answer it. The only thread that calls a
-// backend. Every order that reaches it gets exactly one answer. An order that names a cuBLASLt
-// library which its user has not allowed is refused here, before any backend sees it: a file must
-// not decide whose code runs.
+// The engine thread's work: take the newest order, carry it out, answer it. The only thread that
+// calls a backend. Every order that reaches it gets exactly one last answer. An order that names a
+// cuBLASLt library which its user has not allowed is refused here, before any backend sees it: a
+// file must not decide whose code runs.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
 #include "app/worker/idle_readings.h"
-#include "app/worker/job_slot.h"
+#include "app/worker/order_slot.h"
 #include "app/worker/replay_guard.h"
 #include "engine/observe/step_observer.h"
 #include "profiling/hazards/model/live_board.h"
@@ -20,8 +20,8 @@ namespace app {
 
 class EngineLoop {
  public:
-  EngineLoop(FrameSender& sender, JobSlot& jobs, engine::RunProgress& progress)
-      : sender_(sender), jobs_(jobs), progress_(progress), guard_(sender, board_) {}
+  EngineLoop(FrameSender& sender, OrderSlot& orders, engine::RunProgress& progress)
+      : sender_(sender), orders_(orders), progress_(progress), guard_(sender, board_) {}
 
   /// Creates the backends, passes them to `readings` and `ready`, then works until the slot is
   /// closed.
@@ -32,23 +32,10 @@ class EngineLoop {
   const profiling::LiveBoard& board() const { return board_; }
 
  private:
-  void perform(Backends& backends, const Job& job);
-  engine::Status execute(Backends& backends, const Job& job);
-  engine::Status run_request(Backends& backends, std::uint64_t id, engine::RunRequest request);
-  engine::Status dump(std::uint64_t id, const QuantizeOrder& order);
-  engine::Status compare(Backends& backends, std::uint64_t id, engine::ComparisonRequest request);
-  engine::Status step_history(std::uint64_t id, const engine::AmaxHistoryRequest& request);
-  /// Everything the window receives about a run.
-  struct Observed {
-    const engine::RunResult& result;
-    const profiling::Activity& activity;
-    const profiling::Snapshot& snapshot;
-    const profiling::PowerTrace& power;
-  };
-  engine::Status send_result(std::uint64_t id, const Observed& run);
+  void perform(Backends& backends, const Order& order);
 
   FrameSender& sender_;
-  JobSlot& jobs_;
+  OrderSlot& orders_;
   engine::RunProgress& progress_;
   std::atomic<std::uint64_t> dropped_records_{0};
   profiling::LiveBoard board_;

@@ -1,5 +1,6 @@
 #include "app/worker/frame_sender.h"
 
+#include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
 
 namespace app {
@@ -12,6 +13,12 @@ engine::Status FrameSender::send(const wire::Frame& frame) {
   engine::Status written = write_all(descriptor_.get(), bytes.value());
   if (!written.ok()) broken_ = true;
   return written;
+}
+
+engine::Status FrameSender::answer(std::uint64_t id, const Answer& answer) {
+  wire::Frame frame;
+  *frame.mutable_answer() = to_wire(id, answer);
+  return send(frame);
 }
 
 }  // namespace app

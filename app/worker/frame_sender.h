@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 
+#include "app/protocol/orders.h"
 #include "app/protocol/unique_fd.h"
 #include "app/protocol/wire.h"
 #include "engine/model/error.h"
@@ -16,6 +18,7 @@ class FrameSender {
   /// Blocks while the reader of the pipe is slow. A frame that is too long is an error and leaves
   /// the stream intact; a failed write breaks it permanently.
   engine::Status send(const wire::Frame& frame);
+  engine::Status answer(std::uint64_t id, const Answer& answer);
   /// The reader has gone: the worker should end.
   bool broken() const { return broken_.load(); }
 

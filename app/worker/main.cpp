@@ -19,7 +19,7 @@
 #include "app/worker/end_worker.h"
 #include "app/worker/engine_loop.h"
 #include "app/worker/frame_sender.h"
-#include "app/worker/job_slot.h"
+#include "app/worker/order_slot.h"
 #include "app/worker/pulse.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/guarded_thread.h"
@@ -57,10 +57,10 @@ int work(const app::BackendOptions& options) {
   }
   app::FrameSender sender(std::move(frames));
   engine::RunProgress progress;
-  app::JobSlot jobs(progress);
-  app::EngineLoop engine_loop(sender, jobs, progress);
+  app::OrderSlot orders(progress);
+  app::EngineLoop engine_loop(sender, orders, progress);
   app::IdleReadings readings(progress, {});
-  app::CommandReader reader(STDIN_FILENO, sender, jobs, readings);
+  app::CommandReader reader(STDIN_FILENO, sender, orders, readings);
 
   int code = 0;
   bool engine_ended = false;
@@ -76,7 +76,7 @@ int work(const app::BackendOptions& options) {
         },
         app::end_worker);
     code = reader.read_until_end();
-    jobs.close();
+    orders.close();
     // A run checks its cancel flag between stages; one that is stuck in the driver never will.
     engine_ended = engine_done.get_future().wait_for(kEngineGrace) == std::future_status::ready;
     if (!engine_ended) ::_exit(code);
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   wait_without_spinning(argv);
   // A write to a closed window fails with an error code and does not end the process.
   app::set_write_signals(app::ClosedPipe::FailsWrite);
-  engine::explain_missing_pages();
+  engine::survive_missing_pages();
   CLI::App program("Runs grouped quantize + GEMM requests for expertscope, over stdin and stdout.",
                    "expertscope-worker");
   app::BackendOptions options;

@@ -1,7 +1,10 @@
-#include "app/worker/quantize_dump.h"
-
+// Quantize orders: one operand through the CPU twins, its codes, scales and amax as .npy files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,7 +14,7 @@
 
 #include "app/protocol/request_json.h"
 #include "app/protocol/wire.h"
-#include "app/worker/npy_writer.h"
+#include "app/worker/handlers.h"
 #include "engine/input/json_text.h"
 #include "engine/input/routing.h"
 #include "engine/input/tensor_source.h"
@@ -85,6 +88,32 @@ std::vector<T> plain_order(const Operand& operand, const engine::OperandLayout& 
     values += grid.span;
   }
   return plain;
+}
+
+/// A C-order array as .npy, format version 1.0. `dtype` as numpy writes it: "|u1", "<f4", "<i8".
+/// `bytes` holds the product of `shape` elements.
+engine::Status write_npy(const std::string& path, const std::string& dtype,
+                         const std::vector<std::int64_t>& shape, std::span<const std::byte> bytes) {
+  constexpr std::size_t kPrefixBytes = 10;  // magic, version, header length
+  constexpr std::size_t kAlignment = 64;    // as the format recommends, for memory mapping
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   dtype, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  const std::size_t unpadded = kPrefixBytes + header.size() + 1;
+  header.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  header += '\n';
+  std::string prefix("\x93NUMPY\x01\x00", 8);
+  prefix += static_cast<char>(header.size() & 0xFF);
+  prefix += static_cast<char>(header.size() >> 8);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << prefix << header;
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) {
+    return engine::Error{engine::ErrorCode::Io,
+                         fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+  }
+  return {};
 }
 
 /// Writes the files of one folder and collects what the manifest says about them.
@@ -223,10 +252,8 @@ void dump_direction(const QuantizeOrder& order, const Operand& operand,
 
 }  // namespace
 
-engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& order) {
-  if (engine::Status limits = engine::validate(order.request); !limits.ok()) {
-    return limits.error();
-  }
+engine::Result<Answer> carry_out(const OrderContext& /*the backends are not used*/,
+                                 const QuantizeOrder& order) {
   std::vector<kernels::Direction> directions;
   if (order.directions != QuantizeDirections::Columnwise) {
     directions.push_back(kernels::Direction::Rowwise);
@@ -258,7 +285,9 @@ engine::Result<std::vector<std::string>> dump_quantized(const QuantizeOrder& ord
                operand.splits, "rows of every expert");
   manifest["request"] = engine::written_json(request_to_json(order.request));
   folder.manifest(std::move(manifest));
-  return folder.take();
+  engine::Result<std::vector<std::string>> files = folder.take();
+  if (!files.ok()) return files.error();
+  return Answer(QuantizeDone{.files = std::move(files).value()});
 }
 
 }  // namespace app

@@ -3,15 +3,19 @@
 // never come.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 
 #include "app/worker/backends.h"
 #include "app/worker/frame_sender.h"
-#include "app/worker/launch_guard.h"
 #include "engine/model/error.h"
+#include "engine/model/guarded_thread.h"
 #include "engine/model/run_request.h"
 #include "engine/observe/replay_watch.h"
+#include "profiling/hazards/model/launch_clock.h"
 #include "profiling/hazards/model/live_board.h"
 
 namespace profiling {
@@ -19,6 +23,33 @@ class Probe;
 }
 
 namespace app {
+
+/// Checks every 50 ms whether the engine thread is stuck inside a launch call, from a thread that
+/// makes no CUDA call. The pulse continues meanwhile.
+class LaunchGuard {
+ public:
+  using OnBlocked = std::function<void(const profiling::BlockedLaunch&)>;
+
+  LaunchGuard() = default;
+  ~LaunchGuard();
+  LaunchGuard(const LaunchGuard&) = delete;
+  LaunchGuard& operator=(const LaunchGuard&) = delete;
+
+  /// For the launching thread.
+  profiling::LaunchClock& clock() { return clock_; }
+  /// Watches launches from now on; `on_blocked` need not return. The first call starts the thread.
+  void watch(OnBlocked on_blocked);
+
+ private:
+  void check_until_stopped();
+
+  profiling::LaunchClock clock_;
+  std::mutex mutex_;
+  std::condition_variable stopped_changed_;
+  OnBlocked on_blocked_;
+  bool stopped_ = false;
+  engine::GuardedThread thread_;
+};
 
 /// Fills in where the snapshot of a run's graph was taken.
 void describe_run(profiling::Snapshot& snapshot, const engine::DeviceFacts& device);

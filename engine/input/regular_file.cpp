@@ -5,14 +5,19 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
-#include <string_view>
+#include <mutex>
+#include <string>
+#include <utility>
 
 namespace engine {
-
 namespace {
 
 const char* kind_of(mode_t mode) {
@@ -103,19 +108,87 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
 
 namespace {
 
-/// Calls only what a signal handler may. The level in front is how a worker's log lines begin.
-void on_missing_page(int number) {
-  constexpr std::string_view kWords =
-      "error: a file became shorter while it was read, or its disk failed; run again once nobody "
-      "writes to it\n";
-  static_cast<void>(::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0);
+/// What the signal handler may look at: no lock, no allocation. A mapping without a slot is not
+/// repaired.
+struct Slot {
+  std::atomic<std::uintptr_t> begin{0};  // 0 = free
+  std::atomic<std::size_t> size{0};
+  std::atomic<bool> shrunk{false};
+};
+std::array<Slot, 256> slots;
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
+
+std::mutex mutex;                             // guards the two below
+std::array<std::string, slots.size()> paths;  // of the slots
+std::string closed_path;                      // of a file that shrank and is no longer mapped
+
+void add_slot(const void* address, std::size_t size, const std::string& path) {
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].begin != 0) continue;
+    paths[i] = path;
+    slots[i].size = size;
+    slots[i].shrunk = false;
+    slots[i].begin = reinterpret_cast<std::uintptr_t>(address);  // last: from here it is seen
+    return;
+  }
+}
+
+void free_slot(const void* address) {
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].begin != reinterpret_cast<std::uintptr_t>(address)) continue;
+    if (slots[i].shrunk) closed_path = paths[i];
+    slots[i].begin = 0;
+    return;
+  }
+}
+
+/// Calls only what a signal handler may, and mmap, which is a bare system call here. The faulting
+/// instruction is repeated afterwards and reads zeros.
+void on_missing_page(int number, siginfo_t* fault, void* /*context*/) {
+  const int saved = errno;
+  const auto address = reinterpret_cast<std::uintptr_t>(fault->si_addr);
+  for (Slot& slot : slots) {
+    const std::uintptr_t begin = slot.begin;
+    if (begin == 0 || address < begin || address - begin >= slot.size) continue;
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t from = address / page * page;
+    const std::size_t length = begin + slot.size - from;
+    // Up to the end: a file that was cut has lost everything behind it too.
+    void* zeros = ::mmap(reinterpret_cast<void*>(from), length, PROT_READ,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (zeros == MAP_FAILED) break;
+    slot.shrunk = true;
+    errno = saved;
+    return;
+  }
   std::signal(number, SIG_DFL);
-  std::raise(number);  // with this handler's end
+  std::raise(number);  // not one of ours: with this handler's end
 }
 
 }  // namespace
 
-void explain_missing_pages() { std::signal(SIGBUS, on_missing_page); }
+void survive_missing_pages() {
+  struct sigaction action{};
+  action.sa_sigaction = on_missing_page;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &action, nullptr);
+}
+
+Status check_missing_pages() {
+  const std::lock_guard lock(mutex);
+  std::string path = std::exchange(closed_path, {});
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].begin != 0 && slots[i].shrunk.exchange(false)) path = paths[i];
+  }
+  if (path.empty()) return {};
+  return Error{
+      ErrorCode::Io,
+      fmt::format("{} became shorter while it was read, or its disk failed; run again once "
+                  "nobody writes to it",
+                  path)};
+}
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   const Result<RegularFile> file = RegularFile::open(path);
@@ -127,11 +200,13 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     return Error{ErrorCode::Io, fmt::format("cannot map the {} bytes of {}: {}", size, path,
                                             std::strerror(errno))};
   }
+  add_slot(address, size, path);
   return MappedFile({static_cast<const std::byte*>(address), size});
 }
 
 MappedFile::~MappedFile() {
   if (bytes_.empty()) return;
+  free_slot(bytes_.data());
   // munmap takes a mutable pointer; nothing is written.
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }

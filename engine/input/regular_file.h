@@ -53,10 +53,9 @@ Status check_regular_file(const std::string& path);
 /// The whole of a file of at most `max_bytes`.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 
-// A file mapped read-only for as long as the object lives. Larger than memory is fine: pages come
-// and go. The file must not shrink meanwhile: the kernel ends a reader past its new end with
-// SIGBUS. A worker is replaced then, and explain_missing_pages() has said why.
-
+/// A file mapped read-only for as long as the object lives. Larger than memory is fine: pages come
+/// and go. A file that becomes shorter meanwhile reads as zeros past its new end, in a program that
+/// called survive_missing_pages(); in any other the kernel ends the reader with SIGBUS.
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
@@ -74,7 +73,11 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// For a program's start: if SIGBUS ends it, a line on stderr says what that means.
-void explain_missing_pages();
+/// For a program's start: pages that a mapped file has lost read as zeros.
+void survive_missing_pages();
+
+/// After work that read mapped files: an error naming one that has lost pages since the last call.
+/// Its values were partly zeros, so the result must not be used. Any thread.
+Status check_missing_pages();
 
 }  // namespace engine

@@ -70,28 +70,8 @@ class FaultyWorker {
       case wire::Frame::kHello:
         if (!greeted_) greet();
         return;
-      case wire::Frame::kRun:
-        return take_run(frame.run());
-      case wire::Frame::kCompare: {
-        wire::Frame answer;
-        *answer.mutable_comparison_finished()->mutable_comparison() =
-            to_wire(profiling::sample_comparison(1).comparison);
-        answer.mutable_comparison_finished()->set_id(frame.compare().id());
-        return send(answer);
-      }
-      case wire::Frame::kHistory: {
-        wire::Frame answer;
-        *answer.mutable_history_finished()->mutable_history() =
-            to_wire(profiling::sample_history(1).history);
-        answer.mutable_history_finished()->set_id(frame.history().id());
-        return send(answer);
-      }
-      case wire::Frame::kQuantize:
-        return fail(frame.quantize().id(), "this worker only runs");
-      case wire::Frame::kBench:
-        return take_bench(frame.bench().id());
-      case wire::Frame::kDoctor:
-        return fail(frame.doctor().id(), "this worker only runs");
+      case wire::Frame::kOrder:
+        return take_order(frame.order());
       case wire::Frame::kInspectFile: {
         wire::Frame answer;
         answer.mutable_file_inspected()->set_path(frame.inspect_file().path());
@@ -103,7 +83,22 @@ class FaultyWorker {
     }
   }
 
-  void take_run(const wire::RunCommand& command) {
+  void take_order(const wire::Order& order) {
+    switch (order.task_case()) {
+      case wire::Order::kRun:
+        return take_run(order);
+      case wire::Order::kCompare:
+        return send(answer_frame(order.id(), profiling::sample_comparison(1).comparison));
+      case wire::Order::kHistory:
+        return send(answer_frame(order.id(), profiling::sample_history(1).history));
+      case wire::Order::kBench:
+        return take_bench(order.id());
+      default:
+        return fail(order.id(), "this worker only runs");
+    }
+  }
+
+  void take_run(const wire::Order& command) {
     running_ = command.id();
     if (orders_++ == orders_before_ && kind_.moment == Moment::Order) {
       commit(command);
@@ -121,34 +116,28 @@ class FaultyWorker {
     if (kind_.name != "owed-flood") return fail(id, "this worker only runs");
     tell(fmt::format("fault {} {}", ::getpid(), kind_.name));
     flood(kOwedRows, [&](std::uint64_t) { return row(id); });
-    wire::Frame end;
-    end.mutable_bench_finished()->set_id(id);
-    send(end);
+    send(answer_frame(id, BenchDone{}));
   }
 
   /// As the request's seed demands, so that the caller can check it.
-  void answer(const wire::RunCommand& command) {
-    send(activity_of_run(command.id(), static_cast<int>(command.request().seed() % 50)));
+  void answer(const wire::Order& command) {
+    send(activity_of_run(command.id(), static_cast<int>(command.run().seed() % 50)));
     send(result_of(command));
     tell(fmt::format("answered {} {}", ::getpid(), command.id()));
   }
 
-  static wire::Frame result_of(const wire::RunCommand& command) {
-    const int salt = static_cast<int>(command.request().seed() % 50);
+  static wire::Frame result_of(const wire::Order& command) {
+    const int salt = static_cast<int>(command.run().seed() % 50);
     wire::Frame frame = finished_run(command.id(), salt);
-    wire::RunRequest& effective = *frame.mutable_finished()->mutable_result()->mutable_effective();
-    effective.set_seed(command.request().seed());
+    wire::RunResult& result = *frame.mutable_answer()->mutable_run_finished()->mutable_result();
+    result.mutable_effective()->set_seed(command.run().seed());
     // Ids restart with every worker: in a recording this distinguishes them.
-    frame.mutable_finished()->mutable_result()->mutable_device()->set_name(
-        fmt::format("faulty {}", ::getpid()));
+    result.mutable_device()->set_name(fmt::format("faulty {}", ::getpid()));
     return frame;
   }
 
   static wire::Frame failure(std::uint64_t id, const std::string& message) {
-    wire::Frame frame;
-    *frame.mutable_failed() = to_wire(
-        RunError{.id = id, .error = {engine::ErrorCode::Unsupported, message}, .stalled = nullptr});
-    return frame;
+    return answer_frame(id, RunError{.error = {engine::ErrorCode::Unsupported, message}});
   }
   void fail(std::uint64_t id, const std::string& message) { send(failure(id, message)); }
 
@@ -276,7 +265,7 @@ class FaultyWorker {
     return child;
   }
 
-  void commit(const wire::RunCommand& command) {
+  void commit(const wire::Order& command) {
     tell(fmt::format("fault {} {}", ::getpid(), kind_.name));
     const auto found = actions().find(kind_.name);
     if (found == actions().end()) {
@@ -286,7 +275,7 @@ class FaultyWorker {
     (this->*found->second)(command);
   }
 
-  using Action = void (FaultyWorker::*)(const wire::RunCommand&);
+  using Action = void (FaultyWorker::*)(const wire::Order&);
   static const std::map<std::string_view, Action>& actions() {
     static const std::map<std::string_view, Action> all = {
         {"exit-at-start", &FaultyWorker::exit_code},
@@ -352,57 +341,57 @@ class FaultyWorker {
     return all;
   }
 
-  void exit_code(const wire::RunCommand&) { ::_exit(static_cast<int>(number(0, 255))); }
-  void own_signal(const wire::RunCommand&) { die_of_a_signal(random_()); }
-  void exit_in_answer(const wire::RunCommand& command) {
+  void exit_code(const wire::Order&) { ::_exit(static_cast<int>(number(0, 255))); }
+  void own_signal(const wire::Order&) { die_of_a_signal(random_()); }
+  void exit_in_answer(const wire::Order& command) {
     const std::string bytes = encoded(result_of(command));
     output_.lock();  // a pulse after the half frame would count as part of it
     static_cast<void>(write_all(STDOUT_FILENO, bytes.substr(0, number(1, bytes.size() - 1))).ok());
     ::_exit(static_cast<int>(number(0, 255)));
   }
-  void close_output(const wire::RunCommand&) {
+  void close_output(const wire::Order&) {
     ::close(STDOUT_FILENO);
     fall_silent_after("");
   }
-  void close_everything(const wire::RunCommand&) {
+  void close_everything(const wire::Order&) {
     for (int descriptor = 0; descriptor < 64; ++descriptor) ::close(descriptor);
     fall_silent_after("");
   }
 
-  void wrong_version(const wire::RunCommand&) {
+  void wrong_version(const wire::Order&) {
     wire::Frame frame = usual_greeting();
     frame.mutable_hello_reply()->set_protocol_version(
         kProtocolVersion + static_cast<std::uint32_t>(number(1, 0xFFFFFFFE)));
     send(frame);
     pulse();
   }
-  void refuses(const wire::RunCommand&) {
+  void refuses(const wire::Order&) {
     wire::Frame frame = usual_greeting();
     frame.mutable_hello_reply()->set_refused(std::string(number(1, 100'000), 'r'));
     send(frame);
     pulse();
   }
-  void greets_twice(const wire::RunCommand&) {
+  void greets_twice(const wire::Order&) {
     for (std::uint64_t i = number(2, 9); i > 0; --i) send(usual_greeting());
     pulse();
   }
-  void hostile_greeting(const wire::RunCommand&) {
+  void hostile_greeting(const wire::Order&) {
     send(hostile_.greeting());
     pulse();
   }
-  void dripped_greeting(const wire::RunCommand&) {
+  void dripped_greeting(const wire::Order&) {
     drip(STDOUT_FILENO, encoded(usual_greeting()));
     pulse();
   }
-  void mute(const wire::RunCommand&) { wait_for_the_end(); }
-  void greets_never(const wire::RunCommand&) { pulse(); }
+  void mute(const wire::Order&) { wait_for_the_end(); }
+  void greets_never(const wire::Order&) { pulse(); }
 
-  void garbage(const wire::RunCommand&) {
+  void garbage(const wire::Order&) {
     std::string bytes = random_bytes(number(8, 70'000));
     bytes[0] = 0;  // must not accidentally look like the start of a frame
     send_bytes(bytes);
   }
-  void mutated_frame(const wire::RunCommand& command) {
+  void mutated_frame(const wire::Order& command) {
     std::string bytes =
         encoded(number(0, 1) == 0 ? result_of(command) : hostile_.right(command.id()));
     for (std::uint64_t n = number(1, 8); n > 0 && bytes.size() > 1; --n) {
@@ -427,29 +416,27 @@ class FaultyWorker {
     }
     send_bytes(bytes);
   }
-  void cut_frame(const wire::RunCommand& command) {
+  void cut_frame(const wire::Order& command) {
     const std::string bytes = encoded(result_of(command));
     fall_silent_after(bytes.substr(0, number(1, bytes.size() - 1)));
   }
-  void huge_length(const wire::RunCommand&) {
+  void huge_length(const wire::Order&) {
     send_bytes(header(static_cast<std::uint32_t>(number(kMaxFrameBytes + 1, 0xFFFFFFFF))));
   }
-  void long_length(const wire::RunCommand&) { fall_silent_after(header(200U << 20)); }
-  void swallowing_length(const wire::RunCommand&) { send_bytes(header(200U << 20)); }
-  void unknown_body(const wire::RunCommand&) {
-    send_bytes(header(3) + std::string("\xC2\x0C\x00", 3));
-  }
-  void empty_frames(const wire::RunCommand&) {
+  void long_length(const wire::Order&) { fall_silent_after(header(200U << 20)); }
+  void swallowing_length(const wire::Order&) { send_bytes(header(200U << 20)); }
+  void unknown_body(const wire::Order&) { send_bytes(header(3) + std::string("\xC2\x0C\x00", 3)); }
+  void empty_frames(const wire::Order&) {
     std::string bytes;
     for (std::uint64_t n = number(1, 100); n > 0; --n) bytes += header(0);
     send_bytes(bytes);
   }
-  void wrong_direction(const wire::RunCommand& command) {
+  void wrong_direction(const wire::Order& command) {
     wire::Frame frame;
-    *frame.mutable_run() = command;
+    *frame.mutable_order() = command;
     send(frame);
   }
-  void deep_nesting(const wire::RunCommand&) {
+  void deep_nesting(const wire::Order&) {
     const std::size_t depth = number(10'000, 200'000);
     std::string body;
     for (std::size_t i = 0; i < depth; ++i) body += "\xBB\x3E";  // field 999, a group begins
@@ -457,7 +444,7 @@ class FaultyWorker {
     send_bytes(header(static_cast<std::uint32_t>(body.size())) + body);
   }
 
-  void send_hostile(Hostility hostility, const wire::RunCommand& command) {
+  void send_hostile(Hostility hostility, const wire::Order& command) {
     // Half of them replace the answer, and then the order is answered.
     const bool instead = number(0, 1) == 0;
     for (std::uint64_t n = number(1, 6); n > 0; --n) {
@@ -465,23 +452,23 @@ class FaultyWorker {
     }
     if (!instead) answer(command);
   }
-  void hostile_numbers(const wire::RunCommand& c) { send_hostile(Hostility::Numbers, c); }
-  void hostile_field(const wire::RunCommand& c) { send_hostile(Hostility::Field, c); }
-  void hostile_enums(const wire::RunCommand& c) { send_hostile(Hostility::Enums, c); }
-  void hostile_lengths(const wire::RunCommand& c) { send_hostile(Hostility::Lengths, c); }
-  void hostile_text(const wire::RunCommand& c) { send_hostile(Hostility::Text, c); }
+  void hostile_numbers(const wire::Order& c) { send_hostile(Hostility::Numbers, c); }
+  void hostile_field(const wire::Order& c) { send_hostile(Hostility::Field, c); }
+  void hostile_enums(const wire::Order& c) { send_hostile(Hostility::Enums, c); }
+  void hostile_lengths(const wire::Order& c) { send_hostile(Hostility::Lengths, c); }
+  void hostile_text(const wire::Order& c) { send_hostile(Hostility::Text, c); }
 
-  void flood_answers(const wire::RunCommand& command) {
+  void flood_answers(const wire::Order& command) {
     const wire::Frame one = result_of(command);
     flood(number(100, 500), [&](std::uint64_t id) {
       wire::Frame frame = one;
-      frame.mutable_finished()->set_id(id);
+      frame.mutable_answer()->set_id(id);
       return frame;
     });
     answer(command);
   }
   static wire::Frame long_failure(std::uint64_t id) { return failure(id, std::string(400, 'f')); }
-  void flood_failures(const wire::RunCommand& command) {
+  void flood_failures(const wire::Order& command) {
     flood(number(1000, 5000), long_failure);
     answer(command);
   }
@@ -491,31 +478,28 @@ class FaultyWorker {
     for (int i = 0; i < 10; ++i) frame.mutable_file_inspected()->add_tensors()->set_name("name");
     return frame;
   }
-  void flood_files(const wire::RunCommand& command) {
+  void flood_files(const wire::Order& command) {
     flood(number(1000, 5000), file_report);
     answer(command);
   }
   static wire::Frame row(std::uint64_t id) {
-    wire::Frame frame;
-    *frame.mutable_bench_row() =
-        to_wire(BenchRowReport{.id = id,
-                               .row = {.shape = {.experts = 8, .rows = 4096, .columns = 4096},
-                                       .kernel = "quantize_kernel",
-                                       .bytes = 1e6,
-                                       .elements = 1'000'000,
-                                       .median_us = 10,
-                                       .p5_us = 9,
-                                       .p95_us = 11,
-                                       .samples = 5,
-                                       .launches = 1},
-                               .power = {}});
-    return frame;
+    return answer_frame(
+        id, BenchRowReport{.row = {.shape = {.experts = 8, .rows = 4096, .columns = 4096},
+                                   .kernel = "quantize_kernel",
+                                   .bytes = 1e6,
+                                   .elements = 1'000'000,
+                                   .median_us = 10,
+                                   .p5_us = 9,
+                                   .p95_us = 11,
+                                   .samples = 5,
+                                   .launches = 1},
+                           .power = {}});
   }
-  void flood_rows(const wire::RunCommand& command) {
+  void flood_rows(const wire::Order& command) {
     flood(number(1000, 5000), row);
     answer(command);
   }
-  void flood_pulses(const wire::RunCommand& command) {
+  void flood_pulses(const wire::Order& command) {
     flood(number(5000, 20'000), [&](std::uint64_t id) {
       wire::Frame frame;
       frame.mutable_pulse()->set_request_id(command.id());
@@ -524,7 +508,7 @@ class FaultyWorker {
     });
     answer(command);
   }
-  void flood_greetings(const wire::RunCommand& command) {
+  void flood_greetings(const wire::Order& command) {
     flood(number(500, 2000), [](std::uint64_t) { return usual_greeting(); });
     answer(command);
   }
@@ -532,29 +516,27 @@ class FaultyWorker {
     profiling::Activity activity;
     activity.names = {"record"};
     activity.records.resize(count);
-    wire::Frame frame;
-    *frame.mutable_activity() = make_activity_chunk(id, activity, 0);
-    return frame;
+    return answer_frame(id, activity);
   }
-  void flood_records(const wire::RunCommand& command) {
+  void flood_records(const wire::Order& command) {
     const bool same_run = number(0, 1) == 0;
     flood(number(20, 60),
           [&](std::uint64_t id) { return records(same_run ? 1'000'000'000 : id, 2000); });
     answer(command);
   }
-  void flood_lines(const wire::RunCommand& command) {
+  void flood_lines(const wire::Order& command) {
     std::string bytes;
     for (std::uint64_t n = number(5000, 50'000); n > 0; --n) bytes += fmt::format("line {}\n", n);
     static_cast<void>(write_all(STDERR_FILENO, bytes).ok());
     answer(command);
   }
-  void endless_line(const wire::RunCommand& command) {
+  void endless_line(const wire::Order& command) {
     static_cast<void>(write_all(STDERR_FILENO, std::string(number(1, 4) << 20, 'l')).ok());
     answer(command);
   }
   /// Would take at least 200 MB of memory if all of it were kept.
-  void owed_flood(const wire::RunCommand& command) { answer(command); }
-  void great_flood(const wire::RunCommand& command) {
+  void owed_flood(const wire::Order& command) { answer(command); }
+  void great_flood(const wire::Order& command) {
     switch (number(0, 5)) {
       case 0:
         flood(400'000, long_failure);
@@ -566,7 +548,7 @@ class FaultyWorker {
         const wire::Frame one = result_of(command);
         flood(8000, [&](std::uint64_t id) {
           wire::Frame frame = one;
-          frame.mutable_finished()->set_id(id);
+          frame.mutable_answer()->set_id(id);
           return frame;
         });
         break;
@@ -576,10 +558,11 @@ class FaultyWorker {
         break;
       case 4:  // names of a run that has no records
         flood(2000, [](std::uint64_t) {
-          wire::Frame frame;
-          frame.mutable_activity()->set_id(1'000'000'000);
-          for (int i = 0; i < 3; ++i) frame.mutable_activity()->add_names(std::string(40'000, 'n'));
-          return frame;
+          const profiling::Activity names{
+              .names = std::vector<std::string>(3, std::string(40'000, 'n')),
+              .records = {},
+              .nodes = {}};
+          return answer_frame(1'000'000'000, names);
         });
         break;
       default:
@@ -588,50 +571,50 @@ class FaultyWorker {
     answer(command);
   }
 
-  void dripped_answer(const wire::RunCommand& command) {
-    send(activity_of_run(command.id(), static_cast<int>(command.request().seed() % 50)));
+  void dripped_answer(const wire::Order& command) {
+    send(activity_of_run(command.id(), static_cast<int>(command.run().seed() % 50)));
     drip(STDOUT_FILENO, encoded(result_of(command)));
     tell(fmt::format("answered {} {}", ::getpid(), command.id()));
   }
-  void dripped_line(const wire::RunCommand& command) {
+  void dripped_line(const wire::Order& command) {
     drip(STDERR_FILENO, std::string(number(100, 5000), 'd') + "\n");
     answer(command);
   }
-  void late_answer(const wire::RunCommand& command) {
+  void late_answer(const wire::Order& command) {
     std::this_thread::sleep_for(std::chrono::milliseconds(number(50, 1000)));
     answer(command);
   }
 
-  void answers_twice(const wire::RunCommand& command) {
+  void answers_twice(const wire::Order& command) {
     answer(command);
     for (std::uint64_t n = number(1, 5); n > 0; --n) send(result_of(command));
   }
-  void answers_another(const wire::RunCommand& command) {
+  void answers_another(const wire::Order& command) {
     wire::Frame frame = result_of(command);
     for (std::uint64_t n = number(1, 5); n > 0; --n) {
-      frame.mutable_finished()->set_id(command.id() + number(1'000'000, ~std::uint64_t{0} >> 1));
+      frame.mutable_answer()->set_id(command.id() + number(1'000'000, ~std::uint64_t{0} >> 1));
       send(frame);
     }
     answer(command);
   }
-  void answers_old(const wire::RunCommand& command) {
+  void answers_old(const wire::Order& command) {
     wire::Frame frame = result_of(command);
-    frame.mutable_finished()->set_id(number(0, command.id() - 1));
+    frame.mutable_answer()->set_id(number(0, command.id() - 1));
     send(frame);
     answer(command);
   }
-  void answers_early(const wire::RunCommand& command) {
-    wire::RunCommand next = command;
+  void answers_early(const wire::Order& command) {
+    wire::Order next = command;
     next.set_id(command.id() + 1);
     send(result_of(next));
     answer(command);
   }
-  void answers_reversed(const wire::RunCommand& command) { held_ = command; }
-  void fails_and_finishes(const wire::RunCommand& command) {
+  void answers_reversed(const wire::Order& command) { held_ = command; }
+  void fails_and_finishes(const wire::Order& command) {
     answer(command);
     fail(command.id(), "and it failed, too");
   }
-  void answers_after_end(const wire::RunCommand& command) {
+  void answers_after_end(const wire::Order& command) {
     const std::string late = encoded(result_of(command));
     leave_child([&] {
       std::this_thread::sleep_for(20ms);
@@ -640,28 +623,28 @@ class FaultyWorker {
     ::_exit(0);
   }
 
-  void no_pulse(const wire::RunCommand&) { fall_silent_after(""); }
-  void stops_itself(const wire::RunCommand&) { ::raise(SIGSTOP); }
-  void stuck(const wire::RunCommand&) { wait_for_the_end(); }
-  void deaf(const wire::RunCommand& command) {
+  void no_pulse(const wire::Order&) { fall_silent_after(""); }
+  void stops_itself(const wire::Order&) { ::raise(SIGSTOP); }
+  void stuck(const wire::Order&) { wait_for_the_end(); }
+  void deaf(const wire::Order& command) {
     answer(command);
     running_ = 0;
     wait_for_the_end();
   }
 
-  void child_keeps_pipes(const wire::RunCommand&) {
+  void child_keeps_pipes(const wire::Order&) {
     leave_child({});
     ::_exit(static_cast<int>(number(0, 255)));
   }
-  void child_stops(const wire::RunCommand&) {
+  void child_stops(const wire::Order&) {
     leave_child([] { ::raise(SIGSTOP); });
     ::_exit(static_cast<int>(number(0, 255)));
   }
-  void child_leaves(const wire::RunCommand&) {
+  void child_leaves(const wire::Order&) {
     leave_child([] { ::setsid(); });
     ::_exit(static_cast<int>(number(0, 255)));
   }
-  void child_talks(const wire::RunCommand& command) {
+  void child_talks(const wire::Order& command) {
     const std::string bytes = encoded(result_of(command));
     const bool leaves = number(0, 1) == 0;
     leave_child([&] {
@@ -671,7 +654,7 @@ class FaultyWorker {
     });
     ::_exit(static_cast<int>(number(0, 255)));
   }
-  void many_children(const wire::RunCommand&) {
+  void many_children(const wire::Order&) {
     for (int i = 0; i < 20; ++i) leave_child({});
     die_of_a_signal(0);
   }
@@ -683,7 +666,7 @@ class FaultyWorker {
   int orders_ = 0;
   bool greeted_ = false;
   bool pulsing_ = false;
-  std::optional<wire::RunCommand> held_;
+  std::optional<wire::Order> held_;
   std::atomic<std::uint64_t> running_{0};
   std::mutex output_;
 };

@@ -210,34 +210,38 @@ Message& body_of(wire::Frame& frame) {
   return *access.MutableMessage(&frame, field);
 }
 
-/// Bodies of frames that go to the window; a worker's start at 16.
-std::vector<const FieldDescriptor*> bodies() {
+/// Kinds of frames that go to the window, a worker's start at 16, and kinds of answers.
+std::vector<const FieldDescriptor*> kinds_of_frames() {
   std::vector<const FieldDescriptor*> found;
-  const auto& all = *wire::Frame::descriptor();
-  for (int i = 0; i < all.field_count(); ++i) {
-    const FieldDescriptor* field = all.field(i);
-    if (field->containing_oneof() != nullptr && field->number() >= 16) found.push_back(field);
+  const auto& bodies = *wire::Frame::descriptor();
+  for (int i = 0; i < bodies.field_count(); ++i) {
+    const FieldDescriptor* field = bodies.field(i);
+    if (field->number() >= 16 && field->number() != wire::Frame::kAnswerFieldNumber) {
+      found.push_back(field);
+    }
   }
+  const auto& results = *wire::Answer::descriptor()->oneof_decl(0);
+  for (int i = 0; i < results.field_count(); ++i) found.push_back(results.field(i));
   return found;
 }
 
 }  // namespace
 
-wire::Frame finished_run(std::uint64_t id, int salt) {
-  const profiling::RecordedRun run = profiling::sample_run(salt);
+wire::Frame answer_frame(std::uint64_t id, const Answer& answer) {
   wire::Frame frame;
-  wire::RunFinished& finished = *frame.mutable_finished();
-  *finished.mutable_result() = to_wire(run.result);
-  *finished.mutable_snapshot() = to_wire(run.snapshot);
-  *finished.mutable_power() = to_wire(run.power);
-  finished.set_id(id);
+  *frame.mutable_answer() = to_wire(id, answer);
   return frame;
 }
 
+wire::Frame finished_run(std::uint64_t id, int salt) {
+  const profiling::RecordedRun run = profiling::sample_run(salt);
+  return answer_frame(
+      id,
+      RunDone{.result = run.result, .activity = {}, .snapshot = run.snapshot, .power = run.power});
+}
+
 wire::Frame activity_of_run(std::uint64_t id, int salt) {
-  wire::Frame frame;
-  *frame.mutable_activity() = make_activity_chunk(id, profiling::sample_run(salt).activity, 0);
-  return frame;
+  return answer_frame(id, profiling::sample_run(salt).activity);
 }
 
 wire::Frame HostileFrames::right(std::uint64_t id) {
@@ -250,34 +254,25 @@ wire::Frame HostileFrames::right(std::uint64_t id) {
     case 2:
       return activity_of_run(id, salt);
     case 3:
-      *frame.mutable_comparison_finished()->mutable_comparison() =
-          to_wire(profiling::sample_comparison(salt).comparison);
-      break;
+      return answer_frame(id, profiling::sample_comparison(salt).comparison);
     case 4:
-      *frame.mutable_history_finished()->mutable_history() =
-          to_wire(profiling::sample_history(salt).history);
-      break;
+      return answer_frame(id, profiling::sample_history(salt).history);
     case 5: {
       const profiling::RecordedVisit visit = profiling::sample_visit(salt);
-      DoctorDone done{.id = id, .snapshot = visit.report.snapshot};
+      DoctorDone done{.snapshot = visit.report.snapshot};
       if (!visit.report.experiments.empty()) done.outcome = visit.report.experiments[0].outcome;
-      wire::DoctorReply reply = to_wire(done);
-      if (random_() % 2 == 0) {
-        *frame.mutable_doctor_reply() = reply;
-      } else {
-        *frame.mutable_failed() =
-            to_wire(RunError{.id = id,
-                             .error = {engine::ErrorCode::Device, "a replay was late"},
-                             .stalled = nullptr});
-        *frame.mutable_failed()->mutable_stalled() = reply;
-      }
-      break;
+      if (random_() % 2 == 0) return answer_frame(id, std::move(done));
+      return answer_frame(id,
+                          RunError{.error = {engine::ErrorCode::Device, "a replay was late"},
+                                   .stalled = std::make_shared<const DoctorDone>(std::move(done))});
     }
     default: {
-      const std::vector<const FieldDescriptor*> kinds = bodies();
-      Message& body =
-          *frame.GetReflection()->MutableMessage(&frame, kinds[random_() % kinds.size()]);
-      RandomMessage(static_cast<unsigned>(random_())).fill(body);
+      const std::vector<const FieldDescriptor*> kinds = kinds_of_frames();
+      const FieldDescriptor* kind = kinds[random_() % kinds.size()];
+      Message* in = &frame;
+      if (kind->containing_type() != frame.GetDescriptor()) in = frame.mutable_answer();
+      RandomMessage(static_cast<unsigned>(random_()))
+          .fill(*in->GetReflection()->MutableMessage(in, kind));
       // A greeting with another version is a separate fault.
       if (frame.has_hello_reply()) {
         frame.mutable_hello_reply()->set_protocol_version(kProtocolVersion);

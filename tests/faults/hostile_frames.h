@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 
+#include "app/protocol/orders.h"
 #include "app/protocol/wire.h"
 
 namespace app::testing {
@@ -24,6 +25,7 @@ class HostileFrames {
   std::mt19937_64 random_;
 };
 
+wire::Frame answer_frame(std::uint64_t id, const Answer& answer);
 /// A finished run with a value in every field; the values that belong together follow from `salt`.
 wire::Frame finished_run(std::uint64_t id, int salt);
 /// The activity that precedes it.

@@ -23,11 +23,11 @@ namespace {
 constexpr int kRounds = 1000;  // times EXPERTSCOPE_FUZZ_ROUNDS
 constexpr int kAnswersOfAFile = 40;
 
-using Answer = std::variant<profiling::RecordedRun, profiling::RecordedComparison,
-                            profiling::RecordedHistory, profiling::RecordedVisit>;
+using Recorded = std::variant<profiling::RecordedRun, profiling::RecordedComparison,
+                              profiling::RecordedHistory, profiling::RecordedVisit>;
 
 /// What the window would record of a frame; empty if the link ends the worker for it.
-std::optional<Answer> answer_in(const wire::Frame& frame, const wire::Frame& activity) {
+std::optional<Recorded> answer_in(const wire::Frame& frame, const wire::Frame& activity) {
   WorkerFrames frames;
   static_cast<void>(frames.read(activity).ok());
   auto arrival = frames.read(frame);
@@ -41,11 +41,11 @@ std::optional<Answer> answer_in(const wire::Frame& frame, const wire::Frame& act
     recorded.power = std::move(run->power);
     return recorded;
   }
-  if (auto* compared = std::get_if<ComparisonDone>(&event)) {
-    return profiling::RecordedComparison{.comparison = std::move(compared->comparison)};
+  if (auto* compared = std::get_if<engine::RecipeComparison>(&event)) {
+    return profiling::RecordedComparison{.comparison = std::move(*compared)};
   }
-  if (auto* stepped = std::get_if<HistoryDone>(&event)) {
-    return profiling::RecordedHistory{.history = std::move(stepped->history)};
+  if (auto* stepped = std::get_if<engine::AmaxHistory>(&event)) {
+    return profiling::RecordedHistory{.history = std::move(*stepped)};
   }
   if (auto* failure = std::get_if<RunError>(&event); failure != nullptr && failure->stalled) {
     return profiling::RecordedVisit{.request = {},
@@ -54,16 +54,16 @@ std::optional<Answer> answer_in(const wire::Frame& frame, const wire::Frame& act
   return std::nullopt;
 }
 
-std::optional<Answer> hostile_answer(int round) {
+std::optional<Recorded> hostile_answer(int round) {
   HostileFrames frames(static_cast<std::uint64_t>(round));
   const auto hostility = static_cast<Hostility>(round % 5);
   const wire::Frame hostile = frames.hostile(hostility, 1);
-  if (hostile.has_activity()) return answer_in(finished_run(1, round % 50), hostile);
+  if (hostile.answer().has_activity()) return answer_in(finished_run(1, round % 50), hostile);
   return answer_in(hostile, activity_of_run(1, round % 50));
 }
 
 /// Why the recording of these cannot be read; empty = it can, or they were all refused.
-std::string harm(const std::map<int, Answer>& answers, int* kept) {
+std::string harm(const std::map<int, Recorded>& answers, int* kept) {
   const profiling::ScratchFolder folder;
   const std::string path = folder.file("a.session");
   {
@@ -87,7 +87,7 @@ TEST(HostileRecording, WhatIsLetInCanBeRead) {
   const int rounds = kRounds * (factor == nullptr ? 1 : std::max(1, std::atoi(factor)));
   int let_in = 0;
   int kept = 0;
-  std::map<int, Answer> answers;
+  std::map<int, Recorded> answers;
   for (int round = 0; round < rounds; ++round) {
     if (auto answer = hostile_answer(round)) {
       answers.emplace(round, std::move(*answer));

@@ -247,10 +247,10 @@ class Caller {
       take_run(*done);
     } else if (const auto* failure = std::get_if<RunError>(&event)) {
       ++answers_[failure->id];
-    } else if (const auto* compared = std::get_if<ComparisonDone>(&event)) {
-      ++answers_[compared->comparison.id];
-    } else if (const auto* stepped = std::get_if<HistoryDone>(&event)) {
-      ++answers_[stepped->history.id];
+    } else if (const auto* compared = std::get_if<engine::RecipeComparison>(&event)) {
+      ++answers_[compared->id];
+    } else if (const auto* stepped = std::get_if<engine::AmaxHistory>(&event)) {
+      ++answers_[stepped->id];
     } else if (const auto* measured = std::get_if<BenchDone>(&event)) {
       ++answers_[measured->id];
     } else if (std::holds_alternative<BenchRowReport>(event)) {
@@ -553,11 +553,11 @@ class Round {
           caller.link().watch_device(random_() % 2 == 0);
           break;
         case 3:
-          ids.push_back(caller.link().compare({}));
+          ids.push_back(caller.link().submit(engine::ComparisonRequest{}));
           caller.ordered_other(ids.back());
           break;
         case 4:
-          ids.push_back(caller.link().step_history({}));
+          ids.push_back(caller.link().submit(engine::AmaxHistoryRequest{}));
           caller.ordered_other(ids.back());
           break;
         default:
@@ -597,7 +597,7 @@ class Round {
 
   void owed_flood(Caller& caller) {
     std::uint64_t id = 0;
-    watch_heap(caller, [&] { id = caller.link().bench({}); });
+    watch_heap(caller, [&] { id = caller.link().submit(engine::BenchOrder{}); });
     caller.ordered_other(id);
     if (!caller.wait([&] { return caller.answered(id); }, kAnswerSeconds)) {
       caller.complain(

@@ -15,8 +15,7 @@ std::vector<std::string> seeds() {
   app::wire::Frame hello;
   hello.mutable_hello()->set_protocol_version(app::kProtocolVersion);
   app::wire::Frame run;
-  run.mutable_run()->set_id(1);
-  *run.mutable_run()->mutable_request() = app::to_wire(engine::RunRequest());
+  *run.mutable_order() = app::to_wire({.id = 1, .task = engine::RunRequest()});
   std::vector<std::string> streams = {stream_of({hello, run})};
   for (unsigned seed = 0; seed < 2; ++seed) {
     for (const app::wire::Frame& frame : random_frames(100 * seed)) {
@@ -59,8 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   {
     const fuzz::CostLimit limit(size);
     app::FrameSender sender{app::UniqueFd(open_or_die(::dup(pipe_out)))};
-    app::JobSlot jobs(progress);
-    app::CommandReader reader(pipe_in, sender, jobs, readings);
+    app::OrderSlot orders(progress);
+    app::CommandReader reader(pipe_in, sender, orders, readings);
     reader.backends_ready({});
     const int code = reader.read_until_end();
     fuzz::require(code == 0 || code == app::kExitRefused || code == app::kExitMalformed,

@@ -229,12 +229,19 @@ std::vector<Frame> frames_of(const std::string& bytes, std::string& rest) {
 
 std::vector<Frame> random_frames(unsigned seed) {
   std::vector<Frame> frames;
-  const auto& bodies = *Frame::descriptor()->oneof_decl(0);
-  for (int i = 0; i < bodies.field_count(); ++i) {
-    Frame& frame = frames.emplace_back();
-    app::testing::RandomMessage random(seed + static_cast<unsigned>(i));
-    random.fill(*frame.GetReflection()->MutableMessage(&frame, bodies.field(i)));
-  }
+  // One for each alternative of the oneof of `message`, which is a frame or in one.
+  const auto add_kinds = [&](auto in_frame) {
+    Frame probe;
+    const auto& kinds = *in_frame(probe).GetDescriptor()->oneof_decl(0);
+    for (int i = 0; i < kinds.field_count(); ++i) {
+      Message& message = in_frame(frames.emplace_back());
+      app::testing::RandomMessage random(seed + static_cast<unsigned>(i));
+      random.fill(*message.GetReflection()->MutableMessage(&message, kinds.field(i)));
+    }
+  };
+  add_kinds([](Frame& frame) -> Message& { return frame; });
+  add_kinds([](Frame& frame) -> Message& { return *frame.mutable_order(); });
+  add_kinds([](Frame& frame) -> Message& { return *frame.mutable_answer(); });
   return frames;
 }
 

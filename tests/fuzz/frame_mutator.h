@@ -7,7 +7,7 @@
 
 namespace fuzz {
 
-/// One frame for every kind of body that there is, filled at random.
+/// One frame for every kind of body, of order and of answer, filled at random.
 std::vector<app::wire::Frame> random_frames(unsigned seed);
 std::string stream_of(const std::vector<app::wire::Frame>& frames);
 

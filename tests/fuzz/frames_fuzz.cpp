@@ -1,6 +1,8 @@
 // What a worker sends, as the window reads it: bytes, frames, their meaning, and then a recording
 // of what was understood, which must open again.
+#include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "app/protocol/convert.h"
@@ -16,35 +18,34 @@ namespace {
 
 using app::wire::Frame;
 
+Frame answer_frame(std::uint64_t id, const app::Answer& answer) {
+  Frame frame;
+  *frame.mutable_answer() = app::to_wire(id, answer);
+  return frame;
+}
+
 /// The frames of a run as a worker sends them.
 std::vector<Frame> frames_of_a_run(int salt) {
-  const profiling::RecordedRun run = profiling::sample_run(salt);
-  std::vector<Frame> frames(2);
-  *frames[0].mutable_activity() = app::make_activity_chunk(run.result.id, run.activity, 0);
-  auto& finished = *frames[1].mutable_finished();
-  finished.set_id(run.result.id);
-  *finished.mutable_result() = app::to_wire(run.result);
-  *finished.mutable_power() = app::to_wire(run.power);
-  *finished.mutable_snapshot() = app::to_wire(run.snapshot);
-  return frames;
+  profiling::RecordedRun run = profiling::sample_run(salt);
+  const std::uint64_t id = run.result.id;
+  return {answer_frame(id, std::move(run.activity)),
+          answer_frame(id, app::RunDone{.result = std::move(run.result),
+                                        .activity = {},
+                                        .snapshot = std::move(run.snapshot),
+                                        .power = std::move(run.power)})};
 }
 
 std::vector<Frame> other_answers() {
-  std::vector<Frame> frames(4);
-  *frames[0].mutable_comparison_finished()->mutable_comparison() =
-      app::to_wire(profiling::sample_comparison(1).comparison);
-  *frames[1].mutable_history_finished()->mutable_history() =
-      app::to_wire(profiling::sample_history(1).history);
   const profiling::DoctorReport report = profiling::sample_visit(1).report;
-  app::DoctorDone done{.id = 5, .snapshot = report.snapshot, .outcome = {}};
+  app::DoctorDone done{.snapshot = report.snapshot, .outcome = {}};
   for (const profiling::ExperimentRecord& made : report.experiments) {
     if (!made.outcome.stall.empty()) done.outcome = made.outcome;
   }
-  *frames[2].mutable_doctor_reply() = app::to_wire(done);
-  app::RunError late{.id = 4, .error = {engine::ErrorCode::Device, "late"}};
-  late.stalled = std::make_shared<const app::DoctorDone>(done);
-  *frames[3].mutable_failed() = app::to_wire(late);
-  return frames;
+  return {answer_frame(1, profiling::sample_comparison(1).comparison),
+          answer_frame(2, profiling::sample_history(1).history),
+          answer_frame(4, app::RunError{.error = {engine::ErrorCode::Device, "late"},
+                                        .stalled = std::make_shared<const app::DoctorDone>(done)}),
+          answer_frame(5, done)};
 }
 
 }  // namespace
@@ -57,10 +58,10 @@ void keep(app::LinkEvent& event, profiling::Session& session) {
                             .activity = std::move(run->activity),
                             .snapshot = std::move(run->snapshot),
                             .power = std::move(run->power)});
-  } else if (auto* comparison = std::get_if<app::ComparisonDone>(&event)) {
-    session.comparisons.push_back({.comparison = std::move(comparison->comparison)});
-  } else if (auto* history = std::get_if<app::HistoryDone>(&event)) {
-    session.histories.push_back({.history = std::move(history->history)});
+  } else if (auto* comparison = std::get_if<engine::RecipeComparison>(&event)) {
+    session.comparisons.push_back({.comparison = std::move(*comparison)});
+  } else if (auto* history = std::get_if<engine::AmaxHistory>(&event)) {
+    session.histories.push_back({.history = std::move(*history)});
   } else if (auto* visit = std::get_if<app::DoctorDone>(&event)) {
     session.visits.push_back({.request = {},
                               .report = {.snapshot = std::move(visit->snapshot),

@@ -41,11 +41,20 @@ std::string shorter;  // the same for unordered frames, which are limited to 4 M
 
 void send(app::wire::Frame frame) {
   if (!hostile.empty()) {
-    const bool answer = frame.has_finished() || frame.has_failed();
-    app::testing::make_hostile(frame, answer ? hostile : shorter, "refused");
+    app::testing::make_hostile(frame, frame.has_answer() ? hostile : shorter, "refused");
   }
   const engine::Result<std::string> bytes = app::encode_frame(frame);
   if (bytes.ok()) send_bytes(bytes.value());
+}
+
+void answer(std::uint64_t id, const app::Answer& answer) {
+  app::wire::Frame frame;
+  *frame.mutable_answer() = app::to_wire(id, answer);
+  send(std::move(frame));
+}
+
+void fail(std::uint64_t id, engine::ErrorCode code, std::string message) {
+  answer(id, app::RunError{.error = {code, std::move(message)}});
 }
 
 void greet(std::uint32_t version, bool cuda, bool refuses) {
@@ -111,18 +120,14 @@ profiling::Snapshot four_kernels(std::string subject);
 void finish(std::uint64_t id, std::size_t records) {
   const profiling::Activity activity = large_activity(records);
   for (std::size_t first = 0; first < records; first += app::kMaxChunkRecords) {
-    app::wire::Frame frame;
-    *frame.mutable_activity() = app::make_activity_chunk(id, activity, first);
-    send(frame);
+    answer(id, app::activity_chunk(activity, first));
   }
-  app::wire::Frame frame;
-  frame.mutable_finished()->set_id(id);
-  *frame.mutable_finished()->mutable_result() = app::to_wire(engine::RunResult{});
+  app::RunDone done;
   if (!hostile.empty()) {
-    *frame.mutable_finished()->mutable_snapshot() = app::to_wire(four_kernels("a step"));
-    frame.mutable_finished()->mutable_result()->add_deviations();
+    done.snapshot = four_kernels("a step");
+    done.result.deviations.emplace_back();
   }
-  send(frame);
+  answer(id, std::move(done));
 }
 
 /// Appends this process to the file of $FAKE_WORKER_PIDS, then sleeps, ignoring polite signals and
@@ -156,17 +161,14 @@ void breed() {
 
 /// A benchmark with more rows than can be taken in at once.
 void bench(std::uint64_t id) {
-  app::wire::Frame frame;
-  app::BenchRowReport report{.id = id, .row = {}, .power = {}};
+  app::BenchRowReport report;
   report.row.shape = {.experts = 1, .rows = 16, .columns = 16};
   report.row.median_us = report.row.p5_us = report.row.p95_us = 1;
   for (int row = 1; row <= 200'000; ++row) {
     report.row.launches = row;
-    *frame.mutable_bench_row() = app::to_wire(report);
-    send(frame);
+    answer(id, report);
   }
-  frame.mutable_bench_finished()->set_id(id);
-  send(frame);
+  answer(id, app::BenchDone{});
 }
 
 void misbehave_after_hello(const std::string& mode) {
@@ -181,10 +183,11 @@ void misbehave_after_hello(const std::string& mode) {
   if (mode == "close-output") ::close(STDOUT_FILENO);
   if (mode == "unordered") {
     app::wire::Frame frame;
-    *frame.mutable_failed() = app::to_wire(app::RunError{
-        .id = 0, .error = {engine::ErrorCode::Device, "an answer to an order that was not given"}});
+    *frame.mutable_answer() =
+        app::to_wire(0, app::RunError{.error = {engine::ErrorCode::Device,
+                                                "an answer to an order that was not given"}});
     for (std::uint64_t id = 1; id <= 1'000'000; ++id) {
-      frame.mutable_failed()->set_id(id);
+      frame.mutable_answer()->set_id(id);
       send(frame);
     }
   }
@@ -243,9 +246,9 @@ profiling::Snapshot four_kernels(std::string subject) {
 }
 
 /// A run whose replay is late, as a worker answers it before it ends: the third kernel is running.
-app::RunError stalled_run(std::uint64_t id) {
+app::RunError stalled_run() {
   using profiling::NodeState;
-  app::DoctorDone seen{.id = id, .snapshot = four_kernels("the captured step of this run")};
+  app::DoctorDone seen{.snapshot = four_kernels("the captured step of this run")};
   seen.outcome.verdict = profiling::Verdict::Hung;
   seen.outcome.stall = {
       {.replay = 41,
@@ -259,14 +262,14 @@ app::RunError stalled_run(std::uint64_t id) {
   if (const char* dump = std::getenv("FAKE_CORE_DUMP")) {
     seen.outcome.stall.front().core_dump = dump;
   }
-  return {.id = id,
-          .error = {engine::ErrorCode::Device, "replay 41 had not finished after 0.50 s"},
+  return {.error = {engine::ErrorCode::Device, "replay 41 had not finished after 0.50 s"},
           .stalled = std::make_shared<const app::DoctorDone>(std::move(seen))};
 }
 
 /// One experiment, answered as the mode says; by default it is right. A library called "bad" is
 /// wrong from replay 2 on.
-void examine(const std::string& mode, bool bad_library, const app::wire::DoctorCommand& command) {
+void examine(const std::string& mode, bool bad_library, std::uint64_t id,
+             const app::wire::DoctorOrder& order) {
   replaying = mode == "hang-in-replay" || mode == "die-in-replay" || mode == "silent-in-replay";
   if (mode == "silent-in-replay") {
     std::this_thread::sleep_for(200ms);  // so that the board is seen once
@@ -283,33 +286,24 @@ void examine(const std::string& mode, bool bad_library, const app::wire::DoctorC
     ::signal(SIGSEGV, SIG_DFL);  // a sanitizer would report it as a fault of this program
     ::raise(SIGSEGV);
   }
-  app::wire::Frame frame;
   if (mode == "refuse-order" || mode == "device-error") {
-    app::wire::RunFailed& failed = *frame.mutable_failed();
-    failed.set_id(command.id());
-    failed.mutable_error()->set_code(mode == "device-error" ? app::wire::DEVICE
-                                                            : app::wire::UNSUPPORTED);
-    failed.mutable_error()->set_message("there is no GPU here");
-  } else {
-    app::wire::DoctorReply& reply = *frame.mutable_doctor_reply();
-    reply.set_id(command.id());
-    reply.mutable_snapshot()->set_subject(command.gallery_case());
-    if (mode == "captures") {
-      *reply.mutable_snapshot() = app::to_wire(
-          four_kernels(fmt::format("a step of {} tokens", command.request().shape().tokens())));
-    }
-    const char* loading = std::getenv("CUDA_MODULE_LOADING");
-    reply.mutable_snapshot()->set_device(loading == nullptr ? "" : loading);
-    reply.mutable_outcome()->set_verdict(bad_library ? 1 : 0);
-    if (bad_library) {
-      app::wire::OutputCheck& check = *reply.mutable_outcome()->add_checks();
-      check.set_replay(2);
-      check.set_output("Y");
-      check.set_parts(1);
-      check.add_wrong_parts(0);
-    }
+    return fail(id,
+                mode == "device-error" ? engine::ErrorCode::Device : engine::ErrorCode::Unsupported,
+                "there is no GPU here");
   }
-  send(frame);
+  app::DoctorDone done;
+  done.snapshot.subject = order.gallery_case();
+  if (mode == "captures") {
+    done.snapshot =
+        four_kernels(fmt::format("a step of {} tokens", order.request().shape().tokens()));
+  }
+  const char* loading = std::getenv("CUDA_MODULE_LOADING");
+  done.snapshot.device = loading == nullptr ? "" : loading;
+  if (bad_library) {
+    done.outcome.verdict = profiling::Verdict::Wrong;
+    done.outcome.checks = {{.replay = 2, .output = "Y", .parts = 1, .wrong_parts = {0}}};
+  }
+  answer(id, std::move(done));
 }
 
 }  // namespace
@@ -342,44 +336,35 @@ int main(int argc, char** argv) {
       misbehave_after_hello(mode);
       if (mode == "deaf") std::this_thread::sleep_for(1h);  // pulses, but stops reading
     }
-    if (frame.value()->has_bench()) bench(frame.value()->bench().id());
+    const app::wire::Order& order = frame.value()->order();  // an empty one if it is none
+    const std::uint64_t id = order.id();
+    if (order.has_bench()) bench(id);
     if (frame.value()->has_watch_device() && mode == "device") {
       watched = frame.value()->watch_device().on();
     }
-    if (frame.value()->has_doctor()) examine(mode, bad_library, frame.value()->doctor());
-    if (frame.value()->has_run()) {
-      const std::uint64_t id = frame.value()->run().id();
+    if (order.has_doctor()) examine(mode, bad_library, id, order.doctor());
+    if (order.has_run()) {
       running_id = id;
       if (mode == "stuck" || mode == "moving" || mode == "breed") continue;
       if (mode == "hostile-failure") {
-        app::wire::Frame failed;
-        failed.mutable_failed()->set_id(id);
-        failed.mutable_failed()->mutable_error()->set_code(app::wire::DEVICE);
-        send(failed);
+        fail(id, engine::ErrorCode::Device, "");
         running_id = 0;
         continue;
       }
       if (mode == "wrong-kind") {
-        app::wire::Frame answer;
-        answer.mutable_bench_finished()->set_id(id);
-        send(answer);
+        answer(id, app::BenchDone{});
         continue;
       }
       if (mode == "answers-twice") finish(id, 0);
       if (mode == "escaping-error") {
-        app::wire::Frame failed;
-        *failed.mutable_failed() = app::to_wire(app::RunError{
-            .id = id, .error = {engine::ErrorCode::Device, "\x1b[31mred\x1b[0m and \r over it"}});
-        send(failed);
+        fail(id, engine::ErrorCode::Device, "\x1b[31mred\x1b[0m and \r over it");
         continue;
       }
       if (mode.starts_with("stall-in-run")) {
         replaying = true;
         // Leaves time to see the board, especially if its deadline is long.
         std::this_thread::sleep_for(mode == "stall-in-run-for-long" ? 5s : 200ms);
-        app::wire::Frame late;
-        *late.mutable_failed() = app::to_wire(stalled_run(id));
-        send(late);
+        answer(id, stalled_run());
         ::_exit(0);
       }
       // What "escapes" wrote to stderr should be read before its answer is.

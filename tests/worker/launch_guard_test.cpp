@@ -14,8 +14,8 @@
 
 #include "app/protocol/convert.h"
 #include "app/protocol/framing.h"
-#include "app/worker/launch_guard.h"
-#include "app/worker/stall_answer.h"
+#include "app/worker/end_worker.h"
+#include "app/worker/replay_guard.h"
 #include "profiling/trace/host_thread.h"
 #include "tests/support/patience.h"
 
@@ -135,13 +135,15 @@ TEST(StallAnswer, AWorkerStuckInALaunchAnswersAndEnds) {
   FrameDecoder decoder;
   const auto frame = read_frame(reading.get(), decoder);
   ASSERT_TRUE(frame.ok()) << frame.error().message;
-  ASSERT_TRUE(frame.value() && frame.value()->has_failed());
-  const auto late = from_wire(frame.value()->failed());
-  ASSERT_TRUE(late.ok()) << late.error().message;
-  EXPECT_EQ(late.value().id, 9U);
-  EXPECT_THAT(late.value().error.message, HasSubstr("the launch of replay 41 had not returned"));
-  ASSERT_TRUE(late.value().stalled != nullptr);
-  const profiling::Outcome& outcome = late.value().stalled->outcome;
+  ASSERT_TRUE(frame.value() && frame.value()->has_answer());
+  EXPECT_EQ(frame.value()->answer().id(), 9U);
+  const auto answer = from_wire(frame.value()->answer());
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  const auto* late = std::get_if<RunError>(&answer.value());
+  ASSERT_NE(late, nullptr);
+  EXPECT_THAT(late->error.message, HasSubstr("the launch of replay 41 had not returned"));
+  ASSERT_TRUE(late->stalled != nullptr);
+  const profiling::Outcome& outcome = late->stalled->outcome;
   EXPECT_EQ(outcome.verdict, profiling::Verdict::Hung);
   ASSERT_EQ(outcome.stall.size(), 1U);
   EXPECT_EQ(outcome.stall[0].kind, profiling::StallKind::HostBlocked);

@@ -199,7 +199,7 @@ TEST(MisbehavingWorker, AnAnswerWithoutAnOrderLosesTheWorker) {
   LinkHarness link({FAKE_WORKER, "unordered"});  // a million of them
   ASSERT_TRUE(link.wait_for_state(LinkState::Lost));
   EXPECT_EQ(link->status().reason,
-            "sent a frame of kind failed for order 1, which it does not have");
+            "sent an answer of kind failed to order 1, which it does not have");
   EXPECT_EQ(link.answers(), 0U);
 }
 
@@ -209,8 +209,7 @@ TEST(MisbehavingWorker, UnrequestedAnswersAreRefused) {
   LinkHarness other({FAKE_WORKER, "wrong-kind"});
   other->submit({});
   ASSERT_TRUE(other.wait_for_state(LinkState::Lost));
-  EXPECT_EQ(other->status().reason,
-            "answered order 1 of kind run with a frame of kind bench_finished");
+  EXPECT_EQ(other->status().reason, "answered order 1 of kind run with one of kind bench_finished");
   LinkHarness twice({FAKE_WORKER, "answers-twice"});
   twice->submit({});
   ASSERT_TRUE(twice.wait_for_state(LinkState::Lost));
@@ -222,7 +221,7 @@ TEST(MisbehavingWorker, AFloodOfRowsWaitsInThePipeAndAllOfItArrives) {
   LinkHarness link({FAKE_WORKER});
   ASSERT_TRUE(link.wait_for_state(LinkState::Responsive));
   engine::BenchOrder order;
-  const std::uint64_t id = link->bench(order);
+  const std::uint64_t id = link->submit(order);
   std::this_thread::sleep_for(1500ms);  // no polling meanwhile
   EXPECT_EQ(link->status().state, LinkState::Busy) << "unread events are not the worker's fault";
   int rows = 0;

@@ -56,8 +56,8 @@ class Quantize(CommandLine):
         for name, kind, largest, pow2, epsilon in (
                 ("e4m3", ml_dtypes.float8_e4m3fn, 448.0, False, 0.0),
                 ("e5m2", ml_dtypes.float8_e5m2, 57344.0, True, 0.5)):
-            got = self.dump(x, *self.write_splits(), "--format", name, "--epsilon", epsilon,
-                            "--pow2" if pow2 else "--no-pow2")
+            got = self.dump(x, *self.write_splits(), "--activation_format", name,
+                            "--amax_epsilon", epsilon, "--pow2_scales", str(pow2).lower())
             blocks = -(-x.shape[1] // 128)
             padded = np.zeros((x.shape[0], blocks * 128), np.float32)
             padded[:, :x.shape[1]] = x
@@ -71,7 +71,8 @@ class Quantize(CommandLine):
 
     def test_per_tensor(self):
         x = self.x()
-        got = self.dump(x, *self.write_splits(), "--recipe", "fp8-per-tensor", "--no-pow2")
+        got = self.dump(x, *self.write_splits(), "--recipe", "fp8-per-tensor", "--pow2_scales",
+                        "false")
         offsets = np.concatenate([[0], np.cumsum(self.splits)])
         for e, rows in enumerate(self.splits):
             part = x[offsets[e]:offsets[e + 1]]
@@ -85,7 +86,7 @@ class Quantize(CommandLine):
     def test_blocks_of_weights(self):
         generator = np.random.default_rng(3)
         w = generator.standard_normal((2, 144, 272)).astype(np.float32)
-        got = self.dump(w, "--operand", "weights", "--no-pow2")
+        got = self.dump(w, "--operand", "weights", "--pow2_scales", "false")
         self.assertEqual(got["scale_inv"].shape, (2 * 2, 3))
         np.testing.assert_array_equal(got["splits"], [144, 144])
         for e in range(2):
@@ -102,8 +103,8 @@ class Quantize(CommandLine):
 
     def test_every_operand_is_named_as_what_it_is(self):
         x = self.x()
-        for operand in ("activations", "gradients"):
-            got = self.dump(x, *self.write_splits(), "--operand", operand, "--format", "e5m2")
+        for operand, field in (("activations", "activation_format"), ("gradients", "gradient_format")):
+            got = self.dump(x, *self.write_splits(), "--operand", operand, f"--{field}", "e5m2")
             self.assertEqual(got["manifest"]["operand"], operand)
             self.assertEqual(got["manifest"]["rowwise"]["format"], "E5M2")
             self.assertEqual(got["manifest"]["shape"], list(x.shape))
@@ -149,7 +150,7 @@ class Quantize(CommandLine):
         self.assertIn("s.json", self.refused(1, *base, "--splits", self.path("s.json")))
         self.assertIn("/nowhere", self.refused(1, *base[:2], *CPU, "--input", "/nowhere",
                                                "--dump", self.path("out")))
-        self.refused(1, *base, "--format", "fp4")
+        self.assertIn("fp4", self.refused(1, *base, "--activation_format", "fp4"))
         np.save(self.path("x.npy"), np.zeros((4, 20), np.float32))
         self.assertIn("multiple of 16", self.refused(1, *base))
 

@@ -83,10 +83,13 @@ TEST(RealWorker, NoOrderMayNameALibraryThatIsNotAllowed) {
   request.cublaslt_library = "/of/a/stranger.so";
   const std::vector<std::function<std::uint64_t()>> orders = {
       [&] { return link->submit(request); },
-      [&] { return link->compare({.request = request, .recipes = {}}); },
-      [&] { return link->step_history({.request = request, .tokens = 64, .steps = 2}); },
-      [&] { return link->examine({.request = request, .gallery_case = ""}); },
-      [&] { return link->quantize({.request = request, .folder = "/nowhere"}); }};
+      [&] { return link->submit(engine::ComparisonRequest{.request = request, .recipes = {}}); },
+      [&] {
+        return link->submit(
+            engine::AmaxHistoryRequest{.request = request, .tokens = 64, .steps = 2});
+      },
+      [&] { return link->submit(DoctorOrder{.request = request, .gallery_case = ""}); },
+      [&] { return link->submit(QuantizeOrder{.request = request, .folder = "/nowhere"}); }};
   for (const auto& give : orders) {
     const std::uint64_t id = give();
     ASSERT_TRUE(link.wait([&] { return link.failure(id) != nullptr; })) << id;
@@ -188,8 +191,8 @@ engine::ComparisonRequest long_comparison() {
 }
 
 const engine::RecipeComparison* find_comparison(const LinkHarness& link, std::uint64_t id) {
-  const auto* done = link.find_any<ComparisonDone>();
-  return done != nullptr && done->comparison.id == id ? &done->comparison : nullptr;
+  const auto* done = link.find_any<engine::RecipeComparison>();
+  return done != nullptr && done->id == id ? done : nullptr;
 }
 
 TEST(RealWorker, ComparesRecipesEndToEnd) {
@@ -199,7 +202,7 @@ TEST(RealWorker, ComparesRecipesEndToEnd) {
   request.timed_launches = 2;
   request.recipes = {{.scaling = engine::Scaling::PerTensorCurrent},
                      {.scaling = engine::Scaling::Block, .pow2_scales = false}};
-  const std::uint64_t id = link->compare(request);
+  const std::uint64_t id = link->submit(request);
   ASSERT_TRUE(link.wait([&] { return find_comparison(link, id) != nullptr; }));
   const engine::RecipeComparison& comparison = *find_comparison(link, id);
   EXPECT_EQ(comparison.request, request);
@@ -213,7 +216,7 @@ TEST(RealWorker, ComparesRecipesEndToEnd) {
 
 TEST(RealWorker, AComparisonIsCancelledAndTheNewestOrderWins) {
   LinkHarness link(kCpuWorker);
-  const std::uint64_t first = link->compare(long_comparison());
+  const std::uint64_t first = link->submit(long_comparison());
   ASSERT_TRUE(link.wait([&] {
     const PulseReport pulse = link->status().pulse;
     return pulse.request_id == first && pulse.fraction > 0.0;
@@ -222,7 +225,7 @@ TEST(RealWorker, AComparisonIsCancelledAndTheNewestOrderWins) {
   ASSERT_TRUE(link.wait_for_answer(first));
   ASSERT_NE(link.failure(first), nullptr);
   EXPECT_EQ(link.failure(first)->error.code, engine::ErrorCode::Cancelled);
-  const std::uint64_t second = link->compare(long_comparison());
+  const std::uint64_t second = link->submit(long_comparison());
   ASSERT_TRUE(link.wait([&] { return link->status().pulse.request_id == second; }));
   const std::uint64_t run = link->submit(small_request());
   ASSERT_TRUE(link.wait_for_answer(run));
@@ -235,7 +238,7 @@ TEST(RealWorker, AComparisonBeyondTheLimitsIsRefused) {
   LinkHarness link(kCpuWorker);
   engine::ComparisonRequest request;
   request.timed_launches = -1;
-  const std::uint64_t id = link->compare(request);
+  const std::uint64_t id = link->submit(request);
   ASSERT_TRUE(link.wait_for_answer(id));
   ASSERT_NE(link.failure(id), nullptr);
   EXPECT_THAT(link.failure(id)->error.message, HasSubstr("timed_launches is -1"));
@@ -317,8 +320,7 @@ TEST_F(BareWorker, EndsWhenItsInputEndsInTheMiddleOfARun) {
   hello.mutable_hello()->set_protocol_version(kProtocolVersion);
   send(hello);
   wire::Frame run;
-  run.mutable_run()->set_id(1);
-  *run.mutable_run()->mutable_request() = to_wire(long_request());
+  *run.mutable_order() = to_wire({.id = 1, .task = long_request()});
   send(run);
   std::this_thread::sleep_for(300ms);
   child_->input.reset();
@@ -362,8 +364,8 @@ TEST_F(BareWorker, AnOrderWithAnUnknownSettingIsAnsweredByName) {
   hello.mutable_hello()->set_protocol_version(kProtocolVersion);
   send(hello);
   wire::Frame run;
-  run.mutable_run()->set_id(77);
-  run.mutable_run()->mutable_request()->set_backend(static_cast<wire::GemmBackend>(42));
+  run.mutable_order()->set_id(77);
+  run.mutable_order()->mutable_run()->set_backend(static_cast<wire::GemmBackend>(42));
   send(run);
   FrameDecoder decoder;
   std::array<char, 65536> chunk;
@@ -372,9 +374,9 @@ TEST_F(BareWorker, AnOrderWithAnUnknownSettingIsAnsweredByName) {
     if (count > 0) decoder.append({chunk.data(), static_cast<std::size_t>(count)});
     auto frame = decoder.next();
     ASSERT_TRUE(frame.ok());
-    if (frame.value() && frame.value()->has_failed()) {
-      EXPECT_EQ(frame.value()->failed().id(), 77U);
-      EXPECT_THAT(frame.value()->failed().error().message(), HasSubstr("backend is 42"));
+    if (frame.value() && frame.value()->has_answer()) {
+      EXPECT_EQ(frame.value()->answer().id(), 77U);
+      EXPECT_THAT(frame.value()->answer().failed().error().message(), HasSubstr("backend is 42"));
       return;
     }
     if (!frame.value()) std::this_thread::sleep_for(10ms);

@@ -98,14 +98,15 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerRoundTrip) {
                       .eager_loading = true,
                       .markers = false,
                       .deadline_seconds = 1.5};
-  const auto back = from_wire(to_wire(order));
+  const auto back = from_wire(to_wire({.id = 3, .task = order}));
   ASSERT_TRUE(back.ok()) << back.error().message;
-  EXPECT_EQ(back.value().experiment, order.experiment);
-  EXPECT_EQ(back.value().gallery_case, order.gallery_case);
-  EXPECT_TRUE(back.value().healthy);
+  const auto& arrived = std::get<DoctorOrder>(back.value().task);
+  EXPECT_EQ(arrived.experiment, order.experiment);
+  EXPECT_EQ(arrived.gallery_case, order.gallery_case);
+  EXPECT_TRUE(arrived.healthy);
 
   using profiling::NodeState;
-  DoctorDone done{.id = 3, .snapshot = full_snapshot()};
+  DoctorDone done{.snapshot = full_snapshot()};
   done.outcome = {.verdict = profiling::Verdict::Hung,
                   .message = "m",
                   .checks = {{.replay = 2, .output = "Y", .parts = 4, .wrong_parts = {1, 3}}},
@@ -122,30 +123,30 @@ TEST(ConvertDoctor, AnOrderAndItsAnswerRoundTrip) {
                   .seconds = 2.5,
                   .replay_us = {10.5, 11.5},
                   .marker_cost = {.samples = 16, .with_us = 53.7, .without_us = 46.7}};
-  const auto answer = from_wire(to_wire(done));
+  const auto answer = from_wire(to_wire(3, done));
   ASSERT_TRUE(answer.ok()) << answer.error().message;
-  EXPECT_EQ(answer.value().outcome, done.outcome);
-  EXPECT_EQ(answer.value().snapshot, done.snapshot);
+  EXPECT_EQ(std::get<DoctorDone>(answer.value()).outcome, done.outcome);
+  EXPECT_EQ(std::get<DoctorDone>(answer.value()).snapshot, done.snapshot);
 }
 
 TEST(ConvertDoctor, AStalledRunRoundTrips) {
-  DoctorDone seen{.id = 8, .snapshot = full_snapshot()};
+  DoctorDone seen{.snapshot = full_snapshot()};
   seen.outcome.verdict = profiling::Verdict::Hung;
   seen.outcome.stall = {{.replay = 41, .deadline_seconds = 0.5, .p99_seconds = 12e-6}};
   RunError sent;
-  sent.id = 8;
   sent.error.code = engine::ErrorCode::Device;
   sent.error.message = "late";
   sent.stalled = std::make_shared<const DoctorDone>(seen);
-  const auto back = from_wire(to_wire(sent));
+  const auto back = from_wire(to_wire(8, sent));
   ASSERT_TRUE(back.ok()) << back.error().message;
-  EXPECT_EQ(back.value().error.message, "late");
-  ASSERT_NE(back.value().stalled, nullptr);
-  EXPECT_EQ(back.value().stalled->snapshot, seen.snapshot);
-  EXPECT_EQ(back.value().stalled->outcome, seen.outcome);
+  const auto& arrived = std::get<RunError>(back.value());
+  EXPECT_EQ(arrived.error.message, "late");
+  ASSERT_NE(arrived.stalled, nullptr);
+  EXPECT_EQ(arrived.stalled->snapshot, seen.snapshot);
+  EXPECT_EQ(arrived.stalled->outcome, seen.outcome);
 
-  wire::RunFailed damaged = to_wire(sent);
-  damaged.mutable_stalled()->mutable_outcome()->set_verdict(99);
+  wire::Answer damaged = to_wire(8, sent);
+  damaged.mutable_failed()->mutable_stalled()->mutable_outcome()->set_verdict(99);
   EXPECT_FALSE(from_wire(damaged).ok());
 }
 

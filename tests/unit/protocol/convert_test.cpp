@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <type_traits>
+#include <variant>
 
 #include "tests/unit/protocol/random_value.h"
 
@@ -110,8 +111,8 @@ void expect_round_trips(const Travels<V, M>&) {
 
 template <class V, class M>
 void expect_fit(const Travels<V, M>&) {
-  // Fields that only the message has: ids of an order and its answer, and the sender.
-  const std::vector<std::string> wire_only = {"id", "sequence", "protocol_version", "refused"};
+  // Fields that only the message has.
+  const std::vector<std::string> wire_only = {"sequence", "protocol_version", "refused"};
   EXPECT_THAT(wire_mismatches(engine::kType<V>, *M::descriptor(), wire_only), IsEmpty());
 }
 
@@ -126,6 +127,66 @@ TEST(Convert, EveryValueRoundTrips) {
 
 TEST(Convert, FieldsAndWireFieldsCorrespondOneToOne) {
   for_each_pair(Travelling{}, [](const auto& pair) { expect_fit(pair); });
+  EXPECT_THAT(
+      wire_mismatches(engine::kType<Task>, *wire::Order::descriptor(), {"id", "allowed_libraries"}),
+      IsEmpty());
+  EXPECT_THAT(wire_mismatches(engine::kType<Answer>, *wire::Answer::descriptor(), {"id"}),
+              IsEmpty());
+}
+
+/// Calls `visit` with a value of every alternative.
+template <class... Kinds>
+void for_each_kind(const std::variant<Kinds...>&, unsigned seed, const auto& visit) {
+  (visit(random_value(seed).make<Kinds>()), ...);
+}
+
+TEST(Convert, EveryOrderAndEveryAnswerRoundTrips) {
+  for (unsigned seed = 0; seed < kRounds; ++seed) {
+    for_each_kind(Task(), seed, [](const auto& sent) {
+      using Kind = std::remove_cvref_t<decltype(sent)>;
+      const auto got = from_wire(to_wire({.id = 7, .task = sent, .allowed_libraries = {"a"}}));
+      ASSERT_TRUE(got.ok()) << got.error().message;
+      EXPECT_EQ(got.value().id, 7U);
+      EXPECT_THAT(got.value().allowed_libraries, ::testing::ElementsAre("a"));
+      ASSERT_TRUE(std::holds_alternative<Kind>(got.value().task));
+      EXPECT_TRUE(engine::equal_fields(sent, std::get<Kind>(got.value().task)));
+    });
+    for_each_kind(Answer(), seed, [](const auto& sent) {
+      using Kind = std::remove_cvref_t<decltype(sent)>;
+      const wire::Answer message = to_wire(7, sent);
+      EXPECT_EQ(message.id(), 7U);
+      const auto got = from_wire(message);
+      ASSERT_TRUE(got.ok()) << got.error().message;
+      ASSERT_TRUE(std::holds_alternative<Kind>(got.value()));
+      EXPECT_TRUE(engine::equal_fields(sent, std::get<Kind>(got.value())));
+    });
+  }
+}
+
+TEST(Convert, EveryAnswerBelongsToAnOrder) {
+  const auto& results = *wire::Answer::descriptor()->oneof_decl(0);
+  for (int i = 0; i < results.field_count(); ++i) {
+    const auto kind = static_cast<wire::Answer::ResultCase>(results.field(i)->number());
+    if (kind == wire::Answer::kFailed) continue;
+    EXPECT_NE(wire::Order::descriptor()->FindFieldByNumber(order_of(kind)), nullptr)
+        << results.field(i)->name();
+  }
+  const auto& tasks = *wire::Order::descriptor()->oneof_decl(0);
+  for (int i = 0; i < tasks.field_count(); ++i) {
+    const auto* last = wire::Answer::descriptor()->FindFieldByNumber(tasks.field(i)->number());
+    EXPECT_NE(last, nullptr) << "nothing closes " << tasks.field(i)->name();
+  }
+}
+
+TEST(Convert, AnOrderOrAnswerOfAnUnknownKindIsRefused) {
+  EXPECT_THAT(from_wire(wire::Order()).error().message, HasSubstr("of a kind"));
+  EXPECT_THAT(from_wire(wire::Answer()).error().message, HasSubstr("of a kind"));
+}
+
+TEST(Convert, ErrorsOfAnOrderBeginInItsTask) {
+  wire::Order order = to_wire({.id = 1, .task = engine::RunRequest()});
+  order.mutable_run()->mutable_shape()->set_tokens(-1);
+  EXPECT_EQ(from_wire(order).error().field, "shape.tokens");
 }
 
 TEST(Convert, AFieldThatDoesNotFitIsFound) {
@@ -141,9 +202,11 @@ TEST(Convert, AFieldThatDoesNotFitIsFound) {
 }
 
 TEST(Convert, AbsentFieldsOfAComparisonKeepTheDefaults) {
-  const engine::Result<engine::ComparisonRequest> request = from_wire(wire::ComparisonRequest());
-  ASSERT_TRUE(request.ok());
-  EXPECT_EQ(request.value(), engine::ComparisonRequest());
+  wire::Order order;
+  order.mutable_compare();
+  const engine::Result<Order> read = from_wire(order);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(std::get<engine::ComparisonRequest>(read.value().task), engine::ComparisonRequest());
 }
 
 TEST(Convert, SamplesMustHoldTheirElements) {
@@ -249,7 +312,7 @@ TEST(ActivityChunks, AreReassembled) {
   ActivityAssembler assembler;
   int chunks = 0;
   for (std::size_t first = 0; first < sent.records.size(); first += kMaxChunkRecords) {
-    ASSERT_TRUE(assembler.add(make_activity_chunk(3, sent, first)).ok());
+    ASSERT_TRUE(assembler.add(3, activity_chunk(sent, first)).ok());
     ++chunks;
   }
   EXPECT_EQ(chunks, 3);
@@ -302,7 +365,7 @@ TEST(ActivityChunks, EventsAreSentEvenIfTheyOutnumberTheRecords) {
   ASSERT_EQ(chunked_length(sent), kMaxChunkRecords + 5);
   ActivityAssembler assembler;
   for (std::size_t first = 0; first < chunked_length(sent); first += kMaxChunkRecords) {
-    ASSERT_TRUE(assembler.add(make_activity_chunk(3, sent, first)).ok());
+    ASSERT_TRUE(assembler.add(3, activity_chunk(sent, first)).ok());
   }
   const profiling::Activity got = assembler.take(3);
   EXPECT_EQ(got.records.size(), 3U);
@@ -310,15 +373,25 @@ TEST(ActivityChunks, EventsAreSentEvenIfTheyOutnumberTheRecords) {
   EXPECT_EQ(got.memory_events, sent.memory_events);
 }
 
+/// "accepted", or why not.
+std::string verdict(const wire::Answer& chunk) {
+  engine::Result<Answer> read = from_wire(chunk);
+  if (!read.ok()) return read.error().message;
+  ActivityAssembler assembler;
+  const engine::Status added =
+      assembler.add(chunk.id(), std::get<profiling::Activity>(std::move(read).value()));
+  return added.ok() ? "accepted" : added.error().message;
+}
+
 TEST(ActivityChunks, HostileEventsAreRefused) {
   profiling::Activity activity = make_activity(1);
   add_events_to(activity, 2);
-  const wire::ActivityChunk good = make_activity_chunk(1, activity, 0);
+  const wire::Answer good = to_wire(1, activity);
   const auto refusal = [&good](auto&& spoil) {
-    wire::ActivityChunk chunk = good;
-    spoil(*chunk.mutable_host_events(), *chunk.mutable_memory_events());
-    const engine::Status status = ActivityAssembler().add(chunk);
-    return status.ok() ? std::string("accepted") : status.error().message;
+    wire::Answer answer = good;
+    spoil(*answer.mutable_activity()->mutable_host_events(),
+          *answer.mutable_activity()->mutable_memory_events());
+    return verdict(answer);
   };
   using Host = wire::HostEvents;
   using Memory = wire::MemoryEvents;
@@ -343,18 +416,17 @@ TEST(ActivityChunks, HostileEventsAreRefused) {
 
 TEST(ActivityChunks, ARunDoesNotGetRecordsOfAnotherRun) {
   ActivityAssembler assembler;
-  ASSERT_TRUE(assembler.add(make_activity_chunk(3, make_activity(5), 0)).ok());
+  ASSERT_TRUE(assembler.add(3, make_activity(5)).ok());
   EXPECT_TRUE(assembler.take(4).records.empty());
   EXPECT_TRUE(assembler.take(3).records.empty());
 }
 
 TEST(ActivityChunks, HostileOnesAreRefused) {
-  const wire::ActivityChunk good = make_activity_chunk(1, make_activity(4), 0);
+  const wire::Answer good = to_wire(1, make_activity(4));
   const auto refusal = [&good](auto&& spoil) {
-    wire::ActivityChunk chunk = good;
-    spoil(*chunk.mutable_records());
-    const engine::Status status = ActivityAssembler().add(chunk);
-    return status.ok() ? std::string("accepted") : status.error().message;
+    wire::Answer answer = good;
+    spoil(*answer.mutable_activity()->mutable_records());
+    return verdict(answer);
   };
   using Chunk = wire::ActivityRecords;
   EXPECT_EQ(refusal([](Chunk&) {}), "accepted");

@@ -133,7 +133,7 @@ TEST(Framing, AGroupDoesNotHideWhatFollows) {
 TEST(Framing, FullFramesOfARunAreFarFromTheLimitOnMemory) {
   wire::Frame frame;
   for (int i = 0; i < 65536; ++i) {
-    wire::ActivityChunk& chunk = *frame.mutable_activity();
+    wire::ActivityChunk& chunk = *frame.mutable_answer()->mutable_activity();
     wire::ActivityRecords& records = *chunk.mutable_records();
     records.add_start_ns(i);
     records.add_end_ns(i);

@@ -1,4 +1,4 @@
-#include "app/protocol/recorded_run.h"
+#include "app/protocol/request_json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-#include "app/worker/job_slot.h"
+#include "app/worker/order_slot.h"
 
 namespace app {
 
-std::optional<std::uint64_t> JobSlot::put(Job job) {
+std::optional<std::uint64_t> OrderSlot::put(Order order) {
   std::optional<std::uint64_t> replaced;
   {
     const std::lock_guard lock(mutex_);
     if (waiting_) replaced = waiting_->id;
-    waiting_ = std::move(job);
+    waiting_ = std::move(order);
     // Under the lock: wait_next() clears the flag for the next order under the same lock.
     if (progress_.request_id != 0) progress_.cancel = true;
   }
@@ -15,7 +15,7 @@ std::optional<std::uint64_t> JobSlot::put(Job job) {
   return replaced;
 }
 
-std::optional<std::uint64_t> JobSlot::cancel() {
+std::optional<std::uint64_t> OrderSlot::cancel() {
   const std::lock_guard lock(mutex_);
   std::optional<std::uint64_t> dropped;
   if (waiting_) dropped = waiting_->id;
@@ -24,11 +24,11 @@ std::optional<std::uint64_t> JobSlot::cancel() {
   return dropped;
 }
 
-std::optional<Job> JobSlot::wait_next() {
+std::optional<Order> OrderSlot::wait_next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return closed_ || waiting_.has_value(); });
   if (closed_) return std::nullopt;
-  std::optional<Job> next = std::exchange(waiting_, std::nullopt);
+  std::optional<Order> next = std::exchange(waiting_, std::nullopt);
   progress_.cancel = false;
   progress_.stage = static_cast<int>(engine::Stage::Other);
   progress_.iteration = -1;
@@ -39,12 +39,12 @@ std::optional<Job> JobSlot::wait_next() {
   return next;
 }
 
-void JobSlot::finished() {
+void OrderSlot::finished() {
   const std::lock_guard lock(mutex_);
   progress_.request_id = 0;
 }
 
-void JobSlot::close() {
+void OrderSlot::close() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;

@@ -1,11 +1,13 @@
-// What `expertscope bench --suite linear` takes in addition to the options of every suite.
+// What `expertscope bench` takes for one suite only, in addition to the options of every suite.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
-#include "engine/model/bench_order.h"
+#include "app/protocol/worker_command.h"
 #include "engine/model/error.h"
 
 namespace app::cli {
@@ -27,5 +29,17 @@ class LinearBenchOptions {
 /// Every preset intended for the device: those of real layers for a GPU, the laptop presets for a
 /// CPU.
 engine::Result<std::vector<engine::ShapeSpec>> default_linear_shapes(bool cpu);
+
+class WindowBenchCommand {
+ public:
+  void add_to(CLI::App& command);
+  bool given() const { return !records_.empty() || !recording_.empty(); }
+  /// Returns the exit code. `file`: where the JSON objects are also written; null = nowhere.
+  int run(const WorkerCommand& worker, bool json, std::ostream* file) const;
+
+ private:
+  std::vector<std::size_t> records_;
+  std::string recording_;
+};
 
 }  // namespace app::cli

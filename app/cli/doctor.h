@@ -1,0 +1,45 @@
+// What `expertscope doctor` and its subcommands share, and what they show people at a terminal.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "app/cli/command.h"
+#include "app/cli/worker_session.h"
+#include "app/doctor/visit.h"
+#include "app/doctor/worker_runner.h"
+#include "profiling/hazards/model/doctor_report.h"
+
+namespace app::cli {
+
+/// Findings, the experiments before and after, the smallest cure and the fix.
+std::string report_text(const profiling::DoctorReport& report);
+
+/// One line of a terminal; with the marker board while a replay does not move.
+class DoctorProgress {
+ public:
+  explicit DoctorProgress(bool visible) : visible_(visible) {}
+  DoctorProgress(const DoctorProgress&) = delete;  // one line has one owner
+  DoctorProgress& operator=(const DoctorProgress&) = delete;
+  /// Erases the line, so that the next output starts on a clean line.
+  ~DoctorProgress();
+  void show(const VisitProgress& progress);
+
+ private:
+  bool visible_;
+  int replay_ = 0;
+  std::vector<profiling::NodeState> board_;
+  std::chrono::steady_clock::time_point moved_;
+  std::chrono::steady_clock::time_point shown_;
+};
+
+/// A runner for this worker, with the requested limits.
+WorkerRunner::Options runner_options(const WorkerChoice& worker);
+
+/// Writes the error to stderr; always kCouldNotRun.
+int could_not_run(const engine::Error& error);
+
+void add_matrix_command(CLI::App& doctor, Action& chosen);
+
+}  // namespace app::cli

@@ -1,0 +1,109 @@
+#include "app/cli/terminal.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "app/protocol/terminal_text.h"
+
+namespace app::cli {
+namespace {
+
+constexpr int kCells = 24;
+
+void print_bar(double fraction, const std::string& text) {
+  const double part = std::clamp(fraction, 0.0, 1.0);
+  const auto filled = static_cast<std::size_t>(part * kCells);
+  show_line(fmt::format("[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
+                        std::string(kCells - filled, '.'), part * 100.0, text));
+}
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may take no lock");
+
+}  // namespace
+
+void write_text(std::FILE* stream, std::string_view text) {
+  const std::string safe = terminal_text(text);
+  const std::size_t written = std::fwrite(safe.data(), 1, safe.size(), stream);
+  if (written < safe.size() && stream == stdout) {
+    throw std::system_error(errno, std::generic_category(), "standard output cannot be written");
+  }
+}
+
+void show_line(std::string_view text) {
+  std::fputs("\r\x1b[K", stderr);
+  write_text(stderr, text);
+  std::fflush(stderr);
+}
+
+std::string decibels(double value, const char* unit) {
+  if (std::isnan(value)) return "none";
+  return std::isinf(value) ? "exact" : fmt::format("{:.2f}{}", value, unit);
+}
+
+nlohmann::ordered_json json_number(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+nlohmann::ordered_json text_or_null(const std::string& text) {
+  if (text.empty()) return nullptr;
+  return text;
+}
+
+std::string date_text() {
+  const auto now = std::chrono::system_clock::now();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
+}
+
+ProgressBar::~ProgressBar() {
+  if (visible_) show_line("");
+}
+
+void ProgressBar::show(const LinkStatus& status) {
+  if (!visible_) return;
+  if (status.state == LinkState::Stalled) {
+    show_line("stalled: " + status.reason);
+  } else {
+    std::string step;
+    if (status.pulse.iteration >= 0) {
+      step =
+          fmt::format("  iteration {} of {}", status.pulse.iteration + 1, status.pulse.iterations);
+    }
+    print_bar(status.pulse.fraction,
+              fmt::format("{}{}", engine::stage_name(status.pulse.stage), step));
+  }
+}
+
+void ProgressBar::show(const LinkStatus& status, const BatchProgress& progress) {
+  if (!visible_) return;
+  if (status.state == LinkState::Stalled) return show(status);
+  const std::string left = progress.remaining_seconds < 0.0
+                               ? std::string()
+                               : fmt::format(", about {:.0f} s left", progress.remaining_seconds);
+  print_bar(progress.fraction,
+            fmt::format("run {} of {}: {}{}", progress.measured + progress.failed + 1,
+                        progress.total, progress.label, left));
+}
+
+InterruptWatch::InterruptWatch() {
+  interrupted = false;
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  ::sigaction(SIGINT, &action, &before_);
+}
+
+InterruptWatch::~InterruptWatch() { ::sigaction(SIGINT, &before_, nullptr); }
+
+const std::atomic<bool>& InterruptWatch::flag() const { return interrupted; }
+
+}  // namespace app::cli

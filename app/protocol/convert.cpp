@@ -1,0 +1,146 @@
+#include "app/protocol/convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/model/text.h"
+
+namespace app {
+namespace {
+
+using profiling::Activity;
+
+template <class Choice>
+engine::Status read_valid(Choice& choice, const google::protobuf::Message& message) {
+  engine::Status read = read_choice(engine::kType<Choice>, &choice, message);
+  if (!read.ok()) return read;
+  return std::visit([](const auto& value) { return engine::validate(value); }, choice);
+}
+
+/// Elements [first, first + kMaxChunkRecords) of the list.
+template <class Record>
+std::vector<Record> slice(const std::vector<Record>& list, std::size_t first) {
+  const auto begin = list.begin() + static_cast<std::ptrdiff_t>(std::min(first, list.size()));
+  const auto count = std::min<std::ptrdiff_t>(list.end() - begin, kMaxChunkRecords);
+  return {begin, begin + count};
+}
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T>& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// What is wrong with a chunk, given what came before it; empty = nothing.
+std::string flaw_of(const Activity& chunk, const Activity& before) {
+  const auto too_many = [](std::string_view what, std::size_t have, std::size_t more,
+                           std::size_t most) {
+    if (have + more <= most) return std::string();
+    return fmt::format("{} has {} entries; the limit is {}", what, have + more, most);
+  };
+  for (std::string flaw :
+       {too_many("records", before.records.size(), chunk.records.size(), kMaxActivityRecords),
+        too_many("host_events", before.host_events.size(), chunk.host_events.size(),
+                 profiling::kMostHostEvents),
+        too_many("memory_events", before.memory_events.size(), chunk.memory_events.size(),
+                 profiling::kMostMemoryEvents)}) {
+    if (!flaw.empty()) return flaw;
+  }
+  const std::size_t names = before.names.size() + chunk.names.size();
+  const auto beyond = [names](const auto& entry) { return entry.name >= names; };
+  if (std::ranges::any_of(chunk.records, beyond)) {
+    return "records.name points beyond the names sent";
+  }
+  if (std::ranges::any_of(chunk.host_events, beyond)) {
+    return "host_events.name points beyond the names sent";
+  }
+  return {};
+}
+
+}  // namespace
+
+wire::Order to_wire(const Order& order) {
+  wire::Order message;
+  message.set_id(order.id);
+  for (const std::string& path : order.allowed_libraries) {
+    message.add_allowed_libraries(engine::valid_utf8(path));
+  }
+  write_choice(engine::kType<Task>, &order.task, message);
+  return message;
+}
+
+engine::Result<Order> from_wire(const wire::Order& message) {
+  Order order{.id = message.id(),
+              .task = {},
+              .allowed_libraries = {message.allowed_libraries().begin(),
+                                    message.allowed_libraries().end()}};
+  if (engine::Status read = read_valid(order.task, message); !read.ok()) return read.error();
+  return order;
+}
+
+wire::Answer to_wire(std::uint64_t id, const Answer& answer) {
+  wire::Answer message;
+  message.set_id(id);
+  write_choice(engine::kType<Answer>, &answer, message);
+  return message;
+}
+
+engine::Result<Answer> from_wire(const wire::Answer& message) {
+  Answer answer;
+  const engine::Status read = read_valid(answer, message);
+  if (read.ok()) return answer;
+  engine::Error error = read.error();
+  if (message.result_case() == wire::Answer::RESULT_NOT_SET) return error;
+  error.message =
+      fmt::format("{}.{}", engine::ChoiceNames<Answer>::names[answer.index()], error.message);
+  return error;
+}
+
+std::size_t chunked_length(const Activity& activity) {
+  return std::max(
+      {activity.records.size(), activity.host_events.size(), activity.memory_events.size()});
+}
+
+Activity activity_chunk(const Activity& activity, std::size_t first) {
+  Activity chunk;
+  if (first == 0) {
+    chunk.names = activity.names;
+    chunk.nodes = activity.nodes;
+  }
+  chunk.records = slice(activity.records, first);
+  chunk.host_events = slice(activity.host_events, first);
+  chunk.memory_events = slice(activity.memory_events, first);
+  return chunk;
+}
+
+engine::Status ActivityAssembler::add(std::uint64_t id, Activity chunk) {
+  if (id != id_) {
+    id_ = id;
+    activity_ = {};
+  }
+  if (std::string flaw = flaw_of(chunk, activity_); !flaw.empty()) {
+    activity_ = {};
+    return engine::Error{engine::ErrorCode::Protocol, "activity." + std::move(flaw)};
+  }
+  append(activity_.names, chunk.names);
+  append(activity_.records, chunk.records);
+  append(activity_.nodes, chunk.nodes);
+  append(activity_.host_events, chunk.host_events);
+  append(activity_.memory_events, chunk.memory_events);
+  return {};
+}
+
+Activity ActivityAssembler::take(std::uint64_t id) {
+  Activity taken;
+  if (id == id_) taken = std::move(activity_);
+  activity_ = {};
+  id_ = 0;
+  return taken;
+}
+
+}  // namespace app
