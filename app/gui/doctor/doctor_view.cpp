@@ -7,7 +7,6 @@
 
 #include "app/doctor/report_words.h"
 #include "app/gui/cards/card.h"
-#include "app/gui/cards/card_ground.h"
 #include "app/gui/controls/scopes.h"
 #include "app/gui/controls/widgets.h"
 #include "app/gui/doctor/replay_board.h"

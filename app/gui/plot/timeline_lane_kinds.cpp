@@ -1,57 +1,39 @@
-// Lines of the timeline's tooltips.
-#include "app/gui/plot/timeline_read_out.h"
+#include "app/gui/plot/timeline_lane_kinds.h"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "app/gui/plot/format.h"
 
 namespace app::plot {
-
-using profiling::TimelineSegment;
-
-RowKind kind_of(const profiling::TimelineLane& lane) {
-  switch (lane.kind) {
-    case profiling::LaneKind::Replays:
-      return RowKind::Iterations;
-    case profiling::LaneKind::Stages:
-    case profiling::LaneKind::Overhead:
-      return RowKind::HostEvents;
-    case profiling::LaneKind::Memory:
-      return RowKind::MemoryEvents;
-    default:
-      return RowKind::Work;
-  }
-}
-
 namespace {
 
-std::string text_of(const profiling::Activity& activity, std::uint32_t name) {
+using profiling::Activity;
+using profiling::ActivityRecord;
+using profiling::LaneKind;
+using profiling::TimelineLane;
+using profiling::TimelineSegment;
+
+std::string text_of(const Activity& activity, std::uint32_t name) {
   return name < activity.names.size() ? activity.names[name] : std::string();
 }
 
-}  // namespace
-
-std::string name_of(const profiling::Activity& activity, RowKind kind, std::uint32_t index,
-                    const profiling::ActivityRecord& record) {
-  switch (kind) {
-    case RowKind::Iterations:
-      return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
-    case RowKind::MemoryEvents: {
-      const profiling::MemoryEvent& event = activity.memory_events[index];
-      return std::string(
-          profiling::kMemoryOperationNames[static_cast<std::size_t>(event.operation)]);
-    }
-    case RowKind::HostEvents:
-    case RowKind::Work:
-      break;
-  }
+std::string kernel_name(const Activity& activity, std::uint32_t, const ActivityRecord& record) {
   return short_kernel_name(text_of(activity, record.name));
 }
 
-namespace {
+std::string iteration_number(const Activity& activity, std::uint32_t,
+                             const ActivityRecord& record) {
+  return std::to_string(record.iteration + (activity.nodes.empty() ? 0 : 1));
+}
+
+std::string memory_operation(const Activity& activity, std::uint32_t index, const ActivityRecord&) {
+  const auto operation = static_cast<std::size_t>(activity.memory_events[index].operation);
+  return std::string(profiling::kMemoryOperationNames[operation]);
+}
 
 void add_place(std::vector<ReadOutLine>& lines, const profiling::ActivityRecord& record) {
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
@@ -86,7 +68,8 @@ void show_memory_event(const PanelContext& context, const profiling::Activity& a
 }
 
 void show_host_event(const PanelContext& context, const profiling::Activity& activity,
-                     const TimelineSegment& block, const profiling::ActivityRecord& record) {
+                     const MemoryCurve&, const TimelineSegment& block,
+                     const profiling::ActivityRecord& record) {
   const profiling::HostEvent& event = activity.host_events[block.longest];
   std::vector<ReadOutLine> lines;
   if (block.count > 1) lines.push_back({"events folded here", count_text(block.count), 0});
@@ -97,16 +80,8 @@ void show_host_event(const PanelContext& context, const profiling::Activity& act
   read_out(context, text_of(activity, event.name), lines);
 }
 
-}  // namespace
-
-void show_record(const PanelContext& context, const profiling::Activity& activity,
-                 const MemoryCurve& curve, const profiling::TimelineLod& row, RowKind kind,
-                 const TimelineSegment& block) {
-  const profiling::ActivityRecord& record = row.records()[block.longest];
-  if (kind == RowKind::HostEvents) return show_host_event(context, activity, block, record);
-  if (kind == RowKind::MemoryEvents) {
-    return show_memory_event(context, activity, curve, block, record);
-  }
+std::vector<ReadOutLine> duration_lines(const TimelineSegment& block,
+                                        const ActivityRecord& record) {
   std::vector<ReadOutLine> lines;
   if (block.count > 1) {
     lines.push_back({"records folded here", count_text(block.count), 0});
@@ -116,15 +91,23 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   }
   lines.push_back({(block.count > 1) ? "longest of these" : "duration",
                    duration_text(static_cast<double>(record.duration_ns())), 0});
-  if (kind == RowKind::Iterations) {
-    lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
-    const bool graph = !activity.nodes.empty();
-    const std::string which =
-        fmt::format("{} {}", graph ? "replay" : "iteration", record.iteration + (graph ? 1 : 0));
-    read_out(context, block.count > 1 ? fmt::format("{}s", graph ? "replay" : "iteration") : which,
-             lines);
-    return;
-  }
+  return lines;
+}
+
+void show_iteration(const PanelContext& context, const Activity& activity, const MemoryCurve&,
+                    const TimelineSegment& block, const ActivityRecord& record) {
+  std::vector<ReadOutLine> lines = duration_lines(block, record);
+  lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
+  const bool graph = !activity.nodes.empty();
+  const std::string which =
+      fmt::format("{} {}", graph ? "replay" : "iteration", record.iteration + (graph ? 1 : 0));
+  read_out(context, block.count > 1 ? fmt::format("{}s", graph ? "replay" : "iteration") : which,
+           lines);
+}
+
+void show_work(const PanelContext& context, const Activity& activity, const MemoryCurve&,
+               const TimelineSegment& block, const ActivityRecord& record) {
+  std::vector<ReadOutLine> lines = duration_lines(block, record);
   lines.push_back(
       {"stage", std::string(engine::stage_name(record.stage)), context.theme.stage(record.stage)});
   lines.push_back({"start", duration_text(static_cast<double>(record.start_ns)), 0});
@@ -138,14 +121,87 @@ void show_record(const PanelContext& context, const profiling::Activity& activit
   read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
 }
 
+std::string experts_label(const TimelineLane& lane, const Activity&) {
+  return lane.first == lane.last ? fmt::format("expert {}", lane.first)
+                                 : fmt::format("e {}\u2013{}", lane.first, lane.last);
+}
+
+constexpr std::array<LaneTraits, 10> kLanes = {{
+    {.kind = LaneKind::Thread,
+     .label = [](const TimelineLane& lane,
+                 const Activity&) { return fmt::format("thread {}", lane.first); },
+     .block_name = kernel_name,
+     .show_block = show_work},
+    {.kind = LaneKind::Stream,
+     .label = [](const TimelineLane& lane,
+                 const Activity&) { return fmt::format("stream {}", lane.first); },
+     .block_name = kernel_name,
+     .show_block = show_work},
+    {.kind = LaneKind::Replays,
+     .label = [](const TimelineLane&, const Activity& activity) -> std::string {
+       return activity.nodes.empty() ? "iterations" : "replays";
+     },
+     .block_name = iteration_number,
+     .show_block = show_iteration,
+     .stage_colors = false,
+     .sums_others = true},
+    {.kind = LaneKind::Nodes,
+     .label = [](const TimelineLane&, const Activity&) -> std::string { return "graph nodes"; },
+     .block_name = kernel_name,
+     .show_block = show_work},
+    {.kind = LaneKind::Outside,
+     .label = [](const TimelineLane&, const Activity& activity) -> std::string {
+       // Without a graph no record can be outside of it.
+       return activity.nodes.empty() ? "work" : "outside the graph";
+     },
+     .block_name = kernel_name,
+     .show_block = show_work},
+    {.kind = LaneKind::Experts,
+     .label = experts_label,
+     .block_name = kernel_name,
+     .show_block = show_work},
+    {.kind = LaneKind::Shared,
+     .label = [](const TimelineLane&, const Activity&) -> std::string { return "all experts"; },
+     .block_name = kernel_name,
+     .show_block = show_work},
+    {.kind = LaneKind::Stages,
+     .label = [](const TimelineLane&, const Activity&) -> std::string { return "host stages"; },
+     .block_name = kernel_name,
+     .show_block = show_host_event,
+     .records = false},
+    {.kind = LaneKind::Overhead,
+     .label = [](const TimelineLane&, const Activity&) -> std::string { return "overhead"; },
+     .block_name = kernel_name,
+     .show_block = show_host_event,
+     .records = false},
+    {.kind = LaneKind::Memory,
+     .label = [](const TimelineLane&, const Activity&) -> std::string { return "memory"; },
+     .block_name = memory_operation,
+     .show_block = show_memory_event,
+     .records = false,
+     .curve = true},
+}};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kLanes.size(); ++i) {
+    if (kLanes[i].kind != static_cast<LaneKind>(i)) return false;
+  }
+  return true;
+}
+static_assert(in_order(), "a kind of lane is found by its value");
+
+}  // namespace
+
+const LaneTraits& traits_of(LaneKind kind) { return kLanes.at(static_cast<std::size_t>(kind)); }
+
 void show_live_memory(const PanelContext& context, const MemoryCurve& curve, double time) {
   const std::size_t index = curve.before(time);
   if (index < curve.time_ns.size()) read_out(context, "", live_lines(curve, index));
 }
 
 void show_gap(const PanelContext& context, const PlotFrame& frame,
-              const profiling::Activity& activity, const profiling::TimelineLod& row, RowKind kind,
-              float middle) {
+              const profiling::Activity& activity, const profiling::TimelineLod& row,
+              const LaneTraits& lane, float middle) {
   const double time = frame.hover_x();
   const std::size_t next = row.started_by(static_cast<std::int64_t>(std::floor(time)));
   if (next == 0 || next == row.size()) return;
@@ -165,8 +221,8 @@ void show_gap(const PanelContext& context, const PlotFrame& frame,
   read_out(context, "",
            {{"gap", duration_text(static_cast<double>(after.start_ns - before.end_ns)),
              theme.colors.warn},
-            {"after", name_of(activity, kind, first, before), 0},
-            {"before", name_of(activity, kind, second, after), 0}});
+            {"after", lane.block_name(activity, first, before), 0},
+            {"before", lane.block_name(activity, second, after), 0}});
 }
 
 }  // namespace app::plot
