@@ -35,12 +35,12 @@ class RunsController {
   SessionState state;
   LinkSupervisor link;
 
-  /// The request came with its backend: the first worker's greeting does not choose one ...
+  /// The request in the rail keeps its backend when the first worker greets.
   void keep_backend() { keep_backend_ = true; }
-  /// ... and the greeting starts a run of it.
+  /// Runs the request as soon as a worker greets.
   void run_at_greeting() { run_at_greeting_ = true; }
   void start_worker(const std::string& cublaslt);
-  /// By another with the same command and library, at once, even if it is busy.
+  /// By one with the same library, at once, even if it is busy.
   void replace_worker();
 
   /// The request in the rail.

@@ -1,3 +1,5 @@
+#include "app/gui/graph/graph_words.h"
+
 #include <gtest/gtest.h>
 
 #include "app/gui/doctor/examine_bar.h"

@@ -1,4 +1,4 @@
-// Keys and mouse on one page, from the same table that the keyboard obeys.
+// Keys and mouse on one page, from the table that also handles the keyboard.
 #include <algorithm>
 #include <string_view>
 

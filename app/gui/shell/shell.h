@@ -78,7 +78,7 @@ class Shell {
   ControlRail rail_;
   engine::RunRequest request_in_rail_;  // as the rail has seen it
   FileDialog dialog_;
-  // What the path that the dialog asks for is for.
+  // What will be written to the path that the dialog asks for.
   DoctorState::Report report_;
   SessionState::Run exported_run_;
   RecordsOrder records_order_;
