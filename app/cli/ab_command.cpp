@@ -10,7 +10,6 @@
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
 #include "app/protocol/request_json.h"
-#include "app/protocol/request_log.h"
 #include "app/sweep/plan.h"
 #include "engine/input/regular_file.h"
 #include "profiling/compare/comparison_csv.h"

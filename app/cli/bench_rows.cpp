@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/terminal.h"
-#include "app/protocol/wire.h"
+#include "app/protocol/paths.h"
 
 namespace app::cli {
 namespace {

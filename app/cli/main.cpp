@@ -12,8 +12,8 @@
 
 #include "app/cli/command.h"
 #include "app/cli/terminal.h"
-#include "app/protocol/pipe_writer.h"
-#include "app/protocol/wire.h"
+#include "app/protocol/descriptor.h"
+#include "app/protocol/paths.h"
 
 namespace app::cli {
 

@@ -23,7 +23,6 @@
 #include "app/doctor/library_versions.h"
 #include "app/doctor/visit.h"
 #include "app/protocol/request_json.h"
-#include "app/protocol/request_log.h"
 #include "engine/input/json_text.h"
 #include "profiling/hazards/report/report.h"
 #include "profiling/session/session_file.h"

@@ -9,7 +9,7 @@
 
 #include "app/cli/terminal.h"
 #include "app/doctor/worker_runner.h"
-#include "app/protocol/patience.h"
+#include "app/protocol/liveness.h"
 
 namespace app::cli {
 

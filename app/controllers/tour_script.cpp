@@ -9,7 +9,6 @@
 
 #include "app/controllers/request_actions.h"
 #include "app/protocol/request_json.h"
-#include "app/protocol/request_log.h"
 #include "engine/input/json_text.h"
 #include "engine/input/regular_file.h"
 #include "engine/model/text.h"

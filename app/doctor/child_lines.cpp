@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "app/protocol/child_process.h"
-#include "app/protocol/line_splitter.h"
+#include "app/protocol/descriptor.h"
 
 namespace app {
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "app/doctor/core_dump.h"
-#include "app/protocol/patience.h"
+#include "app/protocol/liveness.h"
 #include "app/protocol/worker_link.h"
 
 namespace app {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "app/protocol/unique_fd.h"
+#include "app/protocol/descriptor.h"
 #include "engine/model/error.h"
 
 namespace app {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "app/protocol/framing.h"
 #include "app/protocol/orders.h"
-#include "app/protocol/wire.h"
 #include "app/protocol/wire_fields.h"
 #include "app/protocol/worker_link.h"
 #include "engine/model/error.h"

@@ -8,10 +8,16 @@
 #include <string>
 #include <string_view>
 
-#include "app/protocol/wire.h"
+#include "app/protocol/expertscope.pb.h"
 #include "engine/model/error.h"
 
 namespace app {
+
+namespace wire = ::expertscope::wire;
+
+/// Incremented with every change that an older peer would misread. The handshake refuses any
+/// difference.
+inline constexpr std::uint32_t kProtocolVersion = 11;
 
 inline constexpr std::string_view kFrameMagic = "XSC1";
 inline constexpr std::size_t kFrameHeaderBytes = 8;

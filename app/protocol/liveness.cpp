@@ -61,4 +61,66 @@ std::string Liveness::reason(Time now, bool awaiting) const {
                      pulse_.iteration + 1, pulse_.iterations);
 }
 
+std::optional<Patience::Silence> Patience::silence_of(const LinkStatus& status) {
+  if (status.state == LinkState::Lost) return std::nullopt;
+  if (status.cancel_overdue) return Silence::Cancel;
+  if (status.seconds_still < kWordSeconds) return std::nullopt;
+  switch (status.state) {
+    case LinkState::Starting:
+      return Silence::Greeting;
+    case LinkState::Stalled:
+      return Silence::Pulses;
+    case LinkState::Busy:
+      return status.pulse.request_id == 0 ? Silence::Begin : Silence::Progress;
+    case LinkState::Responsive:
+    case LinkState::Lost:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string Patience::words_of(Silence silence, const LinkStatus& status) {
+  switch (silence) {
+    case Silence::Greeting:
+      return "it has not greeted";
+    case Silence::Pulses:
+      return status.reason;
+    case Silence::Begin:
+      return "it is alive, but has not begun its order";
+    case Silence::Cancel:
+      return "it has not answered the cancel";
+    case Silence::Progress:
+      break;
+  }
+  return fmt::format("it is alive, but nothing moves in {}, iteration {} of {}",
+                     engine::stage_name(status.pulse.stage), status.pulse.iteration + 1,
+                     status.pulse.iterations);
+}
+
+std::optional<std::string> Patience::word(const LinkStatus& status) {
+  const std::optional<Silence> silence = silence_of(status);
+  if (!silence || !told_.insert(*silence).second) return std::nullopt;
+  const std::string limit = limit_seconds_ > 0
+                                ? fmt::format(
+                                      "given up after {:g} s without a sign of progress "
+                                      "(--timeout)",
+                                      limit_seconds_)
+                                : std::string("waited for without a limit (--timeout)");
+  return fmt::format(
+      "the worker (process {}) has shown no sign of progress for {:.0f} s: {}. It is "
+      "{}; Ctrl+C ends it now",
+      status.pid, status.seconds_still, words_of(*silence, status), limit);
+}
+
+std::optional<std::string> Patience::exhausted(const LinkStatus& status) const {
+  const std::optional<Silence> silence = silence_of(status);
+  if (!silence || limit_seconds_ <= 0 || status.seconds_still <= limit_seconds_) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "gave up on the worker (process {}) after {:.1f} s without a sign of progress: "
+      "{}; the limit is {:g} s, set another one with --timeout",
+      status.pid, status.seconds_still, words_of(*silence, status), limit_seconds_);
+}
+
 }  // namespace app

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "app/protocol/wire.h"
+#include "app/protocol/framing.h"
 #include "engine/model/error.h"
 
 namespace app {

@@ -1,10 +1,12 @@
-// Where the neighbouring programs and assets are: found from the running executable, never from the
-// current folder.
+// The version of this program, and where its neighbours and assets are: found from the running
+// executable, never from the current folder.
 #pragma once
 
 #include <string>
 
 namespace app {
+
+inline constexpr const char* kProgramVersion = EXPERTSCOPE_VERSION;
 
 /// Folder of the running executable, without a trailing slash.
 std::string executable_folder();

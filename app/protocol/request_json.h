@@ -1,9 +1,12 @@
 // RunRequest, RunResult and RecipeComparison as Protobuf JSON: the form of request files, --json
-// output and session headers. And a finished run as recordings store it.
+// output and session headers; request logs; and a finished run as recordings store it.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "app/protocol/orders.h"
 #include "engine/model/error.h"
@@ -23,6 +26,22 @@ std::string result_to_json(const engine::RunResult& result, bool pretty = false)
 std::string comparison_to_json(const engine::RecipeComparison& comparison, bool pretty = false);
 
 const profiling::RequestCodec& request_codec();
+
+/// The maximum size of a request, a request log or a tour.
+inline constexpr std::size_t kMaxRequestFileBytes = std::size_t{64} << 20;
+
+/// A line of a request log: one JSON request, as `expertscope run --requests` runs it and the
+/// window plays it as a tour. It may have a "caption", which is not part of the request.
+struct LoggedRequest {
+  engine::RunRequest request;
+  std::string caption;  // empty = none
+};
+
+/// Empty lines are skipped. An error names the file and the line.
+engine::Result<std::vector<LoggedRequest>> read_request_log(const std::string& path);
+/// The same for text that was read from the file `path`.
+engine::Result<std::vector<LoggedRequest>> parse_request_log(std::string_view text,
+                                                             const std::string& path);
 
 /// A finished run as recordings store it. Moves: a run may hold 20 million records, and the
 /// window's thread has no time to copy them.

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "app/protocol/convert.h"
-#include "app/protocol/wire.h"
+#include "app/protocol/framing.h"
 #include "app/protocol/worker_link.h"
 #include "engine/model/error.h"
 #include "engine/model/text.h"

@@ -17,12 +17,12 @@
 
 #include "app/protocol/child_process.h"
 #include "app/protocol/convert.h"
+#include "app/protocol/descriptor.h"
 #include "app/protocol/event_queue.h"
 #include "app/protocol/framing.h"
-#include "app/protocol/line_splitter.h"
 #include "app/protocol/liveness.h"
 #include "app/protocol/open_orders.h"
-#include "app/protocol/pipe_writer.h"
+#include "app/protocol/paths.h"
 #include "app/protocol/worker_frames.h"
 #include "engine/model/guarded_thread.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <chrono>
 
-#include "app/protocol/wire.h"
+#include "app/protocol/paths.h"
 #include "engine/gemm/library_file.h"
 #ifdef EXPERTSCOPE_WITH_CUDA
 #include "engine/device/device_facts.h"

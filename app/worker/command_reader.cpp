@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "app/protocol/convert.h"
+#include "app/protocol/paths.h"
 #include "engine/input/regular_file.h"
 #include "engine/input/tensor_source.h"
 

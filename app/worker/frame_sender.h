@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <mutex>
 
+#include "app/protocol/descriptor.h"
+#include "app/protocol/framing.h"
 #include "app/protocol/orders.h"
-#include "app/protocol/unique_fd.h"
-#include "app/protocol/wire.h"
 #include "engine/model/error.h"
 
 namespace app {

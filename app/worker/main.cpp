@@ -14,7 +14,8 @@
 #include <map>
 #include <system_error>
 
-#include "app/protocol/pipe_writer.h"
+#include "app/protocol/descriptor.h"
+#include "app/protocol/paths.h"
 #include "app/worker/command_reader.h"
 #include "app/worker/end_worker.h"
 #include "app/worker/engine_loop.h"

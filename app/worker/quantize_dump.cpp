@@ -12,8 +12,8 @@
 #include <span>
 #include <system_error>
 
+#include "app/protocol/paths.h"
 #include "app/protocol/request_json.h"
-#include "app/protocol/wire.h"
 #include "app/worker/handlers.h"
 #include "engine/input/json_text.h"
 #include "engine/input/routing.h"

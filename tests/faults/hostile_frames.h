@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <random>
 
+#include "app/protocol/framing.h"
 #include "app/protocol/orders.h"
-#include "app/protocol/wire.h"
 
 namespace app::testing {
 

@@ -23,7 +23,7 @@
 #include <thread>
 
 #include "app/controllers/recorder.h"
-#include "app/protocol/pipe_writer.h"
+#include "app/protocol/descriptor.h"
 #include "app/protocol/request_json.h"
 #include "profiling/session/session_file.h"
 #include "tests/unit/session/sample_recording.h"

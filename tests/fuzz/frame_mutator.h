@@ -2,7 +2,7 @@
 // message is changed through its description, and lengths are made to fit again.
 #pragma once
 
-#include "app/protocol/wire.h"
+#include "app/protocol/framing.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {

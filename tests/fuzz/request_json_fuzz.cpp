@@ -1,8 +1,8 @@
 // A request as JSON: of request files, request logs, tours and session headers.
 #include <google/protobuf/descriptor.h>
 
+#include "app/protocol/framing.h"
 #include "app/protocol/request_json.h"
-#include "app/protocol/wire.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace fuzz {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "app/protocol/event_queue.h"
-#include "app/protocol/wire.h"
+#include "app/protocol/framing.h"
 #include "tests/worker/link_harness.h"
 
 namespace app {

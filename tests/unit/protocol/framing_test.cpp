@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "app/protocol/unique_fd.h"
+#include "app/protocol/descriptor.h"
 
 namespace app {
 namespace {

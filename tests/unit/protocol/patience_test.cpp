@@ -1,5 +1,5 @@
 // What is reported about a silent worker and when it is given up, on simulated clocks.
-#include "app/protocol/patience.h"
+#include "app/protocol/liveness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "app/protocol/pipe_writer.h"
+#include "app/protocol/descriptor.h"
 
 #include <poll.h>
 #include <signal.h>

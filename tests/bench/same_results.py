@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Do two versions of the program give the same results, byte for byte?
+
+Sends the same 40 requests through two builds, each with its own command line and worker, so that their protocols may
+differ: 28 runs (every recipe, both passes, routings, element types, weight storage, launches) with a comparison of all
+recipes and a history of delayed scaling, kept as a recording, and 12 dumps of quantized operands in both directions.
+Recordings are compared table by table and column by column, by name, dumps file by file. Measured times are left out.
+What a version decides differently on purpose (effective settings, deviations, columns that only one of them has) is
+listed and does not count. Runs on the CPU; needs no GPU.
+"""
+
+import argparse
+import filecmp
+import json
+import os
+import random
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+
+RECIPES = ["SCALING_BF16", "FP8_PER_TENSOR", "FP8_BLOCK", "FP8_DELAYED", "MXFP8", "NVFP4"]
+DUMPED = ["fp8-per-tensor", "fp8-block", "mxfp8", "nvfp4"]
+OPERANDS = ["activations", "gradients", "weights"]
+# Tables of which only the number of rows must be equal: their contents are times, or in the order of times.
+TIMED_TABLES = {"records", "names", "host_events", "memory_events", "power_samples", "iterations", "expert_timings",
+                "observer_timings", "comparison_times", "comparison_copies", "time_notes"}
+TIMED_ENDINGS = ("_ns", "_us", "_ms", "_seconds", "_per_s")
+SETTINGS_TABLES = {"deviations", "comparison_recipes"}
+SETTINGS_ENDINGS = ("_json",)
+
+
+def request(recipe="FP8_BLOCK", passes="FORWARD", recipe_fields=None, shape=None, **fields):
+    return {"shape": {"num_experts": 4, "tokens": 192, "n": 128, "k": 256, **(shape or {})},
+            "recipe": {"scaling": recipe, **(recipe_fields or {})}, "backend": "CPU_REFERENCE",
+            "launch": {"iterations": 2}, "seed": 7, **fields, "linear": {"passes": passes, **fields.get("linear", {})}}
+
+
+def requests():
+    both = "FORWARD_BACKWARD"
+    made = [request(recipe, passes) for recipe in RECIPES for passes in ("FORWARD", both)]
+    made += [request(routing={"distribution": routing})
+             for routing in ("ROUTING_ZIPF", "ROUTING_ONE_HOT", "ROUTING_HALF_EMPTY", "ROUTING_HEAVY")]
+    made += [request(activations={"synthetic": {"distribution": distribution, "element": element}})
+             for distribution, element in (("HEAVY_TAILED", "FP32"), ("UNIFORM", "FP16"), ("ZEROS", "BF16"),
+                                           ("NON_FINITE", "BF16"))]
+    made += [
+        request(recipe_fields={"pow2_scales": False, "amax_epsilon": 0.5}),
+        request(recipe_fields={"activation_format": "E5M2"}),
+        request("NVFP4", both, {"hadamard": False, "stochastic_rounding": True}),
+        request("MXFP8", both, {"square_weight_blocks": False}),
+        request("FP8_DELAYED", both, {"delayed": {"history_length": 3, "margin": 1, "algorithm": "AMAX_MOST_RECENT"}}),
+        request("FP8_BLOCK", both, linear={"bias": True, "weight_storage": "WEIGHTS_LIST"}),
+        request("FP8_BLOCK", both, linear={"micro_batches": 2, "accumulate_wgrad": True, "wgrad_type": "FP32"}),
+        request("FP8_PER_TENSOR", layers=2, shape={"tokens": 64}),
+    ]
+    return made
+
+
+def write_npy(path, rows, columns):
+    """Normal values of a fixed seed as float32."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}".ljust(117) + "\n"
+    dice = random.Random(11)
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(struct.pack(f"<{rows * columns}f", *(dice.gauss(0, 1) for _ in range(rows * columns))))
+
+
+class Version:
+    def __init__(self, folder, scratch, name):
+        self.program = os.path.join(folder, "expertscope")
+        self.folder = os.path.join(scratch, name)
+        os.mkdir(self.folder)
+
+    def call(self, *arguments):
+        done = subprocess.run([self.program, *map(str, arguments), "--worker-backend", "cpu"], capture_output=True,
+                              text=True, timeout=600, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{self.program} {' '.join(map(str, arguments))} failed:\n{done.stderr}")
+
+    def record(self, log):
+        path = os.path.join(self.folder, "all.session")
+        self.call("run", "--requests", log, "--record", path, "--with_comparison", "--with_history", 12)
+        return path
+
+    def dump(self, recipe, operand, scratch):
+        folder = os.path.join(self.folder, f"{recipe} {operand}")
+        split = ["--num_experts", 3] if operand == "weights" else ["--splits", os.path.join(scratch, "splits.json")]
+        self.call("quantize", "--input", os.path.join(scratch, "x.npy"), "--recipe", recipe, "--operand", operand,
+                  "--direction", "both", "--dump", folder, *split)
+        return folder
+
+
+def tables_of(connection):
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')] for name in names}
+
+
+def rows_of(connection, table, columns):
+    chosen = ", ".join(f'"{column}"' for column in columns)
+    return sorted(connection.execute(f'SELECT {chosen} FROM "{table}"'), key=repr)
+
+
+class Report:
+    def __init__(self):
+        self.differences = []
+        self.settings = []
+        self.cells = 0
+
+    def rows(self, table, column, old, new, of_settings):
+        self.cells += len(old)
+        if old == new:
+            return
+        shown = next(((a, b) for a, b in zip(old, new) if a != b), (f"{len(old)} rows", f"{len(new)} rows"))
+        words = f"{table}.{column}: {shown[0]!r:.300} became {shown[1]!r:.300}"
+        (self.settings if of_settings else self.differences).append(words)
+
+
+def compare_recordings(paths, report):
+    old, new = (sqlite3.connect(f"file:{path}?mode=ro", uri=True) for path in paths)
+    old_tables, new_tables = tables_of(old), tables_of(new)
+    for table in sorted(old_tables.keys() ^ new_tables.keys()):
+        report.settings.append(f"only the {'old' if table in old_tables else 'new'} recording has the table {table}")
+    for table in sorted(old_tables.keys() & new_tables.keys()):
+        counts = [one.execute(f'SELECT count(*) FROM "{table}"').fetchone() for one in (old, new)]
+        if table in TIMED_TABLES:
+            report.rows(table, "(rows)", *[[count] for count in counts], False)
+            continue
+        for column in sorted(set(old_tables[table]) ^ set(new_tables[table])):
+            has = "old" if column in old_tables[table] else "new"
+            report.settings.append(f"only the {has} recording has the column {table}.{column}")
+        common = [column for column in old_tables[table] if column in new_tables[table]
+                  and not column.endswith(TIMED_ENDINGS)]
+        # Each value together with its row's keys, so that a difference says where it is.
+        keys = [column for column in common if column.endswith("_id") or column in
+                ("position", "expert", "report", "operand", "kind", "code", "cell", "step", "bin")]
+        for column in common:
+            old_rows, new_rows = (rows_of(one, table, list(dict.fromkeys([*keys, column]))) for one in (old, new))
+            of_settings = table in SETTINGS_TABLES or column.endswith(SETTINGS_ENDINGS)
+            report.rows(table, column, old_rows, new_rows, of_settings)
+
+
+def settings_of(manifest):
+    """A dump's manifest without the version and what a request is written as."""
+    with open(manifest, encoding="utf-8") as file:
+        said = json.load(file)
+    return {key: value for key, value in said.items() if key not in ("program", "request")}
+
+
+def compare_dumps(folders, name, report):
+    files = [sorted(os.listdir(folder)) for folder in folders]
+    if files[0] != files[1]:
+        report.differences.append(f"dump {name}: the files {files[0]} became {files[1]}")
+        return
+    for file in files[0]:
+        old, new = (os.path.join(folder, file) for folder in folders)
+        report.cells += 1
+        same = settings_of(old) == settings_of(new) if file == "manifest.json" else filecmp.cmp(old, new, shallow=False)
+        if not same:
+            report.differences.append(f"dump {name}: {file} differs")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", help="folder with the old expertscope and its worker")
+    parser.add_argument("new", help="folder with the new ones")
+    folders = parser.parse_args()
+    report = Report()
+    with tempfile.TemporaryDirectory() as scratch:
+        versions = [Version(folders.old, scratch, "old"), Version(folders.new, scratch, "new")]
+        log = os.path.join(scratch, "requests.jsonl")
+        with open(log, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(one) + "\n" for one in requests())
+        compare_recordings([version.record(log) for version in versions], report)
+        write_npy(os.path.join(scratch, "x.npy"), 192, 256)
+        with open(os.path.join(scratch, "splits.json"), "w", encoding="utf-8") as file:
+            json.dump([100, 0, 92], file)
+        for recipe in DUMPED:
+            for operand in OPERANDS:
+                compare_dumps([version.dump(recipe, operand, scratch) for version in versions],
+                              f"{recipe} {operand}", report)
+    for words in report.settings:
+        print(f"by intent  {words}")
+    for words in report.differences:
+        print(f"DIFFERENT  {words}")
+    print(f"{len(requests())} runs, {len(DUMPED) * len(OPERANDS)} dumps: {report.cells} values and files compared, "
+          f"{len(report.differences)} differences, {len(report.settings)} by intent")
+    return 1 if report.differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
