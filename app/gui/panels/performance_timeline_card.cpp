@@ -154,9 +154,9 @@ CardSpec PerformancePanel::timeline_card(const PanelContext& context, const Area
           [this, &context, widgets] {
             if (!model_.run().activity.records.empty()) draw_timeline_widgets(context, widgets);
           },
-      .empty = [&run, &context]() -> EmptyState {
-        if (!run.activity.records.empty()) return {};
-        return {"No records", "This run left no activity: " + run.result.activity_method,
+      .empty = [this, &context]() -> EmptyState {
+        if (!model_.run().activity.records.empty()) return {};
+        return {"No records", "This run left no activity: " + model_.run().result.activity_method,
                 "performance.again", "Run again",
                 [&context] { context.commands.push_back(Action::Run); }};
       },

@@ -121,74 +121,70 @@ void show_work(const PanelContext& context, const Activity& activity, const Memo
   read_out(context, name.size() > 160 ? short_kernel_name(name) : name, lines);
 }
 
-std::string experts_label(const TimelineLane& lane, const Activity&) {
-  return lane.first == lane.last ? fmt::format("expert {}", lane.first)
-                                 : fmt::format("e {}\u2013{}", lane.first, lane.last);
+using Label = std::string(const TimelineLane&, const Activity&);
+
+constexpr LaneTraits work_lane(LaneKind kind, Label* label) {
+  return {.kind = kind, .label = label, .block_name = kernel_name, .show_block = show_work};
 }
 
-constexpr std::array<LaneTraits, 10> kLanes = {{
-    {.kind = LaneKind::Thread,
-     .label = [](const TimelineLane& lane,
-                 const Activity&) { return fmt::format("thread {}", lane.first); },
-     .block_name = kernel_name,
-     .show_block = show_work},
-    {.kind = LaneKind::Stream,
-     .label = [](const TimelineLane& lane,
-                 const Activity&) { return fmt::format("stream {}", lane.first); },
-     .block_name = kernel_name,
-     .show_block = show_work},
-    {.kind = LaneKind::Replays,
-     .label = [](const TimelineLane&, const Activity& activity) -> std::string {
-       return activity.nodes.empty() ? "iterations" : "replays";
-     },
-     .block_name = iteration_number,
-     .show_block = show_iteration,
-     .stage_colors = false,
-     .sums_others = true},
-    {.kind = LaneKind::Nodes,
-     .label = [](const TimelineLane&, const Activity&) -> std::string { return "graph nodes"; },
-     .block_name = kernel_name,
-     .show_block = show_work},
-    {.kind = LaneKind::Outside,
-     .label = [](const TimelineLane&, const Activity& activity) -> std::string {
-       // Without a graph no record can be outside of it.
-       return activity.nodes.empty() ? "work" : "outside the graph";
-     },
-     .block_name = kernel_name,
-     .show_block = show_work},
-    {.kind = LaneKind::Experts,
-     .label = experts_label,
-     .block_name = kernel_name,
-     .show_block = show_work},
-    {.kind = LaneKind::Shared,
-     .label = [](const TimelineLane&, const Activity&) -> std::string { return "all experts"; },
-     .block_name = kernel_name,
-     .show_block = show_work},
-    {.kind = LaneKind::Stages,
-     .label = [](const TimelineLane&, const Activity&) -> std::string { return "host stages"; },
-     .block_name = kernel_name,
-     .show_block = show_host_event,
-     .records = false},
-    {.kind = LaneKind::Overhead,
-     .label = [](const TimelineLane&, const Activity&) -> std::string { return "overhead"; },
-     .block_name = kernel_name,
-     .show_block = show_host_event,
-     .records = false},
-    {.kind = LaneKind::Memory,
-     .label = [](const TimelineLane&, const Activity&) -> std::string { return "memory"; },
-     .block_name = memory_operation,
-     .show_block = show_memory_event,
-     .records = false,
-     .curve = true},
-}};
+constexpr LaneTraits host_lane(LaneKind kind, Label* label) {
+  return {.kind = kind,
+          .label = label,
+          .block_name = kernel_name,
+          .show_block = show_host_event,
+          .records = false};
+}
 
-constexpr bool in_order() {
+constexpr std::array kLanes = {
+    work_lane(LaneKind::Thread,
+              [](const TimelineLane& lane, const Activity&) {
+                return fmt::format("thread {}", lane.first);
+              }),
+    work_lane(LaneKind::Stream,
+              [](const TimelineLane& lane, const Activity&) {
+                return fmt::format("stream {}", lane.first);
+              }),
+    LaneTraits{.kind = LaneKind::Replays,
+               .label = [](const TimelineLane&, const Activity& activity) -> std::string {
+                 return activity.nodes.empty() ? "iterations" : "replays";
+               },
+               .block_name = iteration_number,
+               .show_block = show_iteration,
+               .stage_colors = false,
+               .sums_others = true},
+    work_lane(LaneKind::Nodes,
+              [](const TimelineLane&, const Activity&) -> std::string { return "graph nodes"; }),
+    work_lane(LaneKind::Outside,
+              [](const TimelineLane&, const Activity& activity) -> std::string {
+                // Without a graph no record can be outside of it.
+                return activity.nodes.empty() ? "work" : "outside the graph";
+              }),
+    work_lane(LaneKind::Experts,
+              [](const TimelineLane& lane, const Activity&) {
+                return lane.first == lane.last ? fmt::format("expert {}", lane.first)
+                                               : fmt::format("e {}\u2013{}", lane.first, lane.last);
+              }),
+    work_lane(LaneKind::Shared,
+              [](const TimelineLane&, const Activity&) -> std::string { return "all experts"; }),
+    host_lane(LaneKind::Stages,
+              [](const TimelineLane&, const Activity&) -> std::string { return "host stages"; }),
+    host_lane(LaneKind::Overhead,
+              [](const TimelineLane&, const Activity&) -> std::string { return "overhead"; }),
+    LaneTraits{
+        .kind = LaneKind::Memory,
+        .label = [](const TimelineLane&, const Activity&) -> std::string { return "memory"; },
+        .block_name = memory_operation,
+        .show_block = show_memory_event,
+        .records = false,
+        .curve = true}};
+
+constexpr bool found_by_value() {
   for (std::size_t i = 0; i < kLanes.size(); ++i) {
     if (kLanes[i].kind != static_cast<LaneKind>(i)) return false;
   }
   return true;
 }
-static_assert(in_order(), "a kind of lane is found by its value");
+static_assert(found_by_value() && kLanes.back().kind == LaneKind::Memory);
 
 }  // namespace
 
