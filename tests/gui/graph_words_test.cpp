@@ -4,7 +4,6 @@
 
 #include "app/gui/doctor/examine_bar.h"
 #include "app/gui/doctor/finding_view.h"
-#include "app/gui/graph/graph_words.h"
 
 namespace app {
 namespace {

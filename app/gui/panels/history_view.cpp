@@ -286,8 +286,8 @@ void HistoryView::draw_nothing(const PanelContext& context, const Area& area) {
       "Step quantizes X of the rail with delayed scaling, step after step, and keeps the history "
       "of amax: see what a stale scale does to an outlier and to an expert without tokens.";
   if (draw_no_result(context, area, view.stepping,
-                     {.under_way_title = "Stepping",
-                      .under_way = "Delayed scaling is stepped over X.",
+                     {.in_progress_title = "Stepping",
+                      .in_progress = "Delayed scaling is stepped over X.",
                       .title = "No steps yet",
                       .sentence = sentence,
                       .recorded = "This recording holds no amax history. " + sentence,

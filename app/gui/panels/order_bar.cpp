@@ -15,7 +15,7 @@ bool draw_order_bar(const PanelContext& context, const OrderWords& words, const 
   const auto id = [&words](const char* part) { return std::string(words.name) + "." + part; };
   bool pressed = false;
   flow.next(theme.px(84));
-  if (state.under_way) {
+  if (state.in_progress) {
     if (controls::button(context, id("cancel").c_str(), "Cancel", {.width = theme.px(84)})) {
       context.commands.push_back(Action::Cancel);
       live = false;
@@ -40,12 +40,12 @@ bool draw_order_bar(const PanelContext& context, const OrderWords& words, const 
   return pressed;
 }
 
-bool draw_no_result(const PanelContext& context, const Area& area, bool under_way,
+bool draw_no_result(const PanelContext& context, const Area& area, bool in_progress,
                     const NoResult& words) {
   ImGui::SetCursorScreenPos(area.at);
   const SessionView& view = context.view;
-  if (under_way) {
-    return draw_empty(context, area.size, words.under_way_title, words.under_way);
+  if (in_progress) {
+    return draw_empty(context, area.size, words.in_progress_title, words.in_progress);
   }
   std::string sentence = words.sentence;
   if (view.from_file) sentence = words.recorded;

@@ -22,7 +22,7 @@ struct OrderWords {
 
 /// The state of an order that could be sent now.
 struct OrderState {
-  bool under_way = false;
+  bool in_progress = false;
   engine::Status valid{};
 };
 
@@ -54,10 +54,10 @@ class Orders {
   std::optional<Request> asked_;
 };
 
-/// Before the first result: what is under way, what went wrong, or what the button would do.
+/// Before the first result: what is in progress, what went wrong, or what the button would do.
 struct NoResult {
-  const char* under_way_title = "";
-  std::string under_way{};
+  const char* in_progress_title = "";
+  std::string in_progress{};
   const char* title = "";
   std::string sentence{};
   std::string recorded{};  // for a recording: that it holds no such result
@@ -66,7 +66,7 @@ struct NoResult {
   const char* button_label = "";
 };
 /// True when the button was pressed.
-bool draw_no_result(const PanelContext& context, const Area& area, bool under_way,
+bool draw_no_result(const PanelContext& context, const Area& area, bool in_progress,
                     const NoResult& words);
 
 /// Where a view's controls go: right of the `taken_left` pixels that the page has used of its first

@@ -279,8 +279,8 @@ void Pow2View::draw(const PanelContext& context, const Area& area, float taken_l
         "rounding wastes in range, costs in SNR and saves in time.";
     if (draw_no_result(
             context, rest, view.comparing,
-            {.under_way_title = "Comparing",
-             .under_way = "The operand is quantized with one kind of scale after the other.",
+            {.in_progress_title = "Comparing",
+             .in_progress = "The operand is quantized with one kind of scale after the other.",
              .title = "No comparison yet",
              .sentence = sentence,
              .recorded = "This recording holds no such comparison. " + sentence,

@@ -145,8 +145,8 @@ void RecipesView::draw_nothing(const PanelContext& context, const Area& area) {
       operand);
   if (draw_no_result(
           context, area, context.view.comparing,
-          {.under_way_title = "Comparing",
-           .under_way = fmt::format("Every recipe quantizes {}, one after the other.", operand),
+          {.in_progress_title = "Comparing",
+           .in_progress = fmt::format("Every recipe quantizes {}, one after the other.", operand),
            .title = "No comparison yet",
            .sentence = sentence,
            .recorded = fmt::format("This recording holds no comparison of {}. {} It needs a worker "
