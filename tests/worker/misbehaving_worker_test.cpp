@@ -213,7 +213,7 @@ TEST(MisbehavingWorker, UnrequestedAnswersAreRefused) {
   LinkHarness twice({FAKE_WORKER, "answers-twice"});
   twice->submit({});
   ASSERT_TRUE(twice.wait_for_state(LinkState::Lost));
-  EXPECT_THAT(twice->status().reason, HasSubstr("for order 1, which it does not have"));
+  EXPECT_THAT(twice->status().reason, HasSubstr("to order 1, which it does not have"));
   EXPECT_EQ(twice.answers(), 1U);
 }
 
